@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.faults import fault
 from benchmarks.suites import Suite, newly_failing
-from coder.core.values.paths import is_test_path
+from coder.core.paths import is_test_path
 
 MOST_FAILING = 12
 """A fault that more tests detect is too easy."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from coder.core.values.paths import is_test_file, is_test_path
+from coder.core.paths import is_test_file, is_test_path
 
 FIX_WORDS = re.compile(r"\b(?:fix|bug|correct|regress|handle)", re.IGNORECASE)
 MOST_FILES = 10

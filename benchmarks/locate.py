@@ -27,14 +27,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from coder.core.values.paths import SOURCE_SUFFIXES
-from coder.index.index import SymbolIndex
-from coder.index.listing import IGNORE_FILES
+from coder.core.paths import SOURCE_SUFFIXES
+from coder.index.index import IGNORE_FILES, SymbolIndex
 from coder.repo.git import Git
-from coder.repo.history.history import GitHistory
-from coder.retrieval.locating.commit_history import MOST_COMMITS
-from coder.retrieval.locating.issue_terms import extract_issue_terms
-from coder.retrieval.locating.ranking import Localization, locate_issue
+from coder.repo.history import GitHistory
+from coder.retrieval.features import MOST_COMMITS
+from coder.retrieval.issue_terms import extract_issue_terms
+from coder.retrieval.ranking import Localization, locate_issue
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
 MISSED = 10**6

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from coder.python.positions import Positions
+from coder.python.source import Positions
 from coder.verify.warm.hot_swap import SwappableModule
 
 

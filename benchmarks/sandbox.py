@@ -24,12 +24,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from coder.core.errors import SandboxError
-from coder.core.ports.sandbox import Limits
-from coder.sandbox.backends.backend import SandboxBackend
-from coder.sandbox.backends.bubblewrap import Bubblewrap
+from coder.core.ports import Limits
+from coder.sandbox.backend import SandboxBackend
+from coder.sandbox.bubblewrap import Bubblewrap
 from coder.sandbox.choice import backends, probe_backend
-from coder.sandbox.kernel.confinement import landlock_abi
-from coder.sandbox.process.process import ProcessSandbox
+from coder.sandbox.confinement import landlock_abi
+from coder.sandbox.process import ProcessSandbox
 from tests.sandbox.attacking import Attack, attacks, describe_escape
 from tests.sandbox.stage import open_stage
 

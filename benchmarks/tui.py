@@ -22,7 +22,7 @@ from pathlib import Path
 from coder.core.events import CandidateForked, Event, MessageFinished, ToolFinished, ToolStarted
 from coder.core.messages import AssistantMessage, ToolCall, ToolMessage
 from coder.session.log import EventLog
-from coder.ui.tui.widgets.prompt import Prompt
+from coder.ui.tui.prompt import Prompt
 from tests.builders import repo
 from tests.session.fakes import ticking_clock
 from tests.ui.tui import story

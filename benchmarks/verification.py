@@ -29,10 +29,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.mutations import IN_FUNCTIONS, Mutation, random_mutations
-from coder.core.ports.sandbox import Limits
-from coder.core.values.paths import is_test_path
-from coder.core.values.verdict import TestReport
-from coder.sandbox.process.process import ProcessSandbox
+from coder.core.paths import is_test_path
+from coder.core.ports import Limits
+from coder.core.verdict import TestReport
+from coder.sandbox.process import ProcessSandbox
 from coder.verify.impact.reach import TracedImpact
 from coder.verify.impact.test_coverage import CoverageMap, load_coverage, save_coverage, trace_coverage
 from coder.verify.project.project import Project, find_project

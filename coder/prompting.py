@@ -5,7 +5,7 @@ from importlib.resources import files
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from coder.permissions.data_marking import fence_text
+from coder.permissions.secrets import fence_text
 
 
 class PackagedPrompts:

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from pydantic import Field, ValidationError, field_validator
 
 from coder.core.errors import UserError
-from coder.core.values.base import Value
+from coder.core.values import Value
 from coder.directories import config_directory
 from coder.files.regular_files import read_regular
 from coder.permissions.command_rules import Action, Mode, Rule, parse_rule

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from coder.directories import config_directory
-from coder.files.replacing import replace_text
+from coder.files.regular_files import replace_text
 from coder.permissions.command_rules import Rule
 
 

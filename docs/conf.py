@@ -8,8 +8,7 @@ from sphinx.application import Sphinx
 sys.path.insert(0, str(Path(__file__).parent.parent))  # for docs.generators
 
 from coder import __version__
-from coder.cli.app import app
-from coder.cli.command_tree import read_command_tree
+from coder.cli.app import app, read_command_tree
 from docs.generators.reference_pages import render_commands, render_events, render_exit_codes, render_settings
 
 project = "coder"

@@ -6,8 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from coder.sandbox.process import launcher_client
-from coder.sandbox.process.launcher_client import SERVE_SCRIPT
+from coder.sandbox import process
+from coder.sandbox.process import SERVE_SCRIPT
 from coder.verify.running import launch
 
 ROOT = Path(__file__).parents[1]
@@ -41,7 +41,7 @@ def force_portable_paths(target: Path | None = None) -> None:
     target = target or _copy_target()
     launch.PLUGIN_PATH = tuple(part.replace(str(launch.TARGET), str(target)) for part in launch.PLUGIN_PATH)
     launch.TARGET = target
-    launcher_client.SERVE_SCRIPT = PORTABLE_SCRIPT
+    process.SERVE_SCRIPT = PORTABLE_SCRIPT
 
 
 def _copy_target() -> Path:
@@ -59,11 +59,11 @@ def _copy_target() -> Path:
 
 def coder_command(*arguments: str) -> list[str]:
     """Return a command that starts coder; it takes these paths if this process does."""
-    if launcher_client.SERVE_SCRIPT != PORTABLE_SCRIPT:
+    if process.SERVE_SCRIPT != PORTABLE_SCRIPT:
         return [sys.executable, "-m", "coder", *arguments]
     return [sys.executable, "-c", CODER_SCRIPT, str(ROOT), str(launch.TARGET), *arguments]
 
 
 def adopts_orphans() -> bool:
     """Return whether processes that detach themselves are found again: on Linux, unless paths are forced."""
-    return sys.platform == "linux" and launcher_client.SERVE_SCRIPT != PORTABLE_SCRIPT
+    return sys.platform == "linux" and process.SERVE_SCRIPT != PORTABLE_SCRIPT

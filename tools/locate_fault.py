@@ -1,14 +1,13 @@
 """The tool `locate_fault`."""
 
 from coder.core.errors import ToolError
-from coder.core.values.proposal import Suspect
+from coder.core.values import Suspect
 from coder.files.ripgrep import escape_path
 from coder.index import definitions, enclosing_definitions
 from coder.retrieval.excerpts import LineRange, render_excerpt
 from coder.tools.run_tests import validate_test_id
 from coder.tools.tool import tool
-from coder.workspace.files import format_count, load_source
-from coder.workspace.workspace import Workspace
+from coder.workspace.workspace import Workspace, format_count, load_source
 
 SHOWN = 3
 NAMED = 7

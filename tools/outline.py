@@ -3,19 +3,19 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from coder.core.errors import ToolError
-from coder.core.values.paths import SOURCE_SUFFIXES
+from coder.core.paths import SOURCE_SUFFIXES
 from coder.files.ripgrep import escape_path
 from coder.index import Definition, definitions
 from coder.index.snapshot import IndexSnapshot
 from coder.tools.support.uses import is_inside
 from coder.tools.tool import tool
-from coder.workspace.files import (
+from coder.workspace.workspace import (
+    Workspace,
     format_count,
     load_source,
     path_category,
     replace_control_characters,
 )
-from coder.workspace.workspace import Workspace
 
 MOST_CHARACTERS = 10_000
 MOST_FILES = 200

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from coder.core.errors import ToolError
 from coder.files.ripgrep import escape_path
 from coder.index import Definition, definitions, enclosing_definitions, match_definitions
-from coder.patching.applying.source import TextFile
+from coder.patching.plan import TextFile
 from coder.tools.tool import tool
-from coder.workspace.files import format_count, load_source, number_lines
-from coder.workspace.places import is_named
-from coder.workspace.workspace import Workspace
+from coder.workspace.workspace import Workspace, format_count, is_named, load_source, number_lines
 
 MOST_LINES = 200
 MOST_CHARACTERS = 16_000

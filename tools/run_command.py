@@ -1,10 +1,9 @@
 """The tool `run_command`."""
 
 from coder.core.errors import ToolError
-from coder.core.ports.sandbox import Limits
+from coder.core.ports import Limits
 from coder.tools.tool import tool
-from coder.workspace.places import record_places
-from coder.workspace.workspace import Workspace
+from coder.workspace.workspace import Workspace, record_places
 
 LONGEST_SECONDS = 600
 MOST_CHARACTERS = 12_000

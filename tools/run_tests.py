@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 from coder.core.errors import ToolError
-from coder.core.values.verdict import TestReport, TestResult
+from coder.core.verdict import TestReport, TestResult
 from coder.tools.tool import tool
-from coder.workspace.files import format_count, suggest_paths
-from coder.workspace.workspace import Workspace
+from coder.workspace.workspace import Workspace, format_count, suggest_paths
 
 MOST_SHOWN = 6
 MOST_LISTED = 20

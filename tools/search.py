@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from coder.core.errors import ToolError
-from coder.core.values.paths import SOURCE_SUFFIXES
+from coder.core.paths import SOURCE_SUFFIXES
 from coder.files.ripgrep import FileMatches, Hit, SearchResult, count_matches, escape_path, grep
 from coder.index import Definition, definitions, enclosing_definitions
 from coder.tools.tool import tool
-from coder.workspace.files import (
+from coder.workspace.workspace import (
+    Workspace,
     check_readable,
     clip_line,
     decode_text,
@@ -19,7 +20,6 @@ from coder.workspace.files import (
     read_bytes_or_empty,
     resolve_existing,
 )
-from coder.workspace.workspace import Workspace
 
 MOST_MATCHES = 80
 MOST_LINES = 150

@@ -2,11 +2,10 @@
 
 from coder.core.errors import ToolError
 from coder.files.ripgrep import escape_path
-from coder.retrieval.reaching_tests import find_reaching_tests
+from coder.retrieval.test_examples import find_reaching_tests
 from coder.tools.find_symbol import find_definitions
 from coder.tools.tool import tool
-from coder.workspace.files import format_count, path_category
-from coder.workspace.workspace import Workspace
+from coder.workspace.workspace import Workspace, format_count, path_category
 
 MOST_TESTS = 30
 

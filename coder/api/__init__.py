@@ -15,13 +15,13 @@ from coder.api.results import AppliedDiff, ChangedFile, Location, Locations, Res
 from coder.core.attestation import Attestation, build_attestation
 from coder.core.errors import CoderError, UserError
 from coder.core.events import PhaseEntered, ToolStreamed
-from coder.core.values.proposal import Suspect, SuspectRanking
-from coder.core.values.verdict import Verdict, VerdictKind
+from coder.core.values import Suspect, SuspectRanking
+from coder.core.verdict import Verdict, VerdictKind
 
 if TYPE_CHECKING:
-    from coder.core.values.task import Task
+    from coder.core.values import Task
     from coder.patching import FileChange, PlannedPatch
-    from coder.retrieval.locating.ranking import RankedPlace
+    from coder.retrieval.ranking import RankedPlace
     from coder.wiring.preparation import SessionSetup
     from coder.wiring.session import SessionHandle
 
@@ -87,8 +87,8 @@ def verify(
     Raises:
         UserError: there is no such change, or the repository cannot be worked on.
     """
-    from coder.wiring.approach import judging_approach
     from coder.wiring.preparation import UNKNOWN_PURPOSE, make_task, prepare_session
+    from coder.wiring.session import judging_approach
 
     directory = Path(repository)
     approach, judged = judging_approach(directory, revision=revision, diff=diff, against=against)
@@ -197,7 +197,7 @@ def locate(issue: str, *, repository: str | Path = ".") -> Locations:
     Raises:
         UserError: its files cannot be listed.
     """
-    from coder.wiring.locating import rank_tree
+    from coder.wiring.preparation import rank_tree
 
     matches = rank_tree(Path(repository), issue)
     return Locations(
@@ -226,7 +226,7 @@ def locate_fault(
     Raises:
         UserError: the repository cannot be worked on.
     """
-    from coder.wiring.faults import locate_faults
+    from coder.wiring.session import locate_faults
 
     return locate_faults(
         Path(repository), tests, trusted=trust, unsafe=unsafe_no_sandbox, progress=on_progress
@@ -250,10 +250,9 @@ def apply(
     Raises:
         UserError: it does not fit, is ambiguous, or leads outside of the directory; no file was changed.
     """
-    from coder.core.values.text import sanitize_text
+    from coder.core.values import sanitize_text
     from coder.patching import PatchError
-    from coder.patching.applying.tree import ConfinedTree
-    from coder.patching.applying.write import write_patch
+    from coder.patching.plan import ConfinedTree, write_patch
 
     place = Path(directory)
     if not place.is_dir():

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from coder import __version__, api
 from coder.core.errors import CoderError
-from coder.core.values.base import Value
+from coder.core.values import Value
 
 INSTRUCTIONS = (
     "Judges changes of this repository by its tests, run in clean worktrees before the change and with it. "

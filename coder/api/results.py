@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Literal
 
 from coder.core.attestation import Attestation
-from coder.core.values.base import Value
-from coder.core.values.verdict import Verdict, VerdictKind
+from coder.core.values import Value
+from coder.core.verdict import Verdict, VerdictKind
 
 
 class Result(Value):

@@ -19,7 +19,7 @@ from pathlib import Path
 from pydantic import ConfigDict, ValidationError
 
 from coder.core.errors import UserError
-from coder.core.values.base import Value
+from coder.core.values import Value
 
 BUILT_IN = {"starter": "suite", "challenges": "challenges"}
 """Folders of the suites that coder includes: repairs, and code to build (strategy `build`)."""

@@ -1,12 +1,15 @@
-"""Outcomes as Markdown, CSV and JSON tables."""
+"""Summary, tables and comparison of benchmark runs."""
 
 import csv
 import io
 import json
-from collections.abc import Sequence
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
 
-from coder.bench.outcome import Outcome
-from coder.bench.summary import GroupSummary, Share, summarize_outcomes
+from coder.bench.runner import Outcome
+from coder.core.values import Value
 
 GROUPS = (
     "strategy",
@@ -83,6 +86,19 @@ def sort_outcomes(outcomes: Sequence[Outcome]) -> list[Outcome]:
     )
 
 
+class Share(Value):
+    """Count out of a total, with Wilson's interval (E. B. Wilson, 1927)."""
+
+    count: int
+    of: int
+    low: float
+    high: float
+
+    @property
+    def value(self) -> float:
+        return self.count / self.of if self.of else 0.0
+
+
 def format_share(share: Share) -> str:
     """Format a share, such as `7 of 11 (64 %, 35 to 85)`."""
     if share.of == 0:
@@ -91,6 +107,42 @@ def format_share(share: Share) -> str:
         f"{share.count} of {share.of} ({100 * share.value:.0f} %, {100 * share.low:.0f} to "
         f"{100 * share.high:.0f})"
     )
+
+
+class Tokens(Value):
+    """Tokens of all runs together."""
+
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+
+
+class GroupSummary(Value):
+    """Summary of all runs of one strategy with one model."""
+
+    strategy: str
+    model: str
+    runs: int
+    proven: Share
+    """Share of the solvable tasks."""
+    solved: Share
+    """Share of the solvable tasks, by the hidden tests."""
+    wrongly_proven: int
+    """Count among all runs."""
+    left_alone: Share
+    """Share of the unsolvable tasks for which nothing was delivered."""
+    attempts: float
+    """Mean of all runs, like the fields below."""
+    requests: float
+    usd: Decimal | None
+    """None if a price is unknown."""
+    seconds: float
+    tokens: dict[str, Tokens]
+    """Tokens by role."""
+
+    @property
+    def label(self) -> str:
+        return f"{self.strategy}, {self.model}"
 
 
 def _group_row(group: GroupSummary) -> tuple[str, ...]:
@@ -212,3 +264,157 @@ def results_json(outcomes: Sequence[Outcome]) -> str:
         )
         + "\n"
     )
+
+
+Z = 1.959963984540054
+"""Quantile of the normal distribution for 95 % intervals."""
+
+
+def wilson_interval(count: int, of: int) -> tuple[float, float]:
+    """Return Wilson's score interval for a share, from 0 to 1."""
+    if of == 0:
+        return 0.0, 1.0
+    share, square = count / of, Z * Z / of
+    middle = (share + square / 2) / (1 + square)
+    half = Z * math.sqrt(share * (1 - share) / of + square / (4 * of)) / (1 + square)
+    return (max(0.0, middle - half) if count else 0.0), (min(1.0, middle + half) if count < of else 1.0)
+
+
+def share_of_true(truths: Iterable[bool]) -> Share:
+    values = [*truths]
+    low, high = wilson_interval(sum(values), len(values))
+    return Share(count=sum(values), of=len(values), low=low, high=high)
+
+
+def summarize_outcomes(outcomes: Sequence[Outcome]) -> tuple[GroupSummary, ...]:
+    """Return a summary for each strategy and model, sorted by name."""
+    groups: dict[tuple[str, str], list[Outcome]] = {}
+    for outcome in outcomes:
+        groups.setdefault((outcome.job.strategy, outcome.job.model), []).append(outcome)
+    return tuple(
+        _summarize(*group, outcomes=group_outcomes) for group, group_outcomes in sorted(groups.items())
+    )
+
+
+def _summarize(strategy: str, model: str, *, outcomes: Sequence[Outcome]) -> GroupSummary:
+    solvable = [outcome for outcome in outcomes if outcome.solvable]
+    prices = [outcome.spent.cost_usd for outcome in outcomes]
+    known_prices = [price for price in prices if price is not None]
+    return GroupSummary(
+        strategy=strategy,
+        model=model,
+        runs=len(outcomes),
+        proven=share_of_true(outcome.proven for outcome in solvable),
+        solved=share_of_true(outcome.passes_hidden for outcome in solvable),
+        wrongly_proven=sum(outcome.wrongly_proven for outcome in outcomes),
+        left_alone=share_of_true(not outcome.delivered for outcome in outcomes if not outcome.solvable),
+        attempts=statistics.fmean(outcome.attempts for outcome in outcomes),
+        requests=statistics.fmean(outcome.spent.requests for outcome in outcomes),
+        usd=sum(known_prices, Decimal(0)) / len(known_prices) if len(known_prices) == len(prices) else None,
+        seconds=statistics.fmean(outcome.seconds for outcome in outcomes),
+        tokens=_tokens(outcomes),
+    )
+
+
+def _tokens(outcomes: Sequence[Outcome]) -> dict[str, Tokens]:
+    tokens: dict[str, Tokens] = {}
+    for outcome in outcomes:
+        for role, spent in outcome.roles.items():
+            previous = tokens.get(role, Tokens())
+            tokens[role] = Tokens(
+                input=previous.input + spent.input_tokens,
+                cached=previous.cached + spent.cached_tokens,
+                output=previous.output + spent.output_tokens,
+            )
+    return dict(sorted(tokens.items()))
+
+
+JobKey = tuple[str, str, str, int]
+
+
+class Difference(Value):
+    """One job with a different result, or that only one of the runs has."""
+
+    task: str
+    strategy: str
+    model: str
+    seed: int
+    before: str
+    after: str
+
+
+class Comparison(Value):
+    """Changes from one run of a suite to another."""
+
+    compared: int
+    gained: int
+    """Jobs that pass the hidden tests now and did not before."""
+    lost: int
+    differences: tuple[Difference, ...]
+
+    @property
+    def sentence(self) -> str:
+        if not self.differences:
+            return f"{self.compared} runs compared: identical but for times."
+        return (
+            f"{self.compared} runs compared: {len(self.differences)} differ, {self.gained} solved now, "
+            f"{self.lost} solved no longer."
+        )
+
+
+def compare_runs(before: Sequence[Outcome], after: Sequence[Outcome]) -> Comparison:
+    """Compare two runs of a suite."""
+    old, new = ({_job_key(outcome): outcome for outcome in run} for run in (before, after))
+    common = [key for key in sorted(new) if key in old]
+    all_differences = [_difference(key, old.get(key), new.get(key)) for key in sorted({*old, *new})]
+    return Comparison(
+        compared=len(common),
+        gained=sum(new[key].passes_hidden and not old[key].passes_hidden for key in common),
+        lost=sum(old[key].passes_hidden and not new[key].passes_hidden for key in common),
+        differences=tuple(difference for difference in all_differences if difference),
+    )
+
+
+def _job_key(outcome: Outcome) -> JobKey:
+    return outcome.job.task, outcome.job.strategy, outcome.job.model, outcome.job.seed
+
+
+def _difference(key: JobKey, old: Outcome | None, new: Outcome | None) -> Difference | None:
+    if old and new and old.stable_fields() == new.stable_fields():
+        return None
+    before, after = _describe_outcome(old), _describe_outcome(new)
+    if before == after and old and new:
+        names = [name for name, value in new.stable_fields().items() if value != old.stable_fields()[name]]
+        after += f" (other {', '.join(names)})"
+    task, strategy, model, seed = key
+    return Difference(task=task, strategy=strategy, model=model, seed=seed, before=before, after=after)
+
+
+def _describe_outcome(outcome: Outcome | None) -> str:
+    if outcome is None:
+        return "not run"
+    counts = ((outcome.attempts, "attempt"), (outcome.spent.requests, "request"))
+    return ", ".join(
+        [
+            verdict_label(outcome),
+            f"hidden tests: {hidden_test_label(outcome)}",
+            *(f"{count} {name}{'s' * (count != 1)}" for count, name in counts),
+        ]
+    )
+
+
+def comparison_markdown(comparison: Comparison) -> str:
+    """Return the summary sentence and a table with a row for each difference."""
+    rows = [
+        (
+            difference.task,
+            difference.strategy,
+            difference.model,
+            str(difference.seed),
+            difference.before,
+            difference.after,
+        )
+        for difference in comparison.differences
+    ]
+    head = ("task", "strategy", "model", "seed", "before", "now")
+    return f"{comparison.sentence}\n" + (f"\n{markdown_table(head, rows)}\n" if rows else "")

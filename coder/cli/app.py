@@ -2,34 +2,16 @@
 
 import re
 import sys
-from typing import Annotated, Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, get_args
 
 import typer
 from typer.core import TyperGroup
 
-from coder.cli import (
-    apply,
-    bench,
-    build,
-    clean,
-    completion,
-    config,
-    demo,
-    doctor,
-    fix,
-    hook,
-    locate,
-    log,
-    mcp,
-    models,
-    requests,
-    resume,
-    review,
-    trust,
-    undo,
-    verify,
-    watch,
-)
+from coder.cli import apply, bench, build, completion, demo, fix, hook, locate, log, machine, mcp, verify
 from coder.cli.options import (
     InlineOption,
     RequestsOption,
@@ -72,26 +54,26 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("fix")(fix.fix)
-app.command("do")(requests.do)
-app.command("ask")(requests.ask)
+app.command("do")(fix.do)
+app.command("ask")(fix.ask)
 app.command("build")(build.build)
-app.command("resume")(resume.resume)
+app.command("resume")(fix.resume)
 app.command("demo")(demo.demo)
 app.command("verify")(verify.verify)
-app.command("watch")(watch.watch)
-app.command("review")(review.review)
+app.command("watch")(hook.watch)
+app.command("review")(verify.review)
 app.command("locate")(locate.locate)
 app.command("apply")(apply.apply)
-app.command("undo")(undo.undo)
+app.command("undo")(apply.undo)
 app.add_typer(log.app, name="log")
 app.add_typer(hook.app, name="hook")
 app.add_typer(mcp.app, name="mcp")
 app.command("bench")(bench.bench)
-app.command("doctor")(doctor.doctor)
-app.command("models")(models.models)
-app.command("config")(config.config)
-app.command("trust")(trust.trust)
-app.command("clean")(clean.clean)
+app.command("doctor")(machine.doctor)
+app.command("models")(machine.models)
+app.command("config")(machine.config)
+app.command("trust")(machine.trust)
+app.command("clean")(log.clean)
 app.command("completion")(completion.completion)
 
 
@@ -197,3 +179,86 @@ def _advise(message: str) -> str:
         return "coder config only shows settings, and names the file to write yours into."
     is_sentence = request != message and " " in request
     return "To fix an issue: coder fix 'what is wrong'" if is_sentence else "See coder --help."
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandParameter:
+    """An option or argument."""
+
+    names: tuple[str, ...]
+    """`--repo` and the like; empty for an argument."""
+    metavar: str
+    """Placeholder of its value; empty for a flag."""
+    help: str
+    default: str = ""
+    """Description of the default; empty if that is obvious."""
+    choices: tuple[str, ...] = ()
+    """Possible values, if there are only a few."""
+    is_path: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandNode:
+    """A command, or a group of commands."""
+
+    path: tuple[str, ...]
+    """Words that start it after `coder`."""
+    help: str
+    parameters: tuple[CommandParameter, ...]
+    children: tuple["CommandNode", ...]
+
+    @property
+    def summary(self) -> str:
+        """First sentence of the help, on one line."""
+        paragraph = " ".join(self.help.partition("\n\n")[0].split())
+        return paragraph.partition(". ")[0].removesuffix(".")
+
+    @property
+    def options(self) -> tuple[CommandParameter, ...]:
+        return tuple(parameter for parameter in self.parameters if parameter.names)
+
+    @property
+    def arguments(self) -> tuple[CommandParameter, ...]:
+        return tuple(parameter for parameter in self.parameters if not parameter.names)
+
+    def walk(self) -> Iterator["CommandNode"]:
+        """Yield this node and all below it."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+def read_command_tree(app: typer.Typer) -> CommandNode:
+    """Return the root of an application's command tree, without what is hidden."""
+    return _make_node(typer.main.get_command(app), ())
+
+
+def _make_node(command: Any, path: tuple[str, ...]) -> CommandNode:
+    children = getattr(command, "commands", {})
+    visible = [parameter for parameter in command.params if not getattr(parameter, "hidden", False)]
+    help_option = CommandParameter(names=("--help",), metavar="", help="Show help and exit.")
+    return CommandNode(
+        path=path,
+        help=command.help or "",
+        parameters=(*map(_make_parameter, visible), help_option),
+        children=tuple(
+            _make_node(child, (*path, name)) for name, child in children.items() if not child.hidden
+        ),
+    )
+
+
+def _make_parameter(parameter: Any) -> CommandParameter:
+    annotation = parameter.type_descriptor.annotation
+    types = [kind for kind in (annotation, *get_args(annotation)) if isinstance(kind, type)]
+    choices = next((tuple(kind) for kind in types if issubclass(kind, Enum)), ())
+    is_option = parameter.opts[0].startswith("-")
+    is_flag = getattr(parameter, "is_flag", False)
+    default = parameter.show_default
+    return CommandParameter(
+        names=tuple(sorted((*parameter.opts, *parameter.secondary_opts), key=len)) if is_option else (),
+        metavar="" if is_flag else parameter.metavar or ("VALUE" if is_option else parameter.name.upper()),
+        help=parameter.help or "",
+        default=default if isinstance(default, str) else "",
+        choices=tuple(str(choice.value) for choice in choices),
+        is_path=any(issubclass(kind, Path) for kind in types),
+    )

@@ -1,5 +1,6 @@
 """`coder apply`: apply a session's fix to the current branch, or a diff to the files."""
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -7,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coder.cli.options import AttemptOption, RepositoryOption, TrustOption, UnsafeOption
+from coder.cli.options import AttemptOption, RepositoryOption, SessionArgument, TrustOption, UnsafeOption
 
 if TYPE_CHECKING:
     from coder.api import ChangedFile
     from coder.core.events import SessionFinished
-    from coder.core.values.candidate import Delivery
-    from coder.core.values.task import Task
+    from coder.core.values import Delivery, HunkDecisions, Task
+    from coder.core.verdict import Verdict
     from coder.settings import Config
+    from coder.ui.tui.review import ReviewPurpose
 
 WhatArgument = Annotated[
     str,
@@ -62,9 +64,9 @@ def apply(
     On a terminal a session's fix is shown first; of a part, which nothing has proven, only files change.
     With --attempt it is one of the changes that a session tried and did not deliver.
     """
-    from coder.cli.diff_review import can_review
+
     from coder.core.errors import UserError
-    from coder.core.values.text import sanitize_text
+    from coder.core.values import sanitize_text
 
     if verify and (check or reverse):
         raise UserError("--verify judges a fix and applies it: leave --check and --reverse away.")
@@ -112,7 +114,7 @@ def find_earlier_deliveries(repo: Path, id: str) -> "tuple[Delivery, ...]":
 def _find_delivered_session(repo: Path, id: str) -> Path:
     """Return the directory of a session; `last` is the newest whose delivery was not taken back since."""
     from coder.directories import sessions_directory
-    from coder.repo.delivery.checkout import has_delivery
+    from coder.repo.checkout import has_delivery
     from coder.repo.git import find_checkout as place
     from coder.store.jsonl import find_session
 
@@ -133,7 +135,7 @@ def _load_delivered_session(repo: Path, id: str) -> "tuple[Task, SessionFinished
     """
     from coder.core.errors import UserError
     from coder.store.jsonl import boundary_events
-    from coder.wiring.recovery import recover_sessions
+    from coder.wiring.conversations import recover_sessions
 
     recover_sessions()
     directory = _find_delivered_session(repo, id)
@@ -152,18 +154,13 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
     """
     from coder.cli.running import run_task
     from coder.core.errors import UserError
-    from coder.core.values.text import sanitize_text
-    from coder.core.values.verdict import Evidence
-    from coder.repo.delivery.checkout import (
-        apply_commit,
-        apply_verified_copy,
-        find_missing,
-        prepare_unverified_copy,
-    )
+    from coder.core.values import sanitize_text
+    from coder.core.verdict import Evidence
+    from coder.repo.checkout import apply_commit, apply_verified_copy, find_missing, prepare_unverified_copy
     from coder.repo.git import find_checkout
     from coder.verify.verdict.evidence import markdown_report, trailers
-    from coder.wiring.approach import judging_approach
     from coder.wiring.preparation import make_task
+    from coder.wiring.session import judging_approach
 
     original_task, original_finish = _load_delivered_session(repo, id)
     delivery = original_finish.delivery
@@ -284,9 +281,9 @@ def _apply_attempt(repo: Path, name: str, number: int, *, check: bool, reverse: 
     from coder.directories import sessions_directory
     from coder.permissions.secrets import PLACEHOLDER
     from coder.repo.git import find_checkout
-    from coder.session.delivery.report import find_attempt
+    from coder.session.report import find_attempt
     from coder.store.jsonl import find_session, read_records
-    from coder.wiring.recovery import recover_sessions
+    from coder.wiring.conversations import recover_sessions
 
     recover_sessions()
     root = find_checkout(repo).root
@@ -304,7 +301,7 @@ def _apply_attempt(repo: Path, name: str, number: int, *, check: bool, reverse: 
 
 def _apply_diff(repo: Path, text: str, *, check: bool, reverse: bool) -> None:
     from coder import api
-    from coder.core.values.text import sanitize_text
+    from coder.core.values import sanitize_text
 
     applied = api.apply(text, directory=repo, check=check, reverse=reverse)
     for file in applied.files:
@@ -346,9 +343,9 @@ def _apply_reviewed(repo: Path, id: str, *, force: bool) -> str:
     Raises:
         UserError: as `apply_session` does.
     """
-    from coder.cli.diff_review import review_on_terminal
+
     from coder.patching.git_hunks import rebuild_diff, split_git_diff
-    from coder.repo.delivery.checkout import apply_diff, preview_commit
+    from coder.repo.checkout import apply_diff, preview_commit
 
     finish_event = _load_delivered_session(repo, id)[1]
     delivery, verdict = finish_event.delivery, finish_event.verdict
@@ -387,7 +384,7 @@ def take_out_diff(repo: Path, id: str, *, check: bool = False) -> str:
         UserError: it was not applied, or does not fit any more; nothing was changed.
     """
     from coder.core.errors import UserError
-    from coder.repo.delivery.checkout import apply_diff
+    from coder.repo.checkout import apply_diff
 
     directory = _find_delivered_session(repo, id)
     diff = find_delivery(repo, directory.name).diff
@@ -413,7 +410,7 @@ def apply_session(
         UserError: it does not fit, the whole suite has shown it to be broken, or there is nothing to apply.
     """
     from coder.core.errors import UserError
-    from coder.repo.delivery.checkout import apply_commit, apply_diff, check_commit
+    from coder.repo.checkout import apply_commit, apply_diff, check_commit
 
     delivery = find_delivery(repo, id)
     if not force and not reverse:
@@ -432,3 +429,80 @@ def apply_session(
     bring = check_commit if check else apply_commit
     earlier = tuple(earlier.commit for earlier in find_earlier_deliveries(repo, id))
     return bring(repo, delivery.commit, earlier)
+
+
+def undo(
+    id: SessionArgument,
+    repo: RepositoryOption = Path(),
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Take a fix back: its branch, commit and note; by a revert where the current branch holds it."""
+    delivery = find_delivery(repo, id)
+    description = (
+        f"the branch {delivery.branch} with {delivery.commit[:10]}"
+        if delivery.branch
+        else "the diff, out of the working tree"
+    )
+    if not yes:
+        is_confirmed = typer.confirm(
+            f"Take back {description}? Where the current branch holds the fix, it is reverted."
+        )
+        if not is_confirmed:
+            print("Nothing was changed.")
+            return
+    print(undo_session(repo, id))
+
+
+def undo_session(repo: Path, id: str) -> str:
+    """Take back what a session delivered; return a sentence.
+
+    Raises:
+        UserError: it cannot be taken back; nothing was changed.
+    """
+    from coder.repo.checkout import undo_delivery
+
+    delivery = find_delivery(repo, id)
+    if not delivery.branch:
+        return take_out_diff(repo, id)
+    on_same_branch = (
+        earlier.commit
+        for earlier in reversed(find_earlier_deliveries(repo, id))
+        if earlier.branch == delivery.branch
+    )
+    return undo_delivery(
+        repo,
+        branch=delivery.branch,
+        commit=delivery.commit,
+        applied=None,
+        earlier=next(on_same_branch, ""),
+    )
+
+
+def can_review() -> bool:
+    """Return whether the user can review a change on a terminal, and does not have a screen read aloud."""
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    if not all(stream.isatty() for stream in streams) or os.environ.get("TERM") == "dumb":
+        return False
+    from coder.cli.tui_services import InterfaceSettings
+
+    return not InterfaceSettings(Path(), {}).is_on("screen_reader")
+
+
+def review_on_terminal(
+    diff: str, *, purpose: "ReviewPurpose", title: str, verdict: "Verdict | None"
+) -> "HunkDecisions | None":
+    """Show a change on the whole terminal; return the user's decisions, None without any.
+
+    `verdict` is that on this very diff.
+    """
+    from coder.cli.tui_services import remembered_theme
+    from coder.core.events import ReviewAsked
+    from coder.session.delivery import removable_hunk_numbers
+    from coder.settings import load_config
+    from coder.ui.tui.keys import read_key_bindings
+    from coder.ui.tui.review import ReviewApp
+
+    droppable = removable_hunk_numbers(diff, verdict.guarded) if verdict else ()
+    review = ReviewAsked(question="", diff=diff, droppable=droppable, verdict=verdict)
+    keys = read_key_bindings(load_config(None, {}).keys)
+    return ReviewApp(review, purpose=purpose, title=title, theme=remembered_theme(), keys=keys).run()

@@ -13,9 +13,9 @@ from coder.cli.options import UnsafeOption
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from coder.bench.comparison import Comparison
-    from coder.bench.outcome import Job, Outcome
+    from coder.bench.runner import Job, Outcome
     from coder.bench.suites import SuiteTask
+    from coder.bench.tables import Comparison
 
 RUNS = "runs.jsonl"
 
@@ -72,13 +72,13 @@ def bench(
     What was run already is not run again: repeat the command to go on where it stopped. Exit codes: 0, 1
     where a run failed, 2 wrong use, 130 interrupted.
     """
-    from coder.bench.comparison import compare_runs
-    from coder.bench.comparison import comparison_markdown as describe
-    from coder.bench.outcome import plan_jobs as planned
-    from coder.bench.outcome import read_outcomes
+    from coder.bench.runner import plan_jobs as planned
+    from coder.bench.runner import read_outcomes
     from coder.bench.suites import load_suite
+    from coder.bench.tables import compare_runs
+    from coder.bench.tables import comparison_markdown as describe
     from coder.core.errors import UserError
-    from coder.core.values.task import Budget
+    from coder.core.values import Budget
 
     if compare is not None and not (compare / RUNS).is_file():
         raise UserError(f"{compare} holds no results ({RUNS}) to compare with.")
@@ -125,8 +125,7 @@ def _run(
     plan: "Sequence[Job]", tasks: "dict[str, SuiteTask]", directory: Path, *, processes: int, unsafe: bool
 ) -> int:
     """Run and record the jobs that are not recorded yet; return how many failed."""
-    from coder.bench.outcome import Outcome, append_outcome, read_outcomes
-    from coder.bench.runner import run_jobs
+    from coder.bench.runner import Outcome, append_outcome, read_outcomes, run_jobs
     from coder.sandbox.choice import require_backend
 
     known_keys = {outcome.job.key for outcome in read_outcomes(directory / RUNS)}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from coder.cli.command_tree import CommandNode, CommandParameter
+    from coder.cli.app import CommandNode, CommandParameter
 
 BASH = """\
 # Completion of coder's commands and options for bash. Use it: eval "$(coder completion bash)"
@@ -85,8 +85,7 @@ def completion(shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> No
 
     bash and zsh: eval "$(coder completion bash)" in the start-up file; fish: coder completion fish | source.
     """
-    from coder.cli.app import app
-    from coder.cli.command_tree import read_command_tree
+    from coder.cli.app import app, read_command_tree
 
     print(render_completion(shell, read_command_tree(app)), end="")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coder.cli.options import RepositoryOption, UnsafeOption
+from coder.cli.options import RepositoryOption, TestOption, TrustOption, UnsafeOption
 
 if TYPE_CHECKING:
     from coder.hooks.agents import Agent
@@ -51,10 +51,9 @@ def install(
     When the agent ends its turn, `coder verify` judges what it left. BROKEN and NOT FIXED send it back with
     the reasons. Before a push, BROKEN refuses it.
     """
-    from coder.hooks.agents import AGENTS, own_program
+    from coder.hooks.agents import AGENTS, install_entries, own_program
     from coder.hooks.git_hook import install_hook
-    from coder.hooks.settings_file import install_entries
-    from coder.repo.history.work_tree import find_hooks_directory
+    from coder.repo.existing_change import find_hooks_directory
 
     options = "--unsafe-no-sandbox " if unsafe_no_sandbox else ""
     if owner is HookOwner.git:
@@ -73,10 +72,9 @@ def install(
 @app.command()
 def remove(owner: OwnerArgument, user: UserOption = False, repo: RepositoryOption = Path()) -> None:
     """Remove the hook; all other settings and hooks are kept."""
-    from coder.hooks.agents import AGENTS
+    from coder.hooks.agents import AGENTS, remove_entries
     from coder.hooks.git_hook import remove_hook
-    from coder.hooks.settings_file import remove_entries
-    from coder.repo.history.work_tree import find_hooks_directory
+    from coder.repo.existing_change import find_hooks_directory
 
     if owner is HookOwner.git:
         _refuse_user(user)
@@ -108,7 +106,7 @@ def run(
         return _judge_push(judge, remote=(arguments or [""])[0])
     import json
 
-    from coder.core.values.text import sanitize_text
+    from coder.core.values import sanitize_text
     from coder.hooks.agents import AGENTS
     from coder.hooks.judging import answer_agent
 
@@ -127,7 +125,7 @@ def run(
 
 def _judge_push(judge: "Judge", *, remote: str) -> int:
     from coder.core.errors import CoderError
-    from coder.core.values.text import sanitize_text
+    from coder.core.values import sanitize_text
     from coder.hooks.judging import judge_push
 
     code = 0
@@ -164,3 +162,55 @@ def _refuse_user(user: bool) -> None:
 
     if user:
         raise UserError("git has no hooks of the user's own: install it in each repository, without --user.")
+
+
+def watch(
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="REV", help="What to compare with.", show_default="HEAD at the start"),
+    ] = None,
+    issue: Annotated[
+        str, typer.Option(metavar="ISSUE", help="What the edits are for, as for fix.", show_default="unknown")
+    ] = "",
+    repo: RepositoryOption = Path(),
+    test: TestOption = None,
+    trust: TrustOption = False,
+    unsafe_no_sandbox: UnsafeOption = False,
+) -> int:
+    """Judge the uncommitted work, and commits made meanwhile, whenever edits come to rest; Ctrl-C ends it.
+
+    Whoever edits, you or any agent: each state gets a line with its verdict, and BROKEN or NOT FIXED its
+    tests. Nothing is changed, and no model is asked.
+    """
+    import sys
+    import time
+    from functools import partial
+
+    from coder import api
+    from coder.cli.options import read_issue
+    from coder.core.errors import UserError
+    from coder.core.values import sanitize_text
+    from coder.hooks.judging import watch_verdicts
+    from coder.repo.git import find_checkout
+
+    base = find_checkout(repo).git.resolve_commit(against) if against else ""
+    if base is None:
+        raise UserError(f"There is no commit {against!r} to compare with.")
+    judge = partial(
+        api.verify,
+        issue=read_issue(issue) if issue else "",
+        test_command=test,
+        trust=trust,
+        unsafe_no_sandbox=unsafe_no_sandbox,
+    )
+    print("Watching; each state in which edits come to rest is judged. Ctrl-C ends it.", file=sys.stderr)
+    try:
+        for verdict in watch_verdicts(repo, base=base, judge=judge):
+            label = f"{verdict.result.label}  " if verdict.result else ""
+            print(sanitize_text(f"{time.strftime('%H:%M:%S')}  {label}{verdict.text}"), flush=True)
+            judged = verdict.result.verdict if verdict.result else None
+            for result in (*judged.broken, *judged.still_red) if judged else ():
+                print(sanitize_text(f"          {result.id}"), flush=True)
+    except KeyboardInterrupt:
+        print("Watched no longer; nothing was changed.", file=sys.stderr)
+    return 0

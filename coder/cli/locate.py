@@ -10,8 +10,8 @@ import typer
 from coder.cli.options import UnsafeOption, read_issue
 
 if TYPE_CHECKING:
-    from coder.core.values.proposal import SuspectRanking
-    from coder.retrieval.locating.ranking import Localization, RankedPlace
+    from coder.core.values import SuspectRanking
+    from coder.retrieval.ranking import Localization, RankedPlace
 
 MAX_SHOWN = 8
 WIDTH = 80
@@ -45,7 +45,7 @@ def locate(
     --tests nothing run.
     """
     from coder.core.errors import UserError
-    from coder.wiring.locating import rank_tree
+    from coder.wiring.preparation import rank_tree
 
     if (issue is None) == (issue_file is None) and not (tests and issue is None):
         raise UserError("Give the issue once: as text, @file or -, or with --issue FILE.")
@@ -60,7 +60,7 @@ def locate(
 
 
 def _trace_tests(root: Path, tests: tuple[str, ...], *, unsafe: bool) -> "SuspectRanking":
-    from coder.wiring.faults import locate_faults
+    from coder.wiring.session import locate_faults
 
     return locate_faults(
         root,

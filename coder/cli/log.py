@@ -1,19 +1,24 @@
 """`coder log`: list and show stored sessions."""
 
-from collections.abc import Iterable
+import csv
+import shutil
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from coder.cli.cost import cost
 from coder.cli.options import AttemptOption, SessionArgument
 
 if TYPE_CHECKING:
     from coder.core.events import SessionFinished, SessionStarted
     from coder.core.messages import UsageTotals
     from coder.wiring.conversations import ConversationPoint
+    from coder.wiring.spending import SessionSpending, Spending
 
 
 class RestoredPart(StrEnum):
@@ -27,8 +32,6 @@ class RestoredPart(StrEnum):
 app = typer.Typer(
     help="List sessions; show one, or its diff.", rich_markup_mode=None, invoke_without_command=True
 )
-
-
 SIGNATURE_NAMESPACE = "coder"
 """Namespace of signatures, which `ssh-keygen -Y verify -n coder` must be given."""
 
@@ -106,7 +109,7 @@ def session_lines(repository: "Path | None", *, query: str = "") -> "list[str]":
 def _find_undone(repository: Path, finish_events: "Iterable[SessionFinished | None]") -> "frozenset[str]":
     """Return the commits of finished sessions that were delivered in a repository, and taken back."""
     from coder.core.errors import CoderError
-    from coder.repo.delivery.commits import find_undone
+    from coder.repo.delivery import find_undone
     from coder.repo.git import find_git
 
     deliveries = [event.delivery for event in finish_events if event is not None]
@@ -125,7 +128,7 @@ def _session_line(
     undone: "frozenset[str]",
 ) -> str:
     from coder.core.state import outcome_label
-    from coder.core.values.text import sanitize_text
+    from coder.core.values import sanitize_text
     from coder.store.jsonl import list_conversation
 
     kind = outcome_label(finish_event) if finish_event else "cut off"
@@ -138,8 +141,8 @@ def _session_line(
 
 
 def _match_lines(directory: Path, query: str) -> list[str]:
-    from coder.core.values.text import sanitize_text
-    from coder.store.search import search_session
+    from coder.core.values import sanitize_text
+    from coder.store.jsonl import search_session
 
     return [
         sanitize_text(f"    {match.field:<8} {match.excerpt}") for match in search_session(directory, query)
@@ -159,8 +162,90 @@ def _current_repository() -> "Path | None":
     return find_root(Path())
 
 
-app.command("cost")(cost)
+COLUMNS = ("requests", "input tokens", "cached tokens", "output tokens", "usd", "unpriced requests")
 
+
+class Grouping(StrEnum):
+    """Units by which costs are added up."""
+
+    session = "session"
+    day = "day"
+    month = "month"
+    model = "model"
+    role = "role"
+    repository = "repository"
+
+
+def cost(
+    by: Annotated[Grouping, typer.Option(help="What to add up by.")] = Grouping.day,
+    as_csv: Annotated[bool, typer.Option("--csv", help="CSV instead of a table.")] = False,
+) -> None:
+    """Add up what all sessions have spent; days and months are those of UTC.
+
+    The price of some requests may not be known: they are counted beside what is known.
+    """
+    if as_csv:
+        csv.writer(sys.stdout).writerows(
+            [(by.value, *COLUMNS), *((key, *_counts(spending)) for key, spending in _read_groups(by).items())]
+        )
+    else:
+        print("\n".join(cost_lines(by)))
+
+
+def cost_lines(by: Grouping) -> list[str]:
+    """Return a table of what all sessions have spent."""
+    groups = _read_groups(by)
+    if not groups:
+        return ["No session has asked a model yet."]
+    width = max(len(by.value), *map(len, groups))
+    rows = ((key, *_counts(spending)[:-2], _describe_cost(spending)) for key, spending in groups.items())
+    return [
+        "  ".join([f"{first:<{width}}", *(f"{number:>13}" for number in numbers)])
+        for first, *numbers in ((by.value, *COLUMNS[:-2], "cost"), *rows)
+    ]
+
+
+def _read_groups(by: Grouping) -> "dict[str, Spending]":
+    from coder.wiring.spending import Spending, read_spending
+
+    groups: dict[str, Spending] = {}
+    for session in read_spending():
+        for key, spending in _parts(session, by):
+            groups[key] = groups.get(key, Spending()).plus(spending)
+    return groups
+
+
+def _parts(spending: "SessionSpending", by: Grouping) -> "list[tuple[str, Spending]]":
+    """Return what a session adds to each group."""
+    day = spending.session[:8]
+    match by:
+        case Grouping.role:
+            return list(spending.roles.items())
+        case Grouping.day:
+            key = f"{day[:4]}-{day[4:6]}-{day[6:]}"
+        case Grouping.month:
+            key = f"{day[:4]}-{day[4:6]}"
+        case Grouping.session | Grouping.model | Grouping.repository:
+            key = str(getattr(spending, by.value))
+    return [(key, spending.total)]
+
+
+def _counts(spending: "Spending") -> tuple[str, ...]:
+    totals = spending.totals
+    counts = (totals.requests, totals.input_tokens, totals.cached_tokens, totals.output_tokens)
+    return (*map(str, counts), f"{spending.known_usd:.4f}", str(spending.unpriced_requests))
+
+
+def _describe_cost(spending: "Spending") -> str:
+    """Return what is known of the cost, and how many requests it leaves out: `$0.12 and 3 unpriced`."""
+    unpriced = spending.unpriced_requests
+    if not unpriced:
+        return f"${spending.known_usd:.4f}"
+    known = f"${spending.known_usd:.4f} and " if spending.known_usd else ""
+    return f"{known}{unpriced} request{'s' if unpriced > 1 else ''} of unknown price"
+
+
+app.command("cost")(cost)
 PointArgument = Annotated[
     str,
     typer.Argument(
@@ -217,7 +302,7 @@ def show(id: SessionArgument = "last") -> None:
 
     from rich.console import Console
 
-    from coder.core.values.text import sanitize_text
+    from coder.core.values import sanitize_text
     from coder.directories import sessions_directory
     from coder.session.log import EventLog
     from coder.store.jsonl import boundary_events, find_session, read_records
@@ -241,7 +326,7 @@ def show(id: SessionArgument = "last") -> None:
 @app.command()
 def context(id: SessionArgument = "last") -> None:
     """Show what fills the context window of a session's model."""
-    from coder.core.context_use import describe_context
+    from coder.core.state import describe_context
     from coder.directories import sessions_directory
     from coder.store.jsonl import find_session, read_records
 
@@ -254,12 +339,12 @@ def context(id: SessionArgument = "last") -> None:
 @app.command()
 def diff(id: SessionArgument = "last", attempt: AttemptOption = None) -> None:
     """Show a session's fix, or its best attempt; print it as a diff where no terminal is."""
-    from coder.cli.diff_review import can_review, review_on_terminal
+    from coder.cli.apply import can_review, review_on_terminal
     from coder.core.errors import UserError
     from coder.core.events import FilesChanged
     from coder.directories import sessions_directory
-    from coder.repo.history.existing_change import delivered_diff
-    from coder.session.delivery.report import best_attempt, find_attempt
+    from coder.repo.existing_change import delivered_diff
+    from coder.session.report import best_attempt, find_attempt
     from coder.store.jsonl import boundary_events, find_session, read_records
 
     directory = find_session(
@@ -355,3 +440,108 @@ def _sign(file: Path, key: Path) -> None:
     if result.returncode:
         reason = " ".join(result.stderr.split()) or f"exit code {result.returncode}"
         raise UserError(f"{file} is written, but not signed: ssh-keygen says: {reason}")
+
+
+DAY_SECONDS = 86_400
+KINDS = {
+    "sessions": "sessions",
+    "index": "indexes, and what was learnt of test suites",
+    "overlays": "installed packages",
+    "hooks": "sessions of other agents",
+}
+"""Purpose of each directory of the state, by its name."""
+
+
+class StoredItem(NamedTuple):
+    """A file or directory that can be removed by itself."""
+
+    path: Path
+    bytes: int
+    used: float
+    """Seconds since the epoch."""
+
+
+def clean(
+    older_than: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="DAYS", help="Remove what was not used for so many days."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Show what sessions, indexes and packages occupy; with --older-than, remove what is old.
+
+    Without it, sessions are removed that are older than `keep_sessions_days` in your settings. Branches and
+    commits stay, and so does a session that a newer one continues. A removed session can no longer be shown,
+    continued, applied or undone by its id.
+    """
+    from coder.directories import state_directory
+    from coder.settings import load_config
+    from coder.wiring.conversations import recover_sessions
+
+    recover_sessions()
+    state, now = state_directory(), time.time()
+    items = {name: list(_find_items(state / name)) for name in KINDS}
+    for name, purpose in KINDS.items():
+        print(f"{_format_size(items[name]):>9}  {len(items[name]):>5}  {purpose}")
+    kept_days = load_config(None, {}).keep_sessions_days
+    days = kept_days if older_than is None else older_than
+    if days is None:
+        print(f"In {state}. To remove what is old: coder clean --older-than 30")
+        return
+    groups = [items["sessions"]] if older_than is None else [*items.values()]
+    since = now - days * DAY_SECONDS
+    continued = _find_continued([item.path for item in items["sessions"] if item.used >= since])
+    old = [item for group in groups for item in group if item.used < since and item.path not in continued]
+    if not old:
+        print("Nothing is that old.")
+        return
+    summary = f"{len(old)} of these, {_format_size(old)}"
+    if not yes and not typer.confirm(f"Remove {summary}?"):
+        print("Nothing was removed.")
+        return
+    print(f"Removed {_format_size([item for item in old if _remove(item.path)])}.")
+
+
+def _find_items(directory: Path) -> Iterator[StoredItem]:
+    for path in sorted(directory.glob("*")):
+        files = [path, *path.rglob("*")] if path.is_dir() and not path.is_symlink() else [path]
+        stats = [file.lstat() for file in files if file.exists() or file.is_symlink()]
+        if stats:
+            yield StoredItem(
+                path, sum(stat.st_blocks * 512 for stat in stats), max(stat.st_mtime for stat in stats)
+            )
+
+
+def _find_continued(sessions: list[Path]) -> set[Path]:
+    """Return the sessions that the given ones continue, at any distance: their record belongs to these."""
+    from coder.core.errors import UserError
+    from coder.store.jsonl import list_conversation
+
+    continued: set[Path] = set()
+    for session in sessions:
+        with suppress(UserError):  # a record that this version cannot read
+            continued.update(list_conversation(session)[:-1])
+    return continued
+
+
+def _format_size(items: list[StoredItem]) -> str:
+    return f"{sum(item.bytes for item in items) / 1e6:,.1f} MB"
+
+
+def _remove(path: Path) -> bool:
+    """Remove a file or directory; return whether that was done: a session in use stays."""
+    from coder.core.errors import UserError
+    from coder.repo.git import session_lock
+
+    if not path.is_dir():
+        path.unlink(missing_ok=True)
+        return True
+    try:
+        if (path / "lock").exists():
+            with session_lock(path):
+                shutil.rmtree(path)
+        else:
+            shutil.rmtree(path)
+    except (UserError, OSError):
+        return False
+    return True

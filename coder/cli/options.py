@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coder.core.values.paths import SOURCE_SUFFIXES
+from coder.core.paths import SOURCE_SUFFIXES
 
 if TYPE_CHECKING:
     from coder.core.notes import Plan
@@ -211,7 +211,7 @@ def read_plan(path: Path) -> "Plan":
         UserError: the file cannot be read, or holds no plan.
     """
     from coder.core.errors import UserError
-    from coder.core.values.plan import parse_plan
+    from coder.core.plan import parse_plan
 
     try:
         return parse_plan(path.read_text(encoding="utf-8"))

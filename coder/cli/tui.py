@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from coder.cli.tui_services import InterfaceSettings, StoredSessions
-    from coder.core.commands import SessionCommand
-    from coder.core.events import SessionFinished
-    from coder.core.values.task import Mode
-    from coder.sandbox.backends.backend import SandboxBackend
+    from coder.core.events import SessionCommand, SessionFinished
+    from coder.core.values import Mode
+    from coder.sandbox.backend import SandboxBackend
     from coder.session.log import EventLog
-    from coder.ui.tui.running import OpenedRepository, SessionModel, TrustQuestion, UserRequest
+    from coder.ui.tui.app import OpenedRepository, SessionModel, TrustQuestion, UserRequest
     from coder.ui.tui.services import Services
     from coder.wiring.session import SessionHandle
 
@@ -80,7 +79,7 @@ class InterfaceRepository:
         from coder.repo.git import find_checkout
         from coder.sandbox.choice import require_backend
         from coder.trust import is_trusted
-        from coder.ui.tui.running import OpenedRepository, RecordedSession
+        from coder.ui.tui.app import OpenedRepository, RecordedSession
 
         find_checkout(self._directory)
         config = self._settings.config
@@ -137,7 +136,7 @@ def run_tui(
     Raises:
         UserError: there is none, or it cannot be worked on.
     """
-    from coder.cli.closing_lines import print_closing_lines
+    from coder.cli.running import print_closing_lines
     from coder.cli.tui_services import (
         IndexedNames,
         InterfaceSettings,
@@ -146,7 +145,7 @@ def run_tui(
         StoredSessions,
     )
     from coder.repo.git import find_checkout, find_root
-    from coder.ui.tui.background import BackgroundQuery
+    from coder.ui.tui.app import BackgroundQuery
     from coder.ui.tui.services import Services
 
     root = find_root(directory) or find_checkout(directory).root  # the latter explains why there is none
@@ -191,9 +190,8 @@ def run_tui(
 
 def _converse(repository: InterfaceRepository, services: "Services", first_message: str) -> "EventLog | None":
     """Run a conversation in plain lines, and return the log of its newest session."""
-    from coder.ui.console import PipedConsole
-    from coder.ui.dialogue.dialogue import Dialogue
-    from coder.ui.dialogue.terminal_input import TerminalInput
+    from coder.ui.dialogue import Dialogue, TerminalInput
+    from coder.ui.lines import PipedConsole
 
     terminal = TerminalInput()
     dialogue = Dialogue(
@@ -218,7 +216,7 @@ def _converse(repository: InterfaceRepository, services: "Services", first_messa
 def _trust_question(root: Path, walls: "SandboxBackend | None") -> "TrustQuestion":
     """Return the question on a repository whose tests would run without a full sandbox."""
     from coder.trust import trust_repository
-    from coder.ui.tui.running import TrustQuestion
+    from coder.ui.tui.app import TrustQuestion
     from coder.wiring.preparation import trust_question
 
     return TrustQuestion(
@@ -231,9 +229,9 @@ def _trust_question(root: Path, walls: "SandboxBackend | None") -> "TrustQuestio
 
 def _choose_model(root: Path, flags: Mapping[str, Any], *, resumed: str) -> "SessionModel":
     from coder.settings import load_config
-    from coder.ui.tui.running import SessionModel
-    from coder.wiring.approach import choose_approach
+    from coder.ui.tui.app import SessionModel
     from coder.wiring.conversations import inherit_model
+    from coder.wiring.session import choose_approach
 
     import_module("coder.wiring.session")  # what the first request needs, while the user reads or types
     config = inherit_model(load_config(root, flags), resumed, root)
@@ -255,12 +253,11 @@ def _open_session(
 ) -> InteractiveSession:
     """Open a session for a request; `resumed` is the session whose model it takes unless `flags` name one."""
     from coder.cli.options import read_issue, typed_mentions
-    from coder.core.values.task import Attachment
+    from coder.core.values import Attachment
     from coder.settings import load_config
-    from coder.wiring.approach import choose_approach
     from coder.wiring.conversations import inherit_model
     from coder.wiring.preparation import make_task, read_attachments
-    from coder.wiring.session import open_session
+    from coder.wiring.session import choose_approach, open_session
 
     if request.mode == "verify":
         return _open_judgement(request.text, directory, root, flags, trusted=trusted, walls=walls)
@@ -309,9 +306,8 @@ def _open_judgement(
 ) -> InteractiveSession:
     """Open a session that judges a revision, or the uncommitted work, as `coder verify` does."""
     from coder.settings import load_config
-    from coder.wiring.approach import judging_approach
     from coder.wiring.preparation import UNKNOWN_PURPOSE, make_task
-    from coder.wiring.session import open_session
+    from coder.wiring.session import judging_approach, open_session
 
     config = load_config(root, flags)
     chosen_approach, existing_task = judging_approach(

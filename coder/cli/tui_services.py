@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from coder.core.errors import ToolError, UserError
 
 if TYPE_CHECKING:
-    from coder.core.values.task import Restore
-    from coder.sandbox.backends.backend import SandboxBackend
-    from coder.session.approval.permission import PermissionDecision
+    from coder.core.values import Restore
+    from coder.sandbox.backend import SandboxBackend
+    from coder.session.approval import PermissionDecision
     from coder.session.log import EventLog
     from coder.settings import Config
     from coder.ui.tui.keys import KeyBindings
@@ -70,12 +70,12 @@ class StoredSessions:
         return apply_session(self._root, session)
 
     def undo(self, session: str) -> str:
-        from coder.cli.undo import undo_session
+        from coder.cli.apply import undo_session
 
         return undo_session(self._root, session)
 
     def costs(self, unit: str) -> Sequence[str]:
-        from coder.cli.cost import Grouping, cost_lines
+        from coder.cli.log import Grouping, cost_lines
 
         return cost_lines(Grouping(unit or "day"))
 
@@ -98,7 +98,7 @@ class StoredHistory:
     def add(self, text: str) -> None:
         """Append a message, with secrets masked; drop the oldest ones once there are too many."""
         from coder.directories import prompt_history_file
-        from coder.files.replacing import replace_text
+        from coder.files.regular_files import replace_text
         from coder.permissions.secrets import Secrets, secret_environment_values
 
         private = Secrets(own=secret_environment_values(os.environ), key=secrets.token_bytes(16))
@@ -167,9 +167,9 @@ class SandboxShell:
         return decision.why if decision.action == "ask" else ""
 
     def run(self, command: str, stop: Event) -> str:
-        from coder.core.policy import Policy
-        from coder.core.ports.sandbox import Limits
-        from coder.wiring.inspection import make_sandbox
+        from coder.core.phases import Policy
+        from coder.core.ports import Limits
+        from coder.wiring.preparation import make_sandbox
 
         with make_sandbox(self._walls(), self._settings.config) as sandbox:
             execution = sandbox.run(
@@ -184,7 +184,7 @@ class SandboxShell:
         return f"{execution.output.rstrip()}\n[{end}, {execution.seconds:.1f} s]".lstrip("\n")
 
     def _decide(self, command: str) -> "PermissionDecision":
-        from coder.session.approval.permission import Permissions, decide_command
+        from coder.session.approval import Permissions, decide_command
         from coder.settings import configured_rules
         from coder.trust import allowed_rules
 
@@ -216,8 +216,7 @@ class InterfaceSettings:
 
     def list_models(self) -> Sequence[str]:
         """Return a line for each model that can be asked, the chosen one first."""
-        from coder.models.catalog import choose_model
-        from coder.models.listing import describe_models
+        from coder.models.catalog import choose_model, describe_models
 
         config = self.config
         roles = {
@@ -254,8 +253,8 @@ class InterfaceSettings:
         ]
 
     def choices(self, name: str) -> Sequence[str]:
-        from coder.cli.cost import Grouping
         from coder.cli.fix import StrategyName
+        from coder.cli.log import Grouping
 
         match name:
             case "model":
@@ -287,7 +286,7 @@ class InterfaceSettings:
             UserError: it is not.
         """
         from coder.settings import load_config
-        from coder.wiring.approach import choose_approach
+        from coder.wiring.session import choose_approach
 
         flags = {**self.flags, name: value}
         config = load_config(self._root, flags)
@@ -296,7 +295,7 @@ class InterfaceSettings:
         self.flags[name] = value
 
     def check(self) -> Sequence[str]:
-        from coder.cli.doctor import doctor_lines
+        from coder.cli.machine import doctor_lines
 
         return list(doctor_lines(self._root))
 
@@ -336,7 +335,7 @@ class InterfaceSettings:
         return remembered_theme()
 
     def remember_theme(self, name: str) -> None:
-        from coder.files.replacing import replace_text
+        from coder.files.regular_files import replace_text
 
         replace_text(_theme_file(), json.dumps({"theme": name}))
 

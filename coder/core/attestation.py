@@ -5,8 +5,8 @@ from datetime import datetime
 
 from coder.core.events import FilesChanged, NoteMade, Record, SessionFinished, SessionStarted, Verified
 from coder.core.messages import UsageTotals
-from coder.core.values.base import Value
-from coder.core.values.verdict import Verdict
+from coder.core.values import Value
+from coder.core.verdict import Verdict
 
 FORMAT = 1
 

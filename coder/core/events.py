@@ -1,19 +1,26 @@
-"""Events of a session log, named in the past tense."""
+"""Events of a session and the commands of a front end; a log is a list of events."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from coder.core.messages import DialogueMessage, Message, ToolCall, ToolMessage, Usage, UsageTotals
+from coder.core.messages import (
+    AssistantMessage,
+    DialogueMessage,
+    Message,
+    ToolCall,
+    ToolMessage,
+    Usage,
+    UsageTotals,
+)
 from coder.core.notes import Note, Plan
 from coder.core.phases import PhaseName, StageState
-from coder.core.values.base import EventValue, Value
-from coder.core.values.candidate import Delivery
-from coder.core.values.hunk import EditedHunk, HunkComment, HunkDecisions
-from coder.core.values.task import Task
-from coder.core.values.verdict import Cause, Counts, DeniedResource, Verdict, VerdictKind
+from coder.core.values import Delivery, EditedHunk, EventValue, HunkComment, HunkDecisions, Task, Value
+from coder.core.verdict import Cause, Counts, DeniedResource, Verdict, VerdictKind
 
 
 class StrategyChosen(EventValue):
@@ -395,3 +402,92 @@ class Record(Value):
     at: datetime
     """Aware, UTC."""
     event: Annotated[Event, Field(discriminator="type")]
+
+
+class Say(Value):
+    """A remark for the model, delivered with the next message."""
+
+    type: Literal["say"] = "say"
+    text: str
+
+
+class Withdraw(Value):
+    """Take back the newest remark with this text; too late once a request has taken it."""
+
+    type: Literal["withdraw"] = "withdraw"
+    text: str
+
+
+class Answer(Value):
+    """The choice of one option of a question."""
+
+    type: Literal["answer"] = "answer"
+    question: str
+    option: str
+    instruction: str = ""
+    """What the model should do instead of what is refused; empty if the user says nothing."""
+
+
+class Decide(HunkDecisions):
+    """The answer to a review: which hunks of the diff to deliver."""
+
+    type: Literal["decide"] = "decide"
+    question: str
+
+
+class Amend(Value):
+    """The answer to a plan: the plan to run, unchanged or edited."""
+
+    type: Literal["amend"] = "amend"
+    question: str
+    plan: Plan | None
+    """None: the plan is rejected, and nothing runs."""
+
+
+class DeliverNow(Value):
+    """Judge the change by what has run so far; ignored unless impacted tests or the suite are running."""
+
+    type: Literal["deliver_now"] = "deliver_now"
+
+
+class Stop(Value):
+    """End the session now and report its state."""
+
+    type: Literal["stop"] = "stop"
+
+
+SessionCommand = Say | Withdraw | Answer | Decide | Amend | DeliverNow | Stop
+
+
+def stage_seconds(records: Sequence[Record], *, total: float) -> Mapping[str, float]:
+    """Return seconds by stage; they add up to `total`, the seconds of the whole session.
+
+    Stages are `model`, `tools`, `your answers`, those of the verdicts, `checks` (of a verdict beside test
+    runs) and `other`.
+    Time between two records belongs to the later one, so that branches in parallel count once.
+    """
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for earlier, later in pairwise(records):
+        gap = (later.at - earlier.at).total_seconds()
+        match later.event:
+            case MessageFinished(message=AssistantMessage()):
+                seconds["model"] += gap
+            case ToolFinished():
+                seconds["tools"] += gap
+            case BaselineMeasured():
+                seconds["base"] += gap
+            case QuestionAnswered() | ReviewAnswered() | PlanAnswered():
+                seconds["your answers"] += gap
+            case Verified(verdict=verdict):
+                for stage, spent in _verdict_stages(verdict, gap).items():
+                    seconds[stage] += spent
+    shown = {stage: spent for stage, spent in seconds.items() if spent > 0}
+    return {**shown, "other": max(0.0, total - sum(shown.values()))}
+
+
+def _verdict_stages(verdict: Verdict, gap: float) -> Mapping[str, float]:
+    """Split the seconds before a verdict by its stages, and call the rest its checks."""
+    spent = sum(verdict.stages.values())
+    scale = min(1.0, gap / spent) if spent else 0.0
+    split = {stage: seconds * scale for stage, seconds in verdict.stages.items()}
+    return {**split, "checks": gap - sum(split.values())}

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from coder.core.values.base import Value
+from coder.core.values import Value
 
 
 class ToolCall(Value):

@@ -1,8 +1,11 @@
-"""Phases of a session: one purpose each, ended by one typed note."""
+"""Phases: their purposes, limits and permissions."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Lock
 from typing import Literal
 
-from coder.core.values.base import Value
+from coder.core.values import Value
 
 PhaseName = Literal[
     "locate",
@@ -34,7 +37,6 @@ NoteKind = Literal[
     "evaluation",
     "report",
 ]
-
 StageState = Literal["running", "done", "failed"]
 """State of a stage of a build."""
 
@@ -74,3 +76,51 @@ RESEARCH = Phase(name="research", note="research", writes=False, max_turns=10)
 EVALUATE = Phase(name="evaluate", note="evaluation", writes=False, max_turns=4)
 SYNTHESIZE = Phase(name="synthesize", note="report", writes=False, max_turns=6)
 EXPLAIN = Phase(name="explain", note="give_up", writes=False, max_turns=2)
+
+
+class Policy(Value):
+    """Access granted to one command; the default is workspace-write without network."""
+
+    writes: bool = True
+    """Whether it may write in its working directory, which is then a worktree; elsewhere only in a private
+    temporary directory."""
+    network: bool = False
+    """False: no host is reachable, not even this one; a private loopback interface exists where the sandbox
+    can provide one."""
+
+
+READ_ONLY = Policy(writes=False)
+
+
+class Cutoff:
+    """The large test runs in progress that the user may cut short; used from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._cuts: list[Event] = []
+        self.on_change: Callable[[bool], None] = lambda _is_possible: None
+        """Called from any thread when it becomes possible, or impossible, to cut a run short."""
+
+    @contextmanager
+    def offer(self, cut: Event) -> Iterator[None]:
+        """Let the user cut short what the block runs, which ends when `cut` is set."""
+        with self._lock:
+            self._cuts.append(cut)
+        self.on_change(True)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._cuts = [other for other in self._cuts if other is not cut]
+                is_possible = bool(self._cuts)
+            self.on_change(is_possible)
+
+    def request(self) -> bool:
+        """Cut short all runs in progress; return False if there are none."""
+        with self._lock:
+            cuts, self._cuts = self._cuts, []
+        for cut in cuts:
+            cut.set()
+        if cuts:
+            self.on_change(False)
+        return bool(cuts)

@@ -1,5 +1,6 @@
 """Folds over the event log: the conversation, the named tests, and the contents of a status line."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
@@ -30,9 +31,8 @@ from coder.core.messages import (
     UserMessage,
 )
 from coder.core.notes import Diagnosis, Done, Findings, GiveUp, Note, Plan, Reproduction, Sites
-from coder.core.values.base import Value
-from coder.core.values.task import Task
-from coder.core.values.verdict import Verdict
+from coder.core.values import Task, Value
+from coder.core.verdict import Verdict
 
 LONG_RESULT_CHARACTERS, BEGINNING_CHARACTERS = 300, 120
 FAILURE_REVIEWER = "failure"
@@ -345,3 +345,44 @@ def _shorten_result(message: Message) -> Message:
         f"them. They began: {beginning}]"
     )
     return message.model_copy(update={"text": line})
+
+
+def measure_context(messages: Sequence[Message]) -> dict[str, int]:
+    """Return the characters of each kind of message, the largest first."""
+    sizes = Counter[str]()
+    for number, message in enumerate(messages):
+        match message:
+            case ToolMessage(name=name, text=text):
+                sizes[f"results of {name}"] += len(text)
+            case AssistantMessage(text=text, calls=calls, opaque=opaque):
+                sizes["replies and calls of the model"] += len(text) + len(opaque)
+                sizes["replies and calls of the model"] += sum(len(call.arguments) for call in calls)
+            case _:
+                sizes["opening message" if number == 0 else "further messages"] += len(message.text)
+    return dict(sizes.most_common())
+
+
+def describe_context(records: Sequence[Record]) -> list[str]:
+    """Return what fills the context window of a session's model, one kind of message a line."""
+    candidate = next(reversed(active_candidates(records)), "")
+    sizes = measure_context(candidate_messages(records, candidate))
+    total = sum(sizes.values())
+    if not total:
+        return ["No message has been sent yet."]
+    lines = [f"{size / total:>5.0%}  {size:>9,} characters  {name}" for name, size in sizes.items()]
+    requests = [
+        record.event.usage
+        for record in records
+        if isinstance(record.event, BudgetSpent) and record.event.candidate == candidate
+    ]
+    if requests:
+        newest = requests[-1]
+        lines.append(
+            f"The newest request had {newest.input_tokens:,} tokens with the system prompt and the tools; "
+            f"{newest.cached_tokens:,} came from the provider's cache."
+        )
+    compactions = [record.event for record in records if isinstance(record.event, ContextCompacted)]
+    if compactions:
+        times = "once" if len(compactions) == 1 else f"{len(compactions)} times"
+        lines.append(f"Older parts were shortened {times} to make room.")
+    return lines

@@ -1,8 +1,12 @@
-"""Reading and copying of regular files in an untrusted tree, of bounded size."""
+"""Reading, replacing and keeping files where other programs may change the tree."""
 
+import fcntl
 import os
+import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 LARGEST_BYTES = 5_000_000
@@ -83,3 +87,70 @@ def _open_regular(path: Path, *, within: Path, limit_bytes: int) -> int | None:
 
 def _is_small(status: os.stat_result, limit_bytes: int) -> bool:
     return stat.S_ISREG(status.st_mode) and status.st_size <= limit_bytes
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a UTF-8 file, creating its directory: at any moment it has either its old or its new content.
+
+    Its permissions stay as they are.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    with temporary.open("w", encoding="utf-8", newline="") as file:
+        with suppress(FileNotFoundError):
+            os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+PREFIX = "coder-scratch-"
+
+
+class ScratchDirectory:
+    """A directory for temporary files, locked while its owner lives."""
+
+    def __init__(self) -> None:
+        remove_abandoned(Path(tempfile.gettempdir()))
+        self._owner = tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True)
+        lock_file = Path(self._owner.name, "new")
+        self._lock = os.open(lock_file, os.O_CREAT | os.O_RDWR, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        # Renamed only when locked, so that another process never sees it unlocked while the owner lives.
+        lock_file.rename(lock_file.with_name("lock"))
+        self.path = Path(self._owner.name, "tmp").resolve()
+        self.path.mkdir()
+
+    def close(self) -> None:
+        """Remove the directory and its content."""
+        self._owner.cleanup()
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+def remove_abandoned(directory: Path) -> None:
+    """Remove scratch directories in `directory` that belong to this user and whose owner was killed."""
+    for path in directory.glob(f"{PREFIX}*"):
+        try:
+            if path.lstat().st_uid != os.getuid() or path.is_symlink():
+                continue
+            lock = os.open(path / "lock", os.O_RDWR | os.O_NOFOLLOW)
+        except OSError:  # not ours, or being made or removed by its owner
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(path, ignore_errors=True)
+        except BlockingIOError:
+            continue
+        finally:
+            os.close(lock)

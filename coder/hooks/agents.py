@@ -1,12 +1,20 @@
-"""Coding agents and the hooks that they document."""
+"""Hooks of other coding agents: which agent asks, its settings and state."""
 
+import json
 import shlex
 import shutil
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from coder.core.values.base import Value
+from pydantic import ValidationError
+
+from coder.core.errors import UserError
+from coder.core.values import Value
+from coder.files.regular_files import replace_text
 
 SECONDS = 1800
 """Time limit of a hook; the agents' own defaults are too short for a test suite."""
@@ -68,3 +76,251 @@ def own_program() -> str:
     if own.name != "coder" or (found is not None and Path(found).resolve() == own.resolve()):
         return "coder"
     return shlex.quote(str(own.resolve()))
+
+
+class AgentSession(Value):
+    """One session of a coding agent in one repository."""
+
+    base: str
+    """Commit that was checked out when it began."""
+    tree: str
+    """Git tree of the work tree when it began."""
+    judged: str = ""
+    """Git tree that was judged last."""
+    refusal: str = ""
+    """The reason why that was refused; empty if it was not."""
+    rounds: int = 0
+    """Refusals since the user's last turn."""
+
+
+def state_file(directory: Path, *, agent: str, session: str, root: Path) -> Path:
+    """Return the file of a session in coder's directory of states."""
+    digest = sha256(f"{session}\0{root}".encode("utf-8", "surrogateescape")).hexdigest()[:24]
+    return directory / "hooks" / f"{agent}-{digest}.json"
+
+
+def read_session(path: Path) -> AgentSession | None:
+    """Return a stored session; None if there is none that can be read."""
+    try:
+        return AgentSession.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValidationError, UnicodeDecodeError):
+        return None
+
+
+def write_session(path: Path, session: AgentSession) -> None:
+    """Store a session."""
+    replace_text(path, session.model_dump_json())
+
+
+BYTE_ORDER_MARK = "\ufeff"
+
+
+def install_entries(path: Path, agent: Agent, command: str) -> bool:
+    """Write an entry for each of the agent's events, in place of earlier ones.
+
+    Return whether that changed the file.
+
+    Raises:
+        UserError: the file cannot be understood; it is as it was.
+    """
+    text = _read(path) if path.exists() else "{}\n"
+    updated = _remove_entries(text, agent, path)
+    for event in agent.events:
+        updated = _append_entry(updated, agent, event, command, path)
+    return _write(path, updated)
+
+
+def remove_entries(path: Path, agent: Agent) -> bool:
+    """Remove the entries, and a file that holds nothing else; return whether there were any.
+
+    Raises:
+        UserError: the file cannot be understood; it is as it was.
+    """
+    if not path.exists():
+        return False
+    text = _read(path)
+    updated = _remove_entries(text, agent, path)
+    if updated == text:
+        return False
+    if updated.strip() == "{}":
+        path.unlink()
+        return True
+    return _write(path, updated)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError:
+        raise _unreadable(path) from None
+
+
+def _write(path: Path, text: str) -> bool:
+    if path.exists() and path.read_bytes() == text.encode("utf-8"):
+        return False
+    replace_text(path, text)
+    return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class JsonSpan:
+    """A value in a JSON text."""
+
+    start: int
+    """Of the member where the value has a key."""
+    value_start: int
+    end: int
+    key: str = ""
+    """Of a member of an object."""
+    kind: Literal["object", "array", "scalar"]
+    children: tuple["JsonSpan", ...] = ()
+
+    def member(self, key: str) -> "JsonSpan | None":
+        """Return the last member of this name, the one that counts."""
+        return next((child for child in reversed(self.children) if child.key == key), None)
+
+
+def _parse(text: str, path: Path) -> JsonSpan:
+    try:
+        root = parse_spans(text)
+    except ValueError:
+        raise _unreadable(path) from None
+    if root.kind != "object":
+        raise _unreadable(path)
+    return root
+
+
+def _unreadable(path: Path) -> UserError:
+    return UserError(f"{path} is not plain JSON with an object of hooks, so it was not changed.")
+
+
+def _append_entry(text: str, agent: Agent, event: str, command: str, path: Path) -> str:
+    mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
+    body = text.removeprefix(mark)
+    entry = agent.build_entry(command)
+    root = _parse(body, path)
+    hooks = root.member("hooks")
+    if hooks is None:
+        return mark + append_child(body, root, {event: [entry]}, key="hooks")
+    if hooks.kind != "object":
+        raise _unreadable(path)
+    groups = hooks.member(event)
+    if groups is None:
+        return mark + append_child(body, hooks, [entry], key=event)
+    if groups.kind != "array":
+        raise _unreadable(path)
+    return mark + append_child(body, groups, entry)
+
+
+def _remove_entries(text: str, agent: Agent, path: Path) -> str:
+    mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
+    body = text.removeprefix(mark)
+    while (chain := next(_find_entries(body, agent, path), None)) is not None:
+        # Containers that hold nothing but the entry are removed with it.
+        depth = len(chain) - 1
+        while depth > 1 and len(chain[depth - 1].children) == 1:
+            depth -= 1
+        body = remove_child(body, chain[depth - 1], chain[depth])
+    return mark + body
+
+
+def _find_entries(text: str, agent: Agent, path: Path) -> Iterator[tuple[JsonSpan, ...]]:
+    """Yield the way from the root to each hook whose command is coder's."""
+    root = _parse(text, path)
+    hooks = root.member("hooks")
+    for event in hooks.children if hooks is not None else ():
+        for group in event.children:
+            inner = group.member("hooks")
+            for hook in inner.children if inner is not None else ():
+                command = hook.member("command")
+                written = json.loads(text[command.value_start : command.end]) if command else None
+                if hooks is not None and inner is not None and agent.is_own_command(written):
+                    # A group is as good as empty without its hooks, whatever its matcher.
+                    yield (
+                        (root, hooks, event, group)
+                        if len(inner.children) == 1
+                        else (root, hooks, event, group, inner, hook)
+                    )
+
+
+SPACE = " \t\r\n"
+DECODER = json.JSONDecoder()
+
+
+def parse_spans(text: str) -> JsonSpan:
+    """Return the root value.
+
+    Raises:
+        ValueError: the text is no JSON.
+    """
+    json.loads(text)
+    return _parse_value(text, _skip(text, 0))
+
+
+def append_child(text: str, container: JsonSpan, value: Any, *, key: str = "") -> str:
+    """Append a member to an object, or an element to an array, in the style of the text."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    unit = _indent_unit(text)
+    is_compact = "\n" not in text.strip()
+    line = text[text.rfind("\n", 0, container.value_start) + 1 : container.value_start]
+    outer = line[: len(line) - len(line.lstrip(" \t"))]
+    label = f"{json.dumps(key, ensure_ascii=False)}: " if container.kind == "object" else ""
+    if is_compact and container.children:
+        last = container.children[-1].end
+        return f"{text[:last]}, {label}{json.dumps(value, ensure_ascii=False)}{text[last:]}"
+    body = json.dumps(value, ensure_ascii=False, indent=unit).replace("\n", f"{newline}{outer}{unit}")
+    member = f"{newline}{outer}{unit}{label}{body}"
+    if container.children:
+        last = container.children[-1].end
+        return f"{text[:last]},{member}{text[last:]}"
+    return f"{text[: container.value_start + 1]}{member}{newline}{outer}{text[container.end - 1 :]}"
+
+
+def remove_child(text: str, container: JsonSpan, child: JsonSpan) -> str:
+    """Remove a member or element with its comma."""
+    number = container.children.index(child)
+    if len(container.children) == 1:
+        return text[: container.value_start + 1] + text[container.end - 1 :]
+    if number > 0:
+        return text[: container.children[number - 1].end] + text[child.end :]
+    return text[: child.start] + text[container.children[1].start :]
+
+
+def _skip(text: str, position: int) -> int:
+    while position < len(text) and text[position] in SPACE:
+        position += 1
+    return position
+
+
+def _parse_value(text: str, start: int, *, member_start: int | None = None, key: str = "") -> JsonSpan:
+    first = start if member_start is None else member_start
+    if text[start] not in "{[":
+        _, end = DECODER.raw_decode(text, start)
+        return JsonSpan(start=first, value_start=start, end=end, key=key, kind="scalar")
+    kind: Literal["object", "array"] = "object" if text[start] == "{" else "array"
+    children = tuple(_parse_children(text, start + 1, kind))
+    end = _skip(text, children[-1].end if children else start + 1) + 1
+    return JsonSpan(start=first, value_start=start, end=end, key=key, kind=kind, children=children)
+
+
+def _parse_children(text: str, position: int, kind: str) -> Iterator[JsonSpan]:
+    position = _skip(text, position)
+    while text[position] not in "}]":
+        start, key = position, ""
+        if kind == "object":
+            key, position = DECODER.raw_decode(text, position)
+            position = _skip(text, _skip(text, position) + 1)
+        child = _parse_value(text, position, member_start=start, key=key)
+        yield child
+        position = _skip(text, child.end)
+        if text[position] == ",":
+            position = _skip(text, position + 1)
+
+
+def _indent_unit(text: str) -> str:
+    """Return the indentation of the first indented line; two spaces if there is none."""
+    for line in text.splitlines():
+        indent = line[: len(line) - len(line.lstrip(" \t"))]
+        if indent and line.strip():
+            return indent
+    return "  "

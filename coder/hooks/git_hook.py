@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from coder.core.errors import UserError
-from coder.files.replacing import replace_text
+from coder.files.regular_files import replace_text
 
 NAME = "pre-push"
 EARLIER = "pre-push.before-coder"

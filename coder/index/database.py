@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from coder.index.parsing import DOCUMENT_BITS, IndexPart
+from coder.index.snapshot import DOCUMENT_BITS, IndexPart
 
 WAIT_SECONDS = 120.0
 MAX_CONTENTS_PER_FILE = 3

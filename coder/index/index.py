@@ -1,17 +1,49 @@
 """Symbol index of one tree, updated by file status and shared by content."""
 
+import difflib
+import heapq
 import os
+import re
 import sqlite3
+import stat
 import threading
-from collections.abc import Collection
+import time
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
+from coder.core.paths import SOURCE_SUFFIXES
+from coder.files.ripgrep import list_paths
+from coder.files.tokenize import WORD, identifier_terms
 from coder.index.database import MAX_CONTENTS_PER_FILE, SPARE_CONTENTS, Database
-from coder.index.definition import Definition
-from coder.index.listing import UNRELIABLE_STATUS, FileStatus, TreeListing, list_tree
-from coder.index.parsing import content_key, load_definitions, read_bytes
-from coder.index.snapshot import IndexSnapshot
-from coder.index.worker import parse_in_workers
+from coder.index.parsers import Definition
+from coder.index.resolve import resolve_name
+from coder.index.snapshot import (
+    IndexedPlace,
+    IndexSnapshot,
+    NameUse,
+    content_key,
+    load_definitions,
+    parse_in_workers,
+    read_bytes,
+)
+
+FileStatus = tuple[int, int, int]
+"""Size, time of the last change in nanoseconds, inode; all zero where it must be read again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeListing:
+    """A snapshot of a tree's file status."""
+
+    paths: tuple[str, ...] = ()
+    """Every file that git does not ignore, sorted."""
+    files: Mapping[str, FileStatus] = field(default_factory=dict)
+    """Files that may be indexed."""
+    watched: Mapping[str, FileStatus] = field(default_factory=dict)
+    """Directories and ignore files: while their status is unchanged, no file was added or removed."""
 
 
 class SymbolIndex:
@@ -136,3 +168,230 @@ class SymbolIndex:
                 }
                 stored_ids |= database.add_files(jobs, parse_in_workers)
         return {path: stored_ids[key] for path, key in keys.items() if key in stored_ids}
+
+
+LARGEST_BYTES = 2_000_000
+IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
+RACY_NANOSECONDS = 50_000_000
+"""Granularity of file system clocks: a file changed so shortly before its status was read may change
+unnoticed."""
+MAX_FOLDERS = 20_000
+UNRELIABLE_STATUS: FileStatus = (0, 0, 0)
+
+
+def list_tree(root: Path, before: TreeListing) -> TreeListing:
+    """Update the file list, and read the status of each file."""
+    now = time.time_ns()
+    base = os.fspath(root)
+    if before.watched and all(
+        _directory_status(base, path, now) == status != UNRELIABLE_STATUS
+        for path, status in before.watched.items()
+    ):
+        paths, watched = before.paths, before.watched
+    else:
+        paths = list_paths(root)
+        watched = {
+            path: _directory_status(base, path, now) for path in (*_folders(base, paths), *_rules(paths))
+        }
+    files = {
+        path: status
+        for path in paths
+        if path.endswith(SOURCE_SUFFIXES) and (status := _source_status(base, path, now))
+    }
+    return TreeListing(paths=paths, files=files, watched=watched)
+
+
+def _directory_status(base: str, path: str, now: int) -> FileStatus:
+    try:
+        status = os.stat(f"{base}/{path}")  # noqa: PTH116  # called thousands of times
+    except (OSError, ValueError):
+        return (-1, -1, -1)
+    return _reliable_status(status, now)
+
+
+def _source_status(base: str, path: str, now: int) -> FileStatus | None:
+    try:
+        status = os.lstat(f"{base}/{path}")
+    except (OSError, ValueError):
+        return None
+    return (
+        _reliable_status(status, now)
+        if stat.S_ISREG(status.st_mode) and 0 < status.st_size <= LARGEST_BYTES
+        else None
+    )
+
+
+def _reliable_status(status: os.stat_result, now: int) -> FileStatus:
+    return (
+        (status.st_size, status.st_mtime_ns, status.st_ino)
+        if status.st_mtime_ns < now - RACY_NANOSECONDS
+        else UNRELIABLE_STATUS
+    )
+
+
+def _rules(paths: Iterable[str]) -> list[str]:
+    return [".git/info/exclude", *(path for path in paths if path.endswith(IGNORE_FILES))]
+
+
+def _folders(base: str, paths: Iterable[str]) -> list[str]:
+    """Return the directories of listed files, and those where the first such file may be created."""
+    holding = {"."}
+    for folder in {path.rpartition("/")[0] for path in paths}:
+        while folder and folder not in holding:
+            holding.add(folder)
+            folder = folder.rpartition("/")[0]
+    folders = set(holding)
+    stack = list(holding)
+    while stack and len(folders) < MAX_FOLDERS:
+        folder = stack.pop()
+        inner, has_files = _entries(base, folder)
+        if folder in holding or not has_files:
+            new_folders = [path for path in inner if path not in folders]
+            folders.update(new_folders)
+            stack += new_folders
+    return sorted(folders)
+
+
+def _entries(base: str, folder: str) -> tuple[list[str], bool]:
+    """Return the directories in a directory, and whether it has any other entry."""
+    inner: list[str] = []
+    has_others = False
+    try:
+        with os.scandir(f"{base}/{folder}") as entries:
+            for entry in entries:
+                if not entry.is_dir(follow_symlinks=False):
+                    has_others = True
+                elif entry.name != ".git":
+                    inner.append(entry.name if folder == "." else f"{folder}/{entry.name}")
+    except OSError:
+        return [], True
+    return inner, has_others
+
+
+MOST_COMPARED = 60
+CUTOFF = 0.7
+
+
+def similar_names(name: str, names: Iterable[str], count: int) -> tuple[str, ...]:
+    """Return the most similar names, best first.
+
+    Names equal but for case and underscores lead, then those that share most letter pairs.
+    """
+    plain_name = _normalize(name)
+    pairs = _pairs(plain_name)
+    shared = (
+        (_likeness(plain_name, pairs, _normalize(candidate)), candidate)
+        for candidate in names
+        if abs(len(candidate) - len(name)) <= max(4, len(name) // 2)
+    )
+    likely = heapq.nlargest(MOST_COMPARED, (pair for pair in shared if pair[0] >= 0.5))
+    ratios = [
+        (difflib.SequenceMatcher(None, plain_name, _normalize(candidate)).ratio(), candidate)
+        for _, candidate in likely
+        if candidate != name
+    ]
+    return tuple(
+        candidate
+        for score, candidate in sorted(ratios, key=lambda pair: (-pair[0], pair[1]))[:count]
+        if score >= CUTOFF
+    )
+
+
+def _normalize(name: str) -> str:
+    return re.sub("_", "", name).lower()
+
+
+def _pairs(word: str) -> set[str]:
+    return {word[place : place + 2] for place in range(len(word) - 1)} or {word}
+
+
+def _likeness(name: str, pairs: set[str], other: str) -> float:
+    """Return Dice's coefficient of the letter pairs."""
+    if name == other:
+        return 1.0
+    others = _pairs(other)
+    return 2 * len(pairs & others) / (len(pairs) + len(others))
+
+
+def find_uses(snapshot: IndexSnapshot, places: Sequence[IndexedPlace]) -> list[NameUse]:
+    """Return the uses of definitions of one name.
+
+    Their own lines are excluded, and files that certainly use a namesake.
+    """
+    bare = next(place.definition.bare_name for place in places if place.definition)
+    own = {(place.path, place.definition.line) for place in places if place.definition}
+    uses = (
+        NameUse(path=use.path, lines=tuple(line for line in use.lines if (use.path, line) not in own))
+        for use in snapshot.uses_of_name(bare)
+    )
+    is_top_level = all(place.definition and "." not in place.definition.name for place in places)
+    paths = {place.path for place in places}
+    return [
+        use
+        for use in uses
+        if use.lines and (not is_top_level or not _means_another(snapshot, use.path, bare, paths))
+    ]
+
+
+def _means_another(snapshot: IndexSnapshot, path: str, bare: str, paths: set[str]) -> bool:
+    """Tell whether a file defines the name itself, or imports it from elsewhere.
+
+    A variable that holds an import, such as `const parse = require('./text').parse`, defines nothing.
+    """
+    if path in paths:
+        return False
+    import_lines = {imported.line for imported in snapshot.imports(path)}
+    if any(
+        definition.name == bare and not (definition.kind == "variable" and definition.line in import_lines)
+        for definition in snapshot.definitions(path)
+    ):
+        return True
+    if not any(definition.local_name == bare for definition in snapshot.imports(path)):
+        return False
+    target_paths = {
+        place.path
+        for place in resolve_name(snapshot, bare, importer=path)
+        if place.definition and place.definition.bare_name == bare
+    }
+    return path.endswith(".py") and not target_paths & paths
+
+
+def split_documents(text: str, definitions: Sequence[Definition]) -> Iterator[tuple[int, Mapping[str, int]]]:
+    """Yield ordinal and term counts of each non-empty document; 0 is the module, n the n-th definition.
+
+    A function has all its lines, a class those outside of its methods and inner classes, the module the rest.
+    Variables and definitions inside functions are not documents.
+    """
+    lines = text.split("\n")
+    owners = _owners(len(lines), definitions)
+    pieces: dict[int, list[str]] = {}
+    start = 0
+    for owner, run in groupby(owners):
+        end = start + sum(1 for _ in run)
+        pieces.setdefault(owner, []).extend(lines[start:end])
+        start = end
+    for owner in sorted(pieces):
+        if words := _words("\n".join(pieces[owner])):
+            yield owner, words
+
+
+def _words(text: str) -> dict[str, int]:
+    """Count terms as `coder.files.tokenize.count_terms` does."""
+    counts: dict[str, int] = {}
+    for word, count in Counter(WORD.findall(text)).items():
+        for part in identifier_terms(word):
+            counts[part] = counts.get(part, 0) + count
+    return counts
+
+
+def _owners(lines: int, definitions: Sequence[Definition]) -> list[int]:
+    owners = [0] * lines
+    function_end = 0
+    for ordinal, definition in enumerate(definitions, 1):
+        if definition.kind == "variable" or definition.start <= function_end:
+            continue
+        last = min(definition.end, lines)
+        owners[definition.start - 1 : last] = [ordinal] * (last - definition.start + 1)
+        if definition.kind in ("function", "method"):
+            function_end = last
+    return owners

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from coder.index.definition import Definition
-from coder.index.parsers.facts import Import
+from coder.index.parsers import Definition, Import
 from coder.index.snapshot import IndexedPlace, IndexSnapshot, module_name
 
 MAX_DEPTH = 12

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from coder.core.errors import ModelError, UserError
 from coder.core.messages import AssistantMessage, Delta, Message, Reply, Request, ToolMessage, UserMessage
-from coder.core.ports.model import Model
-from coder.core.values.base import Value
+from coder.core.ports import Model
+from coder.core.values import Value
 from coder.models.scripted import ScriptedError
 
 

@@ -1,16 +1,29 @@
 """Model names, API keys, and selection of a model."""
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from urllib.parse import urlsplit
 
+from genai_prices import Usage, calc_price
+from genai_prices.types import AbstractUsage, PriceCalculation
 from pydantic import SecretStr
 
 from coder.core.errors import UserError
-from coder.core.values.base import Value
-from coder.models.gguf import PROVIDER as GGUF
-from coder.models.gguf import find_model_file
-from coder.models.servers import PORTS, LocalServer, list_models, probe_servers, server_addresses
-from coder.models.stored_keys import read_stored_key
+from coder.core.values import Value
+from coder.models.opening import (
+    PORTS,
+    LocalServer,
+    detect_image_support,
+    detect_tool_support,
+    find_model_file,
+    is_loopback,
+    list_models,
+    probe_servers,
+    read_stored_key,
+    server_addresses,
+)
+from coder.models.opening import PROVIDER as GGUF
 
 
 class Provider(Value):
@@ -73,17 +86,13 @@ PROVIDERS = (
     ),
 )
 """Providers in the order in which keys are tried if no model is named; those without a default are not."""
-
 DISTRIBUTION = "coder-proof"
 """The name under which coder is published; the command is `coder`."""
-
 COMPATIBLE_PROVIDER = "compatible"
 """The provider of a model at --base-url; its key, if it needs one, is CODER_API_KEY."""
-
 KEY_VARIABLES = {provider.name: provider.keys for provider in PROVIDERS} | {
     COMPATIBLE_PROVIDER: ("CODER_API_KEY",)
 }
-
 NAME_HINT = (
     "Write it as PROVIDER:NAME, such as anthropic:claude-sonnet-5-5, openai:gpt-6.1-sol, "
     "google:gemini-4-argon, "
@@ -307,3 +316,133 @@ def _provider_address(provider: Provider, environment: Mapping[str, str]) -> str
     if provider.name == "azure" and url and not url.rstrip("/").endswith("/v1"):
         return f"{url.rstrip('/')}/openai/v1"
     return url
+
+
+def describe_models(
+    chosen: ModelChoice | None,
+    configured: Sequence[tuple[str, str]],
+    *,
+    base_url: str | None,
+    environment: Mapping[str, str],
+    local: Callable[[Mapping[str, str]], Sequence[LocalServer]] = find_local_servers,
+) -> list[str]:
+    """Return a line for each model: the chosen one first, then configured and reachable ones.
+
+    `configured` are names of further models, each with its role. `base_url` locates all models.
+
+    Raises:
+        UserError: a configured model cannot be used.
+    """
+    others: list[ModelChoice] = []
+    for name, role in configured:
+        if base_url is not None and chosen is not None:
+            others.append(choose_beside(name, chosen, reason=role))
+        else:
+            others.append(choose_by_name(name, reason=role, environment=environment))
+    if base_url is None:
+        others += _reachable_models(environment, local(environment))
+    by_name = {choice.name: choice for choice in reversed(others) if not chosen or choice.name != chosen.name}
+    return [
+        _format(chosen, mark="*") if chosen else "No model is chosen, because none can be asked.",
+        *map(_format, reversed(by_name.values())),
+    ]
+
+
+def _reachable_models(
+    environment: Mapping[str, str], servers: Sequence[LocalServer]
+) -> Iterator[ModelChoice]:
+    """Yield the default model of each provider with a key, and the models of servers on this machine."""
+    for provider in PROVIDERS:
+        if find_key(provider.name, environment) is not None:
+            try:
+                yield choose_by_name(provider.name, reason="its key is set", environment=environment)
+            except UserError:
+                continue
+    for server in servers:
+        for model in server.models:
+            yield ModelChoice(
+                provider=server.provider, model=model, base_url=server.base_url, reason="runs here"
+            )
+
+
+def _format(choice: ModelChoice, mark: str = " ") -> str:
+    tools = describe_tool_support(choice)
+    images = "images" if accepts_images(choice) else ""
+    return f"{mark} {choice.name:<36} {describe_price(choice):<48} {tools:<14} {images:<7} {choice.reason}"
+
+
+def describe_tool_support(choice: ModelChoice) -> str:
+    """Describe how a model calls tools: a llama.cpp on this machine is asked, others are tried when used."""
+    if not choice.base_url or not is_loopback(choice.base_url):
+        return "calls tools"
+    supports_tools = detect_tool_support(choice.base_url)
+    if supports_tools is None:
+        return "tools untried"
+    return "calls tools" if supports_tools else "tools as text"
+
+
+def find_list_price(choice: ModelChoice, input_tokens: int, output_tokens: int) -> Decimal | None:
+    """Return the highest price of a request of this size in US dollars; None if the model is not listed."""
+    billings = (
+        Usage(input_tokens=input_tokens, output_tokens=output_tokens),
+        Usage(input_tokens=input_tokens, cache_write_tokens=input_tokens, output_tokens=output_tokens),
+    )
+    try:
+        return max(
+            calc_price(billing, model_ref=choice.model, provider_id=choice.provider).total_price
+            for billing in billings
+        )
+    except (LookupError, ValueError):
+        return None
+
+
+def find_cost(choice: ModelChoice, usage: AbstractUsage) -> Decimal | None:
+    """Return the cost of a request by the price that its limit was reserved at; None if it is not listed."""
+    try:
+        return calc_price(usage, model_ref=choice.model, provider_id=choice.provider).total_price
+    except (LookupError, ValueError):
+        return None
+
+
+def find_context_tokens(choice: ModelChoice) -> int | None:
+    """Return the size of the model's context window; None if it is not listed."""
+    listed = _find_listing(choice)
+    return listed.model.context_window if listed else None
+
+
+def describe_price(choice: ModelChoice) -> str:
+    """Describe the context and price of a model, such as `128k tokens, $2.5 in and $10 out per million`."""
+    listed = _find_listing(choice)
+    if listed is None:
+        return "context and price unknown"
+    window = listed.model.context_window
+    context = f"{window // 1000}k tokens" if window else "context unknown"
+    into, out = (f"${(1000 * part).normalize():f}" for part in (listed.input_price, listed.output_price))
+    return f"{context}, {into} in and {out} out per million"
+
+
+def _find_listing(choice: ModelChoice) -> PriceCalculation | None:
+    """Return a model's entry, with the price of a thousand tokens each way."""
+    try:
+        return calc_price(
+            Usage(input_tokens=1000, output_tokens=1000), model_ref=choice.model, provider_id=choice.provider
+        )
+    except (LookupError, ValueError):
+        return None
+
+
+IMAGE_MODELS = re.compile(
+    r"claude-(?!2|instant)|gpt-(?:4o|4\.1|4-turbo|[5-9])|(?:^|/)o[134](?!-mini)(?:-|$)|o4-mini|gemini|gemma-?[34]"
+    r"|grok-(?:[4-9]|.*vision)|pixtral|mistral-(?:small|medium|large)-(?:3|2[5-9])|llama-?(?:4|3\.2-(?:11|90)b)"
+    r"|vision|(?:^|qwen[\d.]*|[-/.])vl(?:$|[-:.\d])|llava|minicpm-v|internvl|moondream|nova-(?:lite|pro|premier)",
+    re.IGNORECASE,
+)
+"""Families whose documentation says so; the model library's profiles say it of all models."""
+
+
+def accepts_images(choice: ModelChoice) -> bool:
+    """Tell whether a model is known to accept images; a llama.cpp on this machine is asked."""
+    reported = (
+        detect_image_support(choice.base_url) if choice.base_url and is_loopback(choice.base_url) else None
+    )
+    return bool(IMAGE_MODELS.search(choice.model)) if reported is None else reported

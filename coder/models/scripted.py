@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from coder.core.errors import ModelError, UserError
 from coder.core.messages import AssistantMessage, Delta, Reply, Request, ToolCall, Usage
-from coder.core.values.base import Value
+from coder.core.values import Value
 
 CHUNK_CHARACTERS = 16
 """Characters in one streamed delta."""

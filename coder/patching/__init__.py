@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-from coder.patching.applying.plan import FileChange, PlannedPatch, plan_patch
-from coder.patching.applying.tree import ConfinedTree
-from coder.patching.applying.write import write_patch
 from coder.patching.errors import PatchError
+from coder.patching.plan import ConfinedTree, FileChange, PlannedPatch, plan_patch, write_patch
 
 __all__ = ["FileChange", "PatchError", "PlannedPatch", "apply", "plan_patch"]
 

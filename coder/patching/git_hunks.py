@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from coder.core.values.hunk import EditedHunk, Hunk
+from coder.core.values import EditedHunk, Hunk
 
 if TYPE_CHECKING:
     from unidiff.patch import Hunk as ParsedHunk

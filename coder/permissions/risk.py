@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
-from coder.core.values.paths import is_test_path
+from coder.core.paths import is_test_path
 
 RISKY_PATTERNS = {
     "CI": (

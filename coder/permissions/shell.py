@@ -6,7 +6,7 @@ See POSIX.1, Shell Command Language, 2.3.
 import re
 from collections.abc import Iterator
 
-from coder.core.values.base import Value
+from coder.core.values import Value
 
 OPERATORS = ("&&", "||", ";;", "|&", "&", "|", ";", "(", ")", "\n")
 REDIRECTIONS = ("<<<", "<<-", "<<", "<>", "<&", "<", ">>", ">&", ">|", ">", "&>>", "&>")

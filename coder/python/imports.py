@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from coder.python.parsing import parse_module
+from coder.python.source import parse_module
 
 SOURCE_DIRECTORIES = ("src", "lib")
 """Directories of sources that are no part of a module's name."""

@@ -1,11 +1,12 @@
 """A source file with its syntax tree and the text span of each node."""
 
 import ast
-from collections.abc import Iterator
+import hashlib
+import re
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-
-from coder.python.parsing import parse_module
-from coder.python.positions import LINE_END, Positions
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 BLOCK_FIELDS = ("body", "orelse", "finalbody")
@@ -162,3 +163,95 @@ def own_nodes(statement: ast.stmt) -> Iterator[ast.AST]:
             yield node
         if not isinstance(node, ast.JoinedStr):
             pending += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt)]
+
+
+PARSER_LOCK = threading.Lock()
+"""Hold this lock while a library parses."""
+_TYPE_PARAMETERS = re.compile(
+    r"^(?P<kept>[ \t]*(?:async[ \t]+def|def|class)[ \t]+\w+)\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\]", re.MULTILINE
+)
+_TYPE_ALIAS = re.compile(r"^(?P<kept>[ \t]*)type[ \t]+(?P<name>\w+)(?:\[[^\n=]*\])?(?=[ \t]*=)", re.MULTILINE)
+
+
+def parse_module(text: str, filename: str = "<unknown>") -> ast.Module:
+    """Parse a module; type parameters that this Python does not know (PEP 695) are read as spaces.
+
+    All positions are those of the text.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, MemoryError: as `ast.parse` does.
+    """
+    with PARSER_LOCK:
+        try:
+            return ast.parse(text, filename=filename)
+        except SyntaxError:
+            older = _TYPE_ALIAS.sub(_pad, _TYPE_PARAMETERS.sub(_pad, text))
+            if older == text:
+                raise
+        return ast.parse(older, filename=filename)
+
+
+def _pad(match: re.Match[str]) -> str:
+    """Return what is kept of a match, in its length."""
+    return "".join(match.groups()).ljust(len(match[0]))
+
+
+def parse_expression(text: str) -> ast.expr:
+    """Parse an expression.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, MemoryError: as `ast.parse` does.
+    """
+    with PARSER_LOCK:
+        return ast.parse(text, mode="eval").body
+
+
+LINE_END = re.compile(r"\r\n|\r|\n")
+"""Line ends as Python's tokenizer counts them; `str.splitlines` knows more."""
+
+
+class Positions:
+    """Character offsets in one text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.line_starts = [0, *(match.end() for match in LINE_END.finditer(text))]
+
+    def offset(self, line: int, column: int) -> int:
+        """Return the character offset of a line (from 1) and a column in bytes of UTF-8."""
+        start = self.line_starts[line - 1]
+        end = self.line_starts[line] if line < len(self.line_starts) else len(self._text)
+        text = self._text[start:end]
+        return start + (column if text.isascii() else len(text.encode()[:column].decode(errors="replace")))
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """Return where an expression, statement, keyword or argument begins and ends."""
+        line, column, end_line, end_column = (
+            getattr(node, name) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset")
+        )
+        return self.offset(line, column), self.offset(end_line or line, end_column or 0)
+
+
+def fingerprint_files(files: Mapping[str, str | None]) -> str:
+    """Return 16 hexadecimal digits that identify the contents of changed files.
+
+    `files` maps paths to contents, None for a deleted file. Empty if there are none. Two versions of a Python
+    file with the same syntax tree have the same fingerprint.
+    """
+    if not files:
+        return ""
+    content = "\0".join(
+        f"{path}\0{'' if text is None else _normalize(path, text)}" for path, text in sorted(files.items())
+    )
+    return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _normalize(path: str, text: str) -> str:
+    if path.endswith((".py", ".pyi")):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return ast.dump(parse_module(text))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            pass  # what does not parse is compared as text
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())

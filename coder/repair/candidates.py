@@ -4,8 +4,8 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from coder.core.ports.repair import Edit
-from coder.core.values.verdict import Failure
+from coder.core.ports import Edit
+from coder.core.verdict import Failure
 from coder.python.source import PythonSource, header_lines, own_nodes
 from coder.repair.context.endless_loops import has_timeout, may_terminate_loop
 from coder.repair.context.site import Rewrite, RewriteSite

@@ -7,10 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from coder.core.ports.repair import Tracer, Trials
-from coder.core.ports.sandbox import Progress
-from coder.core.ports.tests import TestRunner
-from coder.core.values.proposal import Proposal, Proposals, Suspect
+from coder.core.ports import Progress, TestRunner, Tracer, Trials
+from coder.core.values import Proposal, Proposals, Suspect
 from coder.index.index import SymbolIndex
 from coder.python.source import PythonSource
 from coder.repair.candidates import RepairCandidate
@@ -20,8 +18,8 @@ from coder.repair.search.fault import MAX_SUSPECTS, FaultCase, trace_fault
 from coder.repair.search.pairs import partial_fixes, search_pairs
 from coder.repair.search.search import SearchState, search_candidates, search_in_fresh_processes
 from coder.repair.search.selection import MAX_CONFIRMED_CLUSTERS, SelectionResult, SurvivorSelector
-from coder.retrieval.locating.issue_terms import extract_issue_terms
-from coder.retrieval.locating.ranking import locate_issue
+from coder.retrieval.issue_terms import extract_issue_terms
+from coder.retrieval.ranking import locate_issue
 
 TRACING_SHARE = 0.25
 MAX_TRACING_SECONDS = 15.0

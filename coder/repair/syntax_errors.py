@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from coder.core.ports.repair import Edit, TextChange
-from coder.core.values.verdict import Failure
-from coder.python.parsing import parse_module
+from coder.core.ports import Edit, TextChange
+from coder.core.verdict import Failure
+from coder.python.source import parse_module
 from coder.repair.candidates import RepairCandidate
 from coder.repair.context.scope import name_similarity
 

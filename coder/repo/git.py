@@ -1,19 +1,24 @@
 """Git commands with explicit directories and without hooks, helpers, prompts or inherited GIT_ variables."""
 
+import fcntl
 import os
+import platform
 import re
 import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from coder.core.errors import GitError, UserError
+from coder.core.values import NewCommit
 from coder.files.regular_files import find_special_files, read_regular
-from coder.repo.worktrees.inert import InertDirectory
+from coder.repo.delivery import FALLBACK_IDENTITY, make_commit, sign_if_configured
+from coder.repo.worktrees import InertDirectory, stage_work_tree, write_tree
 
 MINIMUM_VERSION = (2, 30)
 PRESERVED_VARIABLES = re.compile(
@@ -387,3 +392,85 @@ def _explain_failure(directory: Path, stderr: str) -> str:
         f"git cannot read the repository in {directory}: "
         f"{stderr.strip().splitlines()[-1] if stderr.strip() else 'it does not say why'}"
     )
+
+
+def init_repository(directory: Path, *, message: str) -> str:
+    """Create a repository with a directory's files as the first commit of `main`; return that commit.
+
+    It is coder's: for a repository of the user's own see `init_user_repository`.
+    """
+    git = _init(directory)
+    commit = git.text("commit-tree", write_tree(git), "-m", message, environment=FALLBACK_IDENTITY)
+    git.call("update-ref", "HEAD", commit)
+    return commit
+
+
+def init_user_repository(directory: Path, *, message: str) -> NewCommit:
+    """Create a repository as `init_repository` does; the commit is the user's, signed if git is set so."""
+    git = _init(directory)
+    tree = write_tree(git)
+    commit = sign_if_configured(
+        git, lambda signed: make_commit(git, tree=tree, parent="", message=message, signed=signed)
+    )
+    git.call("update-ref", "HEAD", commit.id)
+    return commit
+
+
+def _init(directory: Path) -> Git:
+    git = Git(directory=directory, git_dir=directory / ".git", work_tree=directory)
+    git.call("init", "--quiet", "--initial-branch=main", str(directory))
+    git = find_git(directory)  # from here on, the repository's configuration is ignored, as everywhere
+    stage_work_tree(git)
+    return git
+
+
+OWNER_BYTES = 200
+
+
+@contextmanager
+def repository_lock(common: Path) -> Iterator[None]:
+    """Hold the lock on what sessions share in this repository: the notes, the list of worktrees."""
+    directory = os.open(common, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        # A network file system may not support locking directories; the worst result is a lost note.
+        with suppress(OSError):
+            fcntl.flock(directory, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(directory)
+
+
+@contextmanager
+def state_lock(path: Path) -> Iterator[None]:
+    """Wait for a lock on a file of coder's own, creating it where needed, and hold it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
+
+
+@contextmanager
+def session_lock(session: Path) -> Iterator[None]:
+    """Mark a session's directory as in use by this process, creating it where needed.
+
+    Raises:
+        UserError: another process uses it.
+    """
+    session.mkdir(parents=True, exist_ok=True)
+    file = os.open(session / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.pread(file, OWNER_BYTES, 0).decode("utf-8", "replace") or "another process"
+            raise UserError(
+                f"The session {session.name} is in use by {owner}; wait for it to end or stop it."
+            ) from None
+        os.ftruncate(file, 0)
+        os.pwrite(file, f"process {os.getpid()} on {platform.node()}".encode(), 0)
+        yield
+    finally:
+        os.close(file)

@@ -10,13 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coder.core.errors import GitError, UserError
-from coder.files.replacing import replace_text
-from coder.repo.delivery.commits import NOTES_REF, short_session_id
-from coder.repo.delivery.pending import INTENT_FILE, PendingDelivery, read_pending
-from coder.repo.git import Git
-from coder.repo.locks import repository_lock, session_lock
-from coder.repo.worktrees.inert import InertDirectory
-from coder.repo.worktrees.worktree import remove_tree, remove_worktrees
+from coder.files.regular_files import replace_text
+from coder.repo.delivery import INTENT_FILE, NOTES_REF, PendingDelivery, read_pending, short_session_id
+from coder.repo.git import Git, repository_lock, session_lock
+from coder.repo.worktrees import InertDirectory, remove_tree, remove_worktrees
 
 RECORD_FILE = "workspace.json"
 BUNDLE_FILE = "steps.bundle"

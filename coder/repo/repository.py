@@ -8,33 +8,34 @@ from shutil import copy2
 from uuid import uuid4
 
 from coder.core.errors import UserError
-from coder.core.values.candidate import Candidate, Delivery, NewCommit, Patch
-from coder.repo.delivery.checkout import bring_commit, has_delivery
-from coder.repo.delivery.commits import (
+from coder.core.values import Candidate, Delivery, NewCommit, Patch
+from coder.repo import artifacts, trees, worktrees
+from coder.repo.artifacts import InstalledPackages, find_installed_packages
+from coder.repo.checkout import bring_commit, has_delivery
+from coder.repo.delivery import (
     STEP_TRAILER,
+    PendingDelivery,
     append_trailers,
     has_change,
     make_commit,
     sign_if_configured,
 )
-from coder.repo.delivery.pending import PendingDelivery
 from coder.repo.git import Checkout, Git, find_checkout
-from coder.repo.history.history import GitHistory
+from coder.repo.history import GitHistory
 from coder.repo.recovery import SessionPaths, remove_traces
-from coder.repo.worktrees import artifacts, trees, worktree
-from coder.repo.worktrees.filters import filter_notices, find_tracked_filter_drivers
-from coder.repo.worktrees.installed_packages import InstalledPackages, find_installed_packages
-from coder.repo.worktrees.pool import WorktreePool
-from coder.repo.worktrees.snapshot import (
+from coder.repo.worktrees import (
     UNCOMMITTED_SUBJECT,
+    Worktree,
+    WorktreePool,
     WorkTreeSnapshot,
     commit_tree,
+    filter_notices,
+    find_tracked_filter_drivers,
     find_untracked_files,
     stage_work_tree,
     take_snapshot,
     write_tree,
 )
-from coder.repo.worktrees.worktree import Worktree
 
 
 @dataclass(kw_only=True)
@@ -286,11 +287,11 @@ class SessionRepository:
         try:
             return self._add_worktree(path, tree)
         except BaseException:
-            worktree.remove_worktree(self.user_checkout.common_directory, path)
+            worktrees.remove_worktree(self.user_checkout.common_directory, path)
             raise
 
     def _add_worktree(self, path: Path, tree: str) -> Worktree:
-        git = worktree.add_worktree(self.user_checkout, path, commit=self.base, tree=tree)
+        git = worktrees.add_worktree(self.user_checkout, path, commit=self.base, tree=tree)
         return Worktree(path=path, git=git, artifacts=self._copy_artifacts(path))
 
     def _copy_artifacts(self, target: Path) -> frozenset[str]:
@@ -346,7 +347,7 @@ def _reset_worktree(own_worktree: Worktree, tree: str, *, spared: Collection[str
     """Reset a worktree to a tree; untracked files are removed except for `spared` and ignored ones."""
     for path in find_untracked_files(own_worktree.git):
         if path not in spared:
-            worktree.remove_tree(own_worktree.path / path)
+            worktrees.remove_tree(own_worktree.path / path)
     own_worktree.git.call("read-tree", "--reset", "-u", tree)
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from coder.core.errors import ToolError, UserError
 from coder.core.messages import Image
-from coder.core.ports.model import Model
-from coder.core.values.task import Attachment
+from coder.core.ports import Model
+from coder.core.values import Attachment
 from coder.files.regular_files import LARGEST_BYTES, read_regular
-from coder.index.definition import match_definitions
 from coder.index.index import SymbolIndex
+from coder.index.parsers import match_definitions
 from coder.permissions.private_files import DENY_READ, is_read_denied
-from coder.workspace.files import format_count, number_lines
+from coder.workspace.workspace import format_count, number_lines
 
 MENTION = re.compile(r'(?<![\w@./-])@(?:"([^"\n]+)"|([\w./:-]*\w))')
 """`@src/box.py`, `@"my notes.md"` or `@Box.size`; not the middle of an address such as ada@example.org."""

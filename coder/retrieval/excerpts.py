@@ -10,11 +10,10 @@ from coder.files.tokenize import identifier_terms
 from coder.index import Definition, definitions, enclosing_definitions
 from coder.index.resolve import resolve_name
 from coder.index.snapshot import IndexSnapshot
-from coder.patching.applying.source import TextFile
-from coder.retrieval.locating.issue_terms import IssueTerms
-from coder.retrieval.locating.sites import DefinitionSite
-from coder.workspace.files import clip_line, load_source
-from coder.workspace.workspace import Workspace
+from coder.patching.plan import TextFile
+from coder.retrieval.issue_terms import IssueTerms
+from coder.retrieval.ranking import DefinitionSite
+from coder.workspace.workspace import Workspace, clip_line, load_source
 
 MAX_WINDOW_LINES = 75
 """Lines of one window."""

@@ -5,22 +5,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from coder.core.errors import CoderError
-from coder.core.values.history import CommitInfo
-from coder.core.values.paths import SOURCE_SUFFIXES
-from coder.core.values.verdict import TestResult
+from coder.core.paths import SOURCE_SUFFIXES
+from coder.core.values import CommitInfo
+from coder.core.verdict import TestResult
 from coder.files.ripgrep import escape_path, list_paths
+from coder.index import Definition, definitions, enclosing_definitions
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
 from coder.retrieval.excerpts import LineRange, choose_line_ranges, render_excerpts
-from coder.retrieval.locating.commit_history import MOST_COMMITS
-from coder.retrieval.locating.issue_terms import IssueTerms, TracedCall, extract_issue_terms
-from coder.retrieval.locating.ranking import Localization, RankedPlace, locate_issue
-from coder.retrieval.locating.sites import DefinitionSite, select_sites
-from coder.retrieval.reaching_tests import find_reaching_tests
+from coder.retrieval.features import MOST_COMMITS
+from coder.retrieval.issue_terms import IssueTerms, TracedCall, extract_issue_terms
+from coder.retrieval.ranking import DefinitionSite, Localization, RankedPlace, locate_issue, select_sites
 from coder.retrieval.repository_map import render_repository_map
-from coder.retrieval.test_examples import find_similar_test
-from coder.workspace.files import NON_SOURCE_DIRECTORIES, format_count, path_category
-from coder.workspace.places import record_places
-from coder.workspace.workspace import Workspace
+from coder.retrieval.test_examples import find_reaching_tests, find_similar_test
+from coder.workspace.workspace import (
+    NON_SOURCE_DIRECTORIES,
+    Workspace,
+    format_count,
+    path_category,
+    record_places,
+)
 
 LAYOUT_FOLDERS = 16
 ROOT_FILES = (
@@ -218,3 +221,71 @@ def _spots(
         *(LineRange(path=path, first=line - 12, last=line + 12) for path, line in issue_lines[:4]),
         *choose_line_ranges(workspace, likely, issue_clues),
     ]
+
+
+SOURCES = 15
+OTHERS = 5
+FILES_WITH_FUNCTIONS = 8
+"""Number of files whose functions are listed: each costs a blame."""
+FUNCTIONS = 4
+
+
+def rank_hotspots(workspace: Workspace, path: str | None) -> str:
+    """Rank files by the newest commits that changed them, with their most changed functions.
+
+    `path` restricts them to a directory; None is all.
+    """
+    recent = workspace.history.recent_commits(path=path)
+    counts = Counter(
+        name
+        for change in recent
+        for name in change.paths
+        if path in (None, ".") or f"{name}/".startswith(f"{path}/")
+    )
+    if not counts:
+        return ""
+    ranked = sorted(counts, key=lambda name: (path_category(name) > 0, -counts[name], name))
+    sources = [name for name in ranked if path_category(name) == 0][:SOURCES]
+    others = [name for name in ranked if path_category(name) > 0][:OTHERS]
+    lines = [
+        f"Changed by most of the newest {format_count(len(recent), 'commit')} (since {recent[-1].date}):"
+    ]
+    for index, name in enumerate(sources):
+        functions = _functions(workspace, name, recent) if index < FILES_WITH_FUNCTIONS else ""
+        lines.append(f"{counts[name]:>6} {escape_path(name)}{f': {functions}' if functions else ''}")
+    if others:
+        lines += [
+            "Tests, documentation and the rest:",
+            *(f"{counts[name]:>6} {escape_path(name)}" for name in others),
+        ]
+    return "\n".join(lines)
+
+
+def _functions(workspace: Workspace, path: str, recent: Sequence[CommitInfo]) -> str:
+    """Return the functions of a file with lines from most of these commits, with the number of commits."""
+    text = workspace.history.read_file(path)
+    if text is None:
+        return "now gone"
+    try:
+        line_commits = workspace.history.line_commits(path, recent[-1].commit)
+    except CoderError:
+        return ""
+    recent_commits = {change.commit for change in recent}
+    file_definitions = definitions(path, text.replace("\r\n", "\n"))
+    commits: dict[str, set[str]] = {}
+    for line, commit in enumerate(line_commits, 1):
+        if commit in recent_commits and (definition := _innermost(line, file_definitions)):
+            commits.setdefault(definition.name, set()).add(commit)
+    ranked = sorted(commits, key=lambda name: (-len(commits[name]), name))
+    return ", ".join(f"{name} {len(commits[name])}" for name in ranked[:FUNCTIONS])
+
+
+def _innermost(line: int, file_definitions: Sequence[Definition]) -> Definition | None:
+    return next(
+        (
+            definition
+            for definition in enclosing_definitions(line, file_definitions)[::-1]
+            if definition.kind != "class"
+        ),
+        None,
+    )

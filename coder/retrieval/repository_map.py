@@ -9,7 +9,7 @@ from coder.files.ripgrep import escape_path
 from coder.index import Definition
 from coder.index.resolve import absolute_module
 from coder.index.snapshot import IndexSnapshot, module_name
-from coder.workspace.files import path_category, replace_control_characters
+from coder.workspace.workspace import path_category, replace_control_characters
 
 DAMPING = 0.7
 ROUNDS = 15

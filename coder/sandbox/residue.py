@@ -1,14 +1,124 @@
-"""Detection of files that a command left in a worktree and that other programs would act on later."""
+"""Sandbox that reports or removes what its commands leave for other programs."""
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from threading import Event
 from typing import Literal
 
-from coder.core.values.base import Value
+from coder.core.phases import Policy
+from coder.core.ports import Execution, Limits, Progress, Sandbox
+from coder.core.values import Value
 
 FindingKind = Literal["repository", "link", "runs later"]
+
+
+class ResidueFinding(Value):
+    """One file, link or repository that a command left."""
+
+    kind: FindingKind
+    path: str
+    """Relative to the worktree."""
+    text: str
+    """A phrase for the user."""
+
+    @property
+    def must_be_removed(self) -> bool:
+        """Whether it must be removed."""
+        return self.kind != "runs later"
+
+
+class ResidueSandbox:
+    """A Sandbox for a worktree that outlives its commands."""
+
+    def __init__(self, sandbox: Sandbox, tree: Path, report: Callable[[str], None]) -> None:
+        """Wrap `sandbox` for the worktree `tree`.
+
+        `report` is called with a sentence on each finding, in the thread that ran the command.
+        """
+        self._sandbox = sandbox
+        self._tree = tree
+        self._tell = report
+        self._lock = threading.Lock()
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str] | None = None,
+        policy: Policy | None = None,
+        limits: Limits | None = None,
+        on_line: Progress | None = None,
+        private: Path | None = None,
+        cut: Event | None = None,
+    ) -> Execution:
+        with self.check_residue() as removed:
+            execution = self._sandbox.run(
+                argv,
+                cwd=cwd,
+                environment=environment,
+                policy=policy,
+                limits=limits,
+                on_line=on_line,
+                private=private,
+                cut=cut,
+            )
+        note = "".join(f"\n[{describe_finding(finding)}]" for finding in removed)
+        return execution.model_copy(update={"output": execution.output + note}) if note else execution
+
+    def select_builds(self, private: Path, content: str) -> None:
+        self._sandbox.select_builds(private, content)
+
+    def share_builds(self, private: Path) -> None:
+        self._sandbox.share_builds(private)
+
+    def stop(self) -> None:
+        self._sandbox.stop()
+
+    @contextmanager
+    def check_residue(self) -> Iterator[list[ResidueFinding]]:
+        """Survey the worktree before and after the block.
+
+        On exit the list holds the findings that were removed.
+        """
+        removed: list[ResidueFinding] = []
+        with self._lock:
+            pointer = _pointer_content(self._tree / ".git")
+            before = survey_worktree(self._tree)
+            try:
+                yield removed
+            finally:
+                _restore_pointer(self._tree / ".git", pointer)
+                for finding in new_findings(before, survey_worktree(self._tree)):
+                    if finding.must_be_removed:
+                        remove_finding(self._tree, finding)
+                        removed.append(finding)
+                    self._tell(describe_finding(finding))
+
+
+def describe_finding(finding: ResidueFinding) -> str:
+    """Describe a finding and what was done about it, as a sentence."""
+    if finding.must_be_removed:
+        return f"A command made {finding.path}, {finding.text}; it was removed."
+    return f"A command wrote {finding.path}: {finding.text}."
+
+
+def _pointer_content(pointer: Path) -> bytes | None:
+    return pointer.read_bytes() if pointer.is_file() and not pointer.is_symlink() else None
+
+
+def _restore_pointer(pointer: Path, content: bytes | None) -> None:
+    """Restore a worktree's pointer to its repository, which some backends cannot protect."""
+    if content is None or _pointer_content(pointer) == content:
+        return
+    remove_finding(pointer.parent, ResidueFinding(kind="repository", path=pointer.name, text=""))
+    pointer.write_bytes(content)
+
+
 AUTORUN_FILES = {
     ".envrc": "direnv runs it when somebody enters the directory",
     ".pre-commit-config.yaml": "pre-commit runs what it names",
@@ -42,24 +152,8 @@ AUTORUN_ROOT_FILES = {
 }
 ENVIRONMENTS = frozenset({".venv", "venv", "env", "node_modules", ".tox", ".nox", "__pycache__"})
 """Directories that contain links and programs by design, and that are part of no change."""
-
 FileStamp = tuple[int, int, int]
 """A file stamp that changes with every write: inode, size, change time in nanoseconds."""
-
-
-class ResidueFinding(Value):
-    """One file, link or repository that a command left."""
-
-    kind: FindingKind
-    path: str
-    """Relative to the worktree."""
-    text: str
-    """A phrase for the user."""
-
-    @property
-    def must_be_removed(self) -> bool:
-        """Whether it must be removed."""
-        return self.kind != "runs later"
 
 
 def survey_worktree(tree: Path) -> Mapping[str, tuple[ResidueFinding, FileStamp]]:

@@ -1,29 +1,58 @@
 """Dependencies of a session, handed to every strategy and phase."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from coder.core.cutoff import Cutoff
+from coder.core.events import BaselineMeasured
 from coder.core.notes import Finding
-from coder.core.ports.model import Model, Prompts
-from coder.core.ports.repair import Proposer
-from coder.core.ports.repository import Repository
-from coder.core.ports.sandbox import Sandbox
-from coder.core.ports.store import Store
-from coder.core.ports.tests import DependencyInstaller, Verifier
-from coder.core.values.candidate import Candidate, Patch
-from coder.core.values.proposal import Proposals
-from coder.core.values.task import Task
+from coder.core.phases import Cutoff
+from coder.core.ports import (
+    DependencyInstaller,
+    Model,
+    Prompts,
+    Proposer,
+    Repository,
+    Sandbox,
+    Store,
+    Verifier,
+)
+from coder.core.values import Candidate, Patch, Proposals, Task
+from coder.core.verdict import TestReport
 from coder.permissions.secrets import Secrets
-from coder.session.approval.permission import Permissions
-from coder.session.approval.questions import Approval
+from coder.session.approval import Approval, Permissions
+from coder.session.budget import BudgetTracker, RateLimiter
 from coder.session.continuation import Continuation
-from coder.session.limits.budget import BudgetTracker
-from coder.session.limits.rate_limit import RateLimiter
 from coder.session.log import EventLog
-from coder.session.remarks import RemarkQueue
 from coder.tools.tool import Tool
 from coder.workspace.workspace import Workspace
+
+
+class RemarkQueue:
+    """Remarks in the order in which they arrived; the user can withdraw them until a request takes them."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+
+    def add(self, text: str) -> None:
+        self._texts.append(text)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._texts
+
+    def withdraw(self, text: str) -> None:
+        """Remove the newest remark with this text, if it still waits."""
+        for place in reversed(range(len(self._texts))):
+            if self._texts[place] == text:
+                del self._texts[place]
+                return
+
+    def take(self) -> tuple[str, ...]:
+        """Remove and return all of them."""
+        texts = tuple(self._texts)
+        self._texts.clear()
+        return texts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,3 +132,34 @@ class SessionContext:
 Strategy = Callable[[SessionContext, Candidate], Awaitable[Candidate]]
 Revise = Callable[[Sequence[Finding], Patch], Strategy]
 """Makes the strategy that works on findings in a change."""
+
+
+async def measure_baseline(
+    context: SessionContext, candidate: Candidate, *, wait_seconds: float | None = None, whole: bool = False
+) -> TestReport | None:
+    """Measure the baseline and log it; return None if it takes longer than `wait_seconds`.
+
+    It is then still measured in the background. A slow suite is cut off or not tried, the sooner where the
+    change to be judged exists already; with `whole` it has all of its time.
+    """
+    progress = context.log.progress_listener(candidate.id)
+    task = asyncio.ensure_future(
+        asyncio.to_thread(context.verifier.baseline, progress, whole=whole, brief=context.task.given)
+    )
+    done, _ = await asyncio.wait({task}, timeout=wait_seconds)
+    if not done:
+        return None
+    report = task.result()
+    event = BaselineMeasured(
+        command=report.command,
+        counts=report.outcome_counts,
+        failing=tuple(result.id for result in report.project_failures),
+        denied=tuple(dict.fromkeys(result.denied for result in report.failures if result.denied)),
+        seconds=report.seconds,
+        problem=report.problem.text if report.problem else "",
+    )
+    if event not in [
+        record.event for record in context.log.records if isinstance(record.event, BaselineMeasured)
+    ]:
+        context.log.append(event)
+    return report

@@ -19,8 +19,7 @@ from coder.core.events import (
     Verified,
 )
 from coder.core.messages import Message, ToolCall, ToolMessage
-from coder.core.notes import Plan
-from coder.core.notes.research import Evaluation, ResearchNote, ResearchPlan, ResearchReport, ResearchResult
+from coder.core.notes import Evaluation, Plan, ResearchNote, ResearchPlan, ResearchReport, ResearchResult
 from coder.core.state import (
     active_candidates,
     candidate_messages,
@@ -28,8 +27,7 @@ from coder.core.state import (
     interrupted_task,
     unanswered_calls,
 )
-from coder.core.values.base import Value
-from coder.core.values.task import Source
+from coder.core.values import Source, Value
 
 INTERRUPTED = "The session was stopped before this was done."
 PATCH_TOOL = "apply_patch"

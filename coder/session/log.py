@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from datetime import UTC, datetime
 
 from coder.core.events import DeliverNowOffered, Event, Record, ToolStreamed, TransientEvent, Warned
-from coder.core.ports.sandbox import Progress
-from coder.core.ports.store import Store
+from coder.core.ports import Progress, Store
 from coder.permissions.secrets import Secrets
 
 

@@ -11,14 +11,13 @@ from coder.core.messages import AssistantMessage, ToolCall
 from coder.core.notes import Diagnosis, GiveUp, Note, Sites
 from coder.core.phases import Phase
 from coder.core.state import candidate_messages, unanswered_calls
-from coder.core.values.candidate import Candidate, Patch
+from coder.core.values import Candidate, Patch
 from coder.patching.git_hunks import split_git_diff
-from coder.python.fingerprint import fingerprint_files
+from coder.python.source import fingerprint_files
 from coder.session import toolbox
 from coder.session.context import SessionContext
-from coder.session.delivery.commit_message import format_subject
-from coder.session.limits.loop_detection import LOOP_SUMMARY, LoopDetector, latest_call_results
-from coder.session.turn import add_user_message, run_turn
+from coder.session.delivery import format_subject
+from coder.session.turn import LOOP_SUMMARY, LoopDetector, add_user_message, latest_call_results, run_turn
 
 _PLACE = re.compile(r"[\w./-]+\.\w+(?:::\w[\w.]*|:\d+)")
 """`path::Name` or `path:line`, as named by a reply that patches immediately."""

@@ -5,32 +5,31 @@ import traceback
 from collections.abc import Sequence
 from typing import assert_never
 
-from coder.core.commands import Amend, Answer, Decide, DeliverNow, Say, SessionCommand, Stop, Withdraw
 from coder.core.errors import CoderError, LimitReached, ModelError, UserError
 from coder.core.events import (
+    Amend,
+    Answer,
     CandidateForked,
     ConversationContinued,
+    Decide,
+    DeliverNow,
     Failed,
+    Say,
+    SessionCommand,
     SessionFinished,
     SessionStarted,
+    Stop,
     Warned,
+    Withdraw,
+    stage_seconds,
 )
-from coder.core.stages import stage_seconds
 from coder.core.state import session_status
-from coder.core.values.candidate import Candidate
-from coder.core.values.verdict import VerdictKind
+from coder.core.values import Candidate
+from coder.core.verdict import VerdictKind
 from coder.patching import PatchError, apply
-from coder.session.approval.dependencies import ensure_dependencies
-from coder.session.baseline import measure_baseline
-from coder.session.context import SessionContext, Strategy
-from coder.session.delivery.outcome import (
-    BUG,
-    INTERRUPTED,
-    MISUSE,
-    SessionOutcome,
-    conclude,
-    outcome_without_fix,
-)
+from coder.session.approval import ensure_dependencies
+from coder.session.context import SessionContext, Strategy, measure_baseline
+from coder.session.delivery import BUG, INTERRUPTED, MISUSE, SessionOutcome, conclude, outcome_without_fix
 from coder.session.phase import record_change
 
 BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE = 20.0, 0.15

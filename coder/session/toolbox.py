@@ -9,12 +9,10 @@ from coder.core.errors import ToolError, ToolRefusedError
 from coder.core.events import ToolFinished, ToolStarted
 from coder.core.messages import ToolCall, ToolMessage
 from coder.core.notes import Note
-from coder.core.phases import Phase
-from coder.core.policy import Policy
+from coder.core.phases import Phase, Policy
 from coder.core.state import candidate_messages, unanswered_calls
-from coder.core.values.candidate import Candidate
-from coder.session.approval.permission import PermissionDecision, decide_change, decide_command
-from coder.session.approval.questions import ApprovalRequest
+from coder.core.values import Candidate
+from coder.session.approval import ApprovalRequest, PermissionDecision, decide_change, decide_command
 from coder.session.context import SessionContext
 from coder.tools.hand_over import build_note
 from coder.tools.hand_over_research import RESEARCH_KINDS, build_research_note

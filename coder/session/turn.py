@@ -2,15 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Literal
 
 from coder.core.errors import ModelError, UserError
-from coder.core.events import (
-    BudgetSpent,
-    MessageFinished,
-    ReasoningStreamed,
-    TextStreamed,
-    Warned,
-)
+from coder.core.events import BudgetSpent, MessageFinished, ReasoningStreamed, Record, TextStreamed, Warned
 from coder.core.messages import (
     REMARK_OPENING,
     AssistantMessage,
@@ -19,18 +14,17 @@ from coder.core.messages import (
     Message,
     Reply,
     Request,
+    ToolMessage,
     Usage,
     UserMessage,
 )
-from coder.core.ports.model import Model
+from coder.core.ports import Model
 from coder.core.state import active_candidates, candidate_messages
-from coder.core.values.candidate import Candidate
-from coder.core.values.task import Attachment
-from coder.permissions.data_marking import mark_message
+from coder.core.values import Attachment, Candidate
+from coder.permissions.secrets import mark_message
 from coder.retrieval.attachments import attach_mentions, refuse_images
+from coder.session.compaction import collect_facts, compact
 from coder.session.context import SessionContext
-from coder.session.limits.compaction import compact
-from coder.session.limits.conversation_note import collect_facts
 
 OUTPUT_SHARE = 0.25
 """Largest share of the context window that is left for the reply."""
@@ -228,3 +222,43 @@ async def _complete(context: SessionContext, candidate: Candidate, model: Model,
         )
         spend(reply.usage)
     return reply
+
+
+LOOP_SUMMARY = (
+    "The model went round in circles: the same calls with the same answers, three times over, and no change."
+)
+
+
+class LoopDetector:
+    """Counts the identical turns of one phase since files last changed."""
+
+    def __init__(self) -> None:
+        self._turns: dict[tuple[str, ...], int] = {}
+
+    def record_turn(self, turn: tuple[str, ...], *, has_changed: bool) -> Literal["new", "again", "lost"]:
+        """Record a turn (its calls and results) and return whether it is new, repeated, or repeated twice."""
+        if has_changed:
+            self._turns.clear()
+            return "new"
+        self._turns[turn] = self._turns.get(turn, 0) + 1
+        if not turn or self._turns[turn] == 1:
+            return "new"
+        return "again" if self._turns[turn] == 2 else "lost"
+
+
+def latest_call_results(records: Sequence[Record], candidate: str) -> tuple[str, ...]:
+    """Return the calls of the newest reply with their results, sorted; empty if it has no call."""
+    results: list[str] = []
+    for message in reversed(candidate_messages(records, candidate)):
+        match message:
+            case ToolMessage(name=name, text=text):
+                results.append(f"{name}: {text}")
+            case AssistantMessage(calls=calls):
+                return (
+                    tuple(sorted([*results, *(f"{call.name}({call.arguments})" for call in calls)]))
+                    if calls
+                    else ()
+                )
+            case _:
+                continue
+    return ()

@@ -9,7 +9,7 @@ import json
 from typing import Any, assert_never
 
 from coder.core.attestation import Attestation
-from coder.core.values.verdict import Verdict, VerdictKind
+from coder.core.verdict import Verdict, VerdictKind
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "https://in-toto.io/attestation/test-result/v0.1"

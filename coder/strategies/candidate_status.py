@@ -12,8 +12,8 @@ from coder.core.state import (
     named_tests,
     reviewer_findings,
 )
-from coder.core.values.candidate import Candidate
-from coder.core.values.verdict import Verdict, VerdictKind
+from coder.core.values import Candidate
+from coder.core.verdict import Verdict, VerdictKind
 from coder.session.context import SessionContext
 from coder.strategies.phases import has_source
 

@@ -1,18 +1,20 @@
 """Diagnosis of failed verdicts: one cause for each failure signature, revised after failed attempts."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 
 from coder.core.events import Diagnosed, FilesChanged, NoteMade, Record, Verified
 from coder.core.notes import Diagnosis
+from coder.core.paths import is_test_path
 from coder.core.state import candidate_records
-from coder.core.values.candidate import Candidate
-from coder.core.values.hunk import Hunk
-from coder.core.values.paths import is_test_path
-from coder.core.values.signature import group_by_signature
-from coder.core.values.verdict import Cause, TestResult, Verdict
-from coder.patching.git_hunks import split_git_diff
+from coder.core.values import Candidate, Hunk, Patch
+from coder.core.verdict import Cause, TestResult, Verdict, group_by_signature
+from coder.patching import apply
+from coder.patching.git_hunks import rebuild_diff, split_git_diff
 from coder.session.context import SessionContext
+from coder.session.phase import record_change
+from coder.session.turn import add_user_message
 
 
 def log_diagnoses(context: SessionContext, candidate: Candidate) -> None:
@@ -149,3 +151,52 @@ def _is_touched_by(hunk: Hunk, place: str) -> bool:
     lines = hunk.body.splitlines()
     last = max((number for number, line in enumerate(lines) if line[:1] in ("+", "-")), default=0)
     return not name or name.rpartition(".")[2] in "\n".join(lines[: last + 1])
+
+
+DIFF_CHARACTERS = 4_000
+
+
+def is_stuck(context: SessionContext, candidate: Candidate) -> bool:
+    """Tell whether the two newest changes failed in the same tests with the same messages.
+
+    False if the diagnosis of a failure has changed since.
+    """
+    failures: list[frozenset[tuple[str, str]]] = []
+    for record in candidate_records(context.log.records, candidate.id):
+        match record.event:
+            case Verified(verdict=verdict) if not verdict.is_deliverable:
+                failures.append(
+                    frozenset((result.id, _headline(result)) for result in failing_results(verdict))
+                )
+            case _:
+                pass
+    if len(failures) < 2 or failures[-1] != failures[-2]:
+        return False
+    return all(diagnosis.was is None for diagnosis in newest_diagnoses(context, candidate))
+
+
+def _headline(result: TestResult) -> str:
+    return result.failure.message.partition("\n")[0] if result.failure else result.outcome
+
+
+async def start_over(context: SessionContext, candidate: Candidate) -> None:
+    """Roll the candidate back to its base and its tests, and tell the model."""
+    failed_patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
+    await asyncio.to_thread(apply_test_hunks, candidate, failed_patch)
+    await record_change(
+        context, candidate, await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    )
+    tests = any(map(is_test_path, failed_patch.paths))
+    add_user_message(
+        context,
+        candidate,
+        context.prompts.render("start_over", diff=failed_patch.diff[:DIFF_CHARACTERS], tests=tests),
+    )
+
+
+def apply_test_hunks(candidate: Candidate, patch: Patch) -> None:
+    """Apply the part of a patch that changes tests, in a worktree that equals the base."""
+    tests = [number for number, hunk in enumerate(split_git_diff(patch.diff)) if is_test_path(hunk.path)]
+    if tests:
+        apply(rebuild_diff(patch.diff, tests), candidate.worktree)

@@ -9,21 +9,20 @@ from coder.core.errors import LimitReached, ModelError
 from coder.core.events import PhaseEntered, Warned
 from coder.core.notes import Diagnosis, GiveUp
 from coder.core.phases import PhaseName
-from coder.core.state import named_tests
-from coder.core.values.candidate import Candidate
-from coder.core.values.verdict import TestReport, VerdictKind
-from coder.session.approval.dependencies import offer_missing_packages
+from coder.core.state import candidate_notes, named_tests
+from coder.core.values import Candidate
+from coder.core.verdict import TestReport, VerdictKind
+from coder.session.approval import offer_missing_packages
 from coder.session.context import SessionContext, Strategy
 from coder.session.phase import PhaseSpec, run_phase
-from coder.strategies.diagnosis import log_diagnoses
+from coder.strategies.candidate_status import has_unjudged_source, is_abandoned, is_settled
+from coder.strategies.diagnosis import is_stuck, log_diagnoses, start_over
 from coder.strategies.phases import PHASE_SPECS, has_source
-from coder.strategies.restart import is_stuck, start_over
 from coder.strategies.verify_phase import attempt_number, attempts_left, judge_change
 
 PhaseOutcome = bool | Literal["spent"]
 """Whether the phase succeeded; `spent` if it failed and no attempt is left."""
 Route = Mapping[tuple[PhaseName, PhaseOutcome], PhaseName]
-
 TRUNK_ROUTE: Route = {("locate", True): "reproduce"}
 """Shared trunk of all branches: find what to change, then the test that shows the issue."""
 SINGLE_CHANGE_ROUTE: Route = {
@@ -124,3 +123,33 @@ async def _explain(context: SessionContext, candidate: Candidate, attempt: int) 
         await run_phase(replace(context, role="summariser"), candidate, PHASE_SPECS["explain"], attempt)
     except (LimitReached, ModelError) as error:
         context.log.append(Warned(text=f"The model was not asked for a last word: {error}"))
+
+
+def run_in_sequence(*strategies: Strategy) -> Strategy:
+    """Return a strategy that runs the next strategy while there is still something to do."""
+
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+        for part in strategies:
+            candidate = await part(context, candidate)
+            if (
+                is_abandoned(context, candidate)
+                or is_settled(context, candidate)
+                or not candidate_notes(context.log.records, candidate.id)
+            ):
+                break
+        return candidate
+
+    return strategy
+
+
+def judge_unjudged_source(edit: Strategy, check: Strategy) -> Strategy:
+    """Return a strategy that judges a change that already exists, and does nothing without one."""
+
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+        return (
+            await check(context, await edit(context, candidate))
+            if await has_unjudged_source(context, candidate)
+            else candidate
+        )
+
+    return strategy

@@ -2,18 +2,17 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
-from coder.core.events import FilesChanged, NoteMade, PhaseEntered
+from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
 from coder.core.notes import Done, GiveUp, Note, Sites
 from coder.core.phases import PhaseName
-from coder.core.values.candidate import Candidate
-from coder.core.values.proposal import Proposal, Proposals
-from coder.core.values.verdict import ReproductionResult, Verdict, VerdictKind
+from coder.core.values import Candidate, Proposal, Proposals
+from coder.core.verdict import ReproductionResult, Verdict, VerdictKind
 from coder.files.tokenize import count_terms
 from coder.patching import apply
-from coder.session.baseline import measure_baseline
-from coder.session.context import SessionContext, Strategy
-from coder.strategies.verify_phase import attempt_number, judge_change, requested_tests
+from coder.session.context import SessionContext, Strategy, measure_baseline
+from coder.strategies.verify_phase import attempt_number, judge_change, requested_tests, verify_change
 
 SEARCH_SECONDS = 120.0
 COUNTED_SECONDS = 600.0
@@ -213,3 +212,82 @@ def _log_phase(context: SessionContext, candidate: Candidate, phase: PhaseName) 
 
 def _log_note(context: SessionContext, candidate: Candidate, phase: PhaseName, note: Note) -> None:
     context.log.append(NoteMade(candidate=candidate.id, phase=phase, note=note))
+
+
+FIRST_SECONDS = 10.0
+OFFLINE_NOTE = "written by the built-in engine; the model was not asked"
+
+
+def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Strategy:
+    """Return a strategy that first runs a short search, and asks the model unless an edit is PROVEN.
+
+    Other findings go into the first message as unproven hints. The search takes at most `seconds`.
+    """
+
+    async def search_first(context: SessionContext, candidate: Candidate) -> Candidate:
+        tests = (
+            ()
+            if context.task.plan_only or context.task.plan
+            else await _failing_issue_tests(context, candidate)
+        )
+        if not tests:
+            return await strategy(context, candidate)
+        context.log.append(PhaseEntered(candidate=candidate.id, phase="locate", attempt=1))
+        search_result = await propose_edits(context, candidate, tests, max_seconds=seconds)
+        if (
+            search_result.proposals
+            and not search_result.alternatives
+            and await _prove(context, candidate, search_result.proposals[0], search_result, tests)
+        ):
+            return candidate
+        return await strategy(replace(context, hints=search_result), candidate)
+
+    return search_first
+
+
+async def _failing_issue_tests(context: SessionContext, candidate: Candidate) -> tuple[str, ...]:
+    """Return tests that fail for the right reason and that the issue names or shares a word with."""
+    report = await measure_baseline(context, candidate, wait_seconds=0.1)  # the session has waited for it
+    reds = (
+        tuple(result.id for result in report.project_failures)
+        if report is not None and report.problem is None
+        else ()
+    )
+    named_tests = requested_tests(context, candidate) if reds else ()
+    issue_tests = named_tests or tests_matching_issue(context.task.issue, reds)
+    if not issue_tests:
+        return ()
+    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    return (await asyncio.to_thread(context.verifier.check_reproduction, patch, issue_tests)).tests
+
+
+async def _prove(
+    context: SessionContext,
+    candidate: Candidate,
+    proposal: Proposal,
+    proposals: Proposals,
+    tests: tuple[str, ...],
+) -> bool:
+    """Tell whether the proposal is good enough; else log nothing, since it is no attempt of the model's."""
+    await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
+    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    verdict = await verify_change(context, candidate, patch, tests)
+    if not verdict.is_good_enough:
+        await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
+        return False
+    verdict = verdict.model_copy(update={"notes": (*verdict.notes, OFFLINE_NOTE)})
+    places = tuple(suspect.place for suspect in proposals.suspects)
+    context.log.append(
+        NoteMade(
+            candidate=candidate.id,
+            phase="locate",
+            note=Sites(summary=proposals.note, places=places, tests=tests),
+        )
+    )
+    attempt = attempt_number(context)
+    context.log.append(PhaseEntered(candidate=candidate.id, phase="edit", attempt=attempt))
+    context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+    context.log.append(NoteMade(candidate=candidate.id, phase="edit", note=Done(summary=proposal.summary)))
+    context.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=attempt))
+    context.log.append(Verified(candidate=candidate.id, attempt=attempt, verdict=verdict))
+    return True

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from coder.core.events import Verified
 from coder.core.messages import AssistantMessage
-from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, Sites, WrittenAnswer
-from coder.core.notes.research import ResearchResult
+from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, ResearchResult, Sites, WrittenAnswer
+from coder.core.paths import is_test_path, match_test_ids
 from coder.core.phases import ANSWER, DIAGNOSE, EDIT, EXPLAIN, LOCATE, REPAIR, REPRODUCE, PhaseName
 from coder.core.state import (
     candidate_messages,
@@ -16,15 +16,13 @@ from coder.core.state import (
     named_tests,
     unrelated_tests,
 )
-from coder.core.values.candidate import Candidate, Patch
-from coder.core.values.paths import is_test_path, match_test_ids
-from coder.core.values.verdict import ReproductionResult, TestResult, VerdictKind
+from coder.core.values import Candidate, Patch
+from coder.core.verdict import ReproductionResult, TestResult, VerdictKind
 from coder.retrieval.orientation import issue_overview
-from coder.session.baseline import measure_baseline
-from coder.session.context import SessionContext
+from coder.session.context import SessionContext, measure_baseline
 from coder.session.phase import PhaseSpec, PhaseState
 from coder.strategies.diagnosis import newest_diagnoses, unaddressed_places
-from coder.strategies.review.preflight import preflight_objections
+from coder.strategies.review import preflight_objections
 from coder.strategies.verify_phase import attempts_left, excluded_tests, judge_change, requested_tests
 
 FIRST_LOOK_CHARACTERS = 14_000

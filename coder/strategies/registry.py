@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 
+from coder.core.events import StrategyChosen
+from coder.core.notes import Sites
 from coder.core.phases import PhaseName
-from coder.core.values.candidate import Candidate
+from coder.core.state import candidate_notes
+from coder.core.values import Candidate
 from coder.session.context import SessionContext, Strategy
 from coder.session.phase import PhaseSpec
-from coder.strategies.auto import auto_strategy
-from coder.strategies.candidate_status import score_candidate
+from coder.strategies.candidate_status import is_abandoned, is_repairable, score_candidate
 from coder.strategies.follow import (
     CHANGE_ROUTE,
     LINEAR_ROUTE,
@@ -15,18 +17,22 @@ from coder.strategies.follow import (
     TRUNK_ROUTE,
     answer_question,
     follow_route,
+    judge_unjudged_source,
+    run_in_sequence,
 )
 from coder.strategies.offline import search_repair
 from coder.strategies.phases import PHASE_SPECS
-from coder.strategies.planning.strategy import plan_and_execute
-from coder.strategies.research.sources import write_sources
-from coder.strategies.research.strategy import research_question
-from coder.strategies.review.advice import ADVISED_PHASE_SPECS
-from coder.strategies.review.committee import review_and_repair
-from coder.strategies.review.reviewers import committee_reviewers, risk_reviewers
-from coder.strategies.review.targeted_repair import repair_flagged
-from coder.strategies.sequence import judge_unjudged_source, run_in_sequence
-from coder.strategies.tree.beam import beam_search
+from coder.strategies.plan import plan_and_execute
+from coder.strategies.research import research_question, write_sources
+from coder.strategies.review import (
+    ADVISED_PHASE_SPECS,
+    committee_reviewers,
+    repair_flagged,
+    review_and_repair,
+    risk_reviewers,
+)
+from coder.strategies.tree import beam_search
+from coder.strategies.verify_phase import attempts_left
 
 BEAM_WIDTH = 2
 """Branches that continue after a round without a proof."""
@@ -101,3 +107,49 @@ async def answer_strategy(context: SessionContext, candidate: Candidate) -> Cand
     write_sources(candidate.worktree, context.task.sources)
     answer = research_question if context.task.deep else answer_question
     return await answer(context, candidate)
+
+
+MANY_FILES = 3
+"""Number of files of one issue from which a plan is worth its requests."""
+
+
+def log_strategy_choice(name: str, reason: str, strategy: Strategy) -> Strategy:
+    """Return the strategy, with its choice logged when it starts."""
+
+    async def log_and_run(context: SessionContext, candidate: Candidate) -> Candidate:
+        context.log.append(StrategyChosen(strategy=name, reason=reason))
+        return await strategy(context, candidate)
+
+    return log_and_run
+
+
+def auto_strategy(*, locate: Strategy, linear: Strategy, plan: Strategy, tree: Strategy) -> Strategy:
+    """Return a strategy that edits directly, plans for many files, and branches after a failure."""
+
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+        await locate(context, candidate)
+        phase_notes = candidate_notes(context.log.records, candidate.id)
+        if not phase_notes or is_abandoned(context, candidate):
+            return candidate
+        files = list(
+            dict.fromkeys(
+                place.partition(":")[0]
+                for note in phase_notes
+                if isinstance(note, Sites)
+                for place in note.places
+            )
+        )
+        if len(files) >= MANY_FILES:
+            return await log_strategy_choice(
+                "plan", f"it is spread over {len(files)} files: {', '.join(files)}", plan
+            )(context, candidate)
+        why = f"it was located in {' and '.join(files)}" if files else "a change was made straight away"
+        candidate = await log_strategy_choice("linear", why, linear)(context, candidate)
+        remaining = attempts_left(context)
+        if not is_repairable(context, candidate) or remaining < 1:
+            return candidate
+        return await log_strategy_choice(
+            "tree", f"the first attempt failed and {remaining} {'is' if remaining == 1 else 'are'} left", tree
+        )(context, candidate)
+
+    return strategy

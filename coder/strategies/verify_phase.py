@@ -2,20 +2,16 @@
 
 import asyncio
 
+from coder.core.errors import UserError
 from coder.core.events import FilesChanged, PhaseEntered, Verified
+from coder.core.paths import extract_node_ids, find_command_tests, is_test_path, match_test_ids, test_file_of
 from coder.core.state import candidate_verdicts, unrelated_tests
-from coder.core.values.candidate import Candidate, Patch
-from coder.core.values.hunk import Hunk
-from coder.core.values.paths import (
-    extract_node_ids,
-    find_command_tests,
-    is_test_path,
-    match_test_ids,
-    test_file_of,
-)
-from coder.core.values.verdict import Verdict, VerdictKind
+from coder.core.values import Candidate, Hunk, Patch
+from coder.core.verdict import Verdict, VerdictKind
+from coder.patching import PatchError, apply
 from coder.patching.git_hunks import split_git_diff
-from coder.session.context import SessionContext
+from coder.session.context import SessionContext, Strategy
+from coder.strategies.review import ChooseReviewers, try_review
 
 
 async def judge_change(
@@ -133,3 +129,41 @@ def _is_failure(verdict: Verdict) -> bool:
 def attempts_left(context: SessionContext) -> int:
     """Return how many attempts are left; below 1 there are none."""
     return context.task.budget.attempts + 1 - attempt_number(context)
+
+
+def judge_existing_change(change: Patch, test_ids: tuple[str, ...] = ()) -> Strategy:
+    """Return a strategy that judges one existing change, given as a tree or else as a diff."""
+
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+        await asyncio.to_thread(_apply_change, context, candidate, change)
+        patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+        context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+        context.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=1))
+        await judge_change(context, candidate, patch, test_ids)
+        return candidate
+
+    return strategy
+
+
+def judge_and_review(judge: Strategy, *, choose_reviewers: ChooseReviewers) -> Strategy:
+    """Return a strategy that judges an existing change and has it read; nothing is repaired."""
+
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+        candidate = await judge(context, candidate)
+        patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+        await asyncio.gather(
+            *(try_review(context, candidate, reviewer) for reviewer in choose_reviewers(patch))
+        )
+        return candidate
+
+    return strategy
+
+
+def _apply_change(context: SessionContext, candidate: Candidate, change: Patch) -> None:
+    if change.tree:
+        context.repository.rollback(candidate, change.tree)
+        return
+    try:
+        apply(change.diff, candidate.worktree)
+    except PatchError as error:
+        raise UserError(f"The diff does not fit {context.repository.base[:10]}: {error}") from None

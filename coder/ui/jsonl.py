@@ -44,7 +44,7 @@ from coder.core.events import (
     Warned,
 )
 from coder.core.messages import AssistantMessage, ToolCall, UsageTotals
-from coder.core.notes.research import Evaluation, ResearchPlan, ResearchReport, ResearchResult
+from coder.core.notes import Evaluation, ResearchPlan, ResearchReport, ResearchResult
 
 
 class RecordTranslator:

@@ -10,10 +10,8 @@ from rich.text import Text
 from coder.core.events import SessionFinished
 from coder.core.messages import UsageTotals
 from coder.core.state import outcome_label
-from coder.core.values.candidate import Delivery
-from coder.core.values.proof import describe_proof
-from coder.core.values.text import sanitize_text
-from coder.core.values.verdict import Counts, DeniedResource, MutationReport, VerdictKind
+from coder.core.values import Delivery, sanitize_text
+from coder.core.verdict import Counts, DeniedResource, MutationReport, VerdictKind, describe_proof
 
 STYLES = {
     VerdictKind.PROVEN: "bold green",

@@ -13,19 +13,27 @@ from coder.core.events import (
     FilesChanged,
     SessionFinished,
     SessionStarted,
+    Verified,
 )
-from coder.core.values.candidate import Delivery
-from coder.core.values.task import Restore
+from coder.core.state import session_status
+from coder.core.values import Delivery, Restore
 from coder.directories import sessions_directory
 from coder.patching.git_hunks import split_git_diff
-from coder.repo.delivery.commits import has_change
-from coder.repo.git import find_checkout
-from coder.repo.locks import session_lock
+from coder.repo.delivery import PendingDelivery, has_change
+from coder.repo.git import find_checkout, session_lock
+from coder.repo.recovery import recover_abandoned
 from coder.session.continuation import Continuation, read_continuation
-from coder.session.delivery.outcome import INTERRUPTED
+from coder.session.delivery import INTERRUPTED
 from coder.session.log import EventLog
 from coder.settings import Config
-from coder.store.jsonl import SessionStore, boundary_events, find_session, list_conversation, read_records
+from coder.store.jsonl import (
+    SessionStore,
+    append_finish,
+    boundary_events,
+    find_session,
+    list_conversation,
+    read_records,
+)
 
 WENT_BACK = "Back before this request."
 """Summary of a session that only stores a point of a conversation."""
@@ -217,3 +225,39 @@ def _find_applied(sessions: tuple[Path, ...], root: Path) -> tuple[str, ...]:
         and git.resolve_commit(event.delivery.commit)
         and has_change(git, event.delivery.commit)
     )
+
+
+def recover_sessions() -> tuple[str, ...]:
+    """Clean up after all sessions whose process is gone, settle their deliveries, and return their ids."""
+    return recover_abandoned(sessions_directory(), settle_delivery)
+
+
+def settle_delivery(directory: Path, pending: PendingDelivery) -> None:
+    """Complete the delivery of a killed session and log it; undo a delivery that the log does not confirm."""
+    records = read_records(directory)
+    finish_event = next(
+        (record.event for record in reversed(records) if isinstance(record.event, SessionFinished)), None
+    )
+    if finish_event is not None:
+        if finish_event.delivery is None:
+            pending.roll_back()
+        return
+    judgements = [record.event.verdict for record in records if isinstance(record.event, Verified)]
+    if not judgements:
+        pending.roll_back()
+        return
+    verdict, totals = judgements[-1], session_status(records)
+    event = SessionFinished(
+        kind=verdict.kind,
+        summary=(
+            f"{verdict.reason} coder was killed while it delivered this; the delivery was completed "
+            "afterwards."
+        ),
+        verdict=verdict,
+        delivery=pending.complete(),
+        attempts=totals.attempt,
+        spent=totals.spent,
+        seconds=totals.seconds,
+        exit_code=verdict.kind.exit_code,
+    )
+    append_finish(directory, event, at=datetime.now(UTC))

@@ -1,27 +1,35 @@
 """Preparation of a session: configuration, sandbox, trust, approach and task."""
 
-from collections.abc import Callable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coder.core.errors import UserError
-from coder.core.values.task import Attachment, Budget, Mode, Task
-from coder.directories import index_database
+from coder.core.errors import CoderError, ToolError, UserError
+from coder.core.phases import Policy
+from coder.core.values import Attachment, Budget, CommitInfo, Mode, Task
+from coder.directories import index_database, state_directory
 from coder.index.index import SymbolIndex
 from coder.permissions.private_files import DENY_READ
 from coder.repo.git import find_checkout
+from coder.repo.history import GitHistory
 from coder.retrieval.attachments import attach_mentions
-from coder.sandbox.backends.backend import SandboxBackend
+from coder.retrieval.features import MOST_COMMITS
+from coder.retrieval.issue_terms import extract_issue_terms
+from coder.retrieval.ranking import Localization, locate_issue
+from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.choice import require_backend
-from coder.settings import Config, load_config
+from coder.sandbox.process import ProcessSandbox
+from coder.settings import Config, load_config, sandbox_caps
 from coder.trust import is_trusted, trust_repository
+from coder.verify.project.project import Project, find_candidates
+from coder.verify.running.launch import TARGET
+from coder.verify.running.selection import accepted_candidate
 
 if TYPE_CHECKING:
-    # Half a second of imports, which the interface needs after its first paint only.
-    from coder.wiring.approach import Approach
-    from coder.wiring.session import SessionHandle
+    from coder.wiring.session import Approach, SessionHandle
 
 UNKNOWN_PURPOSE = "(nobody said what the change is for)"
 """Issue of a change that is judged without one."""
@@ -79,8 +87,8 @@ def prepare_session(
     Raises:
         UserError: the repository, the configuration, the model or the sandbox cannot be used.
     """
-    from coder.wiring.approach import choose_approach
     from coder.wiring.conversations import inherit_model
+    from coder.wiring.session import choose_approach
 
     root = find_checkout(directory).root
     config = inherit_model(load_config(root, flags), continues, root)
@@ -155,3 +163,69 @@ def trust_question(root: Path, walls: SandboxBackend | None) -> str:
         else f"in a reduced sandbox ({walls.limitations})"
     )
     return f"The tests of {root} will run on this machine {place}. Trust this repository?"
+
+
+OVERLAYS = "overlays"
+
+
+def make_sandbox(
+    walls: SandboxBackend | None, config: Config | None = None, *, exposed: Iterable[Path] = ()
+) -> ProcessSandbox:
+    """Return a sandbox with the private files and limits of the configuration, or of the default one.
+
+    Commands may read what is `exposed`.
+    """
+    effective = config or Config()
+    return ProcessSandbox(
+        os.environ,
+        backend=walls,
+        exposed=(TARGET, state_directory() / OVERLAYS, *exposed),
+        deny_read=(*DENY_READ, *effective.deny_read),
+        caps=sandbox_caps(effective),
+        default_policy=Policy(network=effective.test_network),
+    )
+
+
+def command_memory(root: Path) -> Path:
+    """Return the file that stores the accepted test command of a repository."""
+    return index_database(root).with_suffix(".command.json")
+
+
+def inspect_project(root: Path, *, walls: SandboxBackend | None) -> Project:
+    """Return how the repository at `root` is tested."""
+    with make_sandbox(walls) as sandbox:
+        candidates = find_candidates(
+            root, sandbox=sandbox, environment=os.environ, test_command=load_config(root, {}).test
+        )
+        return accepted_candidate(candidates, command_memory(root)) or candidates[0]
+
+
+HISTORY_SECONDS = 5.0
+"""Time limit for reading the history."""
+
+
+def rank_tree(root: Path, text: str) -> Localization:
+    """Rank with the stored index of a tree.
+
+    Raises:
+        UserError: its files cannot be listed.
+    """
+    database = index_database(root)
+    database.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        snapshot = SymbolIndex(root.resolve(), database).refresh()
+    except ToolError as error:
+        raise UserError(str(error)) from None
+    return locate_issue(snapshot, extract_issue_terms(text), _recent_commits(root))
+
+
+def _recent_commits(root: Path) -> tuple[CommitInfo, ...]:
+    """Return the newest commits; none if the directory is not the top of a checkout."""
+    if not (root / ".git").exists():
+        return ()
+    try:
+        checkout = find_checkout(root)
+        history = GitHistory(git=checkout.git, revision=checkout.head, seconds=HISTORY_SECONDS)
+        return history.recent_commits(count=MOST_COMMITS)
+    except CoderError:
+        return ()

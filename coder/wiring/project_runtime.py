@@ -7,17 +7,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from coder.core.cutoff import Cutoff
-from coder.core.ports.repair import Traces
-from coder.core.ports.repository import Repository
-from coder.core.ports.sandbox import Limits
-from coder.core.values.task import Task
+from coder.core.phases import Cutoff
+from coder.core.ports import Limits, Repository, Traces
+from coder.core.values import Task
 from coder.directories import index_database, state_directory
 from coder.repair.proposer import TemplateProposer
 from coder.repair.search.counted_trials import CountedTrials
 from coder.repair.search.fault import SpectrumFaults
 from coder.sandbox.choice import UNSAFE_FLAG
-from coder.sandbox.process.process import ProcessSandbox
+from coder.sandbox.process import ProcessSandbox
 from coder.settings import Config
 from coder.verify.change.persisting_errors import find_persisting_errors
 from coder.verify.change.runs import WHOLE, SuiteLimits
@@ -40,7 +38,7 @@ from coder.verify.verdict.proof import WorktreeVerifier
 from coder.verify.warm.trials import PytestTrials
 from coder.verify.warm.warm_base import WarmBase
 from coder.verify.warm.warm_tests import WarmRunner
-from coder.wiring.inspection import OVERLAYS, command_memory
+from coder.wiring.preparation import OVERLAYS, command_memory
 
 UNSAFE_REMEDY = f"{UNSAFE_FLAG} runs them with all your rights"
 LEARNING_SECONDS = 180.0

@@ -9,7 +9,7 @@ from pathlib import Path
 from coder.core.errors import UserError
 from coder.core.events import BudgetSpent, SessionStarted
 from coder.core.messages import Usage, UsageTotals
-from coder.core.values.base import Value
+from coder.core.values import Value
 from coder.directories import config_directory, sessions_directory
 from coder.settings import Config
 from coder.store.jsonl import list_sessions, read_records

@@ -11,11 +11,11 @@ from typing import Any
 
 from coder.core.errors import CoderError, GitError
 from coder.core.events import SessionFinished, SessionStarted
-from coder.core.values.base import Value
-from coder.core.values.verdict import Verdict, VerdictKind
+from coder.core.values import Value
+from coder.core.verdict import Verdict, VerdictKind
 from coder.directories import sessions_directory
-from coder.files.replacing import replace_text
-from coder.repo.delivery.commits import add_note, make_commit
+from coder.files.regular_files import replace_text
+from coder.repo.delivery import add_note, make_commit
 from coder.repo.git import find_checkout
 from coder.store.jsonl import boundary_events
 

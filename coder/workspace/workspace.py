@@ -1,19 +1,26 @@
 """Workspace of a tool call: one candidate's worktree, the available ports, and the places named so far."""
 
+import codecs
+import difflib
 import os
+import re
+import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
 from coder.core.errors import ToolError
-from coder.core.policy import Policy
-from coder.core.ports.repository import History
-from coder.core.ports.sandbox import Progress, Sandbox
-from coder.core.values.proposal import SuspectRanking
-from coder.core.values.verdict import TestReport
+from coder.core.paths import SOURCE_SUFFIXES, is_test_path
+from coder.core.phases import Policy
+from coder.core.ports import History, Progress, Sandbox
+from coder.core.values import SuspectRanking
+from coder.core.verdict import TestReport
+from coder.files.ripgrep import escape_path, list_paths
 from coder.index.index import SymbolIndex
+from coder.patching.errors import PatchError
+from coder.patching.plan import ConfinedTree, TextFile, decode_source
 from coder.permissions.private_files import DENY_READ, is_read_denied
 from coder.permissions.secrets import Secrets
 
@@ -107,3 +114,313 @@ class Workspace:
         if self.read_only:
             return False
         return not self.only or any(matches_path(path, allowed) for allowed in self.only)
+
+
+NON_SOURCE_DIRECTORIES = frozenset(
+    {
+        "docs",
+        "doc",
+        "examples",
+        "example",
+        "benchmarks",
+        "static",
+        "vendor",
+        "_vendor",
+        "third_party",
+        "node_modules",
+    }
+)
+LARGEST_BYTES = 5_000_000
+MAX_LINE_WIDTH = 400
+
+
+def resolve_existing(workspace: Workspace, path: str) -> tuple[Path, str]:
+    """Return what exists at a path, as (absolute path, path relative to the root).
+
+    A name that `shown` had to escape may be passed in its escaped form.
+
+    Raises:
+        ToolError: the path does not exist, or leads out of the worktree.
+    """
+    absolute, relative = workspace.resolve_path(path)
+    if absolute.exists():
+        return absolute, relative
+    if "\\" in path and (
+        unescaped := next(
+            (other for other in list_paths(workspace.root) if escape_path(other) == relative), None
+        )
+    ):
+        return workspace.root / unescaped, unescaped
+    if absolute.is_symlink():
+        raise ToolError(f"{escape_path(relative)} is a symbolic link that leads nowhere.")
+    raise ToolError(f"{escape_path(relative)} does not exist.{suggest_paths(workspace, relative)}")
+
+
+def load_source(workspace: Workspace, path: str) -> tuple[str, TextFile]:
+    """Return the path relative to the root, and the text there; symbolic links inside the root are followed.
+
+    Raises:
+        ToolError: it is not a readable text file.
+    """
+    absolute, relative = resolve_existing(workspace, path)
+    if absolute.is_dir():
+        raise ToolError(
+            f"{escape_path(relative)} is a directory. See what is in it with "
+            f"list_files(path={relative!r}) or outline(path={relative!r})."
+        )
+    if (size := absolute.stat().st_size) > LARGEST_BYTES:
+        raise ToolError(
+            f"{escape_path(relative)} has {size:,} bytes, too many to open here. Look into it with "
+            f"search(pattern=..., path={relative!r})."
+        )
+    real = os.path.relpath(os.path.realpath(absolute), os.path.realpath(workspace.root))
+    check_readable(workspace, relative, real)
+    try:
+        content = ConfinedTree(workspace.root).read(real)
+    except PatchError as error:
+        raise ToolError(error.reason) from None
+    if content is None:
+        raise ToolError(f"{escape_path(relative)} has just vanished. See what there is with list_files().")
+    try:
+        return relative, _decode_utf16(content[0]) or decode_source(content[0], relative)
+    except PatchError:
+        raise ToolError(
+            f"{escape_path(relative)} is a binary file ({size:,} bytes) and cannot be shown as text."
+        ) from None
+
+
+def check_readable(workspace: Workspace, *paths: str) -> None:
+    """Raise ToolError where a model may not read one of the paths, which are relative to the root."""
+    for path in paths:
+        if not workspace.may_read(path):
+            raise ToolError(
+                f"{escape_path(path)} may hold secrets: the person lets nobody read or change it. Go on "
+                "without it; its example, where there is "
+                "one, or the code that reads it says which names it holds."
+            )
+
+
+def _decode_utf16(data: bytes) -> TextFile | None:
+    """Decode UTF-16 for reading, which patches treat as binary; None for other encodings."""
+    if not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return None
+    lines = data.decode("utf-16", "replace").splitlines()
+    return TextFile(lines=tuple(lines), ends=("\n",) * len(lines), encoding="utf-16")
+
+
+def read_bytes_or_empty(root: Path, path: str) -> bytes:
+    """Return a file's content for searching; empty where it is too large or unreadable."""
+    if is_read_denied(path):
+        return b""
+    try:
+        with os.fdopen(_open_file(root, path), "rb") as file:
+            status = os.fstat(file.fileno())
+            return file.read() if stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST_BYTES else b""
+    except OSError:
+        return b""
+
+
+def read_text_or_empty(root: Path, path: str) -> str:
+    """Return a file's text for searching, in any encoding; empty where it is too large or unreadable."""
+    return decode_text(read_bytes_or_empty(root, path))
+
+
+def decode_text(data: bytes) -> str:
+    """Decode the content that `read_bytes_or_empty` returned."""
+    is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16" if is_utf16 else "utf-8-sig", "replace").replace("\r\n", "\n")
+
+
+def _open_file(root: Path, path: str) -> int:
+    """Open a file for reading without blocking on pipes; a symbolic link must stay inside the root."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+    if not (root / path).is_symlink():
+        return os.open(root / path, flags | os.O_NOFOLLOW)
+    real = os.path.realpath(root / path)
+    if not Path(real).is_relative_to(os.path.realpath(root)):
+        raise PermissionError(f"{path} leads out of the repository")
+    return os.open(real, flags | os.O_NOFOLLOW)
+
+
+def suggest_paths(workspace: Workspace, path: str) -> str:
+    """Return a sentence that suggests existing files with the same or a similar name."""
+    paths = list_paths(workspace.root)
+    name = path.rpartition("/")[2]
+    namesakes = [other for other in paths if other.rpartition("/")[2] == name]
+    suggestions = difflib.get_close_matches(
+        path, namesakes or paths[:20_000], n=4, cutoff=0.0 if namesakes else 0.7
+    )
+    for other in suggestions:
+        workspace.record_place(other)
+    return (
+        f" Did you mean {' or '.join(map(escape_path, suggestions))}?"
+        if suggestions
+        else " See what there is with list_files()."
+    )
+
+
+def clip_line(text: str, width: int = MAX_LINE_WIDTH, *, around: int = 0) -> str:
+    """Clip a line to `width` so that the character at `around` stays in view.
+
+    Control characters are made visible.
+    """
+    if len(text) <= width:
+        return replace_control_characters(text)
+    start = max(0, min(around - width // 3, len(text) - width))
+    end = start + width
+    suffix = f"… (+{len(text) - end} characters)" if end < len(text) else ""
+    return f"{'…' if start else ''}{replace_control_characters(text[start:end])}{suffix}"
+
+
+def replace_control_characters(text: str) -> str:
+    """Replace control characters in a line of text, which a terminal would execute."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() or character == "\t" else "\N{REPLACEMENT CHARACTER}"
+        for character in text
+    )
+
+
+def number_lines(lines: tuple[str, ...], first: int, last: int) -> str:
+    """Return lines `first` to `last` (from 1, both included) with their numbers."""
+    return "\n".join(
+        f"{number:>5}| {clip_line(lines[number - 1])}"
+        for number in range(max(1, first), min(last, len(lines)) + 1)
+    )
+
+
+def format_count(number: int, noun: str) -> str:
+    """Format a count with its noun, such as `1 match`, `3 matches`."""
+    plural = f"{noun}es" if noun.endswith(("s", "ch", "sh")) else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def path_category(path: str) -> int:
+    """Classify a path by its likely relevance: 0 source, 1 tests, 2 documentation, examples and the rest."""
+    *folders, name = path.split("/")
+    if (
+        not path.endswith(SOURCE_SUFFIXES)
+        or NON_SOURCE_DIRECTORIES & set(folders)
+        or (folders[-1:] == ["migrations"] and name[:4].isdigit())
+    ):
+        return 2
+    return 1 if is_test_path(path) else 0
+
+
+FRAME = re.compile(r'File "(?P<path>[^"\n]+)", line (?P<line>\d+)')
+TOKEN = re.compile(r"[\w.~+@/\\-]+")
+LINE = re.compile(r"(?::|#L|,? line |\()(\d{1,7})(?!\w)")
+FILE_NAME = re.compile(r"[\w+@-][\w.+@-]*\.[A-Za-z][A-Za-z0-9]{0,7}")
+DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+LONGEST = 400
+MOST_PARTS = 12
+MOST_PLACES = 300
+MOST_NAMESAKES = 3
+
+
+def extract_places(text: str) -> list[tuple[str, int | None]]:
+    """Return the paths in a text as written, each with its line if given, in order, without duplicates."""
+    frames = [(match.start(), match["path"], int(match["line"])) for match in FRAME.finditer(text)]
+    places: list[tuple[int, str, int | None]] = [*frames]
+    for start, end, token in _tokens(text):
+        if FILE_NAME.fullmatch(token.replace("\\", "/").rpartition("/")[2]):
+            line = LINE.match(text, end)
+            places.append((start, token, int(line[1]) if line else None))
+    ordered = [
+        (path.replace("\\", "/"), line) for _, path, line in sorted(places, key=lambda place: place[0])
+    ]
+    paths_with_line = {path for path, line in ordered if line}
+    return list(dict.fromkeys((path, line) for path, line in ordered if line or path not in paths_with_line))[
+        :MOST_PLACES
+    ]
+
+
+def _tokens(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield runs of path and dotted-name characters, with start and end, without a trailing dot."""
+    for match in TOKEN.finditer(text):
+        token = match[0].rstrip(".")
+        if 2 < len(token) <= LONGEST:
+            yield match.start(), match.start() + len(token), token
+
+
+def record_places(workspace: Workspace, text: str) -> list[tuple[str, int | None]]:
+    """Resolve the places that a text mentions, record them as named, and return them in the text's order.
+
+    A path may come from another machine: its longest suffix that is a file here is used. A bare file name
+    matches up to three files; a dotted name matches the module of its longest prefix.
+    """
+    places = _find_places(FileIndex(list_paths(workspace.root)), text)
+    for path, place_line in places:
+        workspace.record_place(path, place_line)
+    return places
+
+
+def is_named(workspace: Workspace, path: str) -> bool:
+    """Tell whether a tool's answer or any message to the model has named a file of the worktree."""
+    if path in workspace.named:
+        return True
+    names = "|".join(map(re.escape, dict.fromkeys((path, escape_path(path)))))
+    literal = re.compile(rf"(?<![\w/.-])(?:{names})(?![\w/-]|\.\w)")
+    if any(literal.search(text) for text in workspace.shown_texts()):
+        return True
+    files = FileIndex(list_paths(workspace.root))
+    return any(path == file for text in workspace.shown_texts() for file, _line in _find_places(files, text))
+
+
+def _find_places(files: "FileIndex", text: str) -> list[tuple[str, int | None]]:
+    places = [(file, line) for path, line in extract_places(text) for file in files.files_with_suffix(path)]
+    places += [(file, None) for name in extract_dotted_names(text) for file in files.module_files(name)]
+    return list(dict.fromkeys(places))[:MOST_PLACES]
+
+
+def extract_dotted_names(text: str) -> list[str]:
+    """Return dotted names such as `shop.cart.Cart.total`, in order, without duplicates."""
+    return list(dict.fromkeys(token for _, _, token in _tokens(text) if DOTTED.fullmatch(token)))[
+        : 10 * MOST_PLACES
+    ]
+
+
+class FileIndex:
+    """Files of a worktree, indexed by their last part."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._by_name: dict[str, list[str]] = {}
+        for path in paths:
+            self._by_name.setdefault(path.rpartition("/")[2], []).append(path)
+
+    def files_with_suffix(self, written: str) -> list[str]:
+        """Return the files that share the longest suffix with a path: two parts or more, or all of either."""
+        parts = [part for part in written.split("/") if part not in ("", ".", "..", "~")]
+        namesakes = self._by_name.get(parts[-1], []) if parts else []
+        shared = {path: _common_suffix_length(parts, path.split("/")) for path in namesakes}
+        matches = {
+            path: size
+            for path, size in shared.items()
+            if size >= 2 or size in (len(parts), path.count("/") + 1)
+        }
+        best = [path for path, size in matches.items() if size == max(matches.values())]
+        return best if len(best) <= MOST_NAMESAKES else []
+
+    def module_files(self, dotted: str) -> list[str]:
+        """Return the file of the longest prefix of a dotted name that is a module; none for a single word."""
+        parts = dotted.split(".")[:MOST_PARTS]
+        for size in range(len(parts), 1, -1):
+            for ending in ([*parts[: size - 1], f"{parts[size - 1]}.py"], [*parts[:size], "__init__.py"]):
+                paths = [
+                    path
+                    for path in self._by_name.get(ending[-1], [])
+                    if f"/{path}".endswith("/" + "/".join(ending))
+                ]
+                if paths:
+                    return paths if len(paths) <= MOST_NAMESAKES else []
+        return []
+
+
+def _common_suffix_length(written: Sequence[str], path: Sequence[str]) -> int:
+    count = 0
+    for left, right in zip(reversed(written), reversed(path), strict=False):
+        if left != right:
+            break
+        count += 1
+    return count

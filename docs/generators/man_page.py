@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from coder.cli.command_tree import CommandNode, CommandParameter
+from coder.cli.app import CommandNode, CommandParameter
 
 EXIT_CODES = (
     ("0", "PROVEN; for commands without a verdict: done"),
@@ -79,7 +79,6 @@ def _escape(text: str) -> str:
 
 
 if __name__ == "__main__":
-    from coder.cli.app import app
-    from coder.cli.command_tree import read_command_tree
+    from coder.cli.app import app, read_command_tree
 
     print(render_man_page(read_command_tree(app)), end="")

@@ -2,10 +2,10 @@
 
 from decimal import Decimal
 
-from coder.bench.outcome import Job, Outcome
+from coder.bench.runner import Job, Outcome
 from coder.core.messages import UsageTotals
-from coder.core.values.task import Budget
-from coder.core.values.verdict import Counts, VerdictKind
+from coder.core.values import Budget
+from coder.core.verdict import Counts, VerdictKind
 
 
 def outcome(

@@ -1,7 +1,7 @@
 """Comparison of two runs, task by task."""
 
-from coder.bench.comparison import Difference, compare_runs, comparison_markdown
-from coder.core.values.verdict import VerdictKind
+from coder.bench.tables import Difference, compare_runs, comparison_markdown
+from coder.core.verdict import VerdictKind
 from tests.bench.outcomes import outcome
 
 

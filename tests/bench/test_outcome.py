@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from coder.bench.outcome import append_outcome, plan_jobs, read_outcomes
-from coder.core.values.task import Budget
+from coder.bench.runner import append_outcome, plan_jobs, read_outcomes
+from coder.core.values import Budget
 from tests.bench.outcomes import outcome
 
 

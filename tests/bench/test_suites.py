@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from coder.bench.outcome import SCRIPTED, plan_jobs
-from coder.bench.runner import run_job
+from coder.bench.runner import SCRIPTED, plan_jobs, run_job
 from coder.bench.suites import SuiteTask, load_suite
 from coder.core.errors import UserError
-from coder.core.values.task import Budget
-from coder.core.values.verdict import VerdictKind
+from coder.core.values import Budget
+from coder.core.verdict import VerdictKind
 from coder.patching import apply
 from tests.builders import write
 from tests.walls import walls

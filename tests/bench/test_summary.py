@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import pytest
 
-from coder.bench.summary import Tokens, share_of_true, summarize_outcomes, wilson_interval
+from coder.bench.tables import Tokens, share_of_true, summarize_outcomes, wilson_interval
 from coder.core.messages import UsageTotals
-from coder.core.values.verdict import VerdictKind
+from coder.core.verdict import VerdictKind
 from tests.bench.outcomes import outcome
 
 

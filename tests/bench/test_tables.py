@@ -6,12 +6,10 @@ import json
 import re
 from html.parser import HTMLParser
 
-from coder.bench.charts import Point, scatter_plot
-from coder.bench.comparison import compare_runs
-from coder.bench.outcome import Outcome
-from coder.bench.page import results_page
-from coder.bench.tables import markdown_table, results_csv, results_json, results_markdown
-from coder.core.values.verdict import VerdictKind
+from coder.bench.page import Point, results_page, scatter_plot
+from coder.bench.runner import Outcome
+from coder.bench.tables import compare_runs, markdown_table, results_csv, results_json, results_markdown
+from coder.core.verdict import VerdictKind
 from tests.bench.outcomes import outcome
 
 RUNS = [outcome("b", kind=VerdictKind.GAVE_UP), outcome("a"), outcome("a", model="m:two", solves=False)]

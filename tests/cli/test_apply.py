@@ -15,8 +15,8 @@ import pytest
 
 from coder.cli.app import run_command_line
 from coder.core.events import Event, FilesChanged, Record, SessionStarted, Verified
-from coder.core.values.task import Task
-from coder.core.values.verdict import TestResult, Verdict, VerdictKind
+from coder.core.values import Task
+from coder.core.verdict import TestResult, Verdict, VerdictKind
 from coder.directories import sessions_directory
 from coder.store.jsonl import SessionStore
 from tests.builders import git, repo, write

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.bench.outcome import read_outcomes
+from coder.bench.runner import read_outcomes
 from coder.cli.app import run_command_line
 from tests.builders import write
 

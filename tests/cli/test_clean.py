@@ -9,8 +9,8 @@ import pytest
 
 from coder.cli.app import run_command_line
 from coder.core.events import SessionStarted
-from coder.core.values.task import Task
-from coder.repo.locks import session_lock
+from coder.core.values import Task
+from coder.repo.git import session_lock
 from coder.session.log import EventLog
 from coder.store.jsonl import SessionStore
 from tests.builders import write

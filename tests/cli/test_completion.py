@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.cli.app import app
-from coder.cli.command_tree import CommandNode, read_command_tree
+from coder.cli.app import CommandNode, app, read_command_tree
 from coder.cli.completion import Shell, render_completion
 from docs.generators.man_page import render_man_page
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.repo.locks import session_lock
+from coder.repo.git import session_lock
 from tests.builders import git
 from tests.models.fakes import FakeServer, Turn, serve
 from tests.models.wires import chat_stream, openai_error

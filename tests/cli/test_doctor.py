@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.cli.app import run_command_line
-from coder.cli.doctor import doctor
+from coder.cli.machine import doctor
 from tests.builders import repo
 from tests.walls import walls
 

@@ -9,8 +9,8 @@ import pytest
 
 from coder.cli.question_sources import collect_sources, html_to_text
 from coder.core.errors import UserError
-from coder.core.values.task import Source
-from coder.strategies.research.sources import write_sources
+from coder.core.values import Source
+from coder.strategies.research import write_sources
 from tests.builders import write_tree
 
 PAGE = b"<html><head><style>p {}</style></head><body><h1>Retries</h1><p>Three\n of them.</p></body></html>"

@@ -5,9 +5,8 @@ from pathlib import Path
 
 from coder.core.attestation import Attestation, build_attestation, describe_regression
 from coder.core.events import Event, FilesChanged, Record, SessionFinished, SessionStarted, Verified
-from coder.core.values.candidate import Delivery
-from coder.core.values.task import Task
-from coder.core.values.verdict import Verdict, VerdictKind
+from coder.core.values import Delivery, Task
+from coder.core.verdict import Verdict, VerdictKind
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 PROVEN = Verdict(kind=VerdictKind.PROVEN, reason="It is.", targets=("t.py::test_a",), tree="abc")

@@ -1,6 +1,6 @@
-from coder.core.context_use import describe_context
 from coder.core.events import BudgetSpent, CandidateForked, ContextCompacted, MessageFinished, ToolFinished
 from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, Usage, UsageTotals, UserMessage
+from coder.core.state import describe_context
 from coder.session.log import EventLog
 
 

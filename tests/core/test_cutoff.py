@@ -2,7 +2,7 @@
 
 from threading import Event
 
-from coder.core.cutoff import Cutoff
+from coder.core.phases import Cutoff
 
 
 def test_request_cuts_only_runs_in_progress() -> None:

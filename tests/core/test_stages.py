@@ -11,10 +11,10 @@ from coder.core.events import (
     ToolFinished,
     Verified,
     Warned,
+    stage_seconds,
 )
 from coder.core.messages import AssistantMessage, ToolMessage
-from coder.core.stages import stage_seconds
-from coder.core.values.verdict import Counts, Verdict, VerdictKind
+from coder.core.verdict import Counts, Verdict, VerdictKind
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

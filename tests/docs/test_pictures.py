@@ -7,8 +7,7 @@ import pytest
 
 from coder.core.events import SessionStarted, Verified
 from coder.store.jsonl import read_records
-from coder.ui.tui.app import CoderApp
-from coder.ui.tui.running import SessionModel, UserRequest
+from coder.ui.tui.app import CoderApp, SessionModel, UserRequest
 from tests.ui.tui.fakes import FakeSession, Stage, stage
 from tests.ui.tui.pictures import check_picture
 

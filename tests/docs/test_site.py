@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.cli.app import app
-from coder.cli.command_tree import read_command_tree
+from coder.cli.app import app, read_command_tree
 from coder.settings import Config
 from docs.generators.reference_pages import (
     describe_settings,

@@ -5,8 +5,8 @@ import pytest
 
 from coder.core.errors import UserError
 from coder.files.regular_files import read_regular
-from coder.repo.history.existing_change import resolve_change
-from coder.repo.worktrees.artifacts import copy_artifacts
+from coder.repo.artifacts import copy_artifacts
+from coder.repo.existing_change import resolve_change
 from coder.settings import collect_settings
 from coder.verify.project.configuration import pytest_options
 from coder.verify.project.hints import find_hints

@@ -5,14 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from coder.files.ripgrep_records import (
-    LONGEST_RECORD,
-    TOO_LONG,
-    Hit,
-    parse_hits,
-    split_by_file,
-    whole_line_blocks,
-)
+from coder.files.ripgrep import LONGEST_RECORD, TOO_LONG, Hit, parse_hits, split_by_file, whole_line_blocks
 
 
 def record(kind: str, path: str, text: str = "", line: int = 0, *spans: tuple[int, int]) -> bytes:

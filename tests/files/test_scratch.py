@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from coder.files.scratch import ScratchDirectory, remove_abandoned
+from coder.files.regular_files import ScratchDirectory, remove_abandoned
 
 
 def test_keeps_scratch_directory_in_use() -> None:

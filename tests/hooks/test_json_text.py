@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coder.hooks.json_text import JsonSpan, append_child, parse_spans, remove_child
+from coder.hooks.agents import JsonSpan, append_child, parse_spans, remove_child
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8)
 VALUES = st.recursive(

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import UserError
-from coder.hooks.agents import AGENTS
-from coder.hooks.settings_file import install_entries, remove_entries
+from coder.hooks.agents import AGENTS, install_entries, remove_entries
 
 COMMAND = "coder hook run claude"
 SETTINGS = {

@@ -9,8 +9,8 @@ import pytest
 
 from coder import api
 from coder.core.errors import UserError
-from coder.hooks.watching import watch_verdicts
-from coder.repo.history.work_tree import read_work_tree
+from coder.hooks.judging import watch_verdicts
+from coder.repo.existing_change import read_work_tree
 from tests.builders import repo
 
 Judge = Callable[..., api.Result]

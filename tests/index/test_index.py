@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from coder.files.tokenize import count_terms
-from coder.index import worker
+from coder.index import snapshot
 from coder.index.database import Database
 from coder.index.index import SymbolIndex
-from coder.index.parsing import IN_NAME
-from coder.index.snapshot import IndexSnapshot, NameUse
+from coder.index.snapshot import IN_NAME, IndexSnapshot, NameUse
 from tests.builders import write
 
 BOX = (
@@ -281,13 +280,13 @@ def test_processes_and_single_thread_agree(tmp_path: Path, monkeypatch: pytest.M
         },
     )
     alone = SymbolIndex(tree, tmp_path / "alone.sqlite").refresh()
-    monkeypatch.setattr(worker, "SMALL_BYTES", 1)
-    monkeypatch.setattr(worker, "BATCH_BYTES", 100)
+    monkeypatch.setattr(snapshot, "SMALL_BYTES", 1)
+    monkeypatch.setattr(snapshot, "BATCH_BYTES", 100)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    monkeypatch.setattr(worker, "parse_files", fail_in_this_process)
+    monkeypatch.setattr(snapshot, "parse_files", fail_in_this_process)
     together = SymbolIndex(tree, tmp_path / "together.sqlite").refresh()
-    for snapshot in (alone, together):
-        assert len(snapshot.uses_of_name("helper")) == 12
+    for index in (alone, together):
+        assert len(index.uses_of_name("helper")) == 12
     assert together.definitions_named("run") == alone.definitions_named("run")
     assert together.uses_of_name("helper") == alone.uses_of_name("helper")
     assert list(together.lengths) == list(alone.lengths)
@@ -300,8 +299,8 @@ def test_processes_and_single_thread_agree(tmp_path: Path, monkeypatch: pytest.M
 
 def test_works_in_process_when_none_can_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {f"m{number}.py": "helper()\n" * (number + 1) for number in range(4)})
-    monkeypatch.setattr(worker, "SMALL_BYTES", 1)
-    monkeypatch.setattr(worker, "BATCH_BYTES", 1)
+    monkeypatch.setattr(snapshot, "SMALL_BYTES", 1)
+    monkeypatch.setattr(snapshot, "BATCH_BYTES", 1)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "no-such-python"))
     assert len(SymbolIndex(tmp_path).refresh().uses_of_name("helper")) == 4

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.index.parsers.facts import parse_definitions, parse_facts
+from coder.index.parsers import parse_definitions, parse_facts
 
 JAVASCRIPT = """\
 import shelf, { Item as Thing } from './shelf';

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coder.index import definitions
-from coder.index.parsers.facts import Import, parse_facts
+from coder.index.parsers import Import, parse_facts
 
 MODULES = (
     "argparse",

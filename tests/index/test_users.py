@@ -1,8 +1,7 @@
 from pathlib import Path
 
-from coder.index.index import SymbolIndex
+from coder.index.index import SymbolIndex, find_uses
 from coder.index.snapshot import IndexedPlace
-from coder.index.users import find_uses
 from tests.builders import write_tree
 
 

@@ -13,14 +13,13 @@ from pydantic import SecretStr
 
 from coder.core.errors import ModelError
 from coder.core.messages import Delta, Reply, Request, ToolSpec, Usage, UserMessage
-from coder.core.ports.model import Model
-from coder.models import cassette
+from coder.core.ports import Model
+from coder.models import cassette, provider
 from coder.models.catalog import KEY_VARIABLES, ModelChoice
 from coder.models.opening import open_model
+from coder.models.provider import ProviderModel
+from coder.models.request_errors import RetryPolicy
 from coder.models.scripted import ScriptedCall, ScriptedError, ScriptedModel, ScriptStep
-from coder.models.wire import clients
-from coder.models.wire.provider import ProviderModel
-from coder.models.wire.retry import RetryPolicy
 from tests.models import wires
 from tests.models.fakes import Errors, FakeServer, Turn, Wire, serve
 
@@ -108,7 +107,7 @@ def responses_bench(turns: list[Turn]) -> Iterator[Bench]:
     with serve(wires.responses_stream, wires.openai_error, turns) as fake:
         pauses: list[float] = []
         choice = ModelChoice(provider="openai", model="gpt-6.1-sol", reason="named by a test")
-        wire = partial(clients.make_openai_model, model=choice.model, secret=KEY, url=f"{fake.url}/v1")
+        wire = partial(provider.make_openai_model, model=choice.model, secret=KEY, url=f"{fake.url}/v1")
         yield Bench(
             ProviderModel(choice, wire, key=SecretStr(KEY), retry_policy=record_pauses(pauses)), pauses, fake
         )

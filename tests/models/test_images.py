@@ -1,7 +1,6 @@
 import pytest
 
-from coder.models.catalog import ModelChoice
-from coder.models.images import accepts_images
+from coder.models.catalog import ModelChoice, accepts_images
 from coder.models.opening import open_model
 from tests.models.fakes import serve_answers
 

@@ -1,9 +1,7 @@
 import pytest
 
-from coder.models.catalog import ModelChoice
-from coder.models.listing import describe_models, describe_tool_support
-from coder.models.prices import describe_price
-from coder.models.servers import LocalServer
+from coder.models.catalog import ModelChoice, describe_models, describe_price, describe_tool_support
+from coder.models.opening import LocalServer
 from tests.models.fakes import serve_answers
 
 pytestmark = pytest.mark.loopback

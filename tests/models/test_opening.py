@@ -7,13 +7,12 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from coder.core.errors import UserError
-from coder.models import cassette
+from coder.models import cassette, provider
 from coder.models.catalog import ModelChoice, choose_by_name
 from coder.models.opening import open_model
-from coder.models.wire import clients
-from coder.models.wire.limits import ReplyLimits
-from coder.models.wire.provider import ProviderModel
-from coder.models.wire.text_protocol import AdaptiveModel, TextProtocolModel
+from coder.models.provider import ProviderModel
+from coder.models.request_errors import ReplyLimits
+from coder.models.text_protocol import AdaptiveModel, TextProtocolModel
 from tests.models import wires
 from tests.models.contract import ASKED, Bench
 from tests.models.fakes import Turn, serve, serve_answers
@@ -81,9 +80,9 @@ def test_records_and_replays_exchange(tmp_path: Path) -> None:
 
 @pytest.mark.loopback
 def test_local_model_is_free_and_other_price_unknown() -> None:
-    for provider, cost in (("llamacpp", "0"), ("compatible", "None")):
+    for name, cost in (("llamacpp", "0"), ("compatible", "None")):
         with serve(wires.chat_stream, wires.openai_error, [Turn(text="Yes.")]) as fake:
-            choice = HERE.model_copy(update={"provider": provider, "base_url": f"{fake.url}/v1"})
+            choice = HERE.model_copy(update={"provider": name, "base_url": f"{fake.url}/v1"})
             reply, _ = Bench(open_model(choice, environment={}, tool_calling=True)).ask()
         assert str(reply.usage.cost_usd) == cost
 
@@ -124,7 +123,7 @@ def test_bedrock_without_credentials_is_one_line(monkeypatch: pytest.MonkeyPatch
 def test_vertex_speaks_geminis_dialect(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "my-project")
     choice = ModelChoice(provider="vertex", model="gemini-4-argon", reason="named by a test")
-    model = clients.model_factory(choice, None)(clients.make_http_client(None, ReplyLimits()))
+    model = provider.model_factory(choice, None)(provider.make_http_client(None, ReplyLimits()))
     assert (model.system, model.model_name) == ("google-cloud", "gemini-4-argon")
 
 
@@ -161,7 +160,7 @@ def test_model_file_is_served_inside_this_process(tmp_path: Path, monkeypatch: p
 def test_says_what_a_model_file_lacks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, message: str
 ) -> None:
-    monkeypatch.setattr("coder.models.gguf.find_spec", lambda _name: None)
+    monkeypatch.setattr("coder.models.opening.find_spec", lambda _name: None)
     (tmp_path / "m.gguf").touch()
     with pytest.raises(UserError, match=message):
         choose_by_name(f"gguf:{tmp_path / name}", reason="named by a test", environment={})

@@ -1,7 +1,6 @@
 from decimal import Decimal
 
-from coder.models.catalog import ModelChoice
-from coder.models.prices import find_list_price
+from coder.models.catalog import ModelChoice, find_list_price
 
 
 def choice(provider: str, model: str) -> ModelChoice:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from coder.models.servers import (
+from coder.models.opening import (
     LocalServer,
     detect_tool_support,
     is_loopback,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.values.hunk import EditedHunk, Hunk
+from coder.core.values import EditedHunk, Hunk
 from coder.patching.git_hunks import hunk_lines, rebuild_diff, replace_new_lines, split_git_diff
 from tests.builders import ISOLATED, git, repo, write
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from coder.patching import PatchError, apply, plan_patch
-from coder.patching.applying.tree import ConfinedTree
-from coder.patching.applying.write import write_patch
+from coder.patching.plan import ConfinedTree, write_patch
 
 PATCHES = Path(__file__).parent.parent / "cases" / "patches"
 CASES = sorted(path for path in PATCHES.iterdir() if (path / "patch.diff").exists())

@@ -1,7 +1,15 @@
 import pytest
 
-from coder.permissions.built_in_rules import find_built_in_rule, may_leave_root, pipes_download_into_shell
-from coder.permissions.command_rules import ProgramRun, Rule, find_program_runs, parse_rule, select_rule
+from coder.permissions.command_rules import (
+    ProgramRun,
+    Rule,
+    find_built_in_rule,
+    find_program_runs,
+    may_leave_root,
+    parse_rule,
+    pipes_download_into_shell,
+    select_rule,
+)
 from coder.permissions.shell import parse_command
 
 

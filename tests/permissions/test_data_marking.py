@@ -1,7 +1,7 @@
 import re
 
 from coder.core.messages import ToolMessage, UserMessage
-from coder.permissions.data_marking import fence_text, mark_message
+from coder.permissions.secrets import fence_text, mark_message
 
 
 def test_the_same_text_gets_the_same_delimiters() -> None:

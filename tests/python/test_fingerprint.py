@@ -1,4 +1,4 @@
-from coder.python.fingerprint import fingerprint_files
+from coder.python.source import fingerprint_files
 
 
 def test_ignores_layout_and_comments() -> None:

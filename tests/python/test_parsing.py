@@ -2,7 +2,7 @@ import ast
 
 import pytest
 
-from coder.python.parsing import parse_module
+from coder.python.source import parse_module
 
 
 def test_parses_module() -> None:

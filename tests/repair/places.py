@@ -2,8 +2,8 @@
 
 import ast
 
-from coder.core.ports.repair import Edit
-from coder.core.values.verdict import Failure
+from coder.core.ports import Edit
+from coder.core.verdict import Failure
 from coder.python.source import PythonSource
 from coder.repair.candidates import RepairCandidate
 from coder.repair.context.site import RewriteSite

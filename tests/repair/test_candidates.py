@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.core.values.verdict import Failure
+from coder.core.verdict import Failure
 from coder.python.source import PythonSource
 from coder.repair.candidates import generate_candidates
 

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from coder.core.values.verdict import Failure
+from coder.core.verdict import Failure
 from coder.repair.generators import TEMPLATES
 from tests.repair.places import rewritten
 

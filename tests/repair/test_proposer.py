@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports.repair import CallComparison, Trace, Traces
-from coder.core.ports.sandbox import Progress
-from coder.core.values.proposal import Proposals
-from coder.core.values.verdict import Failure, Outcome, RunProblem, TestReport, TestResult
+from coder.core.ports import CallComparison, Progress, Trace, Traces
+from coder.core.values import Proposals
+from coder.core.verdict import Failure, Outcome, RunProblem, TestReport, TestResult
 from coder.patching import apply
 from coder.repair.proposer import TemplateProposer
 from coder.repair.search.fault import FaultCase, trace_fault

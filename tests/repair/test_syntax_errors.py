@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.core.values.verdict import Failure, Frame
+from coder.core.verdict import Failure, Frame
 from coder.repair.syntax_errors import correct_syntax_errors, find_unparsable_files
 
 CASES = [

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from coder.core.values.verdict import Failure, Frame
+from coder.core.verdict import Failure, Frame
 from coder.python.source import PythonSource
 from coder.repair.context.site import RewriteSite
 from coder.repair.generators import TEMPLATES

@@ -7,7 +7,7 @@ import pytest
 
 from coder.core.errors import GitError, UserError
 from coder.repo.git import Git, find_checkout, find_root
-from coder.repo.worktrees.worktree import add_worktree
+from coder.repo.worktrees import add_worktree
 from tests.builders import git, repo
 
 

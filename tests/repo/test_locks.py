@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import UserError
-from coder.repo.locks import repository_lock, session_lock
+from coder.repo.git import repository_lock, session_lock
 
 
 def test_one_process_holds_session_lock(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.repo.delivery.pending import PendingDelivery
-from coder.repo.locks import session_lock
+from coder.repo.delivery import PendingDelivery
+from coder.repo.git import session_lock
 from coder.repo.recovery import RECORD_FILE, recover_abandoned
 from coder.repo.repository import open_repository
 from tests.builders import git, repo, write
@@ -19,7 +19,7 @@ from tests.repo.opened import fingerprint, open_session_repository
 SESSION = """
 import sys
 from pathlib import Path
-from coder.repo.locks import session_lock
+from coder.repo.git import session_lock
 from coder.repo.repository import open_repository
 
 root, state = Path(sys.argv[1]), Path(sys.argv[2])

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import GitError, UserError
-from coder.core.ports.repository import History, Repository
-from coder.core.values.candidate import Patch
-from coder.repo.delivery.pending import INTENT_FILE
+from coder.core.ports import History, Repository
+from coder.core.values import Patch
+from coder.repo.delivery import INTENT_FILE
 from coder.repo.repository import SessionRepository, open_repository
 from tests.builders import git, repo, write
 from tests.repo.opened import fingerprint, open_session_repository

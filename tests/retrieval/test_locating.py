@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.values.history import CommitInfo
+from coder.core.values import CommitInfo
 from coder.index.index import SymbolIndex
-from coder.retrieval.locating.issue_code import resolve_local_names
-from coder.retrieval.locating.issue_terms import TracedCall, extract_issue_terms
-from coder.retrieval.locating.ranking import Localization, locate_issue
+from coder.retrieval.issue_terms import TracedCall, extract_issue_terms, resolve_local_names
+from coder.retrieval.ranking import Localization, locate_issue
 from tests.builders import write
 
 LIMITS = '''"""Rate limits."""

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import GitError
-from coder.core.values.history import CommitInfo
-from coder.core.values.verdict import Failure, Frame, TestResult
+from coder.core.values import CommitInfo
+from coder.core.verdict import Failure, Frame, TestResult
 from coder.retrieval.orientation import issue_overview
 from tests.tools.fakes import FakeHistory, workspace
 

@@ -27,13 +27,13 @@ from functools import cached_property
 from pathlib import Path
 
 from coder.core.errors import CoderError, ToolError
-from coder.core.ports.sandbox import Limits
-from coder.patching.applying.tree import ConfinedTree
+from coder.core.ports import Limits
 from coder.patching.errors import PatchError
-from coder.sandbox.backends.backend import SandboxBackend
-from coder.sandbox.backends.bubblewrap import Bubblewrap
-from coder.sandbox.process.process import ProcessSandbox
-from coder.sandbox.residue_sandbox import ResidueSandbox
+from coder.patching.plan import ConfinedTree
+from coder.sandbox.backend import SandboxBackend
+from coder.sandbox.bubblewrap import Bubblewrap
+from coder.sandbox.process import ProcessSandbox
+from coder.sandbox.residue import ResidueSandbox
 from tests.sandbox.processes import MARK, all_gone, has_appeared
 from tests.sandbox.stage import Stage
 
@@ -152,10 +152,10 @@ def _run_and_kill(stage: Stage, walls: SandboxBackend) -> str:
     code = f"""
 import os
 from pathlib import Path
-from coder.core.ports.sandbox import Limits
-from coder.sandbox.backends.bubblewrap import Bubblewrap
-from coder.sandbox.backends.landlock import Landlock
-from coder.sandbox.process.process import ProcessSandbox
+from coder.core.ports import Limits
+from coder.sandbox.bubblewrap import Bubblewrap
+from coder.sandbox.landlock import Landlock
+from coder.sandbox.process import ProcessSandbox
 ProcessSandbox(os.environ, backend={backend}).run(\
 {command()!r}, cwd=Path({str(stage.worktree)!r}), environment={ {MARK: stage.mark} })
 """

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import SandboxError
-from coder.sandbox.backends.backend import SandboxBackend
+from coder.sandbox import process
+from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.choice import backends, probe_backend
-from coder.sandbox.process import launcher_client
-from coder.sandbox.process.process import ProcessSandbox
+from coder.sandbox.process import ProcessSandbox
 from tests.portable import NO_PROC_SCRIPT
 
 NAMES = tuple(name for name, _ in backends())
@@ -56,7 +56,7 @@ def sandbox(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """Yield a sandbox of each kind: the contract holds for all."""
     walls = None if request.param.startswith("no walls") else walls_or_skip(request.param)
     if request.param.endswith("no /proc"):
-        monkeypatch.setattr(launcher_client, "SERVE_SCRIPT", NO_PROC_SCRIPT)
+        monkeypatch.setattr(process, "SERVE_SCRIPT", NO_PROC_SCRIPT)
     with ProcessSandbox(os.environ, backend=walls) as sandbox:
         yield sandbox
 

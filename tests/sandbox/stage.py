@@ -21,7 +21,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from coder.core.values.candidate import Candidate
+from coder.core.values import Candidate
 from coder.repo.repository import SessionRepository, open_repository
 from tests.builders import repo, write
 from tests.sandbox.processes import marked_processes

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports.sandbox import Limits
-from coder.sandbox.backends.backend import SandboxBackend
-from coder.sandbox.process.process import ProcessSandbox
+from coder.core.ports import Limits
+from coder.sandbox.backend import SandboxBackend
+from coder.sandbox.process import ProcessSandbox
 from tests.sandbox.attacking import DIRECTORY, LIMITS, attacks, command, describe_escape
 from tests.sandbox.conftest import walls_or_skip
 from tests.sandbox.processes import MARK

@@ -6,9 +6,8 @@ import pytest
 
 from coder.core.errors import UserError
 from coder.sandbox import choice
-from coder.sandbox.backends.bubblewrap import Bubblewrap
-from coder.sandbox.backends.remedies import suggest_remedy
-from coder.sandbox.choice import UNSAFE_FLAG, BackendChoice, probe_backend, require_backend
+from coder.sandbox.bubblewrap import Bubblewrap
+from coder.sandbox.choice import UNSAFE_FLAG, BackendChoice, probe_backend, require_backend, suggest_remedy
 from tests.builders import write
 
 

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from coder.core.ports.sandbox import Execution
-from coder.sandbox.residue import new_findings, survey_worktree
-from coder.sandbox.residue_sandbox import ResidueSandbox
+from coder.core.ports import Execution
+from coder.sandbox.residue import ResidueSandbox, new_findings, survey_worktree
 from tests.builders import write
 from tests.tools.fakes import FakeSandbox
 

@@ -10,16 +10,11 @@ from decimal import Decimal
 from pathlib import Path
 from threading import Event
 
-from coder.core.policy import Policy
-from coder.core.ports.repository import Repository
-from coder.core.ports.sandbox import Execution, Limits, Progress
-from coder.core.ports.tests import Verifier
+from coder.core.phases import Policy
+from coder.core.ports import Execution, Limits, Progress, Repository, Verifier
 from coder.core.state import shown_texts
-from coder.core.values.candidate import Candidate, Delivery, NewCommit, Patch
-from coder.core.values.history import CommitInfo
-from coder.core.values.proposal import Proposals
-from coder.core.values.task import Budget, Task
-from coder.core.values.verdict import (
+from coder.core.values import Budget, Candidate, CommitInfo, Delivery, NewCommit, Patch, Proposals, Task
+from coder.core.verdict import (
     Evidence,
     Failure,
     IssueTie,
@@ -32,9 +27,9 @@ from coder.core.values.verdict import (
 from coder.index.index import SymbolIndex
 from coder.models.scripted import Scene, ScriptedModel
 from coder.prompting import PackagedPrompts
-from coder.session.approval.questions import Approval
+from coder.session.approval import Approval
+from coder.session.budget import BudgetTracker
 from coder.session.context import SessionContext
-from coder.session.limits.budget import BudgetTracker
 from coder.session.log import EventLog
 from coder.tools.registry import TOOLS
 from coder.workspace.workspace import Workspace

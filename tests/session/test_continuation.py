@@ -13,8 +13,8 @@ from coder.core.events import (
 )
 from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from coder.core.state import candidate_messages
-from coder.core.values.candidate import Delivery
-from coder.core.values.verdict import Verdict, VerdictKind
+from coder.core.values import Delivery
+from coder.core.verdict import Verdict, VerdictKind
 from coder.session.continuation import INTERRUPTED, read_continuation
 from coder.session.log import EventLog
 from coder.store.jsonl import read_records

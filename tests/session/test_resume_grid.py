@@ -19,12 +19,12 @@ from coder.core.events import (
     Verified,
 )
 from coder.core.messages import AssistantMessage, Message, Reply, Request, ToolMessage
-from coder.core.ports.sandbox import Progress
+from coder.core.ports import Progress
 from coder.core.state import candidate_messages, unanswered_calls
-from coder.core.values.candidate import Candidate, Patch
-from coder.core.values.verdict import Verdict, VerdictKind
+from coder.core.values import Candidate, Patch
+from coder.core.verdict import Verdict, VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
-from coder.permissions.data_marking import mark_message
+from coder.permissions.secrets import mark_message
 from coder.session.context import SessionContext
 from coder.session.continuation import INTERRUPTED, Continuation, find_resumable_candidate, read_continuation
 from coder.session.session import Session

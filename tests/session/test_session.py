@@ -7,22 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.commands import Say, Stop, Withdraw
 from coder.core.errors import GitError, ModelError, UserError
 from coder.core.events import (
     BudgetSpent,
     Failed,
     FilesChanged,
     Record,
+    Say,
     SessionFinished,
     SessionStarted,
+    Stop,
     Verified,
     Warned,
+    Withdraw,
 )
 from coder.core.messages import Image, Usage
-from coder.core.values.candidate import Candidate, Delivery, NewCommit, Patch
-from coder.core.values.task import Attachment, Budget
-from coder.core.values.verdict import RunProblem, TestReport, VerdictKind
+from coder.core.values import Attachment, Budget, Candidate, Delivery, NewCommit, Patch
+from coder.core.verdict import RunProblem, TestReport, VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.permissions.secrets import Secrets
 from coder.session.context import SessionContext, Strategy

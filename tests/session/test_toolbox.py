@@ -4,16 +4,13 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from coder.core.commands import Answer
-from coder.core.events import MessageFinished, QuestionAnswered, QuestionAsked, ToolFinished
+from coder.core.events import Answer, MessageFinished, QuestionAnswered, QuestionAsked, ToolFinished
 from coder.core.messages import AssistantMessage, ToolCall
 from coder.core.notes import GiveUp, Note
-from coder.core.phases import EDIT, EXPLAIN, LOCATE, Phase
-from coder.core.policy import Policy
-from coder.core.values.candidate import Candidate
+from coder.core.phases import EDIT, EXPLAIN, LOCATE, Phase, Policy
+from coder.core.values import Candidate
 from coder.permissions.command_rules import Rule
-from coder.session.approval.permission import Permissions
-from coder.session.approval.questions import Approval
+from coder.session.approval import Approval, Permissions
 from coder.session.context import SessionContext
 from coder.session.toolbox import OUTPUT_CHARACTERS, run_call, truncate_output
 from tests.session.fakes import FakeSandbox, FakeStore, kit

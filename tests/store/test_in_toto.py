@@ -12,7 +12,7 @@ from in_toto_attestation.v1.statement import Statement
 
 from coder.core.attestation import Attestation
 from coder.core.messages import UsageTotals
-from coder.core.values.verdict import TestResult, Verdict, VerdictKind
+from coder.core.verdict import TestResult, Verdict, VerdictKind
 from coder.store.in_toto import build_statement, extract_evidence
 
 

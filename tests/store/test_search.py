@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from coder.core.events import Event, FilesChanged, Record, SessionFinished, SessionStarted, Verified, Warned
-from coder.core.values.task import Task
-from coder.core.values.verdict import Verdict, VerdictKind
-from coder.store.jsonl import SessionStore
-from coder.store.search import SearchMatch, search_session
+from coder.core.values import Task
+from coder.core.verdict import Verdict, VerdictKind
+from coder.store.jsonl import SearchMatch, SessionStore, search_session
 
 
 @pytest.fixture

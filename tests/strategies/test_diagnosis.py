@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 from coder.core.events import Event, FilesChanged, NoteMade, Record, Verified
 from coder.core.notes import Diagnosis
-from coder.core.values.verdict import Cause, Failure, Frame, TestResult, Verdict, VerdictKind
+from coder.core.verdict import Cause, Failure, Frame, TestResult, Verdict, VerdictKind
 from coder.strategies.diagnosis import diagnose_failures, unaddressed_places
 
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from coder.core.events import FilesChanged, PhaseEntered, SessionFinished, Verified
-from coder.core.values.candidate import Patch
-from coder.core.values.verdict import VerdictKind
+from coder.core.values import Patch
+from coder.core.verdict import VerdictKind
 from coder.session.session import Session
-from coder.strategies.existing_change import judge_existing_change
+from coder.strategies.verify_phase import judge_existing_change
 from tests.session.fakes import PROVEN, FakeRepository, FakeVerifier, kit
 
 DIFF = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"

@@ -8,7 +8,7 @@ import pytest
 
 from coder.core.events import NoteMade, PhaseEntered
 from coder.core.notes import Done, Reproduction
-from coder.core.values.verdict import ReproductionResult, RunProblem, TestReport, Verdict, VerdictKind
+from coder.core.verdict import ReproductionResult, RunProblem, TestReport, Verdict, VerdictKind
 from coder.models.scripted import Scene, ScriptedCall, ScriptedModel, ScriptStep
 from coder.session.context import SessionContext
 from coder.strategies.follow import (

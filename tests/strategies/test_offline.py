@@ -8,11 +8,9 @@ from pathlib import Path
 
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
 from coder.core.notes import Done, GiveUp, Note, Sites
-from coder.core.ports.sandbox import Progress
-from coder.core.values.candidate import Candidate, Patch
-from coder.core.values.proposal import Proposal, Proposals, Suspect
-from coder.core.values.task import Budget
-from coder.core.values.verdict import ReproductionResult, TestReport, Verdict, VerdictKind
+from coder.core.ports import Progress
+from coder.core.values import Budget, Candidate, Patch, Proposal, Proposals, Suspect
+from coder.core.verdict import ReproductionResult, TestReport, Verdict, VerdictKind
 from coder.session.context import SessionContext
 from coder.strategies.offline import NEEDS_A_TEST, search_repair
 from tests.session.fakes import PROVEN, RED, STILL_RED, FakeVerifier, kit

@@ -8,12 +8,11 @@ import pytest
 
 from coder.core.events import NoteMade, Verified
 from coder.core.notes import Done, Plan, Step
-from coder.core.ports.sandbox import Progress
-from coder.core.values.candidate import Candidate
-from coder.core.values.proposal import Proposals
-from coder.core.values.verdict import MutationReport, Verdict
+from coder.core.ports import Progress
+from coder.core.values import Candidate, Proposals
+from coder.core.verdict import MutationReport, Verdict
 from coder.session.context import SessionContext
-from coder.strategies.offline_first import FIRST_SECONDS, OFFLINE_NOTE, offline_first
+from coder.strategies.offline import FIRST_SECONDS, OFFLINE_NOTE, offline_first
 from tests.session.fakes import BASELINE, PROVEN, STILL_RED, UNTESTED, FakeVerifier
 from tests.strategies.test_offline import REDS, ScriptedProposer, offline_context, proposal, proposals
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from coder.core.events import BaselineMeasured, ToolFinished
 from coder.core.phases import PhaseName
-from coder.core.values.candidate import Candidate
-from coder.core.values.verdict import Counts, TestReport
+from coder.core.values import Candidate
+from coder.core.verdict import Counts, TestReport
 from coder.session.context import SessionContext
 from coder.session.phase import run_phase
 from coder.strategies.phases import PHASE_SPECS

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from coder.core.events import NoteMade, Verified
 from coder.core.notes import Done
-from coder.core.values.verdict import TestResult, Verdict, VerdictKind
+from coder.core.verdict import TestResult, Verdict, VerdictKind
 from coder.strategies.verify_phase import attempt_number, excluded_tests, requested_tests
 from tests.session.fakes import STILL_RED, kit
 

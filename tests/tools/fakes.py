@@ -9,10 +9,10 @@ from threading import Event
 import pytest
 
 from coder.core.errors import GitError, ToolError
-from coder.core.policy import Policy
-from coder.core.ports.sandbox import Execution, Limits, Progress
-from coder.core.values.history import CommitInfo
-from coder.core.values.verdict import TestReport
+from coder.core.phases import Policy
+from coder.core.ports import Execution, Limits, Progress
+from coder.core.values import CommitInfo
+from coder.core.verdict import TestReport
 from coder.index.index import SymbolIndex
 from coder.tools.tool import Tool
 from coder.workspace.workspace import Workspace

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from coder.core.values.history import CommitInfo
+from coder.core.values import CommitInfo
 from coder.tools.git_history import git_history
 from tests.tools.fakes import FakeHistory, call_refused_tool, call_tool, workspace
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import ToolError
-from coder.files.ripgrep import ripgrep_path
-from coder.files.ripgrep_records import TOO_LONG
+from coder.files.ripgrep import TOO_LONG, ripgrep_path
 from coder.repo.git import find_checkout
-from coder.repo.history.history import GitHistory
+from coder.repo.history import GitHistory
 from coder.tools.find_symbol import find_symbol
 from coder.tools.git_history import git_history
 from coder.tools.list_files import list_files

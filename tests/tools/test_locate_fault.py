@@ -3,9 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from coder.core.ports.sandbox import Progress
-from coder.core.values.proposal import Suspect, SuspectRanking
-from coder.core.values.verdict import TestReport, TestResult
+from coder.core.ports import Progress
+from coder.core.values import Suspect, SuspectRanking
+from coder.core.verdict import TestReport, TestResult
 from coder.tools.locate_fault import locate_fault
 from tests.tools.fakes import FakeTests, call_refused_tool, call_tool, workspace
 

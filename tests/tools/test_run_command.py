@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from coder.core.ports.sandbox import Execution
+from coder.core.ports import Execution
 from coder.tools.run_command import run_command
 from tests.tools.fakes import FakeSandbox, call_refused_tool, call_tool, workspace
 

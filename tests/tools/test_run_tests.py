@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from coder.core.values.verdict import Failure, Frame, RunProblem, TestReport, TestResult
+from coder.core.verdict import Failure, Frame, RunProblem, TestReport, TestResult
 from coder.tools.run_tests import run_tests
 from tests.tools.fakes import FakeTests, call_refused_tool, call_tool, workspace
 

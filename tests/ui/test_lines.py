@@ -18,7 +18,7 @@ from coder.core.events import (
     Warned,
 )
 from coder.core.messages import ToolCall, ToolMessage, UsageTotals
-from coder.core.values.verdict import EXIT_CODE, Counts, Failure, TestResult, Verdict, VerdictKind
+from coder.core.verdict import EXIT_CODE, Counts, Failure, TestResult, Verdict, VerdictKind
 from coder.session.log import EventLog
 from coder.store.jsonl import boundary_events, read_records
 from coder.ui import summary

@@ -3,16 +3,8 @@
 import pytest
 
 from coder.core.notes import Finding
-from coder.core.values.verdict import (
-    Failure,
-    Frame,
-    MutationReport,
-    TestResult,
-    UntestedPlace,
-    Verdict,
-    VerdictKind,
-)
-from coder.ui.review_report import observation
+from coder.core.verdict import Failure, Frame, MutationReport, TestResult, UntestedPlace, Verdict, VerdictKind
+from coder.ui.lines import observation
 
 FAILURE = Failure(type="E", message="", frames=(Frame(path="a.py", line=5, function="f"),))
 BROKEN = TestResult(id="t.py::test_a", outcome="failed", failure=FAILURE)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from coder.core.ports.sandbox import Progress
-from coder.core.values.candidate import Patch
-from coder.core.values.verdict import Failure, Frame, Outcome, RunProblem, TestReport, TestResult, TestStage
+from coder.core.ports import Progress
+from coder.core.values import Patch
+from coder.core.verdict import Failure, Frame, Outcome, RunProblem, TestReport, TestResult, TestStage
 from tests.builders import write
 
 Files = Mapping[str, str]

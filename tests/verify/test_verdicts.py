@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.values.paths import extract_node_ids
-from coder.core.values.proof import describe_proof
-from coder.core.values.verdict import Verdict
+from coder.core.paths import extract_node_ids
+from coder.core.verdict import Verdict, describe_proof
 from coder.verify.change.base_tests import NO_HISTORY
 from coder.verify.running.parallel import ParallelRunner
 from coder.verify.verdict.proof import WorktreeVerifier

@@ -3,7 +3,7 @@
 import pytest
 
 from coder.settings import Config
-from coder.wiring.approach import Approach, choose_approach
+from coder.wiring.session import Approach, choose_approach
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.sandbox.process.process import ProcessSandbox
+from coder.sandbox.process import ProcessSandbox
 from coder.settings import Config
 from coder.verify.change.runs import WHOLE, SuiteLimits
 from coder.verify.project.project import find_project

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from coder.core.events import SessionFinished, SessionStarted
-from coder.core.values.task import Mode, Task
-from coder.core.values.verdict import VerdictKind
+from coder.core.values import Mode, Task
+from coder.core.verdict import VerdictKind
 from coder.directories import sessions_directory
 from coder.session.log import EventLog
 from coder.settings import Config

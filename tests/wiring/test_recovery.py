@@ -12,13 +12,13 @@ import pytest
 
 from coder.cli.apply import find_delivery
 from coder.core.events import Event, FilesChanged, Record, SessionFinished, SessionStarted, Verified
-from coder.core.values.task import Budget, Task
-from coder.core.values.verdict import Verdict, VerdictKind
+from coder.core.values import Budget, Task
+from coder.core.verdict import Verdict, VerdictKind
 from coder.directories import sessions_directory
-from coder.repo.delivery.checkout import apply_commit, undo_delivery
-from coder.repo.delivery.pending import INTENT_FILE
+from coder.repo.checkout import apply_commit, undo_delivery
+from coder.repo.delivery import INTENT_FILE
 from coder.store.jsonl import SessionStore, append_finish
-from coder.wiring.recovery import recover_sessions
+from coder.wiring.conversations import recover_sessions
 from tests.builders import ISOLATED, git, repo
 
 ROOT = Path(__file__).parent.parent.parent
@@ -28,8 +28,8 @@ DELIVERY = """
 import os, signal, sys
 from pathlib import Path
 from coder.repo.git import Git
-from coder.repo.locks import session_lock
-from coder.repo.delivery.pending import PendingDelivery
+from coder.repo.git import session_lock
+from coder.repo.delivery import PendingDelivery
 from coder.repo.repository import open_repository
 
 root, state, last = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]

@@ -9,8 +9,8 @@ from coder.bench.suites import SuiteTask, load_suite
 from coder.core.errors import UserError
 from coder.models.scripted import load_script as steps
 from coder.settings import Config
-from coder.strategies.tree.branch import SEEDS
-from coder.wiring.scripted_session import scripted_approach
+from coder.strategies.tree import SEEDS
+from coder.wiring.session import scripted_approach
 
 
 def test_model_without_script_says_nothing(tmp_path: Path) -> None:

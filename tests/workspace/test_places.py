@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from coder.workspace.places import extract_places, record_places
+from coder.workspace.workspace import extract_places, record_places
 from tests.tools.fakes import workspace
 
 FILES = dict.fromkeys(

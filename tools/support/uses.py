@@ -6,8 +6,7 @@ from itertools import groupby
 from coder.files.ripgrep import Hit, escape_path
 from coder.index.snapshot import IndexSnapshot, NameUse
 from coder.tools.search import group_by_definition
-from coder.workspace.files import path_category, read_text_or_empty
-from coder.workspace.workspace import Workspace
+from coder.workspace.workspace import Workspace, path_category, read_text_or_empty
 
 
 def is_inside(path: str, where: str) -> bool:

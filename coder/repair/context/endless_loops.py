@@ -4,8 +4,8 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from coder.core.ports.repair import TextChange
-from coder.core.values.verdict import Failure
+from coder.core.ports import TextChange
+from coder.core.verdict import Failure
 from coder.python.source import Function, PythonSource
 from coder.repair.context.scope import assigned_names
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from types import ModuleType
 
-from coder.core.ports.repair import TextChange
+from coder.core.ports import TextChange
 from coder.python.source import PythonSource, is_docstring
 
 MODULES = (

@@ -4,10 +4,9 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from coder.core.ports.repair import TextChange
-from coder.core.values.verdict import Failure, Frame
-from coder.python.parsing import parse_expression
-from coder.python.source import Function, PythonSource
+from coder.core.ports import TextChange
+from coder.core.verdict import Failure, Frame
+from coder.python.source import Function, PythonSource, parse_expression
 
 ATOMIC_EXPRESSIONS = (
     ast.Name,

@@ -10,10 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from coder.core.ports.repair import Trace
-from coder.core.values.paths import is_test_path
-from coder.core.values.proposal import Suspect
-from coder.core.values.verdict import Failure
+from coder.core.paths import is_test_path
+from coder.core.ports import Trace
+from coder.core.values import Suspect
+from coder.core.verdict import Failure
 from coder.python.source import Function, PythonSource, header_lines
 from coder.repair.context.donor_code import BUILTIN_NAMES, names_bound_in
 from coder.repair.context.endless_loops import TIMEOUT_TYPE

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from coder.core.ports.repair import Trace
+from coder.core.ports import Trace
 from coder.python.source import PythonSource
 from coder.repair.candidates import RepairCandidate
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from coder.core.ports.repair import CallComparison
+from coder.core.ports import CallComparison
 
 PART_SEPARATOR = "\t"
 """Separator of the parts of an answer."""

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from coder.core.ports.repair import CallComparison
-from coder.python.parsing import parse_module
-from coder.python.source import PythonSource
+from coder.core.ports import CallComparison
+from coder.python.source import PythonSource, parse_module
 from coder.repair.candidates import RepairCandidate
 from coder.repair.ranking.answers import accident_share, changed_share, contradiction_share, is_degenerate
 from coder.repair.ranking.type_hints import type_violation_share

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coder.files.tokenize import count_terms
-from coder.python.parsing import parse_module
-from coder.python.source import Function, PythonSource
+from coder.python.source import Function, PythonSource, parse_module
 from coder.repair.candidates import RepairCandidate
 from coder.repair.context.donor_code import BUILTIN_NAMES, callee_name, calls_by_callee
 from coder.repair.context.scope import assigned_names, name_similarity, names_never_read

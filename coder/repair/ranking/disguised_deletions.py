@@ -7,7 +7,7 @@ Z. Qi et al. found most wrong patches of search-based repair to be equivalent to
 
 from collections.abc import Mapping, Sequence
 
-from coder.core.ports.repair import CallComparison
+from coder.core.ports import CallComparison
 from coder.python.source import PythonSource
 from coder.repair.candidates import RepairCandidate
 from coder.repair.ranking.behavioral_clusters import is_uninformative_answer

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from coder.core.ports.repair import CallComparison
+from coder.core.ports import CallComparison
 from coder.python.source import PythonSource
 from coder.repair.ranking.answers import PART_SEPARATOR
 

@@ -4,7 +4,7 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from coder.core.ports.repair import CallComparison, Edit, TrialResult, Trials
+from coder.core.ports import CallComparison, Edit, TrialResult, Trials
 
 
 class CountedTrials:

@@ -4,10 +4,9 @@ import ast
 from collections.abc import Sequence
 from pathlib import Path
 
-from coder.core.ports.repair import Trace, Tracer, Traces
-from coder.core.ports.sandbox import Progress
-from coder.core.values.paths import match_test_ids
-from coder.core.values.proposal import Suspect, SuspectRanking
+from coder.core.paths import match_test_ids
+from coder.core.ports import Progress, Trace, Tracer, Traces
+from coder.core.values import Suspect, SuspectRanking
 from coder.python.source import PythonSource
 from coder.repair.candidates import RepairCandidate, generate_candidates, rank_candidates
 from coder.repair.context.endless_loops import has_timeout

@@ -6,8 +6,7 @@ from dataclasses import replace
 from itertools import combinations, pairwise, product
 from pathlib import Path
 
-from coder.core.ports.repair import Trials
-from coder.core.ports.sandbox import Progress
+from coder.core.ports import Progress, Trials
 from coder.repair.candidates import RepairCandidate, rank_candidates
 from coder.repair.search.search import SearchState, search_candidates
 

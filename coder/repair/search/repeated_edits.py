@@ -7,7 +7,7 @@ Repair" (ICSE 2019).
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
-from coder.core.ports.repair import TextChange
+from coder.core.ports import TextChange
 from coder.python.source import PythonSource
 from coder.repair.candidates import RepairCandidate
 

@@ -6,10 +6,8 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from coder.core.ports.repair import Edit, Trials
-from coder.core.ports.sandbox import Progress
-from coder.core.ports.tests import TestRunner
-from coder.core.values.paths import match_test_ids
+from coder.core.paths import match_test_ids
+from coder.core.ports import Edit, Progress, TestRunner, Trials
 from coder.repair.candidates import RepairCandidate
 
 MAX_SURVIVORS = 16

@@ -4,8 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from coder.core.ports.repair import CallComparison, Trials
-from coder.core.ports.tests import TestRunner
+from coder.core.ports import CallComparison, TestRunner, Trials
 from coder.repair.candidates import RepairCandidate
 from coder.repair.ranking.answers import is_degenerate
 from coder.repair.ranking.behavioral_clusters import (

@@ -1,12 +1,17 @@
 """Textual application that starts sessions, forwards the user's input, and closes in order."""
 
 import asyncio
+import os
+import re
+import select
+import termios
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import PurePath
-from typing import TYPE_CHECKING, ClassVar
+from types import TracebackType
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol
 
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
@@ -15,25 +20,25 @@ from textual.theme import Theme
 from textual.widgets import TextArea
 
 from coder.core.errors import CoderError
-from coder.ui.tui.alerts import TerminalAlerts
-from coder.ui.tui.arguments import CommandArguments
-from coder.ui.tui.commands import HELP, MODES, PromptCommand, help_lines, parse_command, suggest_command
-from coder.ui.tui.conversation.conversation import Conversation
-from coder.ui.tui.keys import KeyBindings, KeyedApp
-from coder.ui.tui.running import (
-    OpenedRepository,
-    RunningSession,
-    SessionModel,
-    StartSession,
-    TrustQuestion,
-    UserRequest,
+from coder.core.values import sanitize_text, shorten_line
+from coder.ui.tui.commands import (
+    HELP,
+    MODES,
+    CommandArguments,
+    PromptCommand,
+    ServiceCommands,
+    help_lines,
+    parse_command,
+    suggest_command,
 )
-from coder.ui.tui.screens.session import SessionScreen
-from coder.ui.tui.service_commands import ServiceCommands
+from coder.ui.tui.conversation import Conversation
+from coder.ui.tui.keys import KeyBindings, KeyedApp
+from coder.ui.tui.prompt import Prompt
 from coder.ui.tui.services import Services
-from coder.ui.tui.widgets.prompt import Prompt
+from coder.ui.tui.session_screen import SessionScreen
 
 if TYPE_CHECKING:
+    from coder.core.events import SessionCommand
     from coder.session.log import EventLog
 
 DOUBLE_KEY_SECONDS = 1.0
@@ -41,11 +46,75 @@ LEAVE_SECONDS = 3.0
 """Time in which the key has to be pressed again to leave: the first press is often meant for a selection."""
 
 
+class SessionModel(NamedTuple):
+    """Model that sessions will ask."""
+
+    name: str
+    """Empty if they work without a model; then nothing receives the user's remarks."""
+    reason: str = ""
+    """Reason of the choice, for the user."""
+
+
+class TrustQuestion(NamedTuple):
+    """Question to answer before anything is run."""
+
+    text: str
+    decline: str
+    """Option that does not trust; without a sandbox the interface closes then."""
+    can_decline: bool
+    trust: Callable[[], None]
+    """Keeps that the user trusts the repository."""
+
+
+class RunningSession(Protocol):
+    """Session as a front end sees it."""
+
+    @property
+    def log(self) -> "EventLog": ...
+
+    def send(self, word: "SessionCommand") -> None:
+        """Handle a command; one that comes too early or too late does no harm."""
+        ...
+
+    async def run(self) -> object:
+        """Run to the end, close the log, and release all resources."""
+        ...
+
+
+class UserRequest(NamedTuple):
+    """One message of the user that asks for work."""
+
+    text: str
+    mode: str = "fix"
+    """`fix`, `change`, `ask`, `plan` or `build`; `verify` judges the revision `text`, or uncommitted work."""
+    continues: str = ""
+    """Id of the session that it continues."""
+    outputs: tuple[tuple[str, str], ...] = ()
+    """Commands that the user ran before, each with its output."""
+
+
+StartSession = Callable[[UserRequest], Awaitable[RunningSession]]
+"""Opens a session for a request; may raise CoderError, and keeps slow work off the event loop."""
+
+
+class OpenedRepository(NamedTuple):
+    """Facts about the repository that are only known once it has been opened."""
+
+    trust: TrustQuestion | None = None
+    """Asked before anything is run."""
+    has_alerts: bool = False
+    """Whether the terminal calls the user."""
+    notices: tuple[str, ...] = ()
+    """Warnings that are shown at once."""
+    initial_session: RunningSession | None = None
+    """Session that is shown from the start."""
+
+
 class CoderApp(KeyedApp[None]):
     """Runs one session at a time, and shows each by following its log."""
 
     TITLE = "coder"
-    CSS_PATH: ClassVar[list[str | PurePath] | None] = ["app.tcss", "screens/session.tcss"]
+    CSS_PATH: ClassVar[list[str | PurePath] | None] = ["app.tcss", "session.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop_or_rewind", "Stop, or rewind", id="stop"),
         Binding("ctrl+g", "deliver_now", "Deliver now", priority=True, id="deliver_now"),
@@ -173,7 +242,7 @@ class CoderApp(KeyedApp[None]):
         return await self._start(request)
 
     async def _ask_for_trust(self, trust: TrustQuestion) -> None:
-        from coder.ui.tui.conversation.asking import ask_for_trust
+        from coder.ui.tui.conversation import ask_for_trust
 
         self._alerts.notify("an answer is needed")
         if await ask_for_trust(self, trust):
@@ -188,10 +257,10 @@ class CoderApp(KeyedApp[None]):
             messages = await asyncio.to_thread(self._services.history.read)
             self._main.query_one(Prompt).add_earlier(messages)
         if self._services.names is not None:
-            await asyncio.to_thread(import_module, "coder.ui.tui.widgets.completion")
+            await asyncio.to_thread(import_module, "coder.ui.tui.completion")
             await self._main.add_completion(self._services.names, self._arguments)
         await self._choose_model()
-        await asyncio.to_thread(import_module, "coder.ui.tui.conversation.narrator")
+        await asyncio.to_thread(import_module, "coder.ui.tui.narrator")
 
     async def _choose_model(self) -> None:
         try:
@@ -304,7 +373,7 @@ class CoderApp(KeyedApp[None]):
                 yield SystemCommand(f"/{name}", text, run)
 
     def action_help(self) -> None:
-        from coder.ui.tui.screens.help import HelpScreen
+        from coder.ui.tui.dialogs import HelpScreen
 
         self.push_screen(HelpScreen(self.key_bindings))
 
@@ -324,7 +393,7 @@ class CoderApp(KeyedApp[None]):
 
     def action_deliver_now(self) -> None:
         """Have the change judged by the tests that have run so far."""
-        from coder.core.commands import DeliverNow
+        from coder.core.events import DeliverNow
 
         self._conversation.send(DeliverNow())
 
@@ -358,3 +427,156 @@ class CoderApp(KeyedApp[None]):
             self._asked_to_leave = self.clock()
             self.action_stop()
             self.notify(f"{self.key_bindings.label('copy')} again leaves", timeout=LEAVE_SECONDS)
+
+
+class RecordedSession:
+    """Recorded log that is only shown."""
+
+    def __init__(self, log: "EventLog") -> None:
+        self.log = log
+
+    def send(self, word: "SessionCommand") -> None:
+        """Ignore the command."""
+
+    async def run(self) -> None:
+        """Do nothing, because the session has ended."""
+
+
+ANSWER_SECONDS = 0.5
+"""Longest wait for the answer; terminals answer within milliseconds, also those that know no colour."""
+QUERY = b"\x1b]11;?\x1b\\\x1b[c"
+"""The background's colour, and the device attributes (DA1), which every terminal answers, in this order."""
+_COLOUR = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F/]+)(?:\x07|\x1b\\)")
+_ATTRIBUTES = re.compile(rb"\x1b\[\?[0-9;]*c")
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|O?.)?")
+DARK_COLOURS = frozenset({"0", "1", "2", "3", "4", "5", "6", "8"})
+"""Numbers of the dark ones among the 16 colours, as in COLORFGBG."""
+LACKING_TERMINALS = frozenset({"", "dumb", "unknown"})
+Background = Literal["light", "dark"]
+
+
+class TerminalAnswer(NamedTuple):
+    """The answer of a terminal, and what the user typed meanwhile."""
+
+    background: Background | None
+    """None: not known."""
+    typed: str = ""
+
+
+class BackgroundQuery:
+    """Query for the background that is sent on entry; the terminal is restored on exit.
+
+    Between the two other work may be done, such as imports. Nothing is sent to what is no terminal.
+    """
+
+    def __init__(
+        self,
+        source: int = 0,
+        target: int = 2,
+        environment: Mapping[str, str] = os.environ,
+        *,
+        is_needed: bool = True,
+    ) -> None:
+        """Take the descriptors that the terminal's answers are read from and queries are written to.
+
+        Nothing is asked if the answer is not needed.
+        """
+        self._source, self._target = source, target
+        self._environment = environment
+        self._is_needed = is_needed
+        self._attributes: list[int | list[bytes | int]] | None = None
+
+    def __enter__(self) -> "BackgroundQuery":
+        is_terminal = os.isatty(self._source) and os.isatty(self._target)
+        if self._is_needed and is_terminal and self._environment.get("TERM", "") not in LACKING_TERMINALS:
+            self._attributes = termios.tcgetattr(self._source)
+            quiet = termios.tcgetattr(self._source)
+            quiet[3] &= ~(termios.ECHO | termios.ICANON)
+            termios.tcsetattr(self._source, termios.TCSANOW, quiet)
+            os.write(self._target, QUERY)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._attributes is not None:
+            termios.tcsetattr(self._source, termios.TCSANOW, self._attributes)
+
+    def read_answer(self, seconds: float = ANSWER_SECONDS) -> TerminalAnswer:
+        """Return the answer as soon as it is complete, or what came of it in time."""
+        data = b""
+        deadline = time.monotonic() + seconds
+        while self._attributes is not None and not _ATTRIBUTES.search(data):
+            left = max(0.0, deadline - time.monotonic())
+            if not select.select([self._source], [], [], left)[0]:
+                break
+            data += os.read(self._source, 4096)
+        return parse_answer(data, self._environment)
+
+
+def parse_answer(data: bytes, environment: Mapping[str, str]) -> TerminalAnswer:
+    """Return the background that a terminal has answered, else that of COLORFGBG, and the text around it."""
+    match = _COLOUR.search(data)
+    background = _classify(match[1].decode()) if match else None
+    text = _SEQUENCE.sub("", _ATTRIBUTES.sub(b"", _COLOUR.sub(b"", data)).decode("utf-8", "ignore"))
+    typed = "".join(character for character in text if character.isprintable() or character == "\n")
+    return TerminalAnswer(background or _colour_variable(environment), typed)
+
+
+def _classify(colour: str) -> Background | None:
+    """Return whether a colour such as `ffff/ffff/dddd` is light, by its luma (ITU-R BT.601)."""
+    parts = [part for part in colour.split("/") if part][:3]
+    if len(parts) != 3:
+        return None
+    red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in parts)
+    return "light" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "dark"
+
+
+def _colour_variable(environment: Mapping[str, str]) -> Background | None:
+    number = environment.get("COLORFGBG", "").rpartition(";")[2]
+    if not number.isdecimal():
+        return None
+    return "dark" if number in DARK_COLOURS else "light"
+
+
+SAVE_TITLE, RESTORE_TITLE = "\x1b[22;2t", "\x1b[23;2t"
+LONGEST_TITLE = 80
+
+
+class TerminalAlerts:
+    """Bell, notification and title, for a user who looks elsewhere."""
+
+    def __init__(self, write: Callable[[str], None], *, name: str) -> None:
+        """Take `write`, which sends text to the terminal as it is, and the name of the repository."""
+        self._write = write
+        self._name = name
+        self._is_started = False
+
+    def start(self) -> None:
+        """Alert the user from now on, until it is stopped."""
+        self._is_started = True
+        self._send(SAVE_TITLE)
+        self.show_state("")
+
+    def show_state(self, state: str) -> None:
+        """Show the state in the title, such as `working`; empty is idle."""
+        title = " - ".join(part for part in (state, "coder", self._name) if part)
+        self._send(f"\x1b]2;{_clean(title)}\x07")
+
+    def notify(self, text: str) -> None:
+        """Ring the bell and show a notification, and the text as state."""
+        self._send(f"\x07\x1b]9;{_clean(f'coder: {text}')}\x07")
+        self.show_state(text)
+
+    def stop(self) -> None:
+        """Restore the title."""
+        self._send(RESTORE_TITLE)
+        self._is_started = False
+
+    def _send(self, text: str) -> None:
+        if self._is_started:
+            self._write(text)
+
+
+def _clean(text: str) -> str:
+    return shorten_line(sanitize_text(text), LONGEST_TITLE)

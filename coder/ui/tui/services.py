@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 from coder.core.errors import UserError
 
 if TYPE_CHECKING:
-    from coder.core.values.task import Restore
+    from coder.core.values import Restore
     from coder.session.log import EventLog
 
 MOST_CHARACTERS = 4_000

@@ -5,10 +5,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from coder.core.ports.sandbox import Progress
-from coder.core.ports.tests import SelectiveTestRunner
-from coder.core.values.paths import match_test_ids, test_file_of
-from coder.core.values.verdict import RunProblem, TestReport, TestResult
+from coder.core.paths import match_test_ids, test_file_of
+from coder.core.ports import Progress, SelectiveTestRunner
+from coder.core.verdict import RunProblem, TestReport, TestResult
 from coder.verify.change.runs import Runs, SuiteLimits
 from coder.verify.impact.test_selection import SuiteSelection, find_tests, select_test_files
 from coder.verify.project.configuration import test_file_predicate

@@ -8,11 +8,11 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
-from coder.core.values.paths import test_file_of
-from coder.core.values.verdict import IssueTie, TestResult
+from coder.core.paths import test_file_of
+from coder.core.verdict import IssueTie, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.files.tokenize import STOP_WORDS, count_terms
-from coder.python.parsing import parse_module
+from coder.python.source import parse_module
 from coder.verify.impact.import_graph import project_files
 from coder.verify.languages.definitions import definition_names
 from coder.verify.languages.tables import SUFFIXES

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from coder.core.cutoff import Cutoff
-from coder.core.values.paths import match_test_ids, test_file_of
-from coder.core.values.verdict import IssueTie, ReplacedAssertion, TargetKind, TestReport, TestResult
+from coder.core.paths import match_test_ids, test_file_of
+from coder.core.phases import Cutoff
+from coder.core.verdict import IssueTie, ReplacedAssertion, TargetKind, TestReport, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.files.tokenize import count_terms
 from coder.verify.change.base_tests import BaseTests
@@ -37,7 +37,7 @@ from coder.verify.test_files.locating import CODE, TestLocator, is_example
 from coder.verify.test_files.replaced_assertions import find_replaced_assertions
 from coder.verify.test_files.split import ChangeSplit, Trees
 from coder.verify.test_files.successors import names_used_by
-from coder.workspace.files import format_count
+from coder.workspace.workspace import format_count
 
 MOST_UNTIED, UNTIED_SECONDS = 20, 5.0
 """Red tests of the base that nothing ties to the issue are run with the targets up to these limits."""

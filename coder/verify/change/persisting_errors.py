@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from coder.core.values.base import Value
-from coder.core.values.paths import test_file_of
+from coder.core.paths import test_file_of
+from coder.core.values import Value
 from coder.files.regular_files import read_regular_text
-from coder.python.parsing import parse_module
+from coder.python.source import parse_module
 from coder.verify.review.issue_scripts import IssueScripts, code_in_issue
 from coder.verify.review.tampering import parse_or_empty
 

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from coder.core.cutoff import Cutoff
-from coder.core.ports.sandbox import Progress
-from coder.core.ports.tests import RunOptions, SelectiveTestRunner
-from coder.core.values.base import Value
-from coder.core.values.verdict import TestReport, TestRun
+from coder.core.phases import Cutoff
+from coder.core.ports import Progress, RunOptions, SelectiveTestRunner
+from coder.core.values import Value
+from coder.core.verdict import TestReport, TestRun
 from coder.verify.running.runner import with_label
 from coder.verify.test_files.split import ChangeSplit, Side
 

@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from coder.core.errors import SandboxError
-from coder.core.ports.sandbox import Execution, Limits, Sandbox
-from coder.core.values.base import Value
+from coder.core.ports import Execution, Limits, Sandbox
+from coder.core.values import Value
 from coder.files.regular_files import read_regular
 from coder.verify.extensions.projects import ExtensionProject, find_modules
 from coder.verify.project.project import Project

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
-from coder.core.values.base import Value
+from coder.core.values import Value
 from coder.verify.project.roots import EXTENSION_SUFFIXES, read_text, read_toml
 
 SOURCE_SUFFIXES = frozenset(

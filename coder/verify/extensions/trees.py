@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
-from coder.core.ports.sandbox import Progress
-from coder.core.values.paths import is_test_path
-from coder.core.values.verdict import EXIT_CODE, Failure, TestResult, Verdict, VerdictKind
+from coder.core.paths import is_test_path
+from coder.core.ports import Progress
+from coder.core.verdict import EXIT_CODE, Failure, TestResult, Verdict, VerdictKind
 from coder.files.regular_files import read_regular
-from coder.patching.applying.tree import ConfinedTree
+from coder.patching.plan import ConfinedTree
 from coder.verify.extensions.build import LARGEST_BYTES, Build, ExtensionBuilder
 from coder.verify.extensions.projects import compiled_sources, find_modules, find_projects
 from coder.verify.test_files.split import Trees

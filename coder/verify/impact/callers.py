@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from coder.core.values.paths import is_test_path
+from coder.core.paths import is_test_path
 from coder.files.regular_files import read_regular_text
-from coder.python.parsing import parse_module
+from coder.python.source import parse_module
 
 MOST_FILES_OF_A_NAME = 40
 """A name in more source files than this is too common to identify users of the definition, and is not

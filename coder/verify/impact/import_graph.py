@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
-from coder.core.values.paths import is_test_path
+from coder.core.paths import is_test_path
 from coder.files.regular_files import read_regular_text
-from coder.python.parsing import parse_module
+from coder.python.source import parse_module
 from coder.verify.project.roots import source_roots
 from coder.verify.running.launch import EXCLUDED_DIRECTORIES
 

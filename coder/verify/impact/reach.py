@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from coder.core.ports.tests import ImpactedTests
-from coder.core.values.paths import is_test_file, is_test_path, test_file_of
+from coder.core.paths import is_test_file, is_test_path, test_file_of
+from coder.core.ports import ImpactedTests
 from coder.verify.impact.import_graph import ImportGraph
 from coder.verify.impact.test_coverage import CoverageMap
 from coder.verify.project.configuration import may_configure

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from coder.core.ports.sandbox import Limits, Sandbox
-from coder.core.values.base import Value
-from coder.files.regular_files import read_regular_text
-from coder.files.replacing import replace_text
+from coder.core.ports import Limits, Sandbox
+from coder.core.values import Value
+from coder.files.regular_files import read_regular_text, replace_text
 from coder.verify.impact.import_graph import imported_names, project_files
 from coder.verify.project.project import Project
 from coder.verify.warm.test_server import ServerGone, WarmServer

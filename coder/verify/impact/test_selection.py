@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
-from coder.core.values.base import Value
-from coder.core.values.paths import is_test_file, is_test_path
+from coder.core.paths import is_test_file, is_test_path
+from coder.core.values import Value
 from coder.files.regular_files import read_regular_text
-from coder.python.parsing import parse_module
+from coder.python.source import parse_module
 from coder.verify.impact.callers import CallerIndex, words_of
 from coder.verify.impact.import_graph import project_files, transitive_importers
 from coder.verify.project.configuration import may_configure, pytest_options

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from coder.index.definition import Definition, definitions
+from coder.index.parsers import Definition, definitions
 
 FUNCTIONS = ("function", "method")
 

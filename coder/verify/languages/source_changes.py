@@ -7,8 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from coder.core.values.paths import is_test_path
-from coder.index.parsers.syntax import SyntaxNode, node_text, parse_syntax, walk_syntax
+from coder.core.paths import is_test_path
+from coder.index.parsers import SyntaxNode, node_text, parse_syntax, walk_syntax
 from coder.verify.languages.process_access import process_accesses
 from coder.verify.languages.special_cases import (
     constant_functions,

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from coder.index.parsers.syntax import SyntaxNode, node_text, parse_syntax, walk_syntax
+from coder.index.parsers import SyntaxNode, node_text, parse_syntax, walk_syntax
 from coder.verify.languages.tables import (
     SYNTAX_TABLES,
     SyntaxTable,

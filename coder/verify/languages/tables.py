@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from coder.index.parsers.syntax import SyntaxNode, node_text, walk_syntax
+from coder.index.parsers import SyntaxNode, node_text, walk_syntax
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +130,7 @@ SYNTAX_TABLES: Mapping[str, SyntaxTable] = {
     "php": _PHP,
     **dict.fromkeys(("c", "h", "cc", "cpp", "cxx", "hh", "hpp", "hxx"), _C),
 }
-"""By file extension, as in `coder.index.parsers.languages.LANGUAGES`."""
+"""By file extension, as in `coder.index.languages.LANGUAGES`."""
 CHAINS = frozenset({"member_expression", "field_expression", "selector_expression", "method_invocation"})
 """Types of nodes that continue a call, such as `.toBe` in `expect(x).toBe(1)`."""
 SUFFIXES = tuple(f".{extension}" for extension in SYNTAX_TABLES)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from coder.index.parsers.syntax import SyntaxNode, node_text, parse_syntax, walk_syntax
+from coder.index.parsers import SyntaxNode, node_text, parse_syntax, walk_syntax
 from coder.verify.languages.tables import (
     CHAINS,
     SYNTAX_TABLES,

@@ -7,9 +7,8 @@ from contextlib import suppress
 from itertools import zip_longest
 from typing import NamedTuple
 
-from coder.core.values.verdict import MutationReport, UntestedPlace
-from coder.python.parsing import parse_module
-from coder.python.positions import Positions
+from coder.core.verdict import MutationReport, UntestedPlace
+from coder.python.source import Positions, parse_module
 
 MOST_MUTANTS = 60
 OMITTED_STATEMENT = "is left out"

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from coder.core.values.paths import test_file_of
-from coder.core.values.verdict import MutationReport, TestReport
+from coder.core.paths import test_file_of
+from coder.core.verdict import MutationReport, TestReport
 from coder.verify.impact.import_graph import transitive_importers
 from coder.verify.mutation.mutants import mutate_change, mutate_sources
 from coder.verify.warm.warm_tests import WarmRefusal, WarmRunner

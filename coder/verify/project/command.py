@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path, PurePath
 
-from coder.core.values.base import Value
+from coder.core.values import Value
 from coder.verify.project.roots import read_text
 from coder.verify.runners.registry import recognize_command
 

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from coder.core.values.paths import is_test_file
+from coder.core.paths import is_test_file
 from coder.files.regular_files import read_regular_text
 from coder.verify.project.roots import read_ini, read_toml
 

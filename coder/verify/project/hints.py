@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from coder.core.values.base import Value
-from coder.python.parsing import parse_module
+from coder.core.values import Value
+from coder.python.source import parse_module
 from coder.verify.project.configuration import CODER_FILE
 from coder.verify.project.roots import read_ini, read_text, read_toml
 from coder.verify.runners.registry import find_commands

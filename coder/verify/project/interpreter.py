@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from coder.core.errors import SandboxError
-from coder.core.policy import READ_ONLY
-from coder.core.ports.sandbox import Limits, Sandbox
+from coder.core.phases import READ_ONLY
+from coder.core.ports import Limits, Sandbox
 from coder.verify.project.roots import read_text, read_toml
 
 ASK_SECONDS = 8.0

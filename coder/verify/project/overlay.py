@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from coder.core.values.base import Value
+from coder.core.values import Value
 
 
 class Overlay(Value):

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from coder.core.errors import SandboxError, UserError
-from coder.core.policy import READ_ONLY
-from coder.core.ports.sandbox import Limits, Sandbox
-from coder.core.values.base import Value
-from coder.core.values.paths import is_test_file, names_only_tests
-from coder.core.values.verdict import RunProblem
+from coder.core.paths import is_test_file, names_only_tests
+from coder.core.phases import READ_ONLY
+from coder.core.ports import Limits, Sandbox
+from coder.core.values import Value
+from coder.core.verdict import RunProblem
 from coder.verify.project.command import Command, named_interpreter, parse_command
 from coder.verify.project.configuration import (
     DISTRIBUTION_OF_MODULE,

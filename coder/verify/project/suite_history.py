@@ -4,8 +4,8 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
-from coder.core.values.base import Value
-from coder.files.replacing import replace_text
+from coder.core.values import Value
+from coder.files.regular_files import replace_text
 
 
 class SuiteFacts(Value):

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from coder.core.values.paths import match_test_ids, test_file_of
-from coder.core.values.verdict import Failure, TestReport, TestResult
+from coder.core.paths import match_test_ids, test_file_of
+from coder.core.verdict import Failure, TestReport, TestResult
 from coder.verify.results.failure_reasons import ASSERTIONS, failure_headline, frames_in_tree
 
 LONGEST_ID = 120

@@ -4,8 +4,8 @@ import re
 from collections.abc import Collection
 from pathlib import PurePosixPath
 
-from coder.core.values.paths import is_test_path
-from coder.core.values.verdict import Failure, Frame, TestResult
+from coder.core.paths import is_test_path
+from coder.core.verdict import Failure, Frame, TestResult
 from coder.verify.results.new_names import find_missing_name
 
 ASSERTIONS = frozenset({"AssertionError", "DocTestFailure", "Failed", "MultipleDoctestFailures"})

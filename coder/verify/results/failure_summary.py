@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from coder.core.values.verdict import Cause, TestReport, TestResult, Verdict
+from coder.core.verdict import Cause, TestReport, TestResult, Verdict
 from coder.verify.results.failure_reasons import failure_headline, frames_in_tree
 
 LIMIT = 4000

@@ -1,6 +1,6 @@
 """Merging of the reports of several runs."""
 
-from coder.core.values.verdict import TestReport
+from coder.core.verdict import TestReport
 
 
 def merge_reports(first: TestReport, second: TestReport) -> TestReport:

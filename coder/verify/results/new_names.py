@@ -5,8 +5,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import PurePosixPath
 
-from coder.core.values.verdict import Failure
-from coder.python.parsing import parse_module
+from coder.core.verdict import Failure
+from coder.python.source import parse_module
 
 _MISSING_NAMES = {
     "TypeError": r"got an unexpected keyword argument '(?P<name>\w+)'"

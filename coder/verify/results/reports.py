@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-from coder.core.values.verdict import Failure, Frame, Outcome, TestResult, TestStage
+from coder.core.verdict import Failure, Frame, Outcome, TestResult, TestStage
 
 LARGEST_XML = 64 << 20
 LONGEST_TEXT = 6000

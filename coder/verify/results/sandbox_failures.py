@@ -4,9 +4,9 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from coder.core.values.verdict import DeniedResource, Failure, TestReport, TestResult
+from coder.core.verdict import DeniedResource, Failure, TestReport, TestResult
 from coder.verify.results.comparison import join_test_ids
-from coder.workspace.files import format_count
+from coder.workspace.workspace import format_count
 
 Denied = DeniedResource
 NETWORK_ERRORS = frozenset(

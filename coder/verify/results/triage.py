@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from coder.core.values.paths import is_test_path
-from coder.core.values.verdict import Cause, Failure, TestReport, TestResult
+from coder.core.paths import is_test_path
+from coder.core.verdict import Cause, Failure, TestReport, TestResult
 from coder.verify.project.system_packages import install_hint
 from coder.verify.results.failure_reasons import (
     ASSERTIONS,

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator, Mapping
 
-from coder.python.parsing import parse_module
+from coder.python.source import parse_module
 
 
 def api_changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:

@@ -9,10 +9,10 @@ from pathlib import Path
 from textwrap import dedent
 
 from coder.core.errors import SandboxError
-from coder.core.policy import READ_ONLY
-from coder.core.ports.sandbox import Execution, Limits, Sandbox
-from coder.core.values.base import Value
-from coder.python.parsing import parse_module
+from coder.core.phases import READ_ONLY
+from coder.core.ports import Execution, Limits, Sandbox
+from coder.core.values import Value
+from coder.python.source import parse_module
 from coder.verify.project.project import Project
 from coder.verify.project.roots import module_name, source_roots
 from coder.verify.running.launch import TARGET

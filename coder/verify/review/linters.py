@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from coder.core.errors import SandboxError
-from coder.core.policy import READ_ONLY
-from coder.core.ports.sandbox import Execution, Limits, Sandbox
-from coder.core.values.base import Value
-from coder.core.values.verdict import LintReport
+from coder.core.phases import READ_ONLY
+from coder.core.ports import Execution, Limits, Sandbox
+from coder.core.values import Value
+from coder.core.verdict import LintReport
 from coder.verify.project.project import Project
 from coder.verify.project.roots import read_ini, read_text, read_toml
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from coder.python import parsing
+from coder.python import source
 
 MUTING = (
     "skip",
@@ -89,7 +89,7 @@ def removed_tests(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 def parse_or_empty(text: str) -> ast.Module:
     """Return the syntax tree; an empty one if the text does not parse."""
     try:
-        return parsing.parse_module(text)
+        return source.parse_module(text)
     except (SyntaxError, ValueError, RecursionError):
         return ast.Module(body=[], type_ignores=[])
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from coder.core.values.base import Value
-from coder.core.values.verdict import Failure, Frame, TestResult
+from coder.core.values import Value
+from coder.core.verdict import Failure, Frame, TestResult
 
 LONGEST_TEXT = 6000
 ERROR_LINE = re.compile(r"\b\w*(?:Error|Exception): ")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from coder.core.values.verdict import Failure, Frame, Outcome, TestResult
+from coder.core.verdict import Failure, Frame, Outcome, TestResult
 from coder.verify.runners.adapter import LONGEST_TEXT, Invocation, Run, collection_failure
 from coder.verify.runners.arguments import split_operands, without_options
 from coder.verify.runners.sources import manifest_directories, nearest, read_source

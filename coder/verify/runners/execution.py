@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from coder.core.ports.sandbox import Execution
-from coder.core.values.paths import match_test_ids, test_file_of
-from coder.core.values.verdict import RunProblem, TestResult
+from coder.core.paths import match_test_ids, test_file_of
+from coder.core.ports import Execution
+from coder.core.verdict import RunProblem, TestResult
 from coder.verify.results.reports import with_unique_ids
 from coder.verify.runners.adapter import Adapter, Invocation, Run, plain_text
 from coder.verify.runners.node.builds import (

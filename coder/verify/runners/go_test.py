@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from coder.core.values.paths import test_file_of
-from coder.core.values.verdict import Failure, Frame, Outcome, TestResult
+from coder.core.paths import test_file_of
+from coder.core.verdict import Failure, Frame, Outcome, TestResult
 from coder.verify.runners.adapter import LONGEST_TEXT, Invocation, Run, collection_failure
 from coder.verify.runners.arguments import alternatives, join_commands, split_operands, without_options
 from coder.verify.runners.sources import find_positions, manifest_directories, nearest, read_source

@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath
 
-from coder.core.values.verdict import Frame
+from coder.core.verdict import Frame
 from coder.files.regular_files import read_regular_text
 
 DEEPEST_MANIFEST = 3

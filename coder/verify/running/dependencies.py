@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from coder.core.errors import SandboxError
-from coder.core.policy import READ_ONLY, Policy
-from coder.core.ports.sandbox import Execution, Limits, Sandbox
-from coder.core.ports.tests import Distribution
-from coder.core.values.verdict import TestReport
+from coder.core.phases import READ_ONLY, Policy
+from coder.core.ports import Distribution, Execution, Limits, Sandbox
+from coder.core.verdict import TestReport
 from coder.verify.project.configuration import DISTRIBUTION_OF_MODULE
 from coder.verify.project.project import Project
 from coder.verify.project.roots import source_roots

@@ -4,7 +4,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from coder.core.values.base import Value
+from coder.core.values import Value
 from coder.verify.project.command import Command
 
 DISCOVERY_OPTIONS = {

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from coder.core.values.base import Value
-from coder.core.values.paths import is_test_file, is_test_path
+from coder.core.paths import is_test_file, is_test_path
+from coder.core.values import Value
 from coder.verify.project.project import Project
 from coder.verify.project.roots import source_roots
 from coder.verify.running.labels import prepare_labelled_run

@@ -7,10 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Unpack
 
-from coder.core.ports.sandbox import Progress
-from coder.core.ports.tests import LargeRunOptions
-from coder.core.values.paths import test_file_of
-from coder.core.values.verdict import TestReport, TestResult
+from coder.core.paths import test_file_of
+from coder.core.ports import LargeRunOptions, Progress
+from coder.core.verdict import TestReport, TestResult
 from coder.verify.impact.test_selection import find_tests
 from coder.verify.project.suite_history import SuiteHistory
 from coder.verify.results.merging import merge_reports

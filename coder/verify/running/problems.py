@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from coder.core.ports.sandbox import Execution
-from coder.core.values.verdict import RunProblem
+from coder.core.ports import Execution
+from coder.core.verdict import RunProblem
 from coder.verify.project.command import RECORDED
 from coder.verify.running.recording import Recording
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from coder.core.values.verdict import BodyExecution, Failure, Frame, Outcome, TestResult
+from coder.core.verdict import BodyExecution, Failure, Frame, Outcome, TestResult
 
 
 class Recording:

@@ -9,15 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from coder.core.errors import SandboxError
-from coder.core.ports.sandbox import Execution, Limits, Progress, Sandbox
-from coder.core.values.verdict import (
-    EXIT_CODE,
-    DeniedResource,
-    Failure,
-    RunProblem,
-    TestReport,
-    TestResult,
-)
+from coder.core.ports import Execution, Limits, Progress, Sandbox
+from coder.core.verdict import EXIT_CODE, DeniedResource, Failure, RunProblem, TestReport, TestResult
 from coder.verify.project.configuration import pytest_options
 from coder.verify.project.project import Project
 from coder.verify.project.roots import module_name

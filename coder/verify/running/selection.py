@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from coder.core.ports.tests import TestRunner
-from coder.core.values.base import Value
-from coder.core.values.paths import is_test_path, test_file_of
-from coder.core.values.verdict import RunProblem, TestReport, TestResult
-from coder.files.replacing import replace_text
+from coder.core.paths import is_test_path, test_file_of
+from coder.core.ports import TestRunner
+from coder.core.values import Value
+from coder.core.verdict import RunProblem, TestReport, TestResult
+from coder.files.regular_files import replace_text
 from coder.verify.impact.test_selection import find_tests
 from coder.verify.project.configuration import pytest_options
 from coder.verify.project.project import Project

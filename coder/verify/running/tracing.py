@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from coder.core.errors import SandboxError
-from coder.core.ports.repair import Trace, Traces
-from coder.core.ports.sandbox import Limits, Progress, Sandbox
-from coder.core.values.paths import is_test_path
-from coder.core.values.verdict import RunProblem, TestResult
+from coder.core.paths import is_test_path
+from coder.core.ports import Limits, Progress, Sandbox, Trace, Traces
+from coder.core.verdict import RunProblem, TestResult
 from coder.verify.project.project import Project
 from coder.verify.results.failure_reasons import frames_in_tree
 from coder.verify.running.launch import directories_of_tests, prepare_launch, source_files

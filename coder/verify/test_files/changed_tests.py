@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from coder.python.parsing import parse_module
+from coder.python.source import parse_module
 
 _SUITE_WIDE = ("pytest_", "pytestmark", "__test__", "collect_ignore", "load_tests", "setup", "teardown")
 """Beginnings of names of a module that decide on all of its tests."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from coder.index.parsers.syntax import SyntaxNode, node_text, parse_syntax
+from coder.index.parsers import SyntaxNode, node_text, parse_syntax
 
 SUFFIX = ".rs"
 _TEST_ATTRIBUTE = re.compile(

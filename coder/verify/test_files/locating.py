@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
-from coder.core.values.paths import SOURCE_SUFFIXES, is_test_path, test_file_of
+from coder.core.paths import SOURCE_SUFFIXES, is_test_path, test_file_of
 from coder.files.regular_files import read_regular_text
 from coder.verify.impact.import_graph import project_files
 from coder.verify.test_files.inline_tests import SUFFIX, inline_tests

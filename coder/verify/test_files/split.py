@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Literal, Protocol
 
-from coder.core.values.paths import is_test_path
+from coder.core.paths import is_test_path
 from coder.files.regular_files import read_regular_text
 from coder.verify.project.configuration import test_file_predicate
 from coder.verify.running.tree_edits import overwrite

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from coder.core.values.paths import test_file_of, test_function_of
+from coder.core.paths import test_file_of, test_function_of
 from coder.verify.review.tampering import (
     Function,
     ParsedTest,

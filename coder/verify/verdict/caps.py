@@ -4,8 +4,8 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from coder.core.values.paths import test_file_of
-from coder.core.values.verdict import BodyExecution, TestReport, TestResult
+from coder.core.paths import test_file_of
+from coder.core.verdict import BodyExecution, TestReport, TestResult
 from coder.verify.results.comparison import shorten_test_id
 from coder.verify.review.tampering import dotted_name, parse_or_empty
 

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from coder.core.values.proof import describe_proof
-from coder.core.values.verdict import (
+from coder.core.verdict import (
     Counts,
     LineCoverage,
     LintReport,
     MutationReport,
     TestResult,
     Verdict,
+    describe_proof,
 )
 from coder.verify.results.failure_reasons import failure_headline
 

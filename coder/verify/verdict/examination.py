@@ -4,17 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from coder.core.ports.repair import Traces
-from coder.core.ports.sandbox import Progress
-from coder.core.values.paths import test_file_of
-from coder.core.values.verdict import (
-    LineCoverage,
-    LintReport,
-    MutationReport,
-    TestReport,
-    Verdict,
-    VerdictKind,
-)
+from coder.core.paths import test_file_of
+from coder.core.ports import Progress, Traces
+from coder.core.verdict import LineCoverage, LintReport, MutationReport, TestReport, Verdict, VerdictKind
 from coder.verify.impact.import_graph import sources_imported_by
 from coder.verify.mutation.run import mutate_for_new_tests, mutate_verified_change
 from coder.verify.results.comparison import shorten_test_id

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from coder.core.values.base import Value
-from coder.core.values.verdict import TestReport, TestResult
+from coder.core.values import Value
+from coder.core.verdict import TestReport, TestResult
 from coder.verify.results.comparison import passes, shorten_test_id
 
 RunTests = Callable[[str, Sequence[str]], TestReport]

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from coder.core.ports.sandbox import Progress
-from coder.core.ports.tests import SelectiveTestRunner
-from coder.core.values.paths import match_test_ids, test_file_of
-from coder.core.values.verdict import TestReport, TestResult, Verdict, VerdictKind
+from coder.core.paths import match_test_ids, test_file_of
+from coder.core.ports import Progress, SelectiveTestRunner
+from coder.core.verdict import TestReport, TestResult, Verdict, VerdictKind
 from coder.verify.change.judged_change import JudgedChange
 from coder.verify.change.runs import Runs, patience
 from coder.verify.results.comparison import (
@@ -36,7 +35,7 @@ from coder.verify.verdict.regressions import (
 )
 from coder.verify.verdict.weaknesses import find_weaknesses
 from coder.verify.warm.warm_base import WarmFirstRun
-from coder.workspace.files import format_count
+from coder.workspace.workspace import format_count
 
 NOTHING_YET = WarmFirstRun()
 SHOWN = 3

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from types import CodeType
 
-from coder.core.ports.repair import Traces
-from coder.core.values.verdict import LineCoverage
-from coder.python.parsing import PARSER_LOCK
+from coder.core.ports import Traces
+from coder.core.verdict import LineCoverage
+from coder.python.source import PARSER_LOCK
 
 
 def measure_coverage(texts: Mapping[str, str], traces: Traces) -> LineCoverage | None:

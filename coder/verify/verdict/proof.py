@@ -7,20 +7,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from types import MappingProxyType
 
-from coder.core.cutoff import Cutoff
-from coder.core.ports.repository import WorktreeContext
-from coder.core.ports.sandbox import Progress
-from coder.core.ports.tests import SelectiveTestRunner
-from coder.core.values.candidate import Patch
-from coder.core.values.paths import match_test_ids, test_file_of
-from coder.core.values.verdict import (
-    Evidence,
-    IssueTie,
-    ReproductionResult,
-    RunProblem,
-    TestReport,
-    Verdict,
-)
+from coder.core.paths import match_test_ids, test_file_of
+from coder.core.phases import Cutoff
+from coder.core.ports import Progress, SelectiveTestRunner, WorktreeContext
+from coder.core.values import Patch
+from coder.core.verdict import Evidence, IssueTie, ReproductionResult, RunProblem, TestReport, Verdict
 from coder.verify.change.base_tests import NO_HISTORY, BaseSuite
 from coder.verify.change.issue_ties import tie_tests_to_issue
 from coder.verify.change.judged_change import JudgedChange

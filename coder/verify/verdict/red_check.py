@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from coder.core.values.paths import match_test_ids
-from coder.core.values.verdict import RunProblem, TestReport, TestResult
+from coder.core.paths import match_test_ids
+from coder.core.verdict import RunProblem, TestReport, TestResult
 from coder.verify.change.judged_change import JudgedChange
 from coder.verify.change.runs import Runs, is_long, patience_without_change
 from coder.verify.results.comparison import join_test_ids, passes, shorten_test_id

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from coder.core.values.paths import match_test_ids, test_file_of, test_function_of
-from coder.core.values.verdict import TestReport, TestResult
+from coder.core.paths import match_test_ids, test_file_of, test_function_of
+from coder.core.verdict import TestReport, TestResult
 from coder.verify.change.judged_change import JudgedChange
 from coder.verify.change.runs import Runs
 from coder.verify.impact.test_selection import find_test_files_naming
@@ -24,7 +24,7 @@ from coder.verify.review.change_review import read_texts
 from coder.verify.test_files.locating import has_title, names_of
 from coder.verify.test_files.successors import find_successions, has_fewer_checks, join_names
 from coder.verify.verdict.flaky import classify_failures
-from coder.workspace.files import format_count
+from coder.workspace.workspace import format_count
 
 SHOWN = 3
 MOST_RERUNS = 50

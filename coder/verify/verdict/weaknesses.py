@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from coder.core.values.paths import is_test_path
-from coder.core.values.verdict import TestResult
+from coder.core.paths import is_test_path
+from coder.core.verdict import TestResult
 from coder.files.regular_files import read_regular_text
 from coder.verify.change.judged_change import JudgedChange
 from coder.verify.impact.import_graph import project_files

@@ -9,9 +9,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from coder.core.ports.repair import TextChange
-from coder.python.parsing import parse_module
-from coder.python.positions import LINE_END, Positions
+from coder.core.ports import TextChange
+from coder.python.source import LINE_END, Positions, parse_module
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 PARSED_MODULES_CACHED = 1000

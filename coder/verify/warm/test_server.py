@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from coder.core.errors import SandboxError
-from coder.core.ports.sandbox import Execution, Limits, Sandbox
-from coder.core.values.base import Value
+from coder.core.ports import Execution, Limits, Sandbox
+from coder.core.values import Value
 from coder.verify.project.project import Project
 from coder.verify.running.launch import Launch, prepare_launch
 from coder.verify.running.problems import find_error_line

@@ -8,8 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from coder.core.ports.repair import CallComparison, Edit, TrialResult
-from coder.core.ports.sandbox import Limits, Sandbox
+from coder.core.ports import CallComparison, Edit, Limits, Sandbox, TrialResult
 from coder.verify.project.project import Project
 from coder.verify.running.launch import source_files
 from coder.verify.running.parallel import processor_count

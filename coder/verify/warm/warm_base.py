@@ -5,12 +5,11 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from coder.core.ports.sandbox import Progress
-from coder.core.ports.tests import Impact, ImpactedTests
-from coder.core.values.base import Value
-from coder.core.values.verdict import TestReport, TestRun
+from coder.core.ports import Impact, ImpactedTests, Progress
+from coder.core.values import Value
+from coder.core.verdict import TestReport, TestRun
 from coder.patching import PatchError
-from coder.patching.applying.tree import ConfinedTree
+from coder.patching.plan import ConfinedTree
 from coder.verify.change.runs import summarize_run
 from coder.verify.warm.test_server import OnRed
 from coder.verify.warm.warm_tests import Edits, WarmRefusal, WarmResult, WarmRunner

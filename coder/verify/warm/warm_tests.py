@@ -8,10 +8,10 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Literal, Self
 
-from coder.core.ports.sandbox import Limits, Sandbox
-from coder.core.values.base import Value
-from coder.core.values.paths import is_test_path, match_test_ids
-from coder.core.values.verdict import RunProblem, TestReport
+from coder.core.paths import is_test_path, match_test_ids
+from coder.core.ports import Limits, Sandbox
+from coder.core.values import Value
+from coder.core.verdict import RunProblem, TestReport
 from coder.verify.project.configuration import may_configure
 from coder.verify.project.project import Project
 from coder.verify.project.roots import module_name

@@ -1,6 +1,6 @@
 import pytest
 
-from coder.core.values.paths import (
+from coder.core.paths import (
     extract_node_ids,
     find_command_tests,
     is_test_file,

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coder.core.notes import Component, Plan, Step
-from coder.core.values.plan import find_plan_fault, format_plan, order_components, parse_plan
+from coder.core.plan import find_plan_fault, format_plan, order_components, parse_plan
 
 PLAN = Plan(
     summary="The sign goes.",

@@ -6,7 +6,7 @@ from pydantic import SecretStr
 from pydantic_ai import exceptions
 
 from coder.models.catalog import ModelChoice
-from coder.models.wire.errors import translate_error
+from coder.models.request_errors import translate_error
 
 CHOICE = ModelChoice(provider="openai", model="gpt-6-luna", reason="named by a test")
 

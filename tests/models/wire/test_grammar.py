@@ -14,8 +14,7 @@ from lark.exceptions import UnexpectedInput
 from coder.core.messages import Request, ToolSpec, UserMessage
 from coder.models.catalog import choose_by_name
 from coder.models.opening import open_model
-from coder.models.wire.grammar import reply_grammar
-from coder.models.wire.text_protocol import TextProtocolModel
+from coder.models.text_protocol import TextProtocolModel, reply_grammar
 from tests.models import wires
 from tests.models.contract import Bench
 from tests.models.fakes import FakeHandler, Turn, serve

@@ -12,10 +12,10 @@ import pytest
 from pydantic_ai.models import Model
 
 from coder.core.errors import ModelError
+from coder.models import provider
 from coder.models.catalog import ModelChoice
-from coder.models.wire import clients
-from coder.models.wire.limits import ReplyLimits, nesting_depth
-from coder.models.wire.provider import ProviderModel
+from coder.models.provider import ProviderModel
+from coder.models.request_errors import ReplyLimits, nesting_depth
 from tests.models import wires
 from tests.models.contract import KEY, RIGS, WIRES, Bench, record_pauses
 from tests.models.fakes import Turn, Wire, serve
@@ -25,12 +25,12 @@ SMALL = ReplyLimits(body_bytes=20_000, line_bytes=5_000)
 WIRED: dict[str, tuple[Wire, Callable[..., Model], str]] = {
     "chat": (
         wires.chat_stream,
-        partial(clients.make_chat_model, profile=clients.STRICT_STREAM_PROFILE),
+        partial(provider.make_chat_model, profile=provider.STRICT_STREAM_PROFILE),
         "/v1",
     ),
-    "responses": (wires.responses_stream, clients.make_openai_model, "/v1"),
-    "anthropic": (wires.anthropic_stream, clients.make_anthropic_model, ""),
-    "google": (wires.google_stream, clients.make_google_model, ""),
+    "responses": (wires.responses_stream, provider.make_openai_model, "/v1"),
+    "anthropic": (wires.anthropic_stream, provider.make_anthropic_model, ""),
+    "google": (wires.google_stream, provider.make_google_model, ""),
 }
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from coder.core.errors import ModelError
 from coder.core.messages import AssistantMessage, Reply
-from coder.models.wire.retry import RetryPolicy, request_with_retries
+from coder.models.request_errors import RetryPolicy, request_with_retries
 from tests.models.contract import record_pauses
 
 REPLY = Reply(message=AssistantMessage(text="Yes."))

@@ -14,7 +14,7 @@ from coder.core.messages import (
     UserMessage,
 )
 from coder.models.scripted import ScriptedModel, ScriptStep
-from coder.models.wire.text_protocol import (
+from coder.models.text_protocol import (
     AdaptiveModel,
     TextProtocolModel,
     ToolsUnsupported,

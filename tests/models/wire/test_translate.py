@@ -9,7 +9,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.usage import RequestUsage
 
 from coder.core.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from coder.models.wire.translate import to_assistant_message, to_model_messages
+from coder.models.provider import to_assistant_message, to_model_messages
 
 CALL = ToolCall(id="1", name="read", arguments='{"path": "a.py"}')
 PLAIN: list[ModelResponsePart] = [

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from coder.core.ports.repair import TextChange
+from coder.core.ports import TextChange
 from coder.python.source import PythonSource
 from coder.repair.context.endless_loops import may_terminate_loop
 

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from coder.core.ports.repair import Edit
+from coder.core.ports import Edit
 from coder.python.source import PythonSource
 from coder.repair.context.site import RewriteSite
 

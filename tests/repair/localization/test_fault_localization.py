@@ -2,9 +2,9 @@
 
 import pytest
 
-from coder.core.ports.repair import Trace
-from coder.core.values.proposal import Suspect
-from coder.core.values.verdict import Failure, Frame, Outcome, TestResult
+from coder.core.ports import Trace
+from coder.core.values import Suspect
+from coder.core.verdict import Failure, Frame, Outcome, TestResult
 from coder.python.source import PythonSource
 from coder.repair.localization.fault_localization import (
     lower_comparison_methods,

@@ -1,7 +1,7 @@
 """Passing tests that guard an edit."""
 
-from coder.core.ports.repair import Trace
-from coder.core.values.verdict import TestResult
+from coder.core.ports import Trace
+from coder.core.verdict import TestResult
 from coder.python.source import PythonSource
 from coder.repair.localization.guarding_tests import GuardSelector
 from tests.repair.places import candidate

@@ -1,6 +1,6 @@
 """Measures of the answers of an edit."""
 
-from coder.core.ports.repair import CallComparison
+from coder.core.ports import CallComparison
 from coder.repair.ranking.answers import accident_share, changed_share, contradiction_share, is_degenerate
 
 CALLS = ("same(1)", "same(2)", "same(3)", "main(0)")

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from coder.core.ports.repair import CallComparison
+from coder.core.ports import CallComparison
 from coder.python.source import PythonSource
 from coder.repair.candidates import RepairCandidate
 from coder.repair.ranking.behavioral_clusters import (

@@ -1,6 +1,6 @@
 """Edits equivalent to deletions."""
 
-from coder.core.ports.repair import CallComparison
+from coder.core.ports import CallComparison
 from coder.python.source import PythonSource
 from coder.repair.ranking.disguised_deletions import find_equivalent_deletions, penalize_disguised_deletions
 from tests.repair.places import candidate

@@ -1,6 +1,6 @@
 """Answers compared with return annotations."""
 
-from coder.core.ports.repair import CallComparison
+from coder.core.ports import CallComparison
 from coder.python.source import PythonSource
 from coder.repair.ranking.type_hints import return_types_by_function, type_violation_share
 

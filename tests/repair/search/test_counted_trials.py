@@ -3,7 +3,7 @@
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
-from coder.core.ports.repair import CallComparison, Edit, TextChange, TrialResult
+from coder.core.ports import CallComparison, Edit, TextChange, TrialResult
 from coder.repair.search.counted_trials import CountedTrials
 
 

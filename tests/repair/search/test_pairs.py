@@ -3,7 +3,7 @@
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
-from coder.core.ports.repair import CallComparison, Edit, TrialResult
+from coder.core.ports import CallComparison, Edit, TrialResult
 from coder.repair.search.pairs import partial_fixes, search_pairs
 from coder.repair.search.search import search_candidates
 from tests.repair.places import candidate

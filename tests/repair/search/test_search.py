@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports.repair import CallComparison, Edit, TrialResult
-from coder.core.ports.sandbox import Progress
-from coder.core.values.verdict import Outcome, RunProblem, TestReport, TestResult
+from coder.core.ports import CallComparison, Edit, Progress, TrialResult
+from coder.core.verdict import Outcome, RunProblem, TestReport, TestResult
 from coder.repair.candidates import RepairCandidate
 from coder.repair.search.search import (
     MAX_SURVIVORS,

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import UserError
-from coder.core.values.candidate import Delivery
-from coder.core.values.verdict import Evidence
-from coder.repo.delivery.checkout import (
+from coder.core.values import Delivery
+from coder.core.verdict import Evidence
+from coder.repo.checkout import (
     apply_commit,
     apply_diff,
     apply_verified_copy,

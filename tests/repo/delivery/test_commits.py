@@ -3,14 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.repo.delivery.commits import (
-    add_note,
-    find_copies,
-    make_branch,
-    make_commit,
-    make_copy,
-    remove_notes,
-)
+from coder.repo.delivery import add_note, find_copies, make_branch, make_commit, make_copy, remove_notes
 from coder.repo.git import find_checkout
 from tests.builders import git, repo
 

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.values.candidate import Delivery
-from coder.core.values.verdict import Evidence
-from coder.repo.delivery import commits
-from coder.repo.delivery.checkout import (
+from coder.core.values import Delivery
+from coder.core.verdict import Evidence
+from coder.repo import delivery
+from coder.repo.checkout import (
     apply_commit,
     apply_verified_copy,
     check_commit,
     prepare_unverified_copy,
     undo_delivery,
 )
-from coder.repo.init import init_repository, init_user_repository
+from coder.repo.git import init_repository, init_user_repository
 from tests.builders import git, repo, write
 from tests.repo.opened import open_session_repository
 
@@ -27,7 +27,7 @@ LINES = "".join(f"line {number}\n" for number in range(1, 31))
 SIGNING_IN_TERMINAL = """
 import fcntl, sys, termios
 from pathlib import Path
-from coder.repo.delivery.commits import make_commit, sign_if_configured
+from coder.repo.delivery import make_commit, sign_if_configured
 from coder.repo.git import find_checkout
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 git = find_checkout(Path(sys.argv[1])).git
@@ -220,7 +220,7 @@ def test_stops_waiting_for_a_silent_agent(
     program.write_text("#!/bin/sh\nexec sleep 5\n", encoding="utf-8")
     program.chmod(0o755)
     configure(monkeypatch, tmp_path, gpg_program=str(program))
-    monkeypatch.setattr(commits, "SIGNING_SECONDS", 0.2)
+    monkeypatch.setattr(delivery, "SIGNING_SECONDS", 0.2)
     assert "did not end within 0.2 seconds" in deliver(root).unsigned
 
 

@@ -1,6 +1,6 @@
 """Parsing of `git blame --porcelain`."""
 
-from coder.repo.history.blame import format_blame, parse_blame
+from coder.repo.history import format_blame, parse_blame
 
 ADA, BEN = "a" * 40, "b" * 40
 PORCELAIN = "\n".join(

@@ -6,7 +6,7 @@ import pytest
 
 from coder.core.errors import GitError
 from coder.repo.git import find_checkout
-from coder.repo.history.history import GitHistory
+from coder.repo.history import GitHistory
 from tests.builders import git, repo, write
 
 

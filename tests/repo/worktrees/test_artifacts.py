@@ -1,14 +1,14 @@
 import json
 from pathlib import Path
 
-from coder.repo.git import find_checkout
-from coder.repo.worktrees.artifacts import (
+from coder.repo.artifacts import (
     copy_artifacts,
     find_ignored_paths,
     find_meson_modules,
     select_artifacts,
     submodule_paths,
 )
+from coder.repo.git import find_checkout
 from tests.builders import git, repo, write
 
 IGNORE = """

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from coder.repo.git import find_checkout
-from coder.repo.worktrees.filters import filter_notices, find_filter_drivers, find_tracked_filter_drivers
+from coder.repo.worktrees import filter_notices, find_filter_drivers, find_tracked_filter_drivers
 from tests.builders import git, repo, write
 
 ATTRIBUTES = "*.dat filter=used\n*.none filter=nobody.s\n"

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import UserError
+from coder.repo.existing_change import resolve_change
 from coder.repo.git import find_checkout
-from coder.repo.history.existing_change import resolve_change
-from coder.repo.history.history import GitHistory
+from coder.repo.history import GitHistory
 from tests.builders import git, repo, write
 from tests.repo.opened import open_session_repository
 

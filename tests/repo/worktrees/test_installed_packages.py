@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coder.sandbox.choice import backends
-from coder.sandbox.process.process import ProcessSandbox
+from coder.sandbox.process import ProcessSandbox
 from tests.builders import git, repo, write
 from tests.repo.opened import fingerprint, open_session_repository
 from tests.sandbox.conftest import walls_or_skip

@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from coder.repo.worktrees.worktree import remove_tree
+from coder.repo.worktrees import remove_tree
 from tests.builders import git, repo, write
 from tests.repo.opened import open_session_repository
 from tests.repo.test_repository import files

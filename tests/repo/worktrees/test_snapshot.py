@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import UserError
+from coder.repo import worktrees
 from coder.repo.git import find_checkout
-from coder.repo.worktrees import snapshot
 from tests.builders import git, repo, write
 from tests.repo.opened import fingerprint
 
@@ -16,7 +16,7 @@ FILES = {"a.py": "a\n", "b.py": "b\n", "d/c.py": "c\n", ".gitignore": "*.log\n"}
 def snapshot_content(root: Path, index: Path) -> dict[str, str]:
     """Return the content of the snapshot, by path."""
     place = find_checkout(root)
-    commit = snapshot.take_snapshot(place.git, head=place.head, index=index).commit
+    commit = worktrees.take_snapshot(place.git, head=place.head, index=index).commit
     return {
         path: git(root, "show", f"{commit}:{path}")
         for path in git(root, "ls-tree", "-r", "--name-only", commit).splitlines()
@@ -26,9 +26,9 @@ def snapshot_content(root: Path, index: Path) -> dict[str, str]:
 def test_a_clean_tree_is_head_itself(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     place = find_checkout(root)
-    assert snapshot.take_snapshot(
+    assert worktrees.take_snapshot(
         place.git, head=place.head, index=tmp_path / "i"
-    ) == snapshot.WorkTreeSnapshot(commit=place.head, exclusions=())
+    ) == worktrees.WorkTreeSnapshot(commit=place.head, exclusions=())
 
 
 def test_holds_all_uncommitted_work_and_touches_nothing(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_snapshot_commit_needs_no_identity(tmp_path: Path) -> None:
     git(root, "config", "--remove-section", "user")
     write(root, {"a.py": "dirty\n"})
     place = find_checkout(root)
-    commit = snapshot.take_snapshot(place.git, head=place.head, index=tmp_path / "i").commit
+    commit = worktrees.take_snapshot(place.git, head=place.head, index=tmp_path / "i").commit
     assert git(root, "log", "-1", "--format=%an %cn %P", commit) == f"coder coder {place.head}"
 
 
@@ -91,7 +91,7 @@ def test_keeps_modes_links_and_type_changes(tmp_path: Path) -> None:
     (root / "b.py").unlink()
     write(root, {"b.py/inner.py": "a directory now\n"})
     place = find_checkout(root)
-    commit = snapshot.take_snapshot(place.git, head=place.head, index=tmp_path / "i").commit
+    commit = worktrees.take_snapshot(place.git, head=place.head, index=tmp_path / "i").commit
     modes = {line.split("\t")[1]: line[:6] for line in git(root, "ls-tree", "-r", commit).splitlines()}
     assert modes == {
         ".gitignore": "100644",
@@ -135,14 +135,14 @@ def test_takes_unmerged_files_verbatim(tmp_path: Path) -> None:
 def test_skips_huge_unreadable_and_nested_repositories(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(snapshot, "LARGEST_UNTRACKED_BYTES", 1 << 20)
+    monkeypatch.setattr(worktrees, "LARGEST_UNTRACKED_BYTES", 1 << 20)
     root = repo(tmp_path / "r", FILES)
     (root / "data.bin").write_bytes(b"0" * (3 << 20))
     repo(root / "nested", {"n.py": "n\n"})
     git(root, "init", "-q", "unborn")
     write(root, {"unborn/x.py": "x\n", "kept.py": "kept\n"})
     place = find_checkout(root)
-    result = snapshot.take_snapshot(place.git, head=place.head, index=tmp_path / "i")
+    result = worktrees.take_snapshot(place.git, head=place.head, index=tmp_path / "i")
     assert result.exclusions == (
         "data.bin (untracked, 3 MB)",
         "nested/ (a git repository of its own)",
@@ -176,7 +176,7 @@ def test_skips_unignored_caches_and_environments(tmp_path: Path) -> None:
 
 
 def test_refuses_home_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot, "MOST_UNTRACKED", 2)
+    monkeypatch.setattr(worktrees, "MOST_UNTRACKED", 2)
     root = repo(tmp_path / "r", FILES)
     write(root, {f"new{number}.py": "n\n" for number in range(3)})
     with pytest.raises(UserError, match="holds 3 untracked files"):
@@ -190,7 +190,7 @@ def test_stages_same_files_as_git_add(tmp_path: Path) -> None:
     (root / "a.txt").write_bytes(b"one\r\ntwo\r\n")
     write(root, {"b.up": "changed\n", "é \n.py": "odd name\n"})
     place = find_checkout(root)
-    commit = snapshot.take_snapshot(place.git, head=place.head, index=tmp_path / "i").commit
+    commit = worktrees.take_snapshot(place.git, head=place.head, index=tmp_path / "i").commit
     git(root, "-c", "core.safecrlf=false", "add", "--all")
     assert git(root, "write-tree") == git(root, "rev-parse", f"{commit}^{{tree}}")
 
@@ -202,5 +202,5 @@ def test_keeps_file_name_that_is_not_utf8(tmp_path: Path) -> None:
     except OSError:
         pytest.skip("this file system takes UTF-8 names only")
     place = find_checkout(root)
-    commit = snapshot.take_snapshot(place.git, head=place.head, index=tmp_path / "i").commit
+    commit = worktrees.take_snapshot(place.git, head=place.head, index=tmp_path / "i").commit
     assert place.git.items("diff-tree", "-z", "--name-only", "HEAD", commit) == ["\udcff.py"]

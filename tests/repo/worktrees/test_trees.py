@@ -1,8 +1,8 @@
 import subprocess
 from pathlib import Path
 
+from coder.repo import trees
 from coder.repo.git import find_checkout
-from coder.repo.worktrees import trees
 from tests.builders import git, repo, write
 
 LINES = "".join(f"line {number}\n" for number in range(1, 31))

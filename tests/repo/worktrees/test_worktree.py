@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.repo.git import find_checkout
-from coder.repo.worktrees.worktree import add_worktree, remove_tree, remove_worktree, remove_worktrees
+from coder.repo.worktrees import add_worktree, remove_tree, remove_worktree, remove_worktrees
 from tests.builders import git, repo, write
 
 
@@ -69,7 +69,7 @@ def test_removes_read_only_files_as_plain_user(tmp_path: Path) -> None:
     for path in (tmp_path, stubborn, *stubborn.rglob("*")):
         os.chown(path, 65534, 65534)
     script = (
-        "import os, pathlib\nfrom coder.repo.worktrees.worktree import remove_tree\nos.setuid(65534)\n"
+        "import os, pathlib\nfrom coder.repo.worktrees import remove_tree\nos.setuid(65534)\n"
         "remove_tree(pathlib.Path('stubborn'))"
     )
     root = Path(__file__).parents[3]

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import SandboxError, UserError
-from coder.core.policy import READ_ONLY, Policy
-from coder.core.ports.sandbox import Limits
-from coder.sandbox.backends.container import GUARD_SCRIPT, Container, client_environment
+from coder.core.phases import READ_ONLY, Policy
+from coder.core.ports import Limits
 from coder.sandbox.choice import container_backends, probe_backend, require_backend
-from coder.sandbox.process.process import ProcessSandbox
-from coder.sandbox.view.build_tools import build_environment
+from coder.sandbox.container import GUARD_SCRIPT, Container, client_environment
+from coder.sandbox.process import ProcessSandbox
+from coder.sandbox.toolchain import build_environment
 from tests.builders import git, repo, write
 
 NO_DAEMON = """#!/bin/sh

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import SandboxError
-from coder.core.policy import READ_ONLY, Policy
-from coder.sandbox.backends.remedies import suggest_remedy
-from coder.sandbox.backends.seatbelt import Seatbelt, build_profile, find_stored_spelling, list_names
-from coder.sandbox.process.process import ProcessSandbox
-from coder.sandbox.view.view import FileSystemView
+from coder.core.phases import READ_ONLY, Policy
+from coder.sandbox.choice import suggest_remedy
+from coder.sandbox.process import ProcessSandbox
+from coder.sandbox.seatbelt import Seatbelt, build_profile, find_stored_spelling, list_names
+from coder.sandbox.view import FileSystemView
 from tests.builders import repo, write
 
 Expression = str | list["Expression"]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports.sandbox import Limits
-from coder.sandbox.backends.backend import SandboxBackend
-from coder.sandbox.kernel.broker import can_broker
-from coder.sandbox.process.process import ProcessSandbox
+from coder.core.ports import Limits
+from coder.sandbox.backend import SandboxBackend
+from coder.sandbox.broker import can_broker
+from coder.sandbox.process import ProcessSandbox
 from tests.sandbox.conftest import walls_or_skip
 from tests.sandbox.processes import MARK, marked_processes
 
@@ -72,7 +72,7 @@ def test_without_broker_notice_names_the_limit(
     landlock: SandboxBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "modes" not in landlock.limitations
-    monkeypatch.setattr("coder.sandbox.backends.landlock.can_broker", lambda: False)
+    monkeypatch.setattr("coder.sandbox.landlock.can_broker", lambda: False)
     without_broker = type(landlock)()
     assert "can change modes, owners, times and attributes" in without_broker.limitations
 
@@ -92,7 +92,7 @@ def test_probe_leaves_no_filter_behind() -> None:
 
 def test_only_one_listener_fits_on_a_process(landlock: SandboxBackend, tree: Path) -> None:
     code = (
-        f"import sys; sys.path.append({str(ROOT)!r}); from coder.sandbox.kernel.broker import "
+        f"import sys; sys.path.append({str(ROOT)!r}); from coder.sandbox.broker import "
         "can_broker; print(can_broker())"
     )
     with ProcessSandbox(os.environ, backend=landlock, exposed=[ROOT]) as sandbox:

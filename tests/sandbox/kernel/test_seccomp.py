@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from coder.sandbox.kernel.seccomp import (
+from coder.sandbox.seccomp import (
     ALLOW,
     AT_LEAST,
     EQUAL,

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports.sandbox import Limits
-from coder.sandbox.backends.backend import SandboxBackend
-from coder.sandbox.kernel import socket_calls
-from coder.sandbox.process.process import ProcessSandbox
+from coder.core.ports import Limits
+from coder.sandbox import broker
+from coder.sandbox.backend import SandboxBackend
+from coder.sandbox.process import ProcessSandbox
 from tests.sandbox.conftest import walls_or_skip
 
 pytestmark = pytest.mark.loopback
@@ -200,9 +200,9 @@ print(oct(os.stat("kept").st_mode & 0o777))
 def test_older_kernel_takes_descriptors_from_process(
     landlock: SandboxBackend, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert socket_calls.can_share_sockets()
-    monkeypatch.setattr(socket_calls, "PIDFD_THREAD", 1 << 20)
-    assert socket_calls.can_share_sockets()
+    assert broker.can_share_sockets()
+    monkeypatch.setattr(broker, "PIDFD_THREAD", 1 << 20)
+    assert broker.can_share_sockets()
 
 
 @pytest.mark.parametrize("lacking", ["can_broker", "can_share_sockets"])
@@ -210,7 +210,7 @@ def test_without_what_it_needs_all_sockets_stay_refused(
     lacking: str, landlock: SandboxBackend, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "no sockets" not in landlock.limitations
-    monkeypatch.setattr(f"coder.sandbox.backends.landlock.{lacking}", lambda: False)
+    monkeypatch.setattr(f"coder.sandbox.landlock.{lacking}", lambda: False)
     older = type(landlock)()
     assert "commands have no sockets" in older.limitations
     with ProcessSandbox(os.environ, backend=older) as sandbox:

@@ -1,6 +1,6 @@
 """Bounded capture of a stream."""
 
-from coder.sandbox.process.capture import LONGEST_LINE, OutputCapture
+from coder.sandbox.process import LONGEST_LINE, OutputCapture
 
 
 def test_keeps_everything_that_fits() -> None:

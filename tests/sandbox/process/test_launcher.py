@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from coder.sandbox.process import launcher
+from coder.sandbox import launcher
 
 GRANDCHILD = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)'])"
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import SandboxError
-from coder.core.ports.sandbox import Limits
-from coder.sandbox.process.process import ProcessSandbox
-from coder.sandbox.view.build_tools import build_environment
+from coder.core.ports import Limits
+from coder.sandbox.process import ProcessSandbox
+from coder.sandbox.toolchain import build_environment
 from tests.portable import adopts_orphans
 from tests.sandbox.processes import MARK, all_gone, child_processes, has_appeared, marked_processes
 
@@ -262,9 +262,9 @@ def test_everything_dies_when_coder_is_killed(sandbox: ProcessSandbox, tree: Pat
     code = f"""
 import os, sys
 from pathlib import Path
-from coder.sandbox.backends.bubblewrap import Bubblewrap
-from coder.sandbox.backends.landlock import Landlock
-from coder.sandbox.process.process import ProcessSandbox
+from coder.sandbox.bubblewrap import Bubblewrap
+from coder.sandbox.landlock import Landlock
+from coder.sandbox.process import ProcessSandbox
 walls = {backend_expression(sandbox)}
 ProcessSandbox(os.environ, backend=walls).run(
     [sys.executable, "-c", {DAEMON + "time.sleep(60)"!r}], cwd=Path({str(tree)!r}), \
@@ -303,7 +303,7 @@ def test_a_command_that_kills_its_parent_does_not_outlive_it(sandbox: ProcessSan
 @linux_only
 def test_commands_go_on_when_somebody_kills_the_launcher(sandbox: ProcessSandbox, tree: Path) -> None:
     assert sandbox.run(["true"], cwd=tree).exit_code == 0
-    for launcher in child_processes(os.getpid(), "coder.sandbox.process.launcher"):
+    for launcher in child_processes(os.getpid(), "coder.sandbox.launcher"):
         os.kill(launcher, signal.SIGKILL)
     time.sleep(0.2)
     assert sandbox.run(["true"], cwd=tree).exit_code == 0

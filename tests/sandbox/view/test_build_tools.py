@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports.sandbox import Execution, Limits
-from coder.sandbox.backends.backend import SandboxBackend
-from coder.sandbox.process.process import ProcessSandbox
-from coder.sandbox.view.build_tools import MOST, BuildDirectories
+from coder.core.ports import Execution, Limits
+from coder.sandbox.backend import SandboxBackend
+from coder.sandbox.process import ProcessSandbox
+from coder.sandbox.toolchain import MOST, BuildDirectories
 from tests.builders import repo, write, write_tree
 
 CREDENTIALS = (

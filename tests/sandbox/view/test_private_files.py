@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from coder.permissions.private_files import DENY_READ
-from coder.sandbox.process.process import ProcessSandbox
-from coder.sandbox.view.private_files import find_private_files
+from coder.sandbox.process import ProcessSandbox
+from coder.sandbox.view import find_private_files
 from tests.builders import write
 from tests.walls import walls
 

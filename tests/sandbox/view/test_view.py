@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import SandboxError
-from coder.core.policy import READ_ONLY, Policy
-from coder.sandbox.backends.backend import SandboxBackend
-from coder.sandbox.backends.landlock import SCOPED_ABI, visible_paths
-from coder.sandbox.kernel.confinement import landlock_abi
-from coder.sandbox.process.process import ProcessSandbox
-from coder.sandbox.view.linked_worktree import git_directory, repository_contains, sanitize_config
-from coder.sandbox.view.toolchain import toolchain_directories
+from coder.core.phases import READ_ONLY, Policy
+from coder.sandbox.backend import SandboxBackend
+from coder.sandbox.confinement import landlock_abi
+from coder.sandbox.landlock import SCOPED_ABI, visible_paths
+from coder.sandbox.process import ProcessSandbox
+from coder.sandbox.toolchain import toolchain_directories
+from coder.sandbox.view import git_directory, repository_contains, sanitize_config
 from tests.builders import git, repo, write
 
 

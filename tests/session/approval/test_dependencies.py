@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.commands import Answer
-from coder.core.events import QuestionAnswered, QuestionAsked, Warned
-from coder.core.ports.tests import Distribution
-from coder.core.values.verdict import TestReport
-from coder.session.approval.dependencies import ensure_dependencies, offer_packages
+from coder.core.events import Answer, QuestionAnswered, QuestionAsked, Warned
+from coder.core.ports import Distribution
+from coder.core.verdict import TestReport
+from coder.session.approval import ensure_dependencies, offer_packages
 from tests.session.fakes import FakeVerifier, kit
 
 LACKING = TestReport(command="pytest", exit_code=1)

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from coder.permissions.command_rules import Mode, Rule, parse_rule
-from coder.session.approval.permission import PermissionDecision, Permissions, decide_change, decide_command
+from coder.session.approval import PermissionDecision, Permissions, decide_change, decide_command
 
 PROGRAMS = {
     name: f"/usr/bin/{name}"

@@ -2,8 +2,10 @@ import asyncio
 
 import pytest
 
-from coder.core.commands import Amend, Answer, Decide
 from coder.core.events import (
+    Amend,
+    Answer,
+    Decide,
     PlanAnswered,
     PlanAsked,
     QuestionAnswered,
@@ -12,8 +14,8 @@ from coder.core.events import (
     ReviewAsked,
 )
 from coder.core.notes import Plan, Step
-from coder.core.values.hunk import HunkComment
-from coder.session.approval.questions import Approval
+from coder.core.values import HunkComment
+from coder.session.approval import Approval
 from coder.session.log import EventLog
 from tests.session.fakes import ticking_clock
 

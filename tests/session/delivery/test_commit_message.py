@@ -1,6 +1,6 @@
 import pytest
 
-from coder.session.delivery.commit_message import branch_slug, compose_message, format_subject
+from coder.session.delivery import branch_slug, compose_message, format_subject
 
 CAPITALS = ("Add a thing", "Mend another thing", "Release 2.0")
 CONVENTIONAL = ("feat: add a thing", "fix(core): mend it", "chore: release")

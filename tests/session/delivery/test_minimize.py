@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.events import ReviewAsked, Verified
-from coder.core.values.verdict import MutationReport, UntestedPlace, Verdict
+from coder.core.verdict import MutationReport, UntestedPlace, Verdict
 from coder.session.context import SessionContext
 from coder.session.session import Session
 from coder.strategies.follow import LINEAR_ROUTE, follow_route

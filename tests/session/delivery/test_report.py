@@ -6,8 +6,8 @@ import pytest
 from coder.core.errors import UserError
 from coder.core.events import CandidateDropped, Event, FilesChanged, NoteMade, Record, Verified
 from coder.core.notes import Diagnosis, GiveUp, Sites
-from coder.core.values.verdict import Failure, Frame, TestResult, Verdict, VerdictKind
-from coder.session.delivery.report import find_attempt, session_report
+from coder.core.verdict import Failure, Frame, TestResult, Verdict, VerdictKind
+from coder.session.report import find_attempt, session_report
 
 FRAMES = (
     Frame(path="tests/test_a.py", line=3, function="test_a"),

@@ -4,23 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.commands import Answer, Decide
-from coder.core.events import QuestionAsked, ReviewAsked, SessionFinished, Warned
-from coder.core.values.candidate import Candidate, Patch
-from coder.core.values.hunk import EditedHunk, HunkComment
-from coder.core.values.task import Mode
-from coder.core.values.verdict import Verdict, VerdictKind
+from coder.core.events import Answer, Decide, QuestionAsked, ReviewAsked, SessionFinished, Warned
+from coder.core.values import Candidate, EditedHunk, HunkComment, Mode, Patch
+from coder.core.verdict import Verdict, VerdictKind
 from coder.permissions.secrets import Secrets
 from coder.session.context import SessionContext
-from coder.session.delivery.review import (
-    DELIVER_ALL,
-    DELIVER_NOTHING,
-    KEEP_EDITING,
-    confirm_risky_files,
-)
+from coder.session.review import DELIVER_ALL, DELIVER_NOTHING, KEEP_EDITING, confirm_risky_files
 from coder.session.session import Session
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
-from coder.strategies.review.committee import revise_flagged
+from coder.strategies.review import revise_flagged
 from tests.session.fakes import PROVEN, STILL_RED, FakeRepository, FakeVerifier, kit
 from tests.session.test_session import FIX, patch
 

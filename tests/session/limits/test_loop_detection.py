@@ -1,4 +1,4 @@
-from coder.session.limits.loop_detection import LoopDetector
+from coder.session.turn import LoopDetector
 
 TURN = ("search({})", "search: nothing")
 

@@ -1,6 +1,6 @@
 import asyncio
 
-from coder.session.limits.rate_limit import RateLimiter
+from coder.session.budget import RateLimiter
 
 
 def test_limits_concurrent_requests() -> None:

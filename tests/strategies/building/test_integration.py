@@ -2,7 +2,7 @@ import tomllib
 from pathlib import Path
 
 from coder.core.notes import Component, Plan
-from coder.strategies.building.integration import project_files
+from coder.strategies.build import project_files
 from tests.builders import write
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.notes import Component, Finding
-from coder.strategies.building.review import find_component_faults, group_findings
+from coder.strategies.build_review import find_component_faults, group_findings
 from tests.builders import write
 
 WORDS = Component(

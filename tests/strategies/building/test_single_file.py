@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.notes import Component, Plan
-from coder.strategies.building.single_file import merge_components, merged_path
+from coder.strategies.build_review import merge_components, merged_path
 from tests.builders import write
 
 PLAN = Plan(

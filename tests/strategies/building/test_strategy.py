@@ -11,20 +11,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from coder.core.commands import Stop
 from coder.core.errors import LimitReached
-from coder.core.events import NoteMade, Record, SessionFinished, StageChanged
+from coder.core.events import NoteMade, Record, SessionFinished, StageChanged, Stop
 from coder.core.messages import AssistantMessage, Reply, Request, ToolCall, Usage
 from coder.core.notes import Component, Plan
-from coder.core.values.candidate import Candidate, Patch
-from coder.core.values.task import Budget, Task
+from coder.core.values import Budget, Candidate, Patch, Task
 from coder.index.index import SymbolIndex
 from coder.models.scripted import ScriptedModel
 from coder.session.log import EventLog
 from coder.settings import Config
-from coder.strategies.building.strategy import build_components
-from coder.wiring.approach import Approach
-from coder.wiring.session import open_session
+from coder.strategies.build import build_components
+from coder.wiring.session import Approach, open_session
 from tests.builders import git, repo
 from tests.session.fakes import UNTESTED, FakeRepository, FakeVerifier, kit
 from tests.walls import walls

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.commands import Amend
-from coder.core.events import CandidateForked, NoteMade, PlanAsked
+from coder.core.events import Amend, CandidateForked, NoteMade, PlanAsked
 from coder.core.notes import GiveUp, Note, Plan, Step
-from coder.core.values.candidate import Candidate
-from coder.core.values.verdict import TestReport
+from coder.core.values import Candidate
+from coder.core.verdict import TestReport
 from coder.models.scripted import ScriptedCall, ScriptedModel
 from coder.models.scripted import ScriptStep as Scene
 from coder.session.context import SessionContext
-from coder.strategies.planning.strategy import plan_and_execute
+from coder.strategies.plan import plan_and_execute
 from tests.session.fakes import RED, FakeVerifier, kit
 
 PLAN = Plan(summary="The value is two.", steps=(Step(intent="It is two.", files=("a.py",)),))

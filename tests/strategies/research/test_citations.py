@@ -6,13 +6,8 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import GitError
-from coder.core.notes.research import CheckedClaim, CitationCounts
-from coder.strategies.research.citations import (
-    CitationChecker,
-    check_claims,
-    check_text,
-    count_uncited_paragraphs,
-)
+from coder.core.notes import CheckedClaim, CitationCounts
+from coder.strategies.research import CitationChecker, check_claims, check_text, count_uncited_paragraphs
 from coder.workspace.workspace import Workspace
 from tests.session.fakes import FakeHistory
 from tests.tools.fakes import workspace

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from coder.repo.git import find_checkout
-from coder.repo.history.history import GitHistory
-from coder.strategies.research.offline_answer import write_page
-from coder.strategies.research.offline_question import read_question
+from coder.repo.history import GitHistory
+from coder.strategies.offline_answer import read_question, write_page
 from coder.workspace.workspace import Workspace
 from tests.builders import git, repo, write
 from tests.tools.fakes import workspace

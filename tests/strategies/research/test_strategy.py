@@ -22,15 +22,14 @@ from coder.core.events import (
     ToolFinished,
 )
 from coder.core.messages import Request, Usage
-from coder.core.notes import GiveUp
-from coder.core.notes.research import CheckedClaim, ResearchReport, ResearchResult, format_report
+from coder.core.notes import CheckedClaim, GiveUp, ResearchReport, ResearchResult, format_report
 from coder.core.state import active_candidates
-from coder.core.values.task import Budget
+from coder.core.values import Budget
 from coder.models.scripted import Scene, ScriptedCall, ScriptStep
 from coder.session.context import SessionContext
 from coder.session.continuation import Continuation, read_continuation
 from coder.strategies.follow import answer_question
-from coder.strategies.research.strategy import research_question
+from coder.strategies.research import research_question
 from tests.session.fakes import kit
 
 QUESTION = "How is VALUE used?"

@@ -9,11 +9,11 @@ from coder.core.errors import LimitReached, ModelError
 from coder.core.events import Warned
 from coder.core.notes import Findings
 from coder.core.state import candidate_verdicts
-from coder.core.values.candidate import Candidate, Patch
+from coder.core.values import Candidate, Patch
 from coder.models.scripted import ScriptedCall, ScriptStep
 from coder.session.context import SessionContext, Strategy
 from coder.strategies.candidate_status import is_judged_good
-from coder.strategies.review.committee import review_and_repair
+from coder.strategies.review import review_and_repair
 from coder.strategies.verify_phase import judge_change
 from tests.session.fakes import PROVEN, STILL_RED, FakeVerifier, kit
 

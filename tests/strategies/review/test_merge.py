@@ -1,4 +1,4 @@
-from coder.strategies.review.merge import merge_texts
+from coder.strategies.review import merge_texts
 
 TEXT = "import os\n\n\ndef first():\n    return 1\n\n\ndef second():\n    return 2\n"
 

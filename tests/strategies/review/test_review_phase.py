@@ -1,8 +1,8 @@
 from pathlib import Path
 
-from coder.core.values.candidate import Candidate, Patch
+from coder.core.values import Candidate, Patch
 from coder.patching.git_hunks import split_git_diff
-from coder.strategies.review.review_phase import change_excerpts, covered_lines
+from coder.strategies.review import change_excerpts, covered_lines
 
 DIFF = (
     "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -40,2 +40,3 @@ def f():\n x = 39\n-x = 40\n"

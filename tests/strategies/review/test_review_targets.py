@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from coder.core.notes import Finding
-from coder.strategies.review.review_targets import changed_lines, editable_lines, group_independent_findings
+from coder.strategies.review import changed_lines, editable_lines, group_independent_findings
 
 TEXT = "import os\n\n\ndef first():\n    return 1\n\n\ndef second():\n    return 2\n"
 

@@ -1,5 +1,5 @@
-from coder.core.values.candidate import Patch
-from coder.strategies.review.reviewers import LARGE_LINES, committee_reviewers, risk_reviewers
+from coder.core.values import Patch
+from coder.strategies.review import LARGE_LINES, committee_reviewers, risk_reviewers
 
 
 def make_patch(path: str, lines: int) -> Patch:

@@ -14,9 +14,9 @@ from coder.core.errors import ModelError
 from coder.core.events import CandidateDropped, CandidateForked, Verified
 from coder.core.messages import AssistantMessage, Delta, Reply, Request, ToolCall, Usage
 from coder.core.notes import Finding, Findings
-from coder.core.values.candidate import Candidate, Patch
+from coder.core.values import Candidate, Patch
 from coder.session.context import SessionContext
-from coder.strategies.review.targeted_repair import repair_flagged
+from coder.strategies.review import repair_flagged
 from coder.workspace.workspace import Workspace
 from tests.session.fakes import FakeRepository, FakeVerifier, kit
 

@@ -9,14 +9,12 @@ import pytest
 
 from coder.core.errors import ModelError
 from coder.core.events import CandidateDropped, CandidateForked, MessageFinished, Verified
-from coder.core.values.candidate import Candidate, Patch
-from coder.core.values.task import Budget
-from coder.core.values.verdict import Verdict
+from coder.core.values import Budget, Candidate, Patch
+from coder.core.verdict import Verdict
 from coder.models.scripted import ScriptedModel
 from coder.session.context import SessionContext, Strategy
 from coder.strategies.candidate_status import score_candidate
-from coder.strategies.tree.beam import beam_search
-from coder.strategies.tree.branch import SEEDS, fork_branches
+from coder.strategies.tree import SEEDS, beam_search, fork_branches
 from tests.session.fakes import PROVEN, RED, STILL_RED, FakeRepository, kit
 
 

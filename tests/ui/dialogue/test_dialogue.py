@@ -10,16 +10,22 @@ from threading import Event
 import pytest
 from rich.console import Console
 
-from coder.core.commands import Amend, Answer, Decide, SessionCommand, Stop
 from coder.core.errors import UserError
+from coder.core.events import (
+    Amend,
+    Answer,
+    Decide,
+    PlanAsked,
+    QuestionAsked,
+    ReviewAsked,
+    SessionCommand,
+    Stop,
+)
 from coder.core.events import Event as LogEvent
-from coder.core.events import PlanAsked, QuestionAsked, ReviewAsked
-from coder.core.values.hunk import HunkComment
-from coder.core.values.task import Restore
+from coder.core.values import HunkComment, Restore
 from coder.session.log import EventLog
-from coder.ui.dialogue.dialogue import Dialogue
-from coder.ui.dialogue.questions import answer_command, choose_option, describe_question
-from coder.ui.tui.running import OpenedRepository, SessionModel, TrustQuestion, UserRequest
+from coder.ui.dialogue import Dialogue, answer_command, choose_option, describe_question
+from coder.ui.tui.app import OpenedRepository, SessionModel, TrustQuestion, UserRequest
 from coder.ui.tui.services import Services
 from tests.session.fakes import ticking_clock
 from tests.ui.tui import story

@@ -9,14 +9,19 @@ from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from coder.core.commands import SessionCommand, Stop
 from coder.core.errors import UserError
-from coder.core.events import Event, SessionStarted
+from coder.core.events import Event, SessionCommand, SessionStarted, Stop
 from coder.session.log import EventLog
-from coder.ui.tui.app import CoderApp
-from coder.ui.tui.running import OpenedRepository, RecordedSession, RunningSession, SessionModel, UserRequest
-from coder.ui.tui.screens.dialog import PAUSE_SECONDS, WAITING
-from coder.ui.tui.widgets.prompt import Prompt
+from coder.ui.tui.app import (
+    CoderApp,
+    OpenedRepository,
+    RecordedSession,
+    RunningSession,
+    SessionModel,
+    UserRequest,
+)
+from coder.ui.tui.dialogs import PAUSE_SECONDS, WAITING
+from coder.ui.tui.prompt import Prompt
 from tests.session.fakes import ticking_clock
 from tests.ui.tui.story import INTERRUPTED
 

@@ -5,10 +5,15 @@ from typing import ClassVar
 
 import pytest
 
-from coder.ui.tui import alerts
-from coder.ui.tui.alerts import TerminalAlerts
-from coder.ui.tui.app import CoderApp
-from coder.ui.tui.running import OpenedRepository, SessionModel, TrustQuestion, UserRequest
+from coder.ui.tui import app
+from coder.ui.tui.app import (
+    CoderApp,
+    OpenedRepository,
+    SessionModel,
+    TerminalAlerts,
+    TrustQuestion,
+    UserRequest,
+)
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeSession, Stage, stage
 
@@ -17,8 +22,8 @@ class LoudApp(CoderApp):
     """Application that keeps what it sends to the terminal by itself."""
 
     CSS_PATH: ClassVar[list[str | PurePath] | None] = [
-        Path(alerts.__file__).with_name("app.tcss"),
-        Path(alerts.__file__).with_name("screens") / "session.tcss",
+        Path(app.__file__).with_name("app.tcss"),
+        Path(app.__file__).with_name("session.tcss"),
     ]
 
     def __init__(self, session: FakeSession, *, trust: TrustQuestion | None = None) -> None:

@@ -6,18 +6,33 @@ from pathlib import Path
 from textual.events import Key, Paste
 from textual.widgets import Static
 
-from coder.core.commands import DeliverNow, Say, SessionCommand, Stop, Withdraw
 from coder.core.errors import UserError
-from coder.core.events import DeliverNowOffered, MessageFinished, QuestionAnswered, QuestionAsked, Warned
+from coder.core.events import (
+    DeliverNow,
+    DeliverNowOffered,
+    MessageFinished,
+    QuestionAnswered,
+    QuestionAsked,
+    Say,
+    SessionCommand,
+    Stop,
+    Warned,
+    Withdraw,
+)
 from coder.core.messages import UserMessage
 from coder.session.log import EventLog
 from coder.store.jsonl import read_records
-from coder.ui.tui.app import LEAVE_SECONDS, CoderApp
-from coder.ui.tui.running import OpenedRepository, RunningSession, SessionModel, UserRequest
+from coder.ui.tui.app import (
+    LEAVE_SECONDS,
+    CoderApp,
+    OpenedRepository,
+    RunningSession,
+    SessionModel,
+    UserRequest,
+)
+from coder.ui.tui.prompt import Prompt
 from coder.ui.tui.services import Services
-from coder.ui.tui.widgets.earlier import EarlierRecords
-from coder.ui.tui.widgets.prompt import Prompt
-from coder.ui.tui.widgets.transcript import Transcript
+from coder.ui.tui.transcript import EarlierRecords, Transcript
 from tests.session.fakes import ticking_clock
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeSession, Stage, replay_app, stage

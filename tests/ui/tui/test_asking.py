@@ -4,12 +4,20 @@ from collections.abc import Awaitable, Callable
 import pytest
 from textual.events import Paste
 
-from coder.core.commands import Amend, Answer, Decide, Say, SessionCommand
-from coder.core.events import Event, QuestionAnswered, QuestionAsked
+from coder.core.events import (
+    Amend,
+    Answer,
+    Decide,
+    Event,
+    QuestionAnswered,
+    QuestionAsked,
+    Say,
+    SessionCommand,
+)
 from coder.core.notes import Plan, Step
-from coder.core.values.hunk import HunkComment
-from coder.ui.tui.screens.dialog import PAUSE_SECONDS
-from coder.ui.tui.widgets.prompt import Prompt
+from coder.core.values import HunkComment
+from coder.ui.tui.dialogs import PAUSE_SECONDS
+from coder.ui.tui.prompt import Prompt
 from tests.ui.tui import story
 from tests.ui.tui.fakes import Stage, stage
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from coder.ui.tui.background import QUERY, BackgroundQuery, TerminalAnswer, parse_answer
+from coder.ui.tui.app import QUERY, BackgroundQuery, TerminalAnswer, parse_answer
 
 ATTRIBUTES = b"\x1b[?62;4c"
 TERMINAL = {"TERM": "xterm-256color"}

@@ -1,6 +1,6 @@
 import pytest
 
-from coder.ui.tui.widgets.diff import _highlight_lines, _open_docstring
+from coder.ui.tui.review import _highlight_lines, _open_docstring
 
 INSIDE = """\
  Return the sum for all.

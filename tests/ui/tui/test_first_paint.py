@@ -4,7 +4,7 @@ import sys
 PROGRAM = """
 import asyncio, sys, threading
 from coder.ui.tui.app import CoderApp
-from coder.ui.tui.running import SessionModel
+from coder.ui.tui.app import SessionModel
 
 typed = threading.Event()
 

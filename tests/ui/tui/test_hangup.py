@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 SCRIPT = """
-from coder.ui.tui.review_app import ReviewApp
+from coder.ui.tui.review import ReviewApp
 from tests.ui.tui import story
 
 ReviewApp(story.REVIEW, purpose="read", title="Review").run()

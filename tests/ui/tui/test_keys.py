@@ -5,21 +5,14 @@ from collections.abc import Awaitable, Callable, Mapping
 import pytest
 from textual.binding import Binding
 
-from coder.core.commands import Amend, Answer, Decide, Stop
 from coder.core.errors import UserError
-from coder.ui.tui.app import CoderApp
+from coder.core.events import Amend, Answer, Decide, Stop
+from coder.ui.tui.app import CoderApp, SessionModel, UserRequest
+from coder.ui.tui.dialogs import AnswerList, PlanScreen
 from coder.ui.tui.keys import BINDINGS, CLOSING_KEYS, KeyBindings, read_key_bindings
-from coder.ui.tui.running import SessionModel, UserRequest
-from coder.ui.tui.screens.hunk_editor import HunkEditor
-from coder.ui.tui.screens.line_choice import LineList
-from coder.ui.tui.screens.plan import PlanScreen
-from coder.ui.tui.screens.question import AnswerList
-from coder.ui.tui.screens.review import ReviewScreen
-from coder.ui.tui.screens.session import SessionScreen
-from coder.ui.tui.widgets.prompt import Prompt
-from coder.ui.tui.widgets.review.hunk_choice import HunkChoice
-from coder.ui.tui.widgets.review.hunk_list import HunkList
-from coder.ui.tui.widgets.review.vim_scroll import VimScroll
+from coder.ui.tui.prompt import Prompt
+from coder.ui.tui.review import HunkChoice, HunkEditor, HunkList, LineList, ReviewScreen, VimScroll
+from coder.ui.tui.session_screen import SessionScreen
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeSession, Stage, stage
 

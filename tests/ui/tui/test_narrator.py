@@ -14,10 +14,8 @@ from coder.core.events import (
 )
 from coder.core.messages import AssistantMessage, UserMessage
 from coder.core.phases import StageState
-from coder.core.values.verdict import VerdictKind
-from coder.ui.tui.widgets.reply import ReplyView
-from coder.ui.tui.widgets.tool_call import CallFold
-from coder.ui.tui.widgets.transcript import Transcript
+from coder.core.verdict import VerdictKind
+from coder.ui.tui.transcript import CallFold, ReplyView, Transcript
 from tests.ui.tui import story
 from tests.ui.tui.fakes import Stage, stage
 

@@ -5,12 +5,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from coder.core.commands import Decide, SessionCommand
-from coder.core.events import ReviewAsked
-from coder.core.values.hunk import EditedHunk, HunkComment, HunkDecisions
-from coder.ui.tui.review_app import ReviewApp
-from coder.ui.tui.screens.hunk_editor import restore_lines
-from coder.ui.tui.widgets.review.hunk_choice import HunkChoice, ReviewPurpose
+from coder.core.events import Decide, ReviewAsked, SessionCommand
+from coder.core.values import EditedHunk, HunkComment, HunkDecisions
+from coder.ui.tui.review import HunkChoice, ReviewApp, ReviewPurpose, restore_lines
 from tests.ui.tui import story
 from tests.ui.tui.fakes import Stage, stage
 

@@ -1,6 +1,6 @@
 import pytest
 
-from coder.core.commands import Stop
+from coder.core.events import Stop
 from coder.ui.tui.keys import KeyBindings
 from tests.ui.tui.fakes import FakeSession, Stage
 from tests.ui.tui.test_keys import play

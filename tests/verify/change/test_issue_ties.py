@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.values.verdict import Failure, IssueTie, TestResult
+from coder.core.verdict import Failure, IssueTie, TestResult
 from coder.verify.change.issue_ties import tie_tests_to_issue
 
 CART = """\

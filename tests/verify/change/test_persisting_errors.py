@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.sandbox.process.process import ProcessSandbox
+from coder.sandbox.process import ProcessSandbox
 from coder.verify.change.persisting_errors import find_persisting_errors, quoted_code
 from coder.verify.project.project import find_project
 from coder.verify.review.issue_scripts import IssueScripts

@@ -1,6 +1,6 @@
 """Time limits of test runs."""
 
-from coder.core.values.verdict import RunProblem, TestReport
+from coder.core.verdict import RunProblem, TestReport
 from coder.verify.change.runs import patience
 
 

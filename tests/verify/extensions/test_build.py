@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports.sandbox import Limits
-from coder.sandbox.process.process import ProcessSandbox
+from coder.core.ports import Limits
+from coder.sandbox.process import ProcessSandbox
 from coder.verify.extensions.build import Build, ExtensionBuilder
 from coder.verify.extensions.projects import ExtensionProject, find_projects
 from coder.verify.project.project import find_project

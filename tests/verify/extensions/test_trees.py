@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports.sandbox import Limits
-from coder.core.values.verdict import TestReport, Verdict, VerdictKind
-from coder.sandbox.process.process import ProcessSandbox
+from coder.core.ports import Limits
+from coder.core.verdict import TestReport, Verdict, VerdictKind
+from coder.sandbox.process import ProcessSandbox
 from coder.verify.change.base_tests import NO_HISTORY
 from coder.verify.extensions.build import ExtensionBuilder
 from coder.verify.project.project import find_project

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports.sandbox import Limits
-from coder.core.ports.tests import ImpactedTests
-from coder.sandbox.process.process import ProcessSandbox
+from coder.core.ports import ImpactedTests, Limits
+from coder.sandbox.process import ProcessSandbox
 from coder.verify.impact.reach import TracedImpact
 from coder.verify.impact.test_coverage import (
     CoverageEntry,

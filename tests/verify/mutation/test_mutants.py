@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Mapping
 
-from coder.core.values.verdict import MutationReport, UntestedPlace
+from coder.core.verdict import MutationReport, UntestedPlace
 from coder.verify.mutation.mutants import generate_mutants, mutate_change, mutate_sources, reverted_hunks
 
 OLD = """def clamp(value, low, high):

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports.sandbox import Limits
-from coder.core.values.verdict import UntestedPlace
-from coder.sandbox.process.process import ProcessSandbox
+from coder.core.ports import Limits
+from coder.core.verdict import UntestedPlace
+from coder.sandbox.process import ProcessSandbox
 from coder.verify.mutation.run import mutate_verified_change
 from coder.verify.project.project import find_project
 from coder.verify.warm.warm_tests import WarmRunner

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import UserError
-from coder.sandbox.process.process import ProcessSandbox
+from coder.sandbox.process import ProcessSandbox
 from coder.verify.project.project import DEFAULT_COMMAND, Project, find_project
 from tests.builders import write
 

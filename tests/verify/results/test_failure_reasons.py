@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.core.values.verdict import Failure, TestResult
+from coder.core.verdict import Failure, TestResult
 from coder.verify.results.failure_reasons import is_quoted_in_issue, rejection_reason
 from tests.verify.fakes import failed_result, passed_result
 

@@ -1,6 +1,6 @@
 """Summary of failures."""
 
-from coder.core.values.verdict import RunProblem, TestReport, Verdict, VerdictKind
+from coder.core.verdict import RunProblem, TestReport, Verdict, VerdictKind
 from coder.verify.results.failure_summary import LIMIT, summarize_failures
 from tests.verify.fakes import failed_result, passed_result
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports.sandbox import Limits
-from coder.core.values.verdict import Counts, Failure, OperatingSystemError, TestReport
-from coder.sandbox.process.process import ProcessSandbox
+from coder.core.ports import Limits
+from coder.core.verdict import Counts, Failure, OperatingSystemError, TestReport
+from coder.sandbox.process import ProcessSandbox
 from coder.verify.project.project import find_project
 from coder.verify.results.sandbox_failures import (
     Denied,

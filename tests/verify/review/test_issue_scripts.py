@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from coder.sandbox.process.process import ProcessSandbox
+from coder.sandbox.process import ProcessSandbox
 from coder.verify.project.project import find_project
 from coder.verify.review.issue_scripts import IssueScriptResults, IssueScripts, code_in_issue
 from tests.builders import write

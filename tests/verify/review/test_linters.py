@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.values.verdict import LintReport
-from coder.sandbox.process.process import ProcessSandbox
+from coder.core.verdict import LintReport
+from coder.sandbox.process import ProcessSandbox
 from coder.verify.project.project import find_project
 from coder.verify.review.linters import LinterChecks, checkers_of
 from tests.builders import write

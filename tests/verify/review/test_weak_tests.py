@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.core.values.verdict import TestReport, TestResult
+from coder.core.verdict import TestReport, TestResult
 from coder.verify.review.weak_tests import changed_definitions, weak_test_findings
 
 WEAK = {

@@ -5,8 +5,8 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from coder.core.values.paths import test_file_of
-from coder.core.values.verdict import TestResult
+from coder.core.paths import test_file_of
+from coder.core.verdict import TestResult
 from coder.verify.project.command import parse_command
 from coder.verify.runners.adapter import Adapter, Run
 from coder.verify.runners.execution import prepare_run, read_results

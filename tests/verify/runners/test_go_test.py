@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.values.verdict import Failure
+from coder.core.verdict import Failure
 from coder.verify.runners.adapter import Run
 from coder.verify.runners.go_test import GoTest
 from tests.builders import write_tree

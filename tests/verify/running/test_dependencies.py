@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports.sandbox import Limits
-from coder.core.ports.tests import Distribution
-from coder.core.values.verdict import TestReport
+from coder.core.ports import Distribution, Limits
+from coder.core.verdict import TestReport
 from coder.sandbox.choice import choose_backend
-from coder.sandbox.process.process import ProcessSandbox
+from coder.sandbox.process import ProcessSandbox
 from coder.verify.project.overlay import Overlay
 from coder.verify.project.project import Project, find_project
 from coder.verify.running.dependencies import OverlayInstaller

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from coder.core.values.verdict import TestReport
+from coder.core.verdict import TestReport
 from coder.verify.project.suite_history import SuiteHistory
 from coder.verify.running import parallel
 from coder.verify.running.parallel import ParallelRunner

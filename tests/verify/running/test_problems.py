@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.core.ports.sandbox import Execution
+from coder.core.ports import Execution
 from coder.verify.running.problems import run_problem
 from coder.verify.running.recording import Recording
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.values.verdict import RunProblem, TestReport
+from coder.core.verdict import RunProblem, TestReport
 from coder.verify.running.runner import CUT_SHORT
 from tests.builders import write, write_tree
 from tests.verify.conftest import Run

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from coder.core.values.verdict import Failure, Frame, RunProblem, TestReport, TestResult
+from coder.core.verdict import Failure, Frame, RunProblem, TestReport, TestResult
 from coder.verify.project.command import parse_command
 from coder.verify.project.project import Project
 from coder.verify.running.selection import CommandSelection, accepted_candidate, sample_files, shared_failure

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports.repair import Traces
-from coder.core.ports.sandbox import Limits
-from coder.sandbox.process.process import ProcessSandbox
+from coder.core.ports import Limits, Traces
+from coder.sandbox.process import ProcessSandbox
 from coder.verify.project.project import find_project
 from coder.verify.running.tracing import PytestTracer
 from tests.builders import write

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.values.verdict import TestReport
+from coder.core.verdict import TestReport
 from tests.builders import write
 from tests.verify.conftest import Run
 

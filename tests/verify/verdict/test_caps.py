@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from coder.core.values.verdict import BodyExecution, TestReport, TestResult
+from coder.core.verdict import BodyExecution, TestReport, TestResult
 from coder.verify.verdict.caps import (
     changed_runner_files,
     contradicting_observation,

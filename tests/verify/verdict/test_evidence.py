@@ -1,6 +1,6 @@
 """Evidence attached to a commit."""
 
-from coder.core.values.verdict import Counts, TestRun, Verdict, VerdictKind
+from coder.core.verdict import Counts, TestRun, Verdict, VerdictKind
 from coder.verify.verdict.evidence import markdown_report, trailers
 from tests.verify.fakes import failed_result
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports.sandbox import Limits
-from coder.core.values.paths import is_test_path
-from coder.core.values.verdict import LintReport, TestReport, Verdict, VerdictKind
-from coder.sandbox.process.process import ProcessSandbox
+from coder.core.paths import is_test_path
+from coder.core.ports import Limits
+from coder.core.verdict import LintReport, TestReport, Verdict, VerdictKind
+from coder.sandbox.process import ProcessSandbox
 from coder.verify.project.project import find_project
 from coder.verify.review.issue_scripts import IssueScriptResults
 from coder.verify.verdict.examination import ExaminationTools, ExaminedChange, examine_change

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from coder.core.values.verdict import TestReport, TestResult
+from coder.core.verdict import TestReport, TestResult
 from coder.verify.verdict.flaky import FlakinessReport, classify_failures, ids_up_to
 from tests.verify.fakes import failed_result, passed_result
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.cutoff import Cutoff
-from coder.core.values.verdict import Counts, RunProblem, TestResult, Verdict, VerdictKind
+from coder.core.phases import Cutoff
+from coder.core.verdict import Counts, RunProblem, TestResult, Verdict, VerdictKind
 from coder.verify.change.runs import SuiteLimits
 from coder.verify.project.suite_history import SuiteFacts, SuiteHistory
 from coder.verify.running.runner import CUT_SHORT

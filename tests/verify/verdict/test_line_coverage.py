@@ -1,5 +1,5 @@
-from coder.core.ports.repair import Trace, Traces
-from coder.core.values.verdict import LineCoverage, RunProblem, TestResult
+from coder.core.ports import Trace, Traces
+from coder.core.verdict import LineCoverage, RunProblem, TestResult
 from coder.verify.verdict.line_coverage import executable_lines, measure_coverage
 
 TEXT = '''\

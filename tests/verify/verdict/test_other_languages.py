@@ -8,10 +8,9 @@ from typing import Unpack
 
 import pytest
 
-from coder.core.ports.sandbox import Progress
-from coder.core.ports.tests import LargeRunOptions
-from coder.core.values.paths import match_test_ids
-from coder.core.values.verdict import TestReport, TestResult, Verdict
+from coder.core.paths import match_test_ids
+from coder.core.ports import LargeRunOptions, Progress
+from coder.core.verdict import TestReport, TestResult, Verdict
 from coder.verify.runners.adapter import collection_failure
 from coder.verify.verdict.proof import WorktreeVerifier
 from tests.verify.fakes import FakeTrees, Files, failed_result, passed_result

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.values.verdict import Counts, ReproductionResult, RunProblem, TestResult, VerdictKind
+from coder.core.verdict import Counts, ReproductionResult, RunProblem, TestResult, VerdictKind
 from coder.verify.change.base_tests import NO_HISTORY
 from coder.verify.running.parallel import ParallelRunner
 from coder.verify.running.runner import PytestRunner

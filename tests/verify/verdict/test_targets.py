@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from coder.core.values.verdict import RunProblem, TestReport, TestResult, Verdict
+from coder.core.verdict import RunProblem, TestReport, TestResult, Verdict
 from coder.verify.change.runs import SuiteLimits
 from coder.verify.project.suite_history import SuiteFacts, SuiteHistory
 from coder.verify.verdict.proof import WorktreeVerifier

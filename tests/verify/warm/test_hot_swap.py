@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from coder.core.ports.repair import Edit, TextChange
+from coder.core.ports import Edit, TextChange
 from coder.verify.warm.hot_swap import SwappableModule
 
 TEXT = textwrap.dedent(

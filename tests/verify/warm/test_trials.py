@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports.repair import Edit, TextChange
-from coder.core.ports.sandbox import Limits
-from coder.sandbox.process.process import ProcessSandbox
+from coder.core.ports import Edit, Limits, TextChange
+from coder.sandbox.process import ProcessSandbox
 from coder.verify.project.project import find_project
 from coder.verify.warm.trials import PytestTrials
 from tests.builders import write

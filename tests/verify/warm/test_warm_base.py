@@ -8,9 +8,8 @@ from typing import NoReturn
 
 import pytest
 
-from coder.core.ports.sandbox import Limits
-from coder.core.ports.tests import Impact
-from coder.sandbox.process.process import ProcessSandbox
+from coder.core.ports import Impact, Limits
+from coder.sandbox.process import ProcessSandbox
 from coder.verify.impact.reach import TracedImpact
 from coder.verify.impact.test_coverage import CoverageMap, trace_coverage
 from coder.verify.project.project import find_project

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports.sandbox import Limits
-from coder.core.values.verdict import TestReport
+from coder.core.ports import Limits
+from coder.core.verdict import TestReport
 from coder.sandbox.choice import choose_backend
-from coder.sandbox.process.process import ProcessSandbox
+from coder.sandbox.process import ProcessSandbox
 from coder.verify.project.project import find_project
 from coder.verify.running.launch import TARGET
 from coder.verify.running.runner import PytestRunner

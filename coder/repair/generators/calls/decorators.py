@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from coder.core.ports.repair import TextChange
+from coder.core.ports import TextChange
 from coder.python.source import Function, PythonSource
 from coder.repair.context.imports import first_importable_statement
 from coder.repair.context.scope import module_names, parameter_names

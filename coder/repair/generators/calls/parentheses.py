@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from coder.core.ports.repair import TextChange
+from coder.core.ports import TextChange
 from coder.python.source import Function, PythonSource
 from coder.repair.context.site import Rewrite, RewriteSite
 from coder.repair.generators.names.suggestions import find_in_messages

@@ -4,9 +4,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from coder.core.ports.repair import TextChange
-from coder.python.parsing import parse_expression
-from coder.python.source import Function
+from coder.core.ports import TextChange
+from coder.python.source import Function, parse_expression
 from coder.repair.context.donor_code import calls_by_callee, names_in_scope
 from coder.repair.context.scope import (
     local_names,

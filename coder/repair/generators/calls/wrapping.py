@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from coder.core.ports.repair import TextChange
+from coder.core.ports import TextChange
 from coder.python.source import PythonSource
 from coder.repair.context.donor_code import BUILTIN_NAMES, names_in_scope
 from coder.repair.context.site import Rewrite, RewriteSite

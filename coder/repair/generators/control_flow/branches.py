@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from itertools import pairwise
 
-from coder.core.ports.repair import TextChange
+from coder.core.ports import TextChange
 from coder.repair.context.scope import parameter_names, self_attribute_names
 from coder.repair.context.site import Rewrite, RewriteSite
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
-from coder.core.ports.repair import TextChange
-from coder.core.values.verdict import Failure
+from coder.core.ports import TextChange
+from coder.core.verdict import Failure
 from coder.python.source import Function, PythonSource, is_docstring, own_nodes
 from coder.repair.context.scope import local_names, parameter_names, self_attribute_names
 from coder.repair.context.site import Rewrite, RewriteSite

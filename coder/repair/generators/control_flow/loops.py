@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from coder.core.ports.repair import TextChange
+from coder.core.ports import TextChange
 from coder.repair.context.endless_loops import has_timeout
 from coder.repair.context.scope import assigned_names
 from coder.repair.context.site import Rewrite, RewriteSite

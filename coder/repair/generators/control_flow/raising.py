@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 from itertools import product
 
-from coder.core.ports.repair import TextChange
-from coder.core.values.verdict import Failure
+from coder.core.ports import TextChange
+from coder.core.verdict import Failure
 from coder.python.source import Function, PythonSource, is_docstring
 from coder.repair.context.donor_code import BUILTIN_NAMES, names_in_scope
 from coder.repair.context.scope import module_names, parameter_names

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from coder.core.ports.repair import TextChange
+from coder.core.ports import TextChange
 from coder.repair.context.site import Rewrite, RewriteSite
 
 

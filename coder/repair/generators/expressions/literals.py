@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from coder.core.values.verdict import Failure
+from coder.core.verdict import Failure
 from coder.repair.context.scope import local_names, parameters_never_read, self_attribute_names
 from coder.repair.context.site import Rewrite, RewriteSite
 

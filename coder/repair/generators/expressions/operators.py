@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from coder.core.ports.repair import TextChange
+from coder.core.ports import TextChange
 from coder.repair.context.site import ATOMIC_EXPRESSIONS, Rewrite, RewriteSite
 from coder.repair.generators.expressions.negation import is_condition
 

@@ -7,8 +7,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from heapq import nlargest
 
-from coder.python.parsing import parse_expression
-from coder.python.source import PythonSource
+from coder.python.source import PythonSource, parse_expression
 from coder.repair.context.donor_code import donor_conditions, names_bound_in, names_in_scope, proximity_of
 from coder.repair.context.site import Rewrite, RewriteSite
 from coder.repair.generators.expressions.negation import is_condition

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from coder.core.ports.repair import TextChange
+from coder.core.ports import TextChange
 from coder.python.source import Function, is_docstring
 from coder.repair.context.scope import assigned_names, module_names
 from coder.repair.context.site import Rewrite, RewriteSite

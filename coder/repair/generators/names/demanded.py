@@ -4,9 +4,9 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from coder.core.ports.repair import TextChange
-from coder.core.values.paths import is_test_path
-from coder.core.values.verdict import Failure
+from coder.core.paths import is_test_path
+from coder.core.ports import TextChange
+from coder.core.verdict import Failure
 from coder.python.source import Function, PythonSource
 from coder.repair.context.scope import name_similarity
 from coder.repair.context.site import Rewrite, RewriteSite

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from coder.core.ports.repair import TextChange
+from coder.core.ports import TextChange
 from coder.repair.context.site import Rewrite, RewriteSite
 from coder.repair.generators.names.suggestions import UNKNOWN_ATTRIBUTE, find_in_messages
 

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 
-from coder.core.ports.repair import TextChange
+from coder.core.ports import TextChange
 from coder.python.source import PythonSource
 from coder.repair.context.imports import SUCCESSORS, insert_import_line, standard_library_index
 from coder.repair.context.site import Rewrite, RewriteSite

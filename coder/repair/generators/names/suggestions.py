@@ -5,8 +5,8 @@ import builtins
 import re
 from collections.abc import Iterator
 
-from coder.core.ports.repair import TextChange
-from coder.core.values.verdict import Failure
+from coder.core.ports import TextChange
+from coder.core.verdict import Failure
 from coder.python.source import Function, PythonSource
 from coder.repair.context.imports import import_changes
 from coder.repair.context.scope import (

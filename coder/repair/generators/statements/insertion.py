@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 
-from coder.core.ports.repair import TextChange
+from coder.core.ports import TextChange
 from coder.python.source import Function, PythonSource, is_docstring
 from coder.repair.context.scope import (
     CACHE_SIZE,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
-from coder.core.ports.repair import TextChange
+from coder.core.ports import TextChange
 from coder.python.source import PythonSource, is_docstring
 from coder.repair.context.donor_code import names_in_scope
 from coder.repair.context.site import Rewrite, RewriteSite

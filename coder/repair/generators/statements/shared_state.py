@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from coder.core.ports.repair import TextChange
+from coder.core.ports import TextChange
 from coder.python.source import Function, is_docstring
 from coder.repair.context.site import Rewrite, RewriteSite
 

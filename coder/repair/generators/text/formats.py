@@ -6,7 +6,7 @@ import re
 import tokenize
 from collections.abc import Iterator, Set
 
-from coder.core.ports.repair import TextChange
+from coder.core.ports import TextChange
 from coder.repair.context.scope import local_names
 from coder.repair.context.site import Rewrite, RewriteSite
 from coder.repair.generators.text.strings import aligned_text, differing_texts

@@ -6,9 +6,8 @@ import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 
-from coder.core.ports.repair import TextChange
-from coder.python.parsing import parse_expression
-from coder.python.source import PythonSource
+from coder.core.ports import TextChange
+from coder.python.source import PythonSource, parse_expression
 from coder.repair.context.scope import module_names
 from coder.repair.context.site import Rewrite, RewriteSite
 

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
-from coder.core.ports.repair import TextChange
-from coder.core.values.verdict import Failure
+from coder.core.ports import TextChange
+from coder.core.verdict import Failure
 from coder.repair.context.site import Rewrite, RewriteSite
 
 PYTEST_COMPARISON = re.compile(r"assert (['\"].*?['\"]) == (['\"].*?['\"])\s*$", re.MULTILINE)

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from coder.core.ports.repair import TextChange
-from coder.core.values.verdict import Failure
+from coder.core.ports import TextChange
+from coder.core.verdict import Failure
 from coder.repair.context.donor_code import BUILTIN_NAMES
 from coder.repair.context.scope import module_names, name_similarity, short_string_literals
 from coder.repair.context.site import Rewrite, RewriteSite

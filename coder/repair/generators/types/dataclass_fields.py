@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from coder.core.ports.repair import TextChange
+from coder.core.ports import TextChange
 from coder.python.source import PythonSource
 from coder.repair.context.imports import import_from_change
 from coder.repair.context.site import Rewrite, RewriteSite

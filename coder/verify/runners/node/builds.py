@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from coder.core.values.paths import is_test_path
-from coder.core.values.verdict import TestResult
+from coder.core.paths import is_test_path
+from coder.core.verdict import TestResult
 from coder.files.regular_files import read_regular_text
 from coder.verify.runners.adapter import Invocation, Run, build_failures, plain_text
 from coder.verify.runners.node.packages import ScriptPart, split_launchers

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from coder.core.values.verdict import Frame, Outcome, TestResult
+from coder.core.verdict import Frame, Outcome, TestResult
 from coder.verify.runners.adapter import Invocation, Run, build_failures, plain_text, read_json
 from coder.verify.runners.node.packages import (
     ENVIRONMENT,

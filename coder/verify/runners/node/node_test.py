@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from coder.core.values.paths import is_test_path
-from coder.core.values.verdict import Outcome, TestResult
+from coder.core.paths import is_test_path
+from coder.core.verdict import Outcome, TestResult
 from coder.verify.runners.adapter import Invocation, Run, collection_failure
 from coder.verify.runners.node.packages import (
     ENVIRONMENT,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from coder.core.values.verdict import Failure, Frame, TestResult
+from coder.core.verdict import Failure, Frame, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.verify.runners.adapter import LONGEST_TEXT, Invocation, Run, plain_text
 from coder.verify.runners.sources import DEEPEST_MANIFEST

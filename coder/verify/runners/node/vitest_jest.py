@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from coder.core.values.verdict import Outcome, TestResult
+from coder.core.verdict import Outcome, TestResult
 from coder.verify.runners.adapter import Invocation, Run, collection_failure, plain_text, read_json
 from coder.verify.runners.arguments import without_options
 from coder.verify.runners.node.packages import (

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from coder.core.values.base import Value
-from coder.core.values.paths import is_test_path
-from coder.core.values.verdict import Failure, TestResult
+from coder.core.paths import is_test_path
+from coder.core.values import Value
+from coder.core.verdict import Failure, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.verify.runners.adapter import Adapter, Invocation, Run, collection_failure
 from coder.verify.runners.execution import output_tail, prepare_run, read_results

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from coder.core.values.verdict import Failure, TestResult
+from coder.core.verdict import Failure, TestResult
 from coder.verify.runners.adapter import Invocation, Run, build_failures
 from coder.verify.runners.arguments import alternatives, without_options
 from coder.verify.runners.sources import find_positions, read_source, source_files

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from xml.etree import ElementTree
 
-from coder.core.values.verdict import Failure, Frame, Outcome, TestResult
+from coder.core.verdict import Failure, Frame, Outcome, TestResult
 from coder.verify.runners.adapter import LONGEST_TEXT, Invocation, Run, build_failures, normalize_failure
 from coder.verify.runners.arguments import without_options
 from coder.verify.runners.sources import DEEPEST_MANIFEST, read_source, source_files

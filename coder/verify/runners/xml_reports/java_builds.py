@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from coder.core.values.verdict import Frame, TestResult
+from coder.core.verdict import Frame, TestResult
 from coder.verify.runners.adapter import Invocation, Run, build_failures, plain_text
 from coder.verify.runners.arguments import split_operands
 from coder.verify.runners.sources import manifest_directories, nearest, read_source, source_files

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from coder.core.values.verdict import Failure, TestResult
+from coder.core.verdict import Failure, TestResult
 from coder.verify.results.reports import parse_junit
 from coder.verify.runners.adapter import Invocation, Run, build_failures, find_program
 from coder.verify.runners.arguments import without_options

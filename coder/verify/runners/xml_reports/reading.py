@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from coder.core.values.verdict import Frame, TestResult
+from coder.core.verdict import Frame, TestResult
 from coder.files.regular_files import read_regular
 from coder.verify.results.reports import LARGEST_XML, parse_junit
 from coder.verify.runners.adapter import normalize_failure

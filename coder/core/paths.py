@@ -1,0 +1,131 @@
+"""Paths and test ids inside a repository."""
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import PurePosixPath
+
+SOURCE_SUFFIXES = (
+    *(".py", ".pyi", ".pyx", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts"),
+    *(".go", ".rs", ".java", ".kt", ".scala", ".swift", ".cs", ".rb", ".rake", ".php", ".lua", ".sh"),
+    *(".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx"),
+)
+"""File name extensions of the languages that are indexed."""
+TEST_DIRECTORIES = frozenset(
+    {
+        *("test", "tests", "testing", "unit_tests", "unittests", "functional_tests", "integration_tests"),
+        *("__tests__", "__test__", "__snapshots__", "__mocks__", "__fixtures__"),
+        *("testdata", "test-data", "test_data", "testfixtures", "e2e", "golden", "goldens"),
+    }
+)
+SPEC_DIRECTORIES = frozenset({"spec", "specs"})
+"""Tests in some languages; in those of `NO_SPECS` such a folder holds code about a specification."""
+NO_SPECS = (".c", ".cc", ".cpp", ".cs", ".go", ".h", ".hpp", ".java", ".kt", ".proto", ".py", ".rs", ".scala")
+_TEST_DIRECTORY = re.compile(r"src/(?:[a-z]\w*)?Test/|(?:^|/)[\w.]+\.(?:\w+)?Tests?/")
+"""Source sets of Gradle, such as `src/integrationTest`; test projects of .NET, such as `Shop.Tests`."""
+_TEST_NAMES = re.compile(
+    r"""
+      (?:test[-_].+ | .+[-_.](?:test|spec|cy|e2e) | test)\.[cm]?[jt]sx?
+    | .+\.snap | .+\.golden | .+\.feature | .+\.bats | .+\.phpt | .+\.t | .+_SUITE\.erl
+    | .+_test\.(?:go | exs? | dart | cljc? | lua | sh)
+    | (?:tests? | .+_tests? | test_.+)\.rs
+    | (?:.+_(?:spec|test) | test_.+ | (?:spec|test|rails)_helper)\.(?:rb | lua | cr)
+    | (?:\w+(?:Test|Tests|TestCase|IT|Spec) | Test[A-Z]\w*)\.(?:java | kts? | scala | groovy)
+    | \w+(?:Test | Tests | TestCase | Cest | Spec)\.(?:php | cs | fs | swift | hs)
+    | (?:.+_(?:test|tests|unittest) | test_.+ | \w+Tests?)\.(?:c | cc | cpp | cxx | h | hh | hpp)
+    """,
+    re.VERBOSE,
+)
+"""Test files of languages other than Python, by the conventions of their runners, with snapshots and golden
+files."""
+_NODE_ID = re.compile(r"[\w./-]+\.py::[\w.:-]+(?:\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])?")
+"""Parameters may have spaces, and brackets in pairs; where brackets do not pair, the match is the whole
+function."""
+_ABSOLUTE_PATH_PARAMETERS = re.compile(r"\[(?:.*[^\w.:/])?/(?:[^/]+/){2}.*")
+"""Parameters with an absolute path: another checkout of the same tree has other ids, so the whole function is
+used."""
+
+
+def is_test_path(path: str) -> bool:
+    """Tell whether a path is a test, or something that only tests use (fixtures, data, conftest.py).
+
+    The name alone decides, by the conventions of all languages; `coder.verify.test_files` adds what a
+    project's configuration and its test runs tell.
+    """
+    *folders, name = path.rstrip("/").split("/")
+    lower_folders = {folder.lower() for folder in folders}
+    return (
+        not TEST_DIRECTORIES.isdisjoint(lower_folders)
+        or (not SPEC_DIRECTORIES.isdisjoint(lower_folders) and not name.endswith(NO_SPECS))
+        or name in ("conftest.py", "tests.py", "testutil.py", "testutils.py", "testhelpers.py")
+        or (name == "test.py" and not folders)
+        or (name.startswith("test_") and name.endswith(".py"))
+        or name.endswith("_test.py")
+        or _TEST_NAMES.fullmatch(name) is not None
+        or _TEST_DIRECTORY.search(path) is not None
+    )
+
+
+def extract_node_ids(text: str) -> tuple[str, ...]:
+    """Return the pytest node ids that a text mentions, in order, without duplicates."""
+    return tuple(
+        dict.fromkeys(
+            _ABSOLUTE_PATH_PARAMETERS.sub("", match.rstrip(".:")) for match in _NODE_ID.findall(text)
+        )
+    )
+
+
+def names_only_tests(command: str) -> bool:
+    """Tell whether a text given as a test command consists of Python test files and node ids."""
+    return bool(command.split()) and all(
+        path.endswith(".py") and (bool(colons) or is_test_file(path)) and not path.startswith(("/", "-"))
+        for path, colons, _ in (word.partition("::") for word in _split_outside_brackets(command))
+    )
+
+
+def find_command_tests(command: str | None) -> tuple[str, ...]:
+    """Return the tests that a test command names; all its words where it names only tests."""
+    if command is None:
+        return ()
+    if names_only_tests(command):
+        return tuple(word.removeprefix("./") for word in _split_outside_brackets(command))
+    return extract_node_ids(command)
+
+
+def _split_outside_brackets(text: str) -> list[str]:
+    """Split at spaces that are not within the parameters of a test."""
+    return re.split(r"\s+(?![^\[\]]*\])", text.strip())
+
+
+def match_test_ids(names: Iterable[str]) -> Callable[[str], bool]:
+    """Return a predicate that tells whether one of the names selects a test id, as the pytest plugin selects.
+
+    A name is a node id, a function without parameters, a class, a file or a directory.
+    """
+    exact = frozenset(name.rstrip("/") for name in names)
+    prefixes = tuple(f"{name}{end}" for name in exact for end in ("[", "::", "/"))
+    return lambda test_id: test_id in exact or test_id.startswith(prefixes)
+
+
+def test_file_of(test_id: str) -> str:
+    """Return the file of a test id."""
+    return test_id.partition("::")[0]
+
+
+def test_function_of(test_id: str) -> str:
+    """Return a test id without the parameters of its case."""
+    return test_id.partition("[")[0]
+
+
+def is_test_file(path: str) -> bool:
+    """Tell whether the defaults of pytest, unittest or Django would collect a path.
+
+    Data, helpers and conftest.py are test paths too, but hold no tests. A `test.py` counts at the top and in
+    a folder of tests, since packages have modules of that name.
+    """
+    name = PurePosixPath(path).name
+    return (
+        name.endswith("_test.py")
+        or name == "tests.py"
+        or (name.startswith("test_") and name.endswith(".py"))
+        or (name == "test.py" and is_test_path(path))
+    )

@@ -1,0 +1,651 @@
+"""Protocols that cross a layer, and the values of their signatures."""
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from decimal import Decimal
+from pathlib import Path
+from threading import Event
+from typing import Literal, Protocol, TypedDict, Unpack
+
+from coder.core.events import Record
+from coder.core.messages import Delta, Reply, Request
+from coder.core.phases import Policy
+from coder.core.values import (
+    Candidate,
+    CommitInfo,
+    Delivery,
+    NewCommit,
+    Patch,
+    Proposals,
+    SuspectRanking,
+    Value,
+)
+from coder.core.verdict import (
+    Evidence,
+    IssueTie,
+    ReproductionResult,
+    RunProblem,
+    TestReport,
+    TestResult,
+    Verdict,
+)
+
+
+class Model(Protocol):
+    """A language model, independent of its provider."""
+
+    @property
+    def name(self) -> str:
+        """`provider:name`, as the user would type it."""
+
+    @property
+    def context_tokens(self) -> int | None:
+        """The most tokens that a request and its reply may have together; None where that is not known."""
+
+    @property
+    def accepts_images(self) -> bool:
+        """True if messages to it may have images."""
+
+    def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
+        """Return the highest cost of a request of this size, in US dollars.
+
+        None where the price is not known.
+        """
+
+    async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
+        """Answer one request, streaming pieces to `on_delta` as they arrive; safe to cancel.
+
+        Raises:
+            ModelError: after the adapter's own retries.
+        """
+
+
+class Prompts(Protocol):
+    """The prompt templates of coder/prompts."""
+
+    def render(self, name: str, **values: object) -> str:
+        """Return the prompt `name` with every placeholder filled; a missing value is an error."""
+
+
+WorktreeContext = Callable[[], AbstractContextManager[object]]
+
+
+class Repository(Protocol):
+    """Git as a session needs it.
+
+    The user's checkout, index, stash and branch are never touched, except by `deliver(merge=True)`.
+    """
+
+    @property
+    def root(self) -> Path:
+        """Root of the user's checkout."""
+
+    @property
+    def head(self) -> str:
+        """The commit at HEAD."""
+
+    @property
+    def base(self) -> str:
+        """The commit that candidates start from.
+
+        It is HEAD plus a snapshot of the uncommitted work, or the requested revision.
+        """
+
+    @property
+    def dirty(self) -> bool:
+        """Whether `base` holds uncommitted work."""
+
+    def create_candidate(self, name: str) -> Candidate:
+        """Create a linked worktree at `base`, with the ignored artefacts that tests need."""
+
+    def candidate_patch(self, candidate: Candidate) -> Patch:
+        """Return the candidate's whole change so far, including new files but not ignored ones."""
+
+    def checkpoint(self, candidate: Candidate, subject: str) -> str:
+        """Commit the worktree's state to the candidate's own ref and return the commit."""
+
+    def rollback(self, candidate: Candidate, tree: str) -> None:
+        """Restore the candidate's worktree to an earlier tree or commit.
+
+        Untracked files are included, ignored ones are not.
+        """
+
+    def restore_on_exit(self, candidate: Candidate) -> AbstractContextManager[None]:
+        """Restore the candidate's worktree on exit, to keep files written by tests out of its change.
+
+        Ignored files stay.
+        """
+
+    def checkout(self, tree: str, paths: Sequence[str] | None = None) -> AbstractContextManager[Path]:
+        """Check out a disposable worktree at `base` with the content of `tree` (all of it, or only `paths`).
+
+        It is removed on exit.
+        """
+
+    def changed_paths(self, tree: str) -> tuple[str, ...]:
+        """Return the paths that differ between `base` and `tree`, sorted."""
+
+    def changed_texts(self, tree: str) -> Mapping[str, str | None] | None:
+        """Return the texts in `tree` of all paths that differ from `base` (None: no such file).
+
+        None where one of them is not a plain UTF-8 file.
+        """
+
+    def rebase_on_head(self, patch: Patch) -> Patch | None:
+        """Rebase a change onto HEAD without the uncommitted work, as a tree and diff.
+
+        None where it does not apply.
+        """
+
+    def on_head(self) -> "Repository":
+        """Return the same repository with plain HEAD as the base, for verifying a rebased change there."""
+
+    def deliver(
+        self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None
+    ) -> Delivery:
+        """Put the change on a new branch on top of HEAD, with `evidence` as the commit's git note.
+
+        It is one commit, preceded by a copy of each step of the candidate `steps_of`, if given.
+        """
+
+    def merge(self, delivery: Delivery) -> NewCommit:
+        """Merge a delivered commit into the user's current branch.
+
+        Return the resulting commit, possibly an unverified copy.
+
+        Raises:
+            UserError: it no longer applies, or a path it needs is dirty; nothing was changed.
+        """
+
+    def recent_subjects(self, count: int) -> tuple[str, ...]:
+        """Return the newest commit subjects, as examples of style."""
+
+    def close(self) -> None:
+        """Remove worktrees, the snapshot and the session's private refs; delivered changes stay."""
+
+
+class History(Protocol):
+    """Read-only git history of a place."""
+
+    def log(
+        self,
+        *,
+        path: str | None = None,
+        lines: tuple[int, int] | None = None,
+        word: str | None = None,
+        count: int = 10,
+        patch: bool = False,
+    ) -> str:
+        """Return the newest commits that touch the path, its lines, or mention the word in message or diff.
+
+        `lines` are first and last, from 1, both included; with `patch`, each commit shows its change of them.
+        """
+
+    def blame(self, path: str, first: int, last: int) -> str:
+        """Return the commit that last changed each line of a range, a row for each run of lines.
+
+        Lines count from 1, both ends included.
+        """
+
+    def show(self, revision: str, path: str | None = None) -> str:
+        """Return one commit: message and diff, restricted to a path if given."""
+
+    def read_file(self, path: str) -> str | None:
+        """Return a text file at the newest commit of the history; None where it is missing or too large."""
+
+    def recent_commits(self, *, path: str | None = None, count: int = 200) -> tuple[CommitInfo, ...]:
+        """Return the newest commits without merges, newest first."""
+
+    def line_commits(self, path: str, since: str) -> tuple[str, ...]:
+        """Return for each line of a file the commit that last changed it; "" where not newer than `since`."""
+
+
+Progress = Callable[[str], None]
+"""Receives one short line whenever there is progress to show; may be called from any thread."""
+
+
+class Limits(Value):
+    """Resource limits of one command and all its descendants.
+
+    It is killed where a limit cannot be enforced otherwise.
+    """
+
+    wall_seconds: float = 120.0
+    cpu_seconds: int | None = None
+    """Per process; the wall limit bounds them all."""
+    memory_bytes: int | None = 4 << 30
+    """Address space per process; None where the interpreter reserves more than it uses."""
+    resident_bytes: int = 8 << 30
+    """Of all processes together, including shared memory; never more than most of this machine's."""
+    processes: int = 1024
+    open_files: int = 4096
+    """Per process."""
+    file_bytes: int = 2 << 30
+    """Per file."""
+    disk_bytes: int = 4 << 30
+    """Free space that the command may use up on a writable file system."""
+    output_bytes: int = 2 << 20
+    """Kept of stdout and stderr together: head and tail; the rest is dropped while the command goes on."""
+
+
+class Execution(Value):
+    """The result of a command."""
+
+    exit_code: int | None
+    """None: killed by coder (a limit, or stop)."""
+    output: str
+    """stdout and stderr interleaved, undecodable bytes replaced."""
+    seconds: float
+    timed_out: bool = False
+    """The time limit was reached, or the command was cut short."""
+    truncated: bool = False
+    exceeded: str = ""
+    """The other limit that it was killed for, in words, such as `more than 1024 processes`."""
+
+
+class Sandbox(Protocol):
+    """The only interface through which anything is executed."""
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str] | None = None,
+        policy: Policy | None = None,
+        limits: Limits | None = None,
+        on_line: Progress | None = None,
+        private: Path | None = None,
+        cut: Event | None = None,
+    ) -> Execution:
+        """Run a command until it ends or exceeds its limits, and leave no process of it behind.
+
+        `environment` is added to the sandbox's own filtered one; without policy and limits their defaults
+        apply. `private`, a directory below the shared scratch directory, replaces it for this command: HOME
+        and TMPDIR lie in it, its siblings cannot be written, and build tools find again what commands with a
+        directory of the same name have built. Once `cut` is set, it ends as if its time limit were reached.
+
+        Raises:
+            SandboxError: it could not be started, or `stop` was called.
+        """
+
+    def select_builds(self, private: Path, content: str) -> None:
+        """Let later commands with this private directory find built what others did with the same `content`.
+
+        They find nothing else: code of one tree cannot write what another one is built from, and the paths
+        are the same for both.
+        """
+        ...
+
+    def share_builds(self, private: Path) -> None:
+        """Let commands with other contents start with a copy of what is built in this private directory."""
+        ...
+
+    def stop(self) -> None:
+        """Kill all running commands with their descendants, and refuse to start others.
+
+        Callable from any thread.
+        """
+
+
+class Distribution(Value):
+    """The distribution package that provides a module."""
+
+    name: str
+    """Assumed, where it is not installed."""
+    is_installed: bool
+
+
+class DependencyInstaller(Protocol):
+    """Installs missing dependencies of test runs, never in one of the user's environments."""
+
+    def missing_packages(self, report: TestReport) -> tuple[str, ...]:
+        """Return the names of packages without which tests of the untouched base cannot run."""
+        ...
+
+    def find_distributions(self, modules: Sequence[str]) -> Mapping[str, Distribution]:
+        """Return the distribution of each top-level module, by module."""
+        ...
+
+    def install(self, packages: Sequence[str]) -> str:
+        """Install packages for all later runs of this project's tests.
+
+        Return why that failed, or an empty string.
+        """
+        ...
+
+
+class ImpactedTests(Value):
+    """The tests that an edit may affect."""
+
+    tests: tuple[str, ...] = ()
+    """Node ids in collection order, then files of new tests."""
+    soonest: tuple[str, ...] = ()
+    """The same, ordered so that a failure is likely to come early."""
+    everything: bool = False
+    """Any test may be affected, whatever `tests` holds."""
+    why: str = ""
+    """Why every test may be affected, half a sentence."""
+
+
+class Impact(Protocol):
+    """Test impact analysis: the code that each test of a tree executes and reads."""
+
+    def impacted_tests(self, edits: Mapping[str, str | None]) -> ImpactedTests:
+        """Return the tests whose result may change when files get other texts (None: no such file).
+
+        `edits` is keyed by path relative to the tree.
+
+        Unknown code affects every test; the result never claims that no test is affected.
+        """
+        ...
+
+    def analyse_incrementally(self) -> Iterator[str]:
+        """Analyse one source after another while iterated, so that later queries are answered immediately."""
+        ...
+
+    def recorded_seconds(self, tests: Sequence[str]) -> float:
+        """Return the processor time that tests have taken, as far as it is known."""
+        ...
+
+
+class TestRunner(Protocol):
+    """Runs the target project's tests in any checkout of it."""
+
+    @property
+    def command(self) -> str:
+        """The whole-suite command as the user would type it."""
+
+    def run(
+        self,
+        tree: Path,
+        tests: Sequence[str] = (),
+        *,
+        timeout_seconds: float | None = None,
+        expect_loaded: Sequence[str] = (),
+        progress: Progress | None = None,
+        is_base: bool = False,
+    ) -> TestReport:
+        """Run the suite, or just `tests` (node ids or paths), on the code in `tree`.
+
+        Never raise for test failures.
+
+        `expect_loaded` are changed source paths relative to `tree`: if one of their modules was imported from
+        anywhere else, the report's problem is `wrong_code_problem`. Without a limit, the project's applies.
+        What is built in `tree` is used again for other trees only if it is the base, without any change.
+        """
+
+
+class RunOptions(TypedDict, total=False):
+    """Options of `TestRunner.run`."""
+
+    timeout_seconds: float | None
+    expect_loaded: Sequence[str]
+    progress: Progress | None
+    is_base: bool
+
+
+class LargeRunOptions(RunOptions, total=False):
+    """Options of `SelectiveTestRunner.run_parallel`."""
+
+    cut: Event | None
+    """Once it is set, the run ends as if its time limit were reached."""
+
+
+class SelectiveTestRunner(TestRunner, Protocol):
+    """Runs any of the tests by themselves or on all cores, and can tell which there are."""
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether each test is recorded, so that single tests can be run."""
+
+    def run_parallel(
+        self, tree: Path, tests: Sequence[str] = (), **options: Unpack[LargeRunOptions]
+    ) -> TestReport:
+        """Run the suite, or the files `tests`, on all cores where the suite allows it.
+
+        A test that fails there was repeated without others beside it.
+        """
+
+    def collect(
+        self, tree: Path, tests: Sequence[str] = (), *, progress: Progress | None = None
+    ) -> TestReport:
+        """Collect the suite, or just `tests`, in `tree` without running it.
+
+        The report has `collected` ids, and results only of files that cannot be collected.
+        """
+
+
+class Verifier(Protocol):
+    """Verifies changes and returns verdicts."""
+
+    def baseline(
+        self, progress: Progress | None = None, *, whole: bool = False, brief: bool = False
+    ) -> TestReport:
+        """Run the suite on the untouched base; measured once, then cached. Callable from several threads.
+
+        A suite that takes long is cut off, or not tried; with `whole` it gets all of its time, if `brief`
+        only seconds.
+        """
+
+    def results_on_base(self, tests: Sequence[str], progress: Progress | None = None) -> TestReport:
+        """Return all that is known of the base's tests, once those of `tests` that are not known have run.
+
+        Without `tests`, the suite is measured first.
+        """
+
+    def check_reproduction(
+        self, patch: Patch, named: Sequence[str], progress: Progress | None = None
+    ) -> ReproductionResult:
+        """Return which tests fail for the right reason without the patch's source part.
+
+        These are `named` tests and those that the patch adds or changes.
+        """
+
+    def issue_ties(self) -> Mapping[str, IssueTie]:
+        """Return the red tests of the base that belong to the issue, by id.
+
+        Empty before the base is measured.
+        """
+
+    def verify(
+        self,
+        patch: Patch,
+        named: Sequence[str],
+        progress: Progress | None = None,
+        *,
+        excluded: Sequence[str] = (),
+    ) -> Verdict:
+        """Judge a change in clean worktrees: targets first, then the tests that it can reach.
+
+        `named` tests must pass; `excluded` ones are not about the issue and never targets.
+        """
+
+    def assess_coverage(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
+        """Extend the newest verdict with untested parts of the change and new linter findings."""
+
+    def explain_failure(self, verdict: Verdict) -> str:
+        """Summarize a failed verdict as the next message for a model: at most about 4,000 characters."""
+
+    def commit_evidence(self, verdict: Verdict) -> Evidence:
+        """Return the evidence to attach to the commit."""
+
+    def preview(
+        self,
+        worktree: Path,
+        paths: Sequence[str],
+        tests: Sequence[str],
+        progress: Progress | None = None,
+        *,
+        around: WorktreeContext = nullcontext,
+    ) -> TestReport:
+        """Run tests on a candidate's code, which differs from the base at `paths`; it proves nothing.
+
+        `around` is entered only where they run in that worktree itself.
+        """
+
+
+class Trace(Value):
+    """One test and the lines it executed."""
+
+    result: TestResult
+    lines: Mapping[str, tuple[int, ...]]
+    """Executed lines of the project's sources, from 1 and ascending, by path relative to the tree; test files
+    are excluded."""
+
+
+class Traces(Value):
+    """Lines executed by the failing tests and their neighbours."""
+
+    tests: tuple[Trace, ...] = ()
+    """Modules that could not be collected, with the lines of their tracebacks; then tests in execution order.
+    """
+    imported: Mapping[str, tuple[int, ...]] = {}
+    """Lines executed during collection or during an import in a test, by path."""
+    problem: RunProblem | None = None
+    """Why nothing could be traced."""
+
+
+class TextChange(Value):
+    """Replace the characters of a file from `start` up to `end`."""
+
+    start: int
+    end: int
+    text: str
+
+
+class Edit(Value):
+    """A candidate: one file with some of its characters replaced."""
+
+    path: str
+    """Relative to the tree."""
+    changes: tuple[TextChange, ...]
+    """Ascending, without overlap; offsets refer to the unchanged text, with line endings as in the file."""
+    line: int
+    """The line that it changes, from 1."""
+    family: str
+    """The template that generated it."""
+    summary: str
+    """Summary of the edit, fit for a commit subject."""
+    guards: tuple[str, ...] = ()
+    """Ids of passing tests that execute the changed place, in the order to run them."""
+
+    def apply(self, text: str) -> str:
+        """Return the file's text after the edit."""
+        for change in reversed(self.changes):
+            text = text[: change.start] + change.text + text[change.end :]
+        return text
+
+
+class TrialResult(Value):
+    """The outcome of one edit."""
+
+    edit: Edit
+    outcome: Literal["passed", "failed", "broke", "timeout", "crashed", "invalid", "cold"]
+    """passed: its tests and its guards; failed: a target; broke: a guard; invalid: it does not compile; cold:
+    its effect on a process that has already imported the project is uncertain, so it needs a run of its
+    own."""
+    test: str = ""
+    """The first test that was not green."""
+
+
+class CallComparison(Value):
+    """Results of the same calls under several edits; empty where they could not be observed."""
+
+    calls: tuple[str, ...] = ()
+    """As source text: the calls that tests make into the project, then variants with one argument changed."""
+    before: tuple[str, ...] = ()
+    """Results of the unchanged code, one for each call."""
+    after: tuple[tuple[str, ...], ...] = ()
+    """Results of each edit, in the order of the edits; empty for an edit that could not be run."""
+
+
+class Tracer(Protocol):
+    """Runs tests and records the lines that each of them executes."""
+
+    def trace(
+        self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
+    ) -> Traces:
+        """Run `tests` (ids), then neighbouring tests, nearest first, while tests and time remain."""
+        ...
+
+
+class Trials(Protocol):
+    """Tries many edits quickly; nothing in the tree is written."""
+
+    def try_out(
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        edits: Sequence[Edit],
+        *,
+        seconds: float,
+        patient: bool = False,
+    ) -> Generator[TrialResult]:
+        """Yield the outcome of each edit, in order, as far as the time allows.
+
+        `tests` are those that must turn green.
+
+        The time limit of a test follows the usual duration of the failing ones; if `patient`, it allows for a
+        test that may have failed long before its end.
+
+        Passed means passed in a fork of a process that had already collected the tests: confirm it in a
+        separate process. Closing the iterator ends the work.
+        """
+        ...
+
+    def compare_calls(
+        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float
+    ) -> CallComparison:
+        """Record the results of calls under each edit.
+
+        The calls are those that `tests` and the edits' guards make, and variants of them.
+        """
+        ...
+
+
+class Proposer(Protocol):
+    """Finds changes without a model."""
+
+    def propose(
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        issue: str,
+        *,
+        seconds: float,
+        progress: Progress | None = None,
+        may_write: Callable[[str], bool] | None = None,
+        guards: Sequence[str] = (),
+    ) -> Proposals:
+        """Search at most `seconds` for changes of the sources in `tree` that turn `tests` green.
+
+        `tree` is written to, but restored. `may_write` tells whether a path relative to the tree may be
+        changed; None allows all. `guards` are tests (ids) that must stay green, besides those found to
+        execute the change.
+        """
+
+
+class FaultLocator(Protocol):
+    """Locates a fault by running tests."""
+
+    def rank_suspects(
+        self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
+    ) -> SuspectRanking:
+        """Rank the functions of `tree` that failing `tests` (ids) execute and passing neighbours do not.
+
+        Nothing is changed.
+        """
+
+
+class Store(Protocol):
+    """Storage of a session's records and large outputs."""
+
+    def append(self, record: Record) -> None:
+        """Write one record and flush it."""
+
+    def store_blob(self, text: str) -> str:
+        """Store a large output and return its SHA-256."""
+
+    def read_blob(self, sha256: str) -> str:
+        """Return a stored output by its SHA-256."""

@@ -1,1 +1,0 @@
-"""Protocols that cross layers: interfaces that sessions and strategies need of the packages above them."""

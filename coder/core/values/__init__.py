@@ -1,1 +1,0 @@
-"""Frozen values that cross packages: tasks, candidates, changes, hunks, plans, verdicts."""

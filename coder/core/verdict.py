@@ -1,0 +1,440 @@
+"""Verdict, evidence, and the values that they are made of."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from coder.core.values import Value
+
+Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
+Cause = Literal["environment", "logic", "test error", "collection", "time-out"]
+"""Classes of failures, as the harness distinguishes them."""
+IssueTie = Literal["example", "message", "identifier"]
+"""Evidence that a red test of the base belongs to the issue; an identifier alone is weak."""
+TargetKind = Literal["named", "existing", "edited", "new"]
+"""Origin of a target: the user names it, the base has it red, the change edits or adds it."""
+TestStage = Literal["collect", "setup", "call", "teardown"]
+DeniedResource = Literal["network", "files", "calls", "home"]
+"""Resources that a sandbox keeps from tests: hosts, paths outside the worktree, system calls, the home."""
+EXIT_CODE = "ExitCode"
+"""Failure type of a whole command; the text is the end of its output."""
+
+
+class Frame(Value):
+    """One traceback frame."""
+
+    path: str
+    """Relative to the tested tree where the file is inside it, absolute elsewhere."""
+    line: int
+    function: str
+
+
+class OperatingSystemError(Value):
+    """The error of the operating system at the root of a failure."""
+
+    name: str
+    """Its symbol, such as ECONNREFUSED; `gaierror` where a host's name has no address."""
+    path: str = ""
+    """The file, relative to the tested tree inside of it; `~` and `$TMPDIR` stand for the test run's own."""
+
+
+class Failure(Value):
+    """Why a test fails, from the exception itself."""
+
+    type: str
+    """The exception class's bare name, such as AssertionError."""
+    message: str
+    frames: tuple[Frame, ...] = ()
+    """Outermost first."""
+    text: str = ""
+    """pytest's own rendering, truncated to its most useful part."""
+    os_error: OperatingSystemError | None = None
+    """None where no such error caused it."""
+
+
+class BodyExecution(Value):
+    """Observation of a test's own function, independent of the test runner's report."""
+
+    started: int = 0
+    ended: int = 0
+    """Number of returns without an exception."""
+    lines: tuple[int, ...] = ()
+    """Executed lines of its file, sorted."""
+
+
+class TestResult(Value):
+    """One test, or one module that could not be collected."""
+
+    __test__ = False
+    id: str
+    """pytest's node id."""
+    outcome: Outcome
+    when: TestStage = "call"
+    seconds: float = 0.0
+    failure: Failure | None = None
+    cause: Cause | None = None
+    """Of a failing test in a verdict."""
+    body: BodyExecution | None = None
+    """None where it was not or could not be observed."""
+    denied: DeniedResource | None = None
+    """Of a failing test: the resource for want of which it cannot pass in the sandbox."""
+
+    @property
+    def red(self) -> bool:
+        """Whether the test failed or could not run."""
+        return self.outcome in ("failed", "error")
+
+    @property
+    def green(self) -> bool:
+        """Whether the test passed, or failed as expected."""
+        return self.outcome in ("passed", "xfailed", "xpassed")
+
+    @property
+    def output_tail(self) -> tuple[str, ...]:
+        """Last lines of output of a whole command that failed; empty for a test."""
+        if self.failure is None or self.failure.type != EXIT_CODE:
+            return ()
+        return tuple(self.failure.text.splitlines())
+
+
+class RunProblem(Value):
+    """Why a run gives no evidence about the code."""
+
+    kind: Literal[
+        "no_runner",
+        "usage",
+        "timeout",
+        "crash",
+        "no_tests",
+        "no_report",
+        "wrong_code",
+        "stopped",
+        "forged",
+        "unusable",
+    ]
+    text: str
+    """Explanation and remedy, one or two sentences."""
+
+
+class TestReport(Value):
+    """One run of a test command."""
+
+    __test__ = False
+    command: str
+    results: tuple[TestResult, ...] = ()
+    seconds: float = 0.0
+    exit_code: int | None = None
+    problem: RunProblem | None = None
+    output: str = ""
+    """The tail of what the command printed."""
+    reached: tuple[str, ...] = ()
+    """Interference of the tree's code with the instrumentation, such as `calc.py: sys._getframe`."""
+    by_exit_code: bool = False
+    """The command is not pytest: it counts as one test with the command as its id, and gives no reasons."""
+
+    indirect: bool = False
+    """Read from a report that the command wrote: the origin of the loaded code is unknown."""
+    whole_only: bool = False
+    """No test can be run by itself."""
+    selected: int | None = None
+    """Number of tests that were selected to run; None if that is unknown."""
+    collected: tuple[str, ...] = ()
+    """Ids of tests that were only collected; the results are those of tests that had to be run."""
+
+    def result_for(self, test_id: str) -> TestResult | None:
+        """Return the result of a test, or of its file or class where these could not be collected."""
+        own = next((result for result in self.results if result.id == test_id), None)
+        return own or next(
+            (
+                result
+                for result in self.results
+                if result.when == "collect" and result.red and test_id.startswith(f"{result.id}::")
+            ),
+            None,
+        )
+
+    def has_test(self, test_id: str) -> bool:
+        """Tell whether a test exists, whether it was run or not."""
+        return test_id in self.collected or self.result_for(test_id) is not None
+
+    @property
+    def failures(self) -> tuple[TestResult, ...]:
+        """Failing tests, in order."""
+        return tuple(result for result in self.results if result.red)
+
+    @property
+    def project_failures(self) -> tuple[TestResult, ...]:
+        """Failing tests, in order, without those that cannot pass in the sandbox."""
+        return tuple(result for result in self.failures if result.denied is None)
+
+    @property
+    def outcome_counts(self) -> "Counts":
+        """Number of tests by outcome."""
+        return Counts(
+            passed=sum(result.green for result in self.results),
+            failed=len(self.project_failures),
+            skipped=sum(result.outcome == "skipped" for result in self.results),
+            denied=len(self.failures) - len(self.project_failures),
+            partial=bool(self.collected),
+        )
+
+
+class Counts(Value):
+    """Numbers of tests by outcome."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    denied: int = 0
+    """Tests that cannot pass in the sandbox; they are not counted as failed."""
+    partial: bool = False
+    """Only the tests were run that a comparison needed."""
+
+
+class TestRun(Value):
+    """One run of the test command on the way to a verdict."""
+
+    __test__ = False
+
+    label: str
+    """Purpose of the run, such as `suite`."""
+    command: str
+    tests: tuple[str, ...] = ()
+    """The selected tests; empty is the whole suite."""
+    counts: Counts
+    exit_code: int | None = None
+    seconds: float = 0.0
+    problem: str = ""
+
+
+class UntestedPlace(Value):
+    """A part of the change that could differ without failing a test."""
+
+    path: str
+    line: int
+    """In the changed file, from 1."""
+    what: str
+    """The mutation applied to it, half a sentence."""
+    whole_hunk: bool = False
+    """The verdict stays the same without the hunk."""
+
+
+class MutationReport(Value):
+    """Result of mutation testing a change."""
+
+    unguarded: tuple[UntestedPlace, ...] = ()
+    wording: tuple[tuple[str, int], ...] = ()
+    """Path and line, in the changed file, of blocks of changed lines without code: comments, docstrings,
+    blank lines."""
+    tried: int = 0
+    """Variants that were tested."""
+    mutants: int = 0
+    """Those that neither drop a hunk nor a statement: the changed code behaves differently."""
+    caught: int = 0
+    """Mutants that a test detected."""
+    ended: bool = True
+    """False where time ran out."""
+
+
+class LineCoverage(Value):
+    """Lines of new code that tests execute."""
+
+    lines: int
+    """Lines with code."""
+    executed: int
+    missing: tuple[str, ...] = ()
+    """`path:line` or `path:first-last` of lines that no test executes."""
+
+
+class LintReport(Value):
+    """Findings of the project's own linters, type checkers and scanners on a change."""
+
+    new: tuple[str, ...] = ()
+    """`ruff: path:line: message`, of findings that are new."""
+    ran: tuple[str, ...] = ()
+    """Names of the tools."""
+    missing: tuple[str, ...] = ()
+    """Tools that the project configures but that are not installed."""
+    mended: tuple[str, ...] = ()
+    """Commands whose configuration changed, which failed before and now pass on the whole project."""
+    failing: tuple[str, ...] = ()
+    """Commands that fail as before."""
+    broken: tuple[str, ...] = ()
+    """Commands that passed before and fail now."""
+
+
+class ReplacedAssertion(Value):
+    """An assertion of an existing test, or a line of it, that the change replaces."""
+
+    test: str
+    """Its function's id."""
+    old: str = ""
+    """On the base, in one line; empty where the change only adds."""
+    new: str = ""
+    """On the change; empty where it removes."""
+
+    @property
+    def line(self) -> str:
+        """Old against new in one line."""
+        old, new = (f"`{text}`" if text else "nothing" for text in (self.old, self.new))
+        return f"{self.test}: {old} is {new} now"
+
+
+class VerdictKind(StrEnum):
+    """Kinds of verdicts, each with an exit code."""
+
+    PROVEN = "PROVEN"
+    PASSING = "PASSING"
+    GAVE_UP = "GAVE UP"
+    LIMIT = "LIMIT"
+    BROKEN = "BROKEN"
+    INCONCLUSIVE = "INCONCLUSIVE"
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of the command line."""
+        return {"PROVEN": 0, "PASSING": 3, "GAVE UP": 4, "LIMIT": 5, "BROKEN": 6, "INCONCLUSIVE": 7}[
+            self.value
+        ]
+
+
+class Verdict(Value):
+    """The verdict on one change, and the evidence for it."""
+
+    kind: VerdictKind
+    reason: str
+    """One sentence."""
+    notes: tuple[str, ...] = ()
+    """Other observations, such as a flaky test that is not blamed; half a sentence each."""
+    targets: tuple[str, ...] = ()
+    """Tests that fail on the base for the right reason and pass on the change."""
+    target_kinds: Mapping[str, TargetKind] = Field(default_factory=dict)
+    """Their origin, by test id."""
+    missing_names: Mapping[str, str] = Field(default_factory=dict)
+    """Names that the change adds and for want of which targets fail without it, by test id."""
+    chosen_names: tuple[str, ...] = ()
+    """Public names of the change that targets use and that neither the issue nor the base contains."""
+    scope: Literal["whole", "impacted"] = "whole"
+    """Tests checked for new failures: the whole suite, or the tests that the change can affect."""
+    cut_short: bool = False
+    """The user had the change delivered before all tests had run."""
+    untied: tuple[str, ...] = ()
+    """The targets, where only the missing tie to the issue keeps the change from PROVEN."""
+    replaced_assertions: tuple[ReplacedAssertion, ...] = ()
+    """Assertions that contradict the change and that it replaces, the first few."""
+    accepted_test_edits: bool = False
+    """The user accepted that the change edits existing tests; without that it would be PASSING at most."""
+    broken: tuple[TestResult, ...] = ()
+    """Tests that passed on the base and do not pass now."""
+    still_red: tuple[TestResult, ...] = ()
+    """Target tests that still fail on the change."""
+    before: Counts | None = None
+    """The suite on the untouched base."""
+    after: Counts | None = None
+    """The suite on the change."""
+    commands: tuple[str, ...] = ()
+    runs: tuple[TestRun, ...] = ()
+    """In the order in which they were made, the base's own first."""
+    hashes: Mapping[str, str] = Field(default_factory=dict)
+    """SHA-256 of each target's file, equal on both sides, by path."""
+    guarded: MutationReport | None = None
+    """Result of mutation testing, where requested."""
+    coverage: LineCoverage | None = None
+    """Lines of new code that tests execute, where requested."""
+    checked: LintReport | None = None
+    """New findings of linters and similar tools, where requested."""
+    circumstances: tuple[str, ...] = ()
+    """The interpreter, the test command and how they were detected, as sentences."""
+    seconds: float = 0.0
+    stages: Mapping[str, float] = Field(default_factory=dict)
+    """Wall-clock seconds by stage: base, targets, impacted, suite, old tests."""
+    tree: str = ""
+    """The git tree that was verified."""
+
+    @property
+    def is_deliverable(self) -> bool:
+        """Whether nothing broke and no test for the issue still fails: fit for delivery."""
+        return self.kind is VerdictKind.PROVEN or (self.kind is VerdictKind.PASSING and not self.still_red)
+
+    @property
+    def is_good_enough(self) -> bool:
+        """True if no better verdict is sought: PROVEN, or good as far as the user let the tests run."""
+        return self.kind is VerdictKind.PROVEN or (self.cut_short and self.is_deliverable)
+
+    @property
+    def has_environment_problem(self) -> bool:
+        """Whether the environment alone is to blame, whatever the change is."""
+        return (
+            bool(self.still_red)
+            and not self.broken
+            and all(result.cause == "environment" for result in self.still_red)
+        )
+
+    @property
+    def label(self) -> str:
+        """The kind in a word or two; unbroken tests do not count as passing while a target test fails."""
+        return "NOT FIXED" if self.kind is VerdictKind.PASSING and self.still_red else self.kind.value
+
+
+class ReproductionResult(Value):
+    """Whether tests reproduce the issue on the base."""
+
+    tests: tuple[str, ...] = ()
+    """Ids of tests that fail on the base for the right reason."""
+    rejected: tuple[str, ...] = ()
+    """`id: why it is no reproduction`, one line each."""
+    results: tuple[TestResult, ...] = ()
+
+
+class Evidence(Value):
+    """A verdict in the form attached to a commit."""
+
+    trailers: tuple[str, ...]
+    """`Key: value` lines for the end of the commit message."""
+    page: str
+    """The whole report, Markdown, for the git note."""
+
+
+_KINDS: dict[TargetKind, tuple[str, str]] = {
+    "named": ("named test", "named tests"),
+    "existing": ("existing test", "existing tests"),
+    "edited": ("existing test edited by the change", "existing tests edited by the change"),
+    "new": ("new test written with the change", "new tests written with the change"),
+}
+
+
+def describe_proof(verdict: Verdict, *, by: str) -> str:
+    """Return which kinds of tests went from red to green; empty if none did, or if that is unknown.
+
+    `by` is who made the change, for names that neither the issue nor the project contains.
+    """
+    counts = Counter(verdict.target_kinds.values())
+    kinds = [f"{counts[kind]} {words[counts[kind] > 1]}" for kind, words in _KINDS.items() if counts[kind]]
+    names = ", ".join(f"`{name}`" for name in verdict.chosen_names)
+    it = "it" if len(verdict.chosen_names) == 1 else "them"
+    chosen = [f"names chosen by {by}: {names}; check {it}"] if names else []
+    return "; ".join([", ".join(kinds), *chosen]) if kinds else ""
+
+
+def failure_signature(result: TestResult) -> str:
+    """Return a failure's signature, such as `ValueError in clock.py, minutes`.
+
+    It has no line numbers, which every patch moves.
+    """
+    if result.failure is None:
+        return result.outcome
+    own = [frame for frame in result.failure.frames if not frame.path.startswith("/")]
+    if own:
+        return f"{result.failure.type} in {own[-1].path}, {own[-1].function}"
+    return f"{result.failure.type}: {result.failure.message.partition(chr(10))[0][:120]}"
+
+
+def group_by_signature(results: Iterable[TestResult]) -> dict[str, tuple[TestResult, ...]]:
+    """Group failing results by signature, in order of first appearance."""
+    groups: dict[str, list[TestResult]] = {}
+    for result in results:
+        groups.setdefault(failure_signature(result), []).append(result)
+    return {key: tuple(group) for key, group in groups.items()}

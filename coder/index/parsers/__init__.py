@@ -1,1 +1,0 @@
-"""Extraction of definitions, imports and identifiers, one parser for each family of languages."""

@@ -1,0 +1,543 @@
+"""Model port over pydantic_ai: streamed requests with error classification, retries and usage."""
+
+import os
+import re
+from base64 import b64decode
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import cached_property, partial
+
+import httpx2
+from pydantic import SecretStr, ValidationError
+from pydantic_ai.direct import model_request_stream
+from pydantic_ai.exceptions import UnexpectedModelBehavior, UserError
+from pydantic_ai.messages import (
+    BinaryContent,
+    InstructionPart,
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    ModelResponsePart,
+    ModelResponseStreamEvent,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+    ToolCallPart,
+    ToolReturnPart,
+    UserContent,
+    UserPromptPart,
+)
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.profiles.openai import OpenAIModelProfile
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.usage import RequestUsage
+
+from coder.core.errors import ModelError
+from coder.core.messages import (
+    AssistantMessage,
+    Delta,
+    Image,
+    Message,
+    Reply,
+    Request,
+    ToolCall,
+    ToolMessage,
+    ToolSpec,
+    Usage,
+    UserMessage,
+)
+from coder.models.catalog import ModelChoice, accepts_images, find_context_tokens, find_cost, find_list_price
+from coder.models.opening import PORTS, GgufServer, is_loopback
+from coder.models.opening import PROVIDER as GGUF
+from coder.models.request_errors import (
+    MALFORMED_STREAM_ERRORS,
+    NESTING_DEPTH,
+    REQUEST_ERRORS,
+    ReplyLimits,
+    RetryPolicy,
+    find_limit_error,
+    limit_hooks,
+    nesting_depth,
+    request_with_retries,
+    translate_error,
+)
+
+ModelFactory = Callable[[httpx2.AsyncClient], Model]
+
+
+class ProviderModel:
+    """A model of a provider.
+
+    Deltas are for display only: after a retry, the text of the reply starts again.
+    """
+
+    def __init__(
+        self,
+        choice: ModelChoice,
+        wire: ModelFactory,
+        *,
+        key: SecretStr | None = None,
+        retry_policy: RetryPolicy | None = None,
+        limits: ReplyLimits | None = None,
+        server: GgufServer | None = None,
+        images: bool | None = None,
+    ) -> None:
+        """Create a model; `server` is what answers inside this process, and lives as long as the model.
+
+        `images` tells whether it accepts images; None: as far as its name or its server tells.
+        """
+        self._images = images
+        self._choice = choice
+        self._server = server
+        self._wire = wire
+        self._key = key
+        self._patience = retry_policy or RetryPolicy()
+        self._limits = limits or ReplyLimits()
+
+    @property
+    def name(self) -> str:
+        return self._choice.name
+
+    @property
+    def context_tokens(self) -> int | None:
+        return None if _is_local(self._choice) else find_context_tokens(self._choice)
+
+    @cached_property
+    def accepts_images(self) -> bool:
+        return accepts_images(self._choice) if self._images is None else self._images
+
+    def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
+        """Return 0 for a model on this machine; else the list price with all input billed as new."""
+        return (
+            Decimal(0)
+            if _is_local(self._choice)
+            else find_list_price(self._choice, input_tokens, output_tokens)
+        )
+
+    async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
+        """Ask, with retries; the usage sums all tries whose usage the provider reported."""
+        usages: list[Usage] = []
+        try:
+            reply = await request_with_retries(
+                lambda: self._request(request, on_delta, usages),
+                policy=self._patience,
+                report=lambda line: on_delta(Delta(kind="notice", text=line)),
+            )
+        except ModelError as error:
+            error.usage = _total_usage(usages) if usages else None
+            raise
+        return reply.model_copy(update={"usage": _total_usage(usages)})
+
+    async def _request(
+        self, request: Request, on_delta: Callable[[Delta], None], usages: list[Usage]
+    ) -> Reply:
+        try:
+            response = await self._stream_response(request, on_delta, usages)
+            with _check_shape():
+                message = to_assistant_message(response)
+        except REQUEST_ERRORS as error:
+            if exceeded := find_limit_error(error):
+                raise exceeded from error
+            raise translate_error(error, choice=self._choice, key=self._key) from error
+        return _make_reply(message, response, self.name)
+
+    async def _stream_response(
+        self, request: Request, on_delta: Callable[[Delta], None], usages: list[Usage]
+    ) -> ModelResponse:
+        messages = to_model_messages(request.messages)
+        parameters = ModelRequestParameters(
+            function_tools=[to_tool_definition(tool) for tool in request.tools],
+            instruction_parts=[InstructionPart(content=request.system)] if request.system else [],
+        )
+        # Retries are counted and shown here. `cache` marks the stable prefix for providers that require it.
+        settings = ModelSettings(max_tokens=request.max_output_tokens, max_retries=0, cache=True)
+        if request.temperature is not None:
+            settings["temperature"] = request.temperature
+        if request.seed is not None:
+            settings["seed"] = request.seed
+        if request.grammar:
+            settings["extra_body"] = {"grammar": request.grammar}
+        async with AsyncExitStack() as stack:
+            http = await stack.enter_async_context(make_http_client(self._choice.base_url, self._limits))
+            response_stream = model_request_stream(
+                self._wire(http), messages, model_request_parameters=parameters, model_settings=settings
+            )
+            with _check_shape():
+                stream = await stack.enter_async_context(response_stream)
+            try:
+                async for event in _checked_events(stream):
+                    if delta := _delta(event):
+                        on_delta(delta)
+            finally:
+                usages.append(_usage(stream.get(), self._choice))
+            return stream.get()
+
+
+@contextmanager
+def _check_shape() -> Iterator[None]:
+    """Treat exceptions of the SDKs in this block as a malformed response of the provider."""
+    try:
+        yield
+    except MALFORMED_STREAM_ERRORS as error:
+        raise UnexpectedModelBehavior(f"{type(error).__name__}: {error}") from error
+
+
+async def _checked_events(
+    stream: AsyncIterable[ModelResponseStreamEvent],
+) -> AsyncIterator[ModelResponseStreamEvent]:
+    """Yield the events of the stream, checking only the stream itself and not their use."""
+    with _check_shape():
+        async for event in stream:
+            yield event
+
+
+def _delta(event: ModelResponseStreamEvent) -> Delta | None:
+    match event:
+        case (
+            PartStartEvent(part=TextPart(content=text))
+            | PartDeltaEvent(delta=TextPartDelta(content_delta=text))
+        ) if text:
+            return Delta(kind="text", text=text)
+        case (
+            PartStartEvent(part=ThinkingPart(content=text))
+            | PartDeltaEvent(delta=ThinkingPartDelta(content_delta=text))
+        ) if text:
+            return Delta(kind="reasoning", text=text)
+        case _:
+            return None
+
+
+def _make_reply(message: AssistantMessage, response: ModelResponse, name: str) -> Reply:
+    """Return the reply with the reason of its end.
+
+    Raises:
+        ModelError: the stream was cut, the provider failed, or the reply is empty.
+    """
+    reason = (response.provider_details or {}).get("finish_reason")
+    if response.finish_reason is None and not reason:
+        raise ModelError(f"The reply of {name} broke off in the middle.", retryable=True)
+    if response.finish_reason == "error":
+        raise ModelError(f"{name} failed while it was writing ({reason}).", retryable=True)
+    if response.finish_reason == "content_filter":
+        return Reply(message=_with_refusal(message, response), finish="refusal")
+    if response.finish_reason == "length":
+        return Reply(message=message, finish="length")
+    if message.calls:
+        return Reply(message=message, finish="calls")
+    if not message.text.strip():
+        raise ModelError(f"The reply of {name} was empty.", retryable=True)
+    return Reply(message=message)
+
+
+def _with_refusal(message: AssistantMessage, response: ModelResponse) -> AssistantMessage:
+    """Return the message with the text of a refusal, which OpenAI sends in a separate field."""
+    refusal = (response.provider_details or {}).get("refusal")
+    return (
+        message
+        if message.text or not isinstance(refusal, str)
+        else message.model_copy(update={"text": refusal})
+    )
+
+
+def _usage(response: ModelResponse, choice: ModelChoice) -> Usage:
+    usage = response.usage
+    return Usage(
+        input_tokens=usage.input_tokens,
+        cached_tokens=usage.cache_read_tokens,
+        output_tokens=usage.output_tokens,
+        cost_usd=_cost(response, choice),
+    )
+
+
+def _is_local(choice: ModelChoice) -> bool:
+    return bool(choice.provider in (*PORTS, GGUF) and choice.base_url and is_loopback(choice.base_url))
+
+
+def _cost(response: ModelResponse, choice: ModelChoice) -> Decimal | None:
+    """Return the reported cost, else that of the price list; 0 for a model on this machine.
+
+    The list is asked for the model that was chosen before the one that the reply names: behind another base
+    URL the library knows no provider, and what was reserved must be booked.
+    """
+    if _is_local(choice):
+        return Decimal(0)
+    reported = (response.provider_details or {}).get("cost")
+    if isinstance(reported, int | float):
+        return Decimal(str(reported))
+    if (cost := find_cost(choice, response.usage)) is not None:
+        return cost
+    try:
+        return response.cost().total_price if response.model_name else None
+    except (LookupError, ValueError):
+        return None
+
+
+def _total_usage(usages: list[Usage]) -> Usage:
+    """Sum the usage of all tries; an unknown price makes the total unknown."""
+    costs = [usage.cost_usd for usage in usages]
+    return Usage(
+        input_tokens=sum(usage.input_tokens for usage in usages),
+        cached_tokens=sum(usage.cached_tokens for usage in usages),
+        output_tokens=sum(usage.output_tokens for usage in usages),
+        cost_usd=None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0)),
+    )
+
+
+CONNECT_SECONDS = 10.0
+SILENCE_SECONDS = 600.0
+"""Timeout between two bytes; a server on a CPU takes minutes to read a long prompt."""
+NO_KEY = "no-key"
+"""Placeholder for servers that need no key, since the libraries require one."""
+STRICT_STREAM_PROFILE = OpenAIModelProfile(
+    openai_chat_streaming_requires_finish_reason=True, openai_supports_strict_tool_definition=False
+)
+"""Without the first setting, a stream that ends early counts as a complete reply."""
+LEGACY_LIMIT_PROFILE = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False)
+
+
+def make_http_client(base_url: str | None, limits: ReplyLimits) -> httpx2.AsyncClient:
+    """Create an HTTP client for one request; requests to this machine bypass any proxy."""
+    return httpx2.AsyncClient(
+        timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
+        trust_env=base_url is None or not is_loopback(base_url),
+        event_hooks=limit_hooks(limits),
+    )
+
+
+def model_factory(choice: ModelChoice, key: SecretStr | None) -> ModelFactory:
+    """Return a factory of the model in the provider's dialect.
+
+    Unknown providers use OpenAI's chat completions.
+    """
+    secret = key.get_secret_value() if key else NO_KEY
+    match choice.provider, choice.base_url:
+        case "anthropic", url:
+            return partial(make_anthropic_model, model=choice.model, secret=secret, url=url)
+        case "google", url:
+            return partial(make_google_model, model=choice.model, secret=secret, url=url)
+        case "azure", str(url):
+            return partial(make_azure_model, model=choice.model, secret=secret, url=url)
+        case "vertex", url:
+            return partial(make_vertex_model, model=choice.model, url=url)
+        case "bedrock", url:
+            return partial(make_bedrock_model, model=choice.model, url=url)
+        case "openai", None:
+            return partial(make_openai_model, model=choice.model, secret=secret)
+        case "openrouter", None:
+            return partial(make_openrouter_model, model=choice.model, secret=secret)
+        case provider, url:
+            # OpenAI's own models reject the old name of the output limit; other servers may only know that.
+            profile = (
+                STRICT_STREAM_PROFILE
+                if provider == "openai"
+                else STRICT_STREAM_PROFILE | LEGACY_LIMIT_PROFILE
+            )
+            return partial(make_chat_model, model=choice.model, secret=secret, url=url or "", profile=profile)
+
+
+def make_anthropic_model(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | None) -> Model:
+    """Create a model for Anthropic's messages API."""
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    return AnthropicModel(model, provider=AnthropicProvider(api_key=secret, base_url=url, http_client=http))
+
+
+def make_google_model(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | None) -> Model:
+    """Create a model for Google's Gemini API."""
+    from pydantic_ai.models.google import GoogleModel
+    from pydantic_ai.providers.google import GoogleProvider
+
+    return GoogleModel(model, provider=GoogleProvider(api_key=secret, base_url=url, http_client=http))
+
+
+def make_azure_model(http: httpx2.AsyncClient, *, model: str, secret: str, url: str) -> Model:
+    """Create a model for a deployment of Azure OpenAI, by its v1 API."""
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.azure import AzureProvider
+
+    provider = AzureProvider(azure_endpoint=url, api_key=secret, http_client=http)
+    return OpenAIChatModel(model, provider=provider, profile=STRICT_STREAM_PROFILE)
+
+
+def make_vertex_model(http: httpx2.AsyncClient, *, model: str, url: str | None) -> Model:
+    """Create a model of Google Cloud (Vertex AI).
+
+    The library finds the project, the location and the application's default credentials.
+    """
+    from pydantic_ai.models.google import GoogleModel
+    from pydantic_ai.providers.google_cloud import GoogleCloudProvider
+
+    return GoogleModel(model, provider=GoogleCloudProvider(base_url=url, http_client=http))
+
+
+def make_bedrock_model(_http: httpx2.AsyncClient, *, model: str, url: str | None) -> Model:
+    """Create a model of Amazon Bedrock, which brings its own client.
+
+    The library finds the region, the profile and the credentials. The limits of replies do not apply.
+
+    Raises:
+        UserError: it finds no credentials or no region.
+    """
+    import boto3
+    from botocore.config import Config
+    from botocore.exceptions import BotoCoreError
+    from pydantic_ai.models.bedrock import BedrockConverseModel
+    from pydantic_ai.providers.bedrock import BedrockProvider
+
+    # Retries are counted and shown by the caller.
+    config = Config(
+        read_timeout=SILENCE_SECONDS, connect_timeout=CONNECT_SECONDS, retries={"total_max_attempts": 1}
+    )
+    try:
+        session = boto3.Session()
+        if session.get_credentials() is None and not os.environ.get("AWS_BEARER_TOKEN_BEDROCK"):
+            raise UserError("AWS finds no credentials: set AWS_PROFILE, or AWS_BEARER_TOKEN_BEDROCK.")
+        client = session.client("bedrock-runtime", config=config, endpoint_url=url)
+    except BotoCoreError as error:
+        raise UserError(f"{error} (region: AWS_DEFAULT_REGION)") from error
+    return BedrockConverseModel(model, provider=BedrockProvider(bedrock_client=client))
+
+
+def make_openai_model(
+    http: httpx2.AsyncClient, *, model: str, secret: str, url: str = "https://api.openai.com/v1"
+) -> Model:
+    """Create a model for OpenAI's responses API.
+
+    Nothing is stored there, so encrypted reasoning is sent with the conversation.
+    """
+    from pydantic_ai.models.openai import OpenAIResponsesModel, OpenAIResponsesModelSettings
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    provider = OpenAIProvider(api_key=secret, base_url=url, http_client=http)
+    settings = OpenAIResponsesModelSettings(openai_store=False, openai_prompt_cache_diagnostics=False)
+    return OpenAIResponsesModel(model, provider=provider, settings=settings)
+
+
+def make_openrouter_model(http: httpx2.AsyncClient, *, model: str, secret: str) -> Model:
+    """Create a model for OpenRouter, which also reports the cost of each reply."""
+    from pydantic_ai.models.openrouter import OpenRouterModel
+    from pydantic_ai.providers.openrouter import OpenRouterProvider
+
+    provider = OpenRouterProvider(api_key=secret, http_client=http)
+    return OpenRouterModel(model, provider=provider, profile=STRICT_STREAM_PROFILE)
+
+
+def make_chat_model(
+    http: httpx2.AsyncClient, *, model: str, secret: str, url: str, profile: OpenAIModelProfile
+) -> Model:
+    """Create a model for any server with OpenAI's chat completions."""
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+    provider = OpenAICompatibleProvider(
+        "compatible", base_url=url, api_key=secret, http_client=http, profile=profile
+    )
+    return OpenAIChatModel(model, provider=provider)
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""Fixed time stamp, instead of the current time that pydantic_ai would set; it is never sent."""
+
+
+def to_model_messages(messages: Iterable[Message]) -> list[ModelMessage]:
+    """Return the conversation as pydantic_ai messages.
+
+    All messages between two replies form one request, results of calls first.
+    """
+    conversation: list[ModelMessage] = []
+    parts: list[ModelRequestPart] = []
+    for message in messages:
+        match message:
+            case AssistantMessage():
+                if parts:
+                    conversation.append(ModelRequest(parts=parts, timestamp=EPOCH))
+                    parts = []
+                conversation.append(_to_response(message))
+            case UserMessage(text=text, images=images):
+                content: list[UserContent] = [text, *map(_to_binary_content, images)]
+                parts.append(UserPromptPart(content=content if images else text, timestamp=EPOCH))
+            case ToolMessage(call_id=call, name=name, text=text):
+                # The outcome is always "success": some providers get other outcomes as escaped JSON.
+                parts.append(ToolReturnPart(tool_name=name, content=text, tool_call_id=call, timestamp=EPOCH))
+    if parts:
+        conversation.append(ModelRequest(parts=parts, timestamp=EPOCH))
+    return conversation
+
+
+def _to_binary_content(image: Image) -> BinaryContent:
+    return BinaryContent(b64decode(image.base64), media_type=image.media_type)
+
+
+def to_tool_definition(tool: ToolSpec) -> ToolDefinition:
+    """Return a tool as a pydantic_ai definition; never strict, which would rewrite the schema."""
+    return ToolDefinition(
+        name=tool.name,
+        description=tool.description,
+        parameters_json_schema=dict(tool.parameters),
+        strict=False,
+    )
+
+
+def to_assistant_message(response: ModelResponse) -> AssistantMessage:
+    """Return the message of a response.
+
+    What text and calls do not express (signed reasoning, ids) is kept in `opaque`.
+
+    Raises:
+        ModelError: arguments nest too deep, or a text contains a lone surrogate, which cannot be stored.
+    """
+    text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
+    calls = tuple(
+        ToolCall(
+            id=part.tool_call_id,
+            name=part.tool_name,
+            arguments=part.args if isinstance(part.args, str) else part.args_as_json_str(),
+        )
+        for part in response.parts
+        if isinstance(part, ToolCallPart)
+    )
+    if too_deep := next((call for call in calls if nesting_depth(call.arguments) > NESTING_DEPTH), None):
+        raise ModelError(
+            f"The arguments of a call of {too_deep.name[:80]!r} nest deeper than {NESTING_DEPTH} levels.",
+            retryable=True,
+        )
+    if _SURROGATE.search("".join([text, *(f"{call.id}{call.name}{call.arguments}" for call in calls)])):
+        raise ModelError("The reply holds half of a surrogate pair, which is no text.", retryable=True)
+    is_plain = list(response.parts) == _plain_parts(text, calls)
+    return AssistantMessage(text=text, calls=calls, opaque="" if is_plain else _serialize_response(response))
+
+
+def _plain_parts(text: str, calls: tuple[ToolCall, ...]) -> list[ModelResponsePart]:
+    text_parts: list[ModelResponsePart] = [TextPart(content=text)] if text else []
+    return [
+        *text_parts,
+        *(ToolCallPart(tool_name=call.name, args=call.arguments, tool_call_id=call.id) for call in calls),
+    ]
+
+
+def _serialize_response(response: ModelResponse) -> str:
+    return ModelMessagesTypeAdapter.dump_json(
+        [replace(response, usage=RequestUsage())], exclude_none=True
+    ).decode()
+
+
+def _to_response(message: AssistantMessage) -> ModelResponse:
+    if message.opaque:
+        try:
+            responses = ModelMessagesTypeAdapter.validate_json(message.opaque)
+        except ValidationError:
+            responses = []  # written by another adapter, such as the text protocol: use text and calls
+        if len(responses) == 1 and isinstance(responses[0], ModelResponse):
+            return responses[0]
+    return ModelResponse(parts=_plain_parts(message.text, message.calls), timestamp=EPOCH)

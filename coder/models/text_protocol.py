@@ -1,0 +1,375 @@
+"""Tool calling in plain text for models without it: tools in the system prompt, calls as fenced blocks."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from coder.core.errors import ModelError
+from coder.core.messages import (
+    AssistantMessage,
+    Delta,
+    Image,
+    Message,
+    Reply,
+    Request,
+    ToolCall,
+    ToolMessage,
+    ToolSpec,
+    UserMessage,
+)
+from coder.core.ports import Model
+
+GUIDE_TEMPLATE = """\
+# Tools
+
+You can use the tools below. To use one, write a block like this, and nothing after it:
+
+```tool
+{{"name": "{example}", "arguments": {arguments}}}
+```
+
+The block holds one JSON object: newlines inside strings are written as \\n. You may write several blocks. \
+Then stop:
+the results come with the next message. Never write a result yourself.{patching}
+"""
+PATCH_GUIDE = """
+
+To change files, write a unified diff as it is, without JSON; it is given to apply_patch:
+
+```diff
+--- a/path/of/file.py
++++ b/path/of/file.py
+@@ -1,3 +1,3 @@
+ a line that stays
+-a line that goes
++a line that comes
+```"""
+PATCH_TOOL = "apply_patch"
+PATCH_ARGUMENT = "diff"
+CALL_BLOCK = re.compile(
+    r"^[ \t]*(?:```+|~~~+)[ \t]*(?P<tag>[\w-]*)[^\n]*\n(?P<body>.*?)(?:^[ \t]*(?:```+|~~~+)[ \t]*$|\Z)"
+    r"|<(?P<mark>tool_call|function_call)>(?P<marked>.*?)(?:</(?:tool_call|function_call)>|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+"""A fenced block, or one in tags of open models' training; the last may lack its end."""
+CALL_TAGS = {"tool", "tool_call", "tool_code", "tools", "function", "function_call"}
+JSON_TAGS = {"json", ""}
+"""Blocks with these tags are calls only if their JSON names a tool."""
+DIFF_TAGS = {"diff", "patch"}
+
+
+class ToolsUnsupported(ModelError):
+    """The server rejected the request because it contained tools."""
+
+
+class TextProtocolModel:
+    """Model wrapper that sends requests without tools."""
+
+    def __init__(self, model: Model, *, has_grammar: bool = False) -> None:
+        """Wrap a model; `has_grammar` if its server constrains replies to a grammar, as llama.cpp does."""
+        self._model = model
+        self._has_grammar = has_grammar
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def context_tokens(self) -> int | None:
+        return self._model.context_tokens
+
+    @property
+    def accepts_images(self) -> bool:
+        return self._model.accepts_images
+
+    def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
+        return self._model.maximum_cost_usd(input_tokens, output_tokens)
+
+    async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
+        """Ask in plain text and parse the calls of the answer.
+
+        Its raw text is kept, to be sent back unchanged.
+        """
+        plain_request = strip_tools(request)
+        if self._has_grammar and request.tools:
+            plain_request = plain_request.model_copy(update={"grammar": reply_grammar(request.tools)})
+        reply = await self._model.complete(plain_request, on_delta)
+        raw = reply.message.text
+        text, calls = parse_reply(raw, request.tools, prefix=f"text_{len(request.messages)}")
+        message = AssistantMessage(text=text, calls=calls, opaque=json.dumps({"raw": raw}) if calls else "")
+        return Reply(
+            message=message,
+            usage=reply.usage,
+            finish="calls" if calls and reply.finish == "stop" else reply.finish,
+        )
+
+
+class AdaptiveModel:
+    """Model wrapper: native tool calling until the server rejects it, then the text protocol."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._is_plain = False
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def context_tokens(self) -> int | None:
+        return self._model.context_tokens
+
+    @property
+    def accepts_images(self) -> bool:
+        return self._model.accepts_images
+
+    def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
+        return self._model.maximum_cost_usd(input_tokens, output_tokens)
+
+    async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
+        """Ask; if tools are rejected, ask again in plain text."""
+        if not self._is_plain:
+            try:
+                return await self._model.complete(request, on_delta)
+            except ToolsUnsupported:
+                self._is_plain = True
+        return await TextProtocolModel(self._model).complete(request, on_delta)
+
+
+def strip_tools(request: Request) -> Request:
+    """Return the request without tools.
+
+    They are described in the system prompt, and results become user messages.
+    """
+    if not request.tools:
+        return request
+    system = "\n\n".join(part for part in (request.system, tool_guide(request.tools)) if part)
+    return request.model_copy(
+        update={"system": system, "messages": tuple(_merge_turns(request.messages)), "tools": ()}
+    )
+
+
+def tool_guide(tools: Sequence[ToolSpec]) -> str:
+    """Return the description of the tools and of the call format."""
+    example_tool = tools[0]
+    names = list(example_tool.parameters.get("required") or example_tool.parameters.get("properties", {}))
+    head = GUIDE_TEMPLATE.format(
+        example=example_tool.name,
+        arguments=json.dumps({name: "..." for name in names}),
+        patching=PATCH_GUIDE if any(tool.name == PATCH_TOOL for tool in tools) else "",
+    )
+    return head + "".join(
+        f"\n## {tool.name}\n{tool.description}\n{_describe_arguments(tool.parameters)}" for tool in tools
+    )
+
+
+def parse_reply(raw: str, tools: Sequence[ToolSpec], *, prefix: str) -> tuple[str, tuple[ToolCall, ...]]:
+    """Parse prose and calls of an answer.
+
+    A block that cannot be parsed is passed on unchanged, for the toolbox to refuse.
+    """
+    names = {tool.name for tool in tools}
+    prose: list[str] = []
+    calls: list[ToolCall] = []
+    end = 0
+    for block in CALL_BLOCK.finditer(raw):
+        tag, body = (
+            (block["tag"].lower(), block["body"]) if block["mark"] is None else ("tool", block["marked"])
+        )
+        if call := _parse_call(tag, body, names):
+            prose.append(raw[end : block.start()])
+            end = block.end()
+            calls.append(ToolCall(id=f"{prefix}_{len(calls)}", name=call[0], arguments=call[1]))
+    return "".join([*prose, raw[end:]]).strip(), tuple(calls)
+
+
+def _parse_call(tag: str, body: str, names: set[str]) -> tuple[str, str] | None:
+    """Return name and arguments of a block, or None if it is no call but part of the prose."""
+    if tag in DIFF_TAGS:
+        return (PATCH_TOOL, json.dumps({PATCH_ARGUMENT: body})) if PATCH_TOOL in names else None
+    if tag not in CALL_TAGS | JSON_TAGS:
+        return None
+    content = _parse_json(body)
+    if isinstance(content, dict):
+        name, arguments = _call_fields(content)
+        if tag in CALL_TAGS or name in names:
+            return name or "tool", arguments
+    if tag in CALL_TAGS:
+        match = re.search(r'"(?:name|tool|function)"\s*:\s*"(\w+)"', body)
+        return (match[1] if match else "tool"), body.strip()
+    return None
+
+
+def _call_fields(content: dict[str, Any]) -> tuple[str, str]:
+    """Return name and arguments under any of the keys that models use for them.
+
+    Arguments may also be beside the name.
+    """
+    inner = content.get("function")
+    content = {**content, **inner} if isinstance(inner, dict) else content
+    name = next(
+        (
+            content[key]
+            for key in ("name", "tool", "function", "tool_name")
+            if isinstance(content.get(key), str)
+        ),
+        "",
+    )
+    key = next((key for key in ("arguments", "parameters", "args", "input") if key in content), None)
+    arguments: object = (
+        content[key]
+        if key
+        else {key: value for key, value in content.items() if value != name and key != "type"}
+    )
+    return name, arguments if isinstance(arguments, str) else json.dumps(arguments)
+
+
+def _parse_json(text: str) -> object:
+    """Parse JSON leniently; None on failure.
+
+    Newlines in strings, a trailing comma and words around the object are accepted.
+    """
+    start = text.find("{")
+    for candidate in (text[start:], re.sub(r",\s*([}\]])", r"\1", text[start:])):
+        try:
+            return json.JSONDecoder(strict=False).raw_decode(candidate)[0] if start >= 0 else None
+        except (json.JSONDecodeError, RecursionError):
+            continue
+    return None
+
+
+def _describe_arguments(schema: Any) -> str:
+    required = schema.get("required", [])
+    return "".join(
+        f"- {name} ({field.get('type', 'any')}{'' if name in required else ', optional'}): "
+        f"{field.get('description', '')}\n"
+        for name, field in schema.get("properties", {}).items()
+    )
+
+
+def _merge_turns(messages: Iterable[Message]) -> Iterator[Message]:
+    """Yield messages with alternating roles, as many chat templates require.
+
+    All messages between two replies become one.
+    """
+    texts: list[str] = []
+    images: list[Image] = []
+    for message in messages:
+        match message:
+            case AssistantMessage():
+                if texts:
+                    yield UserMessage(text="\n\n".join(texts), images=tuple(images))
+                    texts, images = [], []
+                yield AssistantMessage(text=_raw_text(message))
+            case UserMessage(text=text):
+                texts.append(text)
+                images += message.images
+            case ToolMessage(name=name, text=text, ok=ok):
+                texts.append(f"{'Result' if ok else 'Error'} of {name}:\n{text}")
+    if texts:
+        yield UserMessage(text="\n\n".join(texts), images=tuple(images))
+
+
+def _raw_text(message: AssistantMessage) -> str:
+    """Return the text that the model wrote; calls made in another way are formatted as blocks."""
+    try:
+        stored = json.loads(message.opaque or "null")
+    except json.JSONDecodeError:
+        stored = None
+    if isinstance(stored, dict) and isinstance(stored.get("raw"), str):
+        return str(stored["raw"])
+    blocks = (
+        f'```tool\n{{"name": {json.dumps(call.name)}, "arguments": {call.arguments}}}\n```'
+        for call in message.calls
+    )
+    return "\n\n".join([*([message.text] if message.text else []), *blocks])
+
+
+CODE_TAGS = (
+    *("diff", "python", "javascript", "typescript", "go", "rust", "java", "c", "cpp", "ruby", "php", "sql"),
+    *("sh", "console", "text", "toml", "yaml", "ini", "xml", "html", "css", "markdown"),
+)
+"""Tags of fenced blocks that are no calls in JSON; `diff` is one, whose text needs no escapes."""
+CALL_MARKS = ("tool_call>", "function_call>")
+"""Text after `<` that opens a call in other protocols."""
+REPLY_RULES = r"""
+root ::= item ("\n" item)*
+item ::= line | code | call
+line ::= [ \t]* (start rest*)?
+start ::= [^ \t`~<\n] | ("`" | "``") ([^`<\n] | angle) | ("~" | "~~") ([^~<\n] | angle) | angle
+rest ::= [^<\n] | angle
+code ::= "```" tag "\n" (line "\n")* "```"
+call ::= "```tool\n{\"name\": " named "}\n```"
+value ::= object | array | string | number | boolean | "null"
+object ::= "{" (string ": " value (", " string ": " value)*)? "}"
+array ::= "[" (value (", " value)*)? "]"
+strings ::= "[" (string (", " string)*)? "]"
+string ::= "\"" ([^"\\\x00-\x1F\x7F] | "\\" ["\\/bfnrt])* "\""
+number ::= integer ("." [0-9]+)?
+integer ::= "-"? ("0" | [1-9] [0-9]*)
+boolean ::= "true" | "false"
+"""
+ARGUMENTS_KEY = ', "arguments": '
+SIMPLE_TYPES = {"string": "string", "integer": "integer", "number": "number", "boolean": "boolean"}
+
+
+def reply_grammar(tools: Sequence[ToolSpec]) -> str:
+    """Return the grammar of replies that contain prose, fenced code, and calls of these tools only.
+
+    A line of prose opens no block, and no text the call of another protocol. Arguments have the order of
+    the schema, required ones first.
+    """
+    tools_by_rule = {f"arguments-{number}": tool for number, tool in enumerate(tools)}
+    rules = {
+        "tag": " | ".join(map(_literal, CODE_TAGS)),
+        "angle": f'"<" ({" | ".join(_differing_texts(CALL_MARKS))})',
+        "named": " | ".join(
+            f"{_literal(json.dumps(tool.name) + ARGUMENTS_KEY)} {rule}"
+            for rule, tool in tools_by_rule.items()
+        ),
+        **{rule: _arguments_rule(tool.parameters) for rule, tool in tools_by_rule.items()},
+    }
+    return REPLY_RULES.lstrip() + "".join(f"{name} ::= {rule}\n" for name, rule in rules.items())
+
+
+def _differing_texts(words: Sequence[str]) -> Iterator[str]:
+    """Yield rules for the shortest texts that begin none of these words; their first letters differ."""
+    yield f"[^{''.join(word[0] for word in words)}<\\n]"
+    for word in words:
+        for length in range(1, len(word)):
+            yield f'"{word[:length]}" [^{word[length]}<\\n]'
+
+
+def _arguments_rule(schema: Mapping[str, Any]) -> str:
+    fields: Mapping[str, Any] = schema.get("properties", {})
+    required = [name for name in fields if name in schema.get("required", ())]
+    optional = [name for name in fields if name not in required]
+    pairs = {name: f"{_literal(json.dumps(name) + ': ')} {_value_rule(fields[name])}" for name in fields}
+    if required:
+        members = ' ", " '.join(pairs[name] for name in required) + _optional_tail(pairs, optional)
+        return f'"{{" {members} "}}"'
+    # Any of them may be the first.
+    members = " | ".join(
+        pairs[name] + _optional_tail(pairs, optional[at + 1 :]) for at, name in enumerate(optional)
+    )
+    return f'"{{" ({members})? "}}"' if optional else _literal("{}")
+
+
+def _optional_tail(pairs: Mapping[str, str], names: Sequence[str]) -> str:
+    return "".join(f' (", " {pairs[name]})?' for name in names)
+
+
+def _value_rule(schema: Mapping[str, Any]) -> str:
+    if isinstance(choices := schema.get("enum"), list):
+        return f"({' | '.join(_literal(json.dumps(choice)) for choice in choices)})"
+    kind = schema.get("type")
+    if kind == "array" and schema.get("items", {}).get("type") == "string":
+        return "strings"
+    return SIMPLE_TYPES.get(str(kind), kind if kind in ("array", "object") else "value")
+
+
+def _literal(text: str) -> str:
+    """Return a rule that matches this text alone."""
+    return json.dumps(text)

@@ -1,1 +1,0 @@
-"""Requests to model providers: clients, translation, limits, retries, errors."""

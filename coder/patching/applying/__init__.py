@@ -1,1 +1,0 @@
-"""Applying of matched hunks to files: all of them or none."""

@@ -1,1 +1,0 @@
-"""Matching of hunks against the lines of a file."""

@@ -1,0 +1,895 @@
+"""Planning and writing of a patch: all of it or nothing."""
+
+import difflib
+import io
+import os
+import re
+import secrets
+import stat
+import tokenize
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from coder.patching.errors import PatchError
+from coder.patching.match import TO_ASCII, Misfit, Placement, explain_misfits, normalize_line, place_hunks
+from coder.patching.parse import DEV_NULL, FilePatch, HunkLine, PatchHunk, RawFile, parse_diff
+from coder.patching.parse import reverse_patch as reversed_patch
+from coder.patching.restyle import learn_style, restyle_run
+from coder.python.lint import find_syntax_error, find_undefined_names
+
+NEW_FILE_MODE = 0o644
+MAX_REPORTED_FILES = 2
+MAX_ERROR_LINES = 54
+"""Of an error message, which has a few more at its end."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HunkEdit:
+    """Replace the old lines from `start` up to `end` (indices) by new ones."""
+
+    start: int
+    end: int
+    lines: tuple[HunkLine, ...]
+    knows_the_end: bool
+    """The diff states somewhere in the hunk whether a line end follows the file's last line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextFile:
+    """The content of one text file."""
+
+    lines: tuple[str, ...] = ()
+    """Without their ends."""
+    ends: tuple[str, ...] = ()
+    """One for each line: LF or CR LF; only the last may be empty."""
+    encoding: str = "utf-8"
+    bom: bool = False
+
+    @property
+    def default_line_end(self) -> str:
+        """The most common line end."""
+        common = Counter(end for end in self.ends if end).most_common(1)
+        return common[0][0] if common else "\n"
+
+    @property
+    def text(self) -> str:
+        """The content, with the original line ends."""
+        return "".join(line + end for line, end in zip(self.lines, self.ends, strict=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileChange:
+    """The change of one file."""
+
+    path: str
+    """Relative to the root; the new name of a renamed file."""
+    before: TextFile | None
+    """None: the file is new."""
+    after: TextFile | None
+    """None: the file is deleted."""
+    mode: int
+    """Permission bits afterwards."""
+    original: bytes = b""
+    original_mode: int = 0o644
+    renamed_from: str = ""
+    edits: tuple[HunkEdit, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedPatch:
+    """The changes of a whole patch."""
+
+    changes: tuple[FileChange, ...]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every path that is written or removed."""
+        return tuple(
+            sorted({name for change in self.changes for name in (change.path, change.renamed_from) if name})
+        )
+
+    @cached_property
+    def syntax_errors(self) -> tuple[str, ...]:
+        """`path:line: message` for each Python file that newly does not parse, or is new and does not."""
+        errors = []
+        for change in self.changes:
+            error = find_syntax_error(change.after.text, change.path) if change.after else ""
+            if error and not (
+                change.before and find_syntax_error(change.before.text, change.renamed_from or change.path)
+            ):
+                errors.append(error)
+        return tuple(errors)
+
+    @cached_property
+    def undefined_names(self) -> tuple[str, ...]:
+        """`path:line: undefined name 'x'` for each name that was not undefined before."""
+        pairs = [
+            (change, change.before or TextFile(), change.after) for change in self.changes if change.after
+        ]
+        return tuple(
+            text
+            for change, before, after in pairs
+            if after
+            for text in find_undefined_names(before.text, after.text, change.path)
+        )
+
+
+def plan_patch(
+    diff: str,
+    root: Path,
+    *,
+    reverse: bool = False,
+    failed_before: Mapping[str, int] | None = None,
+    may_read: Callable[[str], bool] = lambda _path: True,
+    restore: Callable[[str, str], str] = lambda text, _source: text,
+) -> PlannedPatch:
+    """Compute the changes of a patch, or of its reversal; nothing is written.
+
+    `failed_before` counts the failures of each hunk, keyed as in `PatchError.failed`: its error message then
+    shows more of the file. `may_read` tells whether a file's content may be shown: others are not changed.
+    `restore` replaces placeholders in a line of the patch by the file's content; it raises LookupError where
+    the file does not contain it.
+
+    Raises:
+        PatchError: any part of it does not fit, is ambiguous, or leads outside of the root.
+    """
+    patches = parse_diff(diff)
+    aims = resolve_targets([reversed_patch(patch) for patch in patches] if reverse else patches, root)
+    changes: list[FileChange] = []
+    faults: list[PatchError] = []
+    for aim in aims:
+        try:
+            tree = ConfinedTree(root, may_read=may_read)
+            changes.append(
+                _change(
+                    _restore_secrets(aim, tree, restore),
+                    tree,
+                    failed_before or {},
+                    MAX_ERROR_LINES // min(len(aims), MAX_REPORTED_FILES),
+                )
+            )
+        except PatchError as error:
+            faults.append(error)
+    if faults:
+        fitting = ", ".join(change.path for change in changes[:10])
+        lines = [line for fault in faults[:MAX_REPORTED_FILES] for line in fault.reason.split("\n")][
+            :MAX_ERROR_LINES
+        ]
+        more = (
+            [f"{len(faults) - MAX_REPORTED_FILES} more files do not fit either."]
+            if len(faults) > MAX_REPORTED_FILES
+            else []
+        )
+        also = [f"The changes of {fitting} would fit."] if fitting else []
+        raise PatchError(
+            "\n".join([*lines, *more, *also]), failed=frozenset().union(*(fault.failed for fault in faults))
+        )
+    changes = [change for change in changes if _has_effect(change)]
+    if not changes:
+        raise PatchError("The patch changes nothing: the files are already as it makes them.")
+    return PlannedPatch(changes=tuple(changes))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PatchTarget:
+    """One file's patch with the paths that its names resolve to."""
+
+    source: str
+    """The file it starts from; empty for a new file."""
+    target: str
+    """The resulting file; empty for a deleted file."""
+    hunks: tuple[PatchHunk, ...]
+    mode: str
+
+
+class ConfinedTree:
+    """A directory whose files are opened one path component at a time, without following symbolic links."""
+
+    def __init__(self, root: Path, *, may_read: Callable[[str], bool] = lambda _path: True) -> None:
+        """Create a view of `root`; `may_read` tells whether a path's content may be shown."""
+        self._root = root
+        self._may_read = may_read
+
+    def read(self, path: str) -> tuple[bytes, int] | None:
+        """Return a regular file's content and permission bits; None where the path does not exist.
+
+        Raises:
+            PatchError: it is not a regular file, there is a symbolic link on the way, or it may not be read.
+        """
+        if not self._may_read(path):
+            raise PatchError(f"{path} may hold secrets: the person lets nobody read or change it.")
+        try:
+            with self._parent(path) as (parent, name):
+                status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+                _refuse_unusual(status, path)
+                handle = os.open(
+                    name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent
+                )
+                with os.fdopen(handle, "rb") as file:
+                    return file.read(), stat.S_IMODE(status.st_mode)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise PatchError(f"{path} cannot be read: {error.strerror}.") from None
+
+    def exists(self, path: str) -> bool:
+        """Tell whether anything exists at the path."""
+        try:
+            with self._parent(path) as (parent, name):
+                os.stat(name, dir_fd=parent, follow_symlinks=False)
+                return True
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+
+    def write(self, path: str, data: bytes, mode: int) -> None:
+        """Replace or create a file atomically; missing directories are created.
+
+        Raises:
+            OSError: it could not be written; the old content is still there.
+        """
+        with self._parent(path, make=True) as (parent, name):
+            temporary = f".coder-{secrets.token_hex(8)}"
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            handle = os.open(temporary, flags, 0o600, dir_fd=parent)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    os.fchmod(handle, mode)
+                    file.write(data)
+                os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+            except OSError:
+                os.unlink(temporary, dir_fd=parent)
+                raise
+
+    def remove(self, path: str) -> None:
+        """Delete a file and the directories that it leaves empty."""
+        with self._parent(path) as (parent, name):
+            os.unlink(name, dir_fd=parent)
+        while (path := path.rpartition("/")[0]) and self._remove_if_empty(path):
+            pass
+
+    def _remove_if_empty(self, directory: str) -> bool:
+        with self._parent(directory) as (parent, name):
+            try:
+                os.rmdir(name, dir_fd=parent)
+            except OSError:  # not empty
+                return False
+        return True
+
+    @contextmanager
+    def _parent(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+        *directories, name = path.split("/")
+        handle = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            for index, directory in enumerate(directories):
+                inner = _enter(handle, directory, make=make, path="/".join(directories[: index + 1]))
+                os.close(handle)
+                handle = inner
+            yield handle, name
+        finally:
+            os.close(handle)
+
+
+def _restore_secrets(aim: PatchTarget, tree: ConfinedTree, restore: Callable[[str, str], str]) -> PatchTarget:
+    content = tree.read(aim.source) if aim.source else None
+    source = decode_source(content[0], aim.source).text if content else ""
+    try:
+        hunks = tuple(
+            replace(hunk, lines=tuple(replace(line, text=restore(line.text, source)) for line in hunk.lines))
+            for hunk in aim.hunks
+        )
+    except LookupError as error:
+        raise PatchError(
+            f"{aim.target or aim.source} does not hold the value that {error.args[0]} stands for. "
+            "A placeholder can be used only in the file that it was read from."
+        ) from None
+    return replace(aim, hunks=hunks)
+
+
+def _change(
+    aim: PatchTarget, tree: ConfinedTree, failed_before: Mapping[str, int], most_lines: int
+) -> FileChange:
+    if not aim.source:
+        return _creation(aim, tree)
+    content = tree.read(aim.source)
+    if content is None:
+        raise PatchError(f"{aim.source} does not exist.")
+    data, mode = content
+    before = decode_source(data, aim.source)
+    if not aim.target:
+        return _deletion(aim, before, data=data, mode=mode)
+    if aim.target != aim.source and tree.exists(aim.target):
+        raise PatchError(f"{aim.target} exists already; {aim.source} cannot be renamed to it.")
+    results = place_hunks(aim.hunks, before.lines)
+    if any(isinstance(result, Misfit) for result in results):
+        raise explain_misfits(
+            aim.source, results, before.lines, failed_before=failed_before, most_lines=most_lines
+        )
+    changes = edits_of_hunks([result for result in results if isinstance(result, Placement)], aim.source)
+    after = apply_edits(before, changes)
+    encode_source(after, aim.target)
+    return FileChange(
+        path=aim.target,
+        before=before,
+        after=after,
+        mode=_mode(aim.mode, mode),
+        original=data,
+        original_mode=mode,
+        renamed_from=aim.source if aim.target != aim.source else "",
+        edits=changes,
+    )
+
+
+def _creation(aim: PatchTarget, tree: ConfinedTree) -> FileChange:
+    if tree.exists(aim.target):
+        raise PatchError(
+            f"{aim.target} exists already. Patch what it holds, with '--- a/{aim.target}' "
+            f"above '+++ b/{aim.target}'."
+        )
+    return FileChange(
+        path=aim.target,
+        before=None,
+        after=new_file_source(aim.hunks, aim.target),
+        mode=_mode(aim.mode, NEW_FILE_MODE),
+    )
+
+
+def _deletion(aim: PatchTarget, before: TextFile, *, data: bytes, mode: int) -> FileChange:
+    lines = [
+        line for hunk in {hunk.lines: hunk for hunk in aim.hunks}.values() for line in hunk.without_tail.lines
+    ]
+    if any(line.mark == "+" for line in lines):
+        raise PatchError(f"{aim.source}: a deleted file cannot have added lines.")
+    if lines and [normalize_line(line.text) for line in lines] != [
+        normalize_line(line) for line in before.lines
+    ]:
+        raise PatchError(
+            f"{aim.source} is not what the patch deletes: it has {len(before.lines)} lines, "
+            f"the patch {len(lines)}. Read it first."
+        )
+    return FileChange(
+        path=aim.source, before=before, after=None, mode=mode, original=data, original_mode=mode
+    )
+
+
+def _mode(octal: str, otherwise: int) -> int:
+    """Return the permission bits; git records only whether a file is executable."""
+    if not octal:
+        return otherwise
+    return otherwise | (otherwise & 0o444) >> 2 if octal.endswith("755") else otherwise & ~0o111
+
+
+def _has_effect(change: FileChange) -> bool:
+    if change.before is None or change.after is None or change.renamed_from:
+        return True
+    return encode_source(change.after, change.path) != change.original or change.mode != change.original_mode
+
+
+MAX_PATHS = 50_000
+MAX_FILES_OPENED = 5_000
+LARGEST_BYTES = 1_000_000
+EXCLUDED_DIRECTORIES = frozenset(
+    {
+        ".git",
+        ".hg",
+        ".svn",
+        ".tox",
+        ".nox",
+        ".venv",
+        "venv",
+        "node_modules",
+        "__pycache__",
+        ".mypy_cache",
+        ".ruff_cache",
+    }
+)
+
+
+def resolve_targets(patches: Sequence[FilePatch], root: Path) -> list[PatchTarget]:
+    """Resolve the files that patches change; several sections for one file are merged.
+
+    Raises:
+        PatchError: a name leads out of the tree, matches no file or several, or two sections contradict each
+        other.
+    """
+    merged: dict[str, PatchTarget] = {}
+    for aim in (_resolve(patch, ConfinedTree(root), root) for patch in patches):
+        path = aim.source or aim.target
+        if earlier := merged.get(path):
+            aim = _merge(earlier, aim, path)
+        merged[path] = aim
+    targets = [aim.target for aim in merged.values() if aim.target]
+    if duplicate := next((target for target in targets if targets.count(target) > 1), None):
+        raise PatchError(f"The patch writes {duplicate} twice. Write each file once.")
+    return list(merged.values())
+
+
+def _merge(earlier: PatchTarget, later: PatchTarget, path: str) -> PatchTarget:
+    if earlier == later:
+        return earlier
+    if (
+        (earlier.source, earlier.target) != (later.source, later.target)
+        or not later.source
+        or not later.target
+    ):
+        raise PatchError(f"The patch says two different things about {path}. Write each file once.")
+    hunks = tuple(
+        replace(hunk, number=number) for number, hunk in enumerate((*earlier.hunks, *later.hunks), 1)
+    )
+    return replace(earlier, hunks=hunks, mode=later.mode or earlier.mode)
+
+
+def _resolve(patch: FilePatch, tree: ConfinedTree, root: Path) -> PatchTarget:
+    header = patch.header
+    aim = PatchTarget(source="", target="", hunks=patch.hunks, mode=header.mode)
+    if header.mode and not header.mode.startswith("100"):
+        raise PatchError(
+            f"{header.new or header.old}: only regular files can be changed, not symbolic "
+            "links or submodules."
+        )
+    if header.renamed_from and header.renamed_to:
+        source, target = resolve_rename(header.renamed_from, header.renamed_to, tree.exists)
+        return replace(aim, source=source, target=target)
+    if not (header.old or header.new):
+        path = _find_without_header(patch, tree, root)
+        return replace(aim, source=path, target=path)
+    if header.old == DEV_NULL or header.creates:
+        return replace(aim, target=new_file_path(header.new if header.new != DEV_NULL else header.old))
+    path = find_existing_path(header.old, header.new, tree.exists) or _find_by_suffix(patch, tree, root)
+    if path:
+        return replace(aim, source=path, target="" if header.new == DEV_NULL or header.deletes else path)
+    return replace(aim, target=_name(header))
+
+
+def _name(header: RawFile) -> str:
+    return new_file_path(header.new if header.new not in ("", DEV_NULL) else header.old)
+
+
+def _find_by_suffix(patch: FilePatch, tree: ConfinedTree, root: Path) -> str:
+    """Return the only file deeper in the tree whose path ends as the header says.
+
+    Empty where the header is a new file's.
+
+    Raises:
+        PatchError: there is none, or several that the hunks fit.
+    """
+    name = _name(patch.header)
+    if patch.hunks and all(map(_is_whole_file, patch.hunks)):
+        return ""
+    paths = list(_walk_paths(root))
+    matches_by_suffix = [path for path in paths if path.endswith(f"/{name}")]
+    matches = (
+        matches_by_suffix
+        if len(matches_by_suffix) == 1
+        else _files_that_fit(matches_by_suffix, patch.hunks, tree)
+    )
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise PatchError(f"{name} could be {' or '.join(matches[:3])}. Write the whole path.")
+    similar = [
+        path for path in paths if path.rpartition("/")[2] == name.rpartition("/")[2]
+    ] or difflib.get_close_matches(name, paths, n=3)
+    hint = (
+        f" Did you mean {' or '.join(similar[:3])}?"
+        if similar
+        else " A new file has '--- /dev/null' above '+++ b/path'."
+    )
+    raise PatchError(f"{name} does not exist.{hint}")
+
+
+def _is_whole_file(hunk: PatchHunk) -> bool:
+    """Tell whether a hunk could be the whole of a new file."""
+    lines = hunk.without_tail.lines
+    return hunk.start <= 1 and not any(
+        line.mark == "-" or (line.mark == " " and line.text.strip()) for line in lines
+    )
+
+
+def _find_without_header(patch: FilePatch, tree: ConfinedTree, root: Path) -> str:
+    """Return the file of hunks without a header.
+
+    It is named in the lines above, or the only one of the tree that the hunks fit.
+
+    Raises:
+        PatchError: there is none, or several.
+    """
+    hints = [
+        hint
+        for hint in patch.header.hints
+        if not hint.startswith(("/", "~", "-")) and ".." not in hint and "\\" not in hint
+    ]
+    hinted = dict.fromkeys(
+        path
+        for hint in hints
+        for spelling in (hint, PREFIX.sub("", hint))
+        if (path := _existing_path(spelling, tree))
+    )
+    paths = list(_walk_paths(root))
+    if header_hints := patch.header.hints[: not hints]:
+        normalize_path(header_hints[0])
+    candidates = list(hinted) or [path for path in paths if any(path.endswith(f"/{hint}") for hint in hints)]
+    if len(candidates) == 1:
+        return candidates[0]
+    fitting = _files_that_fit(candidates, patch.hunks, tree) or (
+        [] if hints else _files_that_fit(paths[:MAX_FILES_OPENED], patch.hunks, tree)
+    )
+    if len(fitting) == 1:
+        return fitting[0]
+    explanation = (
+        f"it fits {' and '.join(fitting[:3])}" if fitting else "no file of the tree can be told to be it"
+    )
+    raise PatchError(
+        f"A hunk belongs to no file: {explanation}. Put '--- a/path' and '+++ b/path' above its '@@'."
+    )
+
+
+def _existing_path(name: str, tree: ConfinedTree) -> str:
+    path = normalize_path(name)
+    return path if tree.exists(path) else ""
+
+
+def _files_that_fit(paths: Sequence[str], hunks: Sequence[PatchHunk], tree: ConfinedTree) -> list[str]:
+    """Return the files that all hunks fit."""
+    lines = [normalize_line(line.text) for hunk in hunks for line in hunk.old_lines]
+    longest = max(lines, key=len, default="")
+    if sum(any(character.isalnum() for character in line) for line in lines) < 2 and len(longest) < 12:
+        return []
+    return [path for path in paths if _fits(path, longest, hunks, tree)]
+
+
+def _fits(path: str, longest: str, hunks: Sequence[PatchHunk], tree: ConfinedTree) -> bool:
+    try:
+        content = tree.read(normalize_path(path))
+        if (
+            content is None
+            or len(content[0]) > LARGEST_BYTES
+            or longest.split()[0].encode("utf-8", "replace") not in content[0]
+        ):
+            return False
+        lines = decode_source(content[0], path).lines
+    except PatchError:
+        return False
+    return any(normalize_line(line) == longest for line in lines) and not any(
+        isinstance(result, Misfit) for result in place_hunks(hunks, lines)
+    )
+
+
+def _walk_paths(root: Path) -> Iterator[str]:
+    """Yield the files below the root, except in directories that patches do not touch."""
+    count = 0
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(inner for inner in folders if inner not in EXCLUDED_DIRECTORIES)
+        yield from (os.path.relpath(f"{folder}/{file}", root) for file in sorted(files) if file.isprintable())
+        count += len(files)
+        if count > MAX_PATHS:
+            return
+
+
+def edits_of_hunks(placed: Sequence[Placement], path: str) -> tuple[HunkEdit, ...]:
+    """Return the edits of all hunks from top to bottom; duplicates count once.
+
+    Raises:
+        PatchError: two hunks change the same place differently, or the indentation of a hunk cannot be
+        determined.
+    """
+    pairs = [(edit, placement.hunk) for placement in placed for edit in _edits_of_hunk(placement, path)]
+    pairs.sort(key=lambda pair: (pair[0].start, pair[0].end))
+    accepted: list[tuple[HunkEdit, PatchHunk]] = []
+    for edit, hunk in pairs:
+        if accepted and edit == accepted[-1][0] and hunk.number != accepted[-1][1].number:
+            continue
+        if accepted and _collide(accepted[-1][0], edit):
+            raise PatchError(
+                f"{path}: hunk {accepted[-1][1].number} and hunk {hunk.number} change line "
+                f"{edit.start + 1} in different ways. "
+                "Write that place once."
+            )
+        accepted.append((edit, hunk))
+    return tuple(edit for edit, _ in accepted)
+
+
+def _collide(above: HunkEdit, below: HunkEdit) -> bool:
+    return below.start < above.end or (below.start == above.start and below.end == above.end)
+
+
+def _edits_of_hunk(placement: Placement, path: str) -> list[HunkEdit]:
+    """Return one edit for each run of changed lines between context lines."""
+    hunk, style = placement.hunk, learn_style(placement.pairs)
+    knows_the_end = any(not line.ends for line in hunk.lines)
+    result = []
+    for run, spot in zip(hunk.runs, placement.spots, strict=True):
+        added = restyle_run(run, style) if style else None
+        if added is None:
+            raise PatchError(
+                f"{path}, hunk {hunk.number}: its lines are indented in other ways than those of "
+                "the file, so how far to indent what it "
+                f"adds at line {spot + 1} is unknown. Copy context and removed lines from the "
+                "file with their indentation."
+            )
+        result.append(
+            HunkEdit(start=spot, end=spot + len(run.removed), lines=added, knows_the_end=knows_the_end)
+        )
+    return result
+
+
+def apply_edits(source: TextFile, changes: Sequence[HunkEdit]) -> TextFile:
+    """Apply edits to a file.
+
+    Line ends are the file's own; so is a missing one at its end where the diff does not state otherwise.
+    """
+    lines, ends = list(source.lines), list(source.ends)
+    for edit in reversed(changes):
+        end = next(
+            (end for end in reversed(ends[max(0, edit.start - 1) : edit.end]) if end), source.default_line_end
+        )
+        lines[edit.start : edit.end] = [line.text.removesuffix("\r") for line in edit.lines]
+        ends[edit.start : edit.end] = [end] * len(edit.lines)
+    ends = [end or source.default_line_end for end in ends]
+    if ends:
+        ends[-1] = _last_end(source, changes, otherwise=ends[-1])
+    return replace(source, lines=tuple(lines), ends=tuple(ends))
+
+
+def _last_end(source: TextFile, changes: Sequence[HunkEdit], *, otherwise: str) -> str:
+    last = changes[-1] if changes else None
+    if last is None or last.end < len(source.lines):
+        return source.ends[-1] if source.ends else otherwise
+    if last.lines and not last.lines[-1].ends:
+        return ""
+    open_ended = bool(source.ends) and not source.ends[-1]
+    return "" if open_ended and last.lines and not last.knows_the_end else otherwise
+
+
+def new_file_source(hunks: Sequence[PatchHunk], path: str) -> TextFile:
+    """Return a new file's content; tolerate blank lines without a + and a stray space after each +.
+
+    Raises:
+        PatchError: there are lines that are not added.
+    """
+    lines = [
+        line for hunk in {hunk.lines: hunk for hunk in hunks}.values() for line in hunk.without_tail.lines
+    ]
+    if stray := next(
+        (line for line in lines if line.mark == "-" or (line.mark == " " and line.text.strip())), None
+    ):
+        raise PatchError(
+            f"{path} does not exist yet, so every line of it must start with '+', unlike "
+            f"{stray.mark + stray.text!r}."
+        )
+    end = "\r\n" if lines and all(line.text.endswith("\r") for line in lines) else "\n"
+    texts = [line.text.removesuffix("\r") if line.mark == "+" else "" for line in lines]
+    if (
+        path.endswith(".py")
+        and all(text[:1] in ("", " ") for text in texts)
+        and any(text[1:2].strip() for text in texts)
+    ):
+        texts = [text[1:] for text in texts]
+    ends = tuple(end if line.ends else "" for line in lines[-1:])
+    return TextFile(lines=tuple(texts), ends=(end,) * (len(texts) - 1) + ends)
+
+
+PREFIX = re.compile(r"^[abciow]/")
+LONGEST_NAME = 255
+LONGEST_PATH = 2000
+
+
+def normalize_path(name: str) -> str:
+    """Normalize a name to a path relative to the root.
+
+    Raises:
+        PatchError: it leads out of the tree, or into git's own files, however spelled.
+    """
+    if name.startswith(("/", "~")) or re.match(r"^[A-Za-z]:", name) or "\\" in name:
+        raise PatchError(
+            f"{name!r} is not a path inside the repository. Paths are relative to its root, "
+            "with forward slashes."
+        )
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
+        raise PatchError(
+            f"The path {name!r} holds control or undecodable characters; such files cannot be changed here."
+        )
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise PatchError(
+            f"{name!r} leads out of the repository. Paths are relative to its root and never contain '..'."
+        )
+    if any(_is_git(part) for part in parts):
+        raise PatchError(f"{name!r} belongs to git itself and cannot be changed.")
+    if any(len(part.encode("utf-8")) > LONGEST_NAME for part in parts) or len(name) > LONGEST_PATH:
+        raise PatchError(f"{name[:100]!r}... is too long for a path.")
+    if not parts:
+        raise PatchError(f"{name!r} names no file.")
+    return "/".join(parts)
+
+
+def _is_git(part: str) -> bool:
+    """Tell whether some file system would take a name for .git.
+
+    File systems may ignore case, trailing dots and spaces, and invisible characters.
+    """
+    visible = "".join(character for character in part if unicodedata.category(character) != "Cf")
+    return visible.casefold().split(":")[0].rstrip(" .") in (".git", "git~1")
+
+
+def find_existing_path(old: str, new: str, exists: Callable[[str], bool]) -> str:
+    """Return the existing file that a header's two names refer to; empty where there is none.
+
+    Raises:
+        PatchError: the names differ, and it is not only the old one that is missing.
+    """
+    names = [name for name in (old, new) if name and name != DEV_NULL]
+    spellings = [[PREFIX.sub("", name) for name in names], names]
+    spellings = spellings if _has_prefixes(names) else spellings[::-1]
+    clashing: list[str] = []
+    for spelling in [
+        *spellings,
+        *([name.translate(TO_ASCII) for name in spelling] for spelling in spellings),
+    ]:
+        candidates = list(dict.fromkeys(map(normalize_path, spelling)))
+        existing_names = [name for name in candidates if exists(name)]
+        if existing_names and existing_names == candidates[-1:]:
+            return existing_names[0]
+        clashing = clashing or (candidates if existing_names else [])
+    if clashing:
+        raise PatchError(
+            f"The header names two files, {clashing[0]} and {clashing[1]}. Write the same path twice, "
+            "or put 'rename from' and 'rename to' lines under a 'diff --git' line."
+        )
+    return ""
+
+
+def _has_prefixes(names: Sequence[str]) -> bool:
+    """Tell whether a/ and b/ (or i/ and w/ ...) are a diff's prefixes and not a directory's name."""
+    starts = {name[:2] for name in names}
+    return all(map(PREFIX.match, names)) and (
+        len(starts) == 2 or (len(names) == 1 and starts <= {"a/", "b/"})
+    )
+
+
+def resolve_rename(old: str, new: str, exists: Callable[[str], bool]) -> tuple[str, str]:
+    """Return both names of a renamed file; git writes them without a/ and b/, models sometimes with them."""
+    stripped = (old.removeprefix("a/"), new.removeprefix("b/"))
+    if stripped != (old, new) and not exists(normalize_path(old)) and exists(normalize_path(stripped[0])):
+        return normalize_path(stripped[0]), normalize_path(stripped[1])
+    return normalize_path(old), normalize_path(new)
+
+
+def new_file_path(name: str) -> str:
+    """Return the path of a new file from its header."""
+    return normalize_path(re.sub(r"^[ab]/", "", name))
+
+
+BOM = b"\xef\xbb\xbf"
+LINE = re.compile(r"([^\r\n]*(?:\r(?!\n)[^\r\n]*)*)(\r\n|\n|$)")
+
+
+def decode_source(data: bytes, path: str) -> TextFile:
+    """Decode a file's bytes; Latin-1 if neither UTF-8 nor the encoding that a Python file declares fits.
+
+    Raises:
+        PatchError: it is binary.
+    """
+    if b"\0" in data[:8192]:
+        raise PatchError(f"{path} is a binary file; only text files can be changed.")
+    bom = data.startswith(BOM)
+    body = data.removeprefix(BOM)
+    encoding, text = _decode_text(body, path)
+    pairs = [(match[1], match[2]) for match in LINE.finditer(text) if match[0]]
+    return TextFile(
+        lines=tuple(line for line, _ in pairs),
+        ends=tuple(end for _, end in pairs),
+        encoding=encoding,
+        bom=bom,
+    )
+
+
+def encode_source(source: TextFile, path: str) -> bytes:
+    """Return the bytes of the file.
+
+    Raises:
+        PatchError: a character does not exist in the file's encoding.
+    """
+    try:
+        return (BOM if source.bom else b"") + source.text.encode(source.encoding)
+    except UnicodeEncodeError as error:
+        character = error.object[error.start : error.start + 1]
+        raise PatchError(
+            f"{path} is encoded in {source.encoding}, which has no {character!r}. Write that "
+            "character another way."
+        ) from None
+
+
+def _decode_text(body: bytes, path: str) -> tuple[str, str]:
+    for encoding in ("utf-8", _declared_encoding(body) if path.endswith((".py", ".pyi")) else ""):
+        if not encoding:
+            continue
+        try:
+            text = body.decode(encoding)
+            if text.encode(encoding) == body:
+                return encoding, text
+        except (UnicodeError, LookupError):
+            continue
+    return "latin-1", body.decode("latin-1")
+
+
+def _declared_encoding(body: bytes) -> str:
+    try:
+        return tokenize.detect_encoding(io.BytesIO(body).readline)[0]
+    except SyntaxError:
+        return ""
+
+
+DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def _enter(handle: int, name: str, *, make: bool, path: str) -> int:
+    if make:
+        with suppress(FileExistsError):
+            os.mkdir(name, dir_fd=handle)
+    if stat.S_ISLNK(os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode):
+        raise PatchError(
+            f"{path} is a symbolic link; nothing is changed through one. Name the real directory."
+        )
+    return os.open(name, DIRECTORY, dir_fd=handle)
+
+
+def _refuse_unusual(status: os.stat_result, path: str) -> None:
+    if stat.S_ISLNK(status.st_mode):
+        raise PatchError(
+            f"{path} is a symbolic link; nothing is changed through one. Patch the file it points to."
+        )
+    if not stat.S_ISREG(status.st_mode):
+        raise PatchError(
+            f"{path} is {'a directory' if stat.S_ISDIR(status.st_mode) else 'no regular file'}; "
+            "only text files can be opened."
+        )
+
+
+def write_patch(applied: PlannedPatch, tree: ConfinedTree) -> None:
+    """Write every change; undo the earlier ones where one fails.
+
+    Raises:
+        PatchError: a file could not be written, or has changed since the plan was made; the tree is
+        unchanged.
+    """
+    done: list[FileChange] = []
+    try:
+        for change in applied.changes:
+            _check_unchanged(change, tree)
+            done.append(change)
+            _write(change, tree)
+    except (OSError, PatchError) as error:
+        for change in reversed(done):
+            _undo(change, tree)
+        raise PatchError(
+            f"{change.path} could not be written: {error.strerror}."
+            if isinstance(error, OSError)
+            else error.reason
+        ) from None
+
+
+def _check_unchanged(change: FileChange, tree: ConfinedTree) -> None:
+    content = tree.read(change.renamed_from or change.path)
+    if (content[0] if content else None) != (None if change.before is None else change.original):
+        raise PatchError(f"{change.renamed_from or change.path} was changed by something else meanwhile.")
+
+
+def _write(change: FileChange, tree: ConfinedTree) -> None:
+    if change.after is None:
+        tree.remove(change.path)
+        return
+    tree.write(change.path, encode_source(change.after, change.path), change.mode)
+    if change.renamed_from:
+        tree.remove(change.renamed_from)
+
+
+def _undo(change: FileChange, tree: ConfinedTree) -> None:
+    if change.before is not None:
+        tree.write(change.renamed_from or change.path, change.original, change.original_mode)
+    if (change.before is None or change.renamed_from) and tree.exists(change.path):
+        tree.remove(change.path)

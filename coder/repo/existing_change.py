@@ -1,0 +1,251 @@
+"""Changes that exist already: commits, diffs, and the user's uncommitted work."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from coder.core.errors import UserError
+from coder.core.values import Delivery
+from coder.permissions.private_files import parse_configuration
+from coder.permissions.secrets import PLACEHOLDER
+from coder.repo.delivery import delivery_base
+from coder.repo.git import Git, find_checkout
+from coder.repo.worktrees import take_snapshot
+
+USUAL_MAIN_BRANCHES = ("main", "master", "trunk", "develop")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExistingChange:
+    """An existing change, as two states of a repository."""
+
+    base: str
+    """A commit."""
+    tree: str
+    """The tree with the change applied."""
+    label: str
+    """For display: the change and its base."""
+    message: str = ""
+    """The commits' messages, newest first: the purpose of the change in its author's words."""
+    exclusions: tuple[str, ...] = ()
+    """Uncommitted work that the tree lacks, with the reasons."""
+
+
+def resolve_change(directory: Path, *, revision: str | None, against: str | None) -> ExistingChange:
+    """Return the change of a revision, a range `A..B` or `A...B`, or (None) the uncommitted work.
+
+    Without `against`, uncommitted work is compared with HEAD, a branch with its merge base with the main
+    branch, any other commit with its parent; a clean checkout means its branch.
+
+    Raises:
+        UserError: there is no such revision, or nothing to compare.
+    """
+    git = find_checkout(directory).git
+    if revision is None:
+        with TemporaryDirectory(prefix="coder-") as scratch:
+            snapshot = take_snapshot(git, head=_resolve_commit(git, "HEAD"), index=Path(scratch, "index"))
+        base = _resolve_commit(git, against or "HEAD")
+        if git.resolve_tree(snapshot.commit) != git.resolve_tree("HEAD"):
+            label = f"the uncommitted work against {_describe_revision(git, against or 'HEAD')}"
+            return ExistingChange(
+                base=base, tree=git.resolve_tree(snapshot.commit), label=label, exclusions=snapshot.exclusions
+            )
+        revision = git.text("rev-parse", "--abbrev-ref", "HEAD")
+        if against is None and (revision == "HEAD" or revision == find_main_branch(git)):
+            raise UserError(
+                "There is no uncommitted work to judge. Name a commit, a branch or a file with a diff, "
+                "such as coder verify HEAD."
+            )
+    start, dots, end = revision.partition("..")
+    if dots:
+        against, revision = against or start or "HEAD", end.removeprefix(".") or "HEAD"
+        base = _merge_base(git, against, revision) if end.startswith(".") else _resolve_commit(git, against)
+        return _change_between(git, base, revision)
+    if against is not None:
+        return _change_between(git, _resolve_commit(git, against), revision)
+    main = find_main_branch(git)
+    if (
+        main is not None
+        and _is_branch(git, revision)
+        and (merge_base := _merge_base(git, main, revision)) != _resolve_commit(git, revision)
+    ):
+        return _change_between(git, merge_base, revision)
+    commit = _resolve_commit(git, revision)
+    parent = delivery_base(git, commit)
+    if not parent:
+        raise UserError(f"{revision} is the first commit; there is nothing before it to compare it with.")
+    return _change_between(git, parent, revision)
+
+
+def has_tree(directory: Path, tree: str) -> bool:
+    """Return whether the repository contains a tree."""
+    return (
+        find_checkout(directory)
+        .git.call("rev-parse", "--quiet", "--verify", "--end-of-options", f"{tree}^{{tree}}", accept=None)
+        .status
+        == 0
+    )
+
+
+def delivered_diff(directory: Path, delivery: Delivery) -> str:
+    """Return the diff of a delivery.
+
+    It is taken from the commit if secrets are masked in the stored diff and the repository still contains the
+    commit.
+    """
+    if not delivery.commit or not PLACEHOLDER.search(delivery.diff):
+        return delivery.diff
+    git = find_checkout(directory).git
+    if git.resolve_commit(delivery.commit) is None:
+        return delivery.diff
+    output = git.call(
+        "diff-tree",
+        "-r",
+        "-p",
+        "-M",
+        "--binary",
+        delivery_base(git, delivery.commit),
+        delivery.commit,
+        accept=None,
+    )
+    return output.stdout.decode("utf-8", "replace") if output.status == 0 else delivery.diff
+
+
+def _change_between(git: Git, base: str, revision: str) -> ExistingChange:
+    commit = _resolve_commit(git, revision)
+    if git.resolve_tree(commit) == git.resolve_tree(base):
+        raise UserError(f"{revision} is the same as {base[:10]}: there is no change to judge.")
+    message = git.text("log", "--no-merges", "--max-count=20", "--format=%B", f"{base}..{commit}").strip()
+    return ExistingChange(
+        base=base,
+        tree=git.resolve_tree(commit),
+        message=message,
+        label=f"{_describe_revision(git, revision)} against {_describe_revision(git, base)}",
+    )
+
+
+def _describe_revision(git: Git, revision: str) -> str:
+    short = _resolve_commit(git, revision)[:10]
+    return short if _resolve_commit(git, revision).startswith(revision) else f"{revision} ({short})"
+
+
+def _resolve_commit(git: Git, revision: str) -> str:
+    commit = git.resolve_commit(revision)
+    if commit is None:
+        raise UserError(
+            f"There is no revision {revision!r} here, and no such file; git log shows what there is."
+        )
+    return commit
+
+
+def _merge_base(git: Git, first: str, second: str) -> str:
+    output = git.call("merge-base", _resolve_commit(git, first), _resolve_commit(git, second), accept=(0, 1))
+    if output.status != 0:
+        raise UserError(f"{first} and {second} have no common past; say what to compare with: --against REV.")
+    return output.stdout.decode().strip()
+
+
+def find_main_branch(git: Git) -> str | None:
+    """Return the branch that work is merged into, as far as the repository shows."""
+    origin_head = git.call("symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD", accept=None)
+    remote = [origin_head.stdout.decode().strip()] if origin_head.status == 0 else []
+    return next((name for name in (*USUAL_MAIN_BRANCHES, *remote) if _is_branch(git, name)), None)
+
+
+def _is_branch(git: Git, name: str) -> bool:
+    return any(
+        git.call("show-ref", "--verify", "--quiet", f"refs/{kind}/{name}", accept=None).status == 0
+        for kind in ("heads", "remotes")
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkTreeState:
+    """The content of a checkout with its uncommitted work."""
+
+    git: Git
+    root: Path
+    head: str
+    tree: str
+    """Git tree of the work tree, new files included."""
+
+    def base_tree(self, commit: str) -> str:
+        """Return the tree of the commit that `find_base` compares with."""
+        return self.git.resolve_tree(self.find_base(commit))
+
+    def find_base(self, commit: str) -> str:
+        """Return the newest commit that both HEAD and an earlier HEAD come from; HEAD where there is none."""
+        return _find_merge_base(self.git, commit, self.head) or self.head
+
+
+def read_work_tree(directory: Path) -> WorkTreeState:
+    """Return the state of the checkout that contains a directory; it is not changed.
+
+    Raises:
+        UserError: there is none, or none that can be worked with.
+    """
+    place = find_checkout(directory)
+    with TemporaryDirectory(prefix="coder-") as scratch:
+        snapshot = take_snapshot(place.git, head=place.head, index=Path(scratch, "index"))
+    return WorkTreeState(
+        git=place.git, root=place.root, head=place.head, tree=place.git.resolve_tree(snapshot.commit)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PushedBranch:
+    """A branch that is being pushed."""
+
+    name: str
+    commit: str
+    base: str
+    """The commit that the remote repository has already."""
+
+
+def find_pushed_branches(directory: Path, lines: str, *, remote: str) -> Iterator[PushedBranch]:
+    """Yield the branches whose content a push changes, from the lines that git gives to a pre-push hook.
+
+    Each line holds local name, local commit, remote name and remote commit; zeros stand for no commit. Of a
+    branch that is new to the remote repository, what its main branch has already is not judged.
+    """
+    git = find_checkout(directory).git
+    for fields in map(str.split, lines.splitlines()):
+        if len(fields) != 4 or not fields[2].startswith("refs/heads/") or not fields[1].strip("0"):
+            continue
+        commit, known = fields[1], git.resolve_commit(fields[3]) if fields[3].strip("0") else None
+        base = known or _published_base(git, remote)
+        base = _find_merge_base(git, base, commit) if base else None
+        if base is not None and git.resolve_tree(base) != git.resolve_tree(commit):
+            yield PushedBranch(name=fields[2].removeprefix("refs/heads/"), commit=commit, base=base)
+
+
+def find_hooks_directory(directory: Path) -> Path:
+    """Return the directory of a repository's hooks.
+
+    Raises:
+        UserError: git is configured to read them from elsewhere.
+    """
+    place = find_checkout(directory)
+    own = dict(parse_configuration(place.git.inert.text if place.git.inert else "")).get("core.hookspath")
+    scopes = ("--global", "--system")
+    values = (place.git.call("config", scope, "--get", "core.hooksPath", accept=(0, 1)) for scope in scopes)
+    elsewhere = own or next((value for output in values if (value := output.stdout.decode().strip())), "")
+    if elsewhere:
+        raise UserError(
+            f"git reads the hooks from {elsewhere} (core.hooksPath), which was not changed. Add to its "
+            'pre-push: coder hook run git "$@"'
+        )
+    return place.common_directory / "hooks"
+
+
+def _published_base(git: Git, remote: str) -> str | None:
+    """Return the newest known commit of the remote repository's main branch."""
+    head = git.resolve_commit(f"refs/remotes/{remote}/HEAD")
+    main = find_main_branch(git)
+    return head or (git.resolve_commit(f"refs/remotes/{remote}/{main}") if main else None)
+
+
+def _find_merge_base(git: Git, first: str, second: str) -> str | None:
+    output = git.call("merge-base", first, second, accept=None)
+    return output.stdout.decode().strip() if output.status == 0 else None

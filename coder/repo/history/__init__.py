@@ -1,1 +1,0 @@
-"""History of a repository: log, blame, and existing changes to verify."""

@@ -1,0 +1,483 @@
+"""Worktrees of a session: created from snapshots, pooled, without the repository's own filters."""
+
+import os
+import shutil
+import stat
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from coder.core.errors import GitError, UserError
+from coder.files.regular_files import ScratchDirectory, copy_regular, read_regular
+from coder.permissions.private_files import parse_configuration, safe_configuration
+from coder.repo.git import Checkout, Git, repository_lock
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worktree:
+    """A linked worktree, and its git directory as of its creation."""
+
+    path: Path
+    git: Git
+    artifacts: frozenset[str]
+    """Copied artefacts, which are part of no change."""
+
+
+def add_worktree(checkout: Checkout, path: Path, *, commit: str, tree: str) -> Git:
+    """Create a worktree with the content of `tree` and a detached HEAD at `commit`; return its git."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with repository_lock(checkout.common_directory):
+        (checkout.common_directory / "worktrees").mkdir(exist_ok=True)
+        checkout.git.call("worktree", "add", "--quiet", "--no-checkout", "--detach", str(path), commit)
+    # Git made the pointer lead into the stand-in of the shared directory, which this process removes.
+    git_dir = (
+        checkout.common_directory
+        / "worktrees"
+        / Path(os.fsdecode((path / ".git").read_bytes()).rstrip("\n")).name
+    )
+    (path / ".git").write_bytes(os.fsencode(f"gitdir: {git_dir}\n"))
+    git = Git(directory=path, git_dir=git_dir, work_tree=path, inert=checkout.git.inert)
+    git.call("read-tree", "--reset", "-u", tree)
+    return git
+
+
+def remove_worktree(common: Path, path: Path) -> None:
+    """Remove a worktree in any state; in the repository, only its own entry is touched."""
+    _remove_entries(
+        common,
+        [
+            entry
+            for entry, recorded in _list_entries(common)
+            if recorded == path or (recorded is None and entry.name == path.name)
+        ],
+    )
+    remove_tree(path)
+
+
+def remove_worktrees(common: Path, directory: Path, *, prefix: str) -> None:
+    """Remove a directory of worktrees whose names start with `prefix`.
+
+    This includes worktrees whose location a killed git did not record.
+    """
+    entries = _list_entries(common)
+    _remove_entries(
+        common,
+        [
+            entry
+            for entry, recorded in entries
+            if entry.name.startswith(prefix) and (recorded is None or recorded.parent == directory)
+        ],
+    )
+    remove_tree(directory)
+
+
+def _list_entries(common: Path) -> list[tuple[Path, Path | None]]:
+    """Return the repository's entry for each worktree, and the worktree's path if the entry records it."""
+    entries: list[tuple[Path, Path | None]] = []
+    for entry in (common / "worktrees").glob("*"):
+        pointer_file = entry / "gitdir"
+        pointer = os.fsdecode(pointer_file.read_bytes()).strip() if pointer_file.is_file() else ""
+        entries.append((entry, Path(pointer).parent if pointer else None))
+    return entries
+
+
+def _remove_entries(common: Path, entries: list[Path]) -> None:
+    for entry in entries:
+        remove_tree(entry)
+    with repository_lock(common), suppress(OSError):  # used by others, or missing
+        (common / "worktrees").rmdir()
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a path as far as possible; the rest is left to the next recovery."""
+    if path.is_symlink() or path.is_file():
+        path.unlink(missing_ok=True)
+    elif path.is_dir():
+        try:
+            shutil.rmtree(path)
+        except OSError:
+            _make_writable(path)
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _make_writable(path: Path) -> None:
+    """Make directories writable: tests leave read-only ones behind."""
+    with suppress(OSError):
+        path.chmod(stat.S_IRWXU)
+        for directory, names, _ in os.walk(path):
+            for inner in (Path(directory, name) for name in names):
+                if not inner.is_symlink():
+                    inner.chmod(stat.S_IRWXU)
+
+
+class WorktreePool:
+    """Clean worktrees of one repository, each used by one thread at a time; safe to call from several."""
+
+    def __init__(
+        self,
+        free_path: Callable[[], Path],
+        add: Callable[[Path, str], Worktree],
+        *,
+        copy_artifacts: Callable[[Path], object],
+    ) -> None:
+        """`add` makes a worktree with the content of a tree, and copies the artefacts that tests need."""
+        self._free_path = free_path
+        self._add = add
+        self._copy_artifacts = copy_artifacts
+        self._lock = threading.Lock()
+        self._idle: list[Worktree] = []
+
+    @contextmanager
+    def checkout(self, tree: str) -> Iterator[Path]:
+        """Provide a worktree with the content of `tree` and of nothing else, until exit.
+
+        Its path is new each time, since much is remembered by path.
+        """
+        taken = self._reset_idle(self._free_path(), tree) or self._add(self._free_path(), tree)
+        try:
+            yield taken.path
+        finally:
+            with self._lock:
+                self._idle.append(taken)
+
+    def _reset_idle(self, path: Path, tree: str) -> Worktree | None:
+        """Return an idle worktree, moved and reset to `tree`; None if there is none that can be."""
+        with self._lock:
+            taken = self._idle.pop() if self._idle else None
+        if taken is None:
+            return None
+        with suppress(GitError, OSError):
+            moved = move_worktree(taken, path)
+            reset_clean(moved, tree)
+            self._copy_artifacts(path)
+            return moved
+        remove_tree(taken.path)  # its entry in the repository goes when the session ends
+        remove_tree(path)
+        return None
+
+
+def move_worktree(used: Worktree, path: Path) -> Worktree:
+    """Move a worktree to a free path.
+
+    Raises:
+        OSError: it cannot be moved.
+    """
+    assert used.git.git_dir is not None
+    used.path.rename(path)
+    (used.git.git_dir / "gitdir").write_bytes(os.fsencode(f"{path / '.git'}\n"))
+    return replace(used, path=path, git=replace(used.git, directory=path, work_tree=path))
+
+
+def reset_clean(used: Worktree, tree: str) -> None:
+    """Reset a worktree to `tree` and remove everything else in it, ignored files included.
+
+    Raises:
+        GitError: git could not reset it.
+        OSError: something in it cannot be removed.
+    """
+    pointer = used.path / ".git"
+    remove_tree(pointer)
+    pointer.write_bytes(os.fsencode(f"gitdir: {used.git.git_dir}\n"))
+    others = used.git.items("ls-files", "--others", "--directory", "-z")
+    for path in (*used.artifacts, *others):  # git lists no file inside of a submodule
+        remove_tree(used.path / path.rstrip("/"))
+    for special in list(_find_special_files(used.path)):  # such as pipes, which git does not list
+        special.unlink()
+    used.git.call("read-tree", "--reset", "-u", tree)
+    if left := used.git.items("ls-files", "--others", "--directory", "-z"):
+        raise OSError(f"{left[0]} could not be removed")
+
+
+def _find_special_files(directory: Path) -> Iterator[Path]:
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _find_special_files(Path(entry))
+            elif not (entry.is_symlink() or entry.is_file(follow_symlinks=False)):
+                yield Path(entry)
+
+
+LARGEST_UNTRACKED_BYTES = 50 << 20
+LARGEST_INDEX_BYTES = 2 << 30
+MOST_UNTRACKED = 50_000
+UNCOMMITTED_SUBJECT = "The uncommitted work that a coder session started from"
+GENERATED_PATTERNS = (
+    "__pycache__/",
+    "*.py[co]",
+    ".hypothesis/",
+    ".nox/",
+    ".tox/",
+    ".venv/",
+    "/venv/",
+    "node_modules/",
+)
+"""Generated files that not every repository ignores; they are left out silently."""
+CODER_IDENTITY = {
+    f"GIT_{role}_{field}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for field, value in (("NAME", "coder"), ("EMAIL", "coder@localhost"))
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkTreeSnapshot:
+    """A commit of the uncommitted work, or HEAD itself where there is none."""
+
+    commit: str
+    exclusions: tuple[str, ...]
+    """Untracked paths that the snapshot lacks, each with the reason."""
+
+
+def take_snapshot(git: Git, *, head: str, index: Path) -> WorkTreeSnapshot:
+    """Commit the work tree on top of `head`, unmerged files with their conflict markers.
+
+    Only `index` is written.
+    """
+    assert git.git_dir is not None
+    # Its timestamps are kept, since git uses them to detect files that may have changed.
+    copy_regular(git.git_dir / "index", index, within=git.git_dir, limit_bytes=LARGEST_INDEX_BYTES)
+    snapshot_git = git.with_index(index)
+    left_out = stage_work_tree(snapshot_git, is_smudged=True)
+    tree = write_tree(snapshot_git)
+    if tree == git.resolve_tree(head):
+        return WorkTreeSnapshot(commit=head, exclusions=left_out)
+    return WorkTreeSnapshot(
+        commit=commit_tree(git, tree=tree, parent=head, subject=UNCOMMITTED_SUBJECT),
+        exclusions=left_out,
+    )
+
+
+def stage_work_tree(
+    git: Git, ignored: frozenset[str] = frozenset(), *, is_smudged: bool = False
+) -> tuple[str, ...]:
+    """Update the index to the work tree, including new files; return what was left out, and why.
+
+    Plumbing commands instead of `git add -A`, which starts git inside nested repositories with their
+    configuration.
+
+    Args:
+        ignored: new files to leave out.
+        smudged: the user's git checked the files out, so that files under filters are not in the stored form;
+            they are left alone.
+    """
+    tracked = sorted(
+        set(git.items("diff-files", "--name-only", "--no-renames", "--ignore-submodules=all", "-z"))
+    )
+    untracked = [path for path in find_untracked_files(git) if path not in ignored]
+    reasons = {path: reason for path in untracked if (reason := _exclusion_reason(git.directory, path))}
+    drivers = find_filter_drivers(git, [*tracked, *untracked]) if is_smudged else {}
+    reasons |= {
+        path: f"the git filter {driver} is not run"
+        for path, driver in drivers.items()
+        if _is_file(git.directory, path)
+    }
+    deleted = [path for path in tracked if path not in reasons and not _is_file(git.directory, path)]
+    present = [path for path in (*tracked, *untracked) if path not in reasons and path not in set(deleted)]
+    if deleted:
+        null_id = "0" * len(git.text("rev-parse", "HEAD"))
+        git.call(
+            "update-index",
+            "-z",
+            "--index-info",
+            stdin=b"".join(os.fsencode(f"0 {null_id}\t{path}\0") for path in deleted),
+        )
+    if present:
+        git.call(
+            "update-index",
+            "--add",
+            "--replace",
+            "-z",
+            "--stdin",
+            stdin=b"".join(os.fsencode(f"{path}\0") for path in present),
+        )
+    return tuple(f"{path} ({reason})" for path, reason in reasons.items())
+
+
+def find_untracked_files(git: Git) -> list[str]:
+    """Return the paths that are neither tracked nor ignored.
+
+    A nested repository is one path that ends with a slash.
+
+    Raises:
+        UserError: there are so many that the repository must be a home directory or the like.
+    """
+    paths = git.items(
+        "ls-files",
+        "--others",
+        "--exclude-standard",
+        *(f"--exclude={pattern}" for pattern in GENERATED_PATTERNS),
+        "-z",
+    )
+    if len(paths) > MOST_UNTRACKED:
+        raise UserError(
+            f"{git.directory} holds {len(paths)} untracked files: ignore them in .gitignore, or start "
+            "from a commit: --base HEAD."
+        )
+    return paths
+
+
+def write_tree(git: Git) -> str:
+    # In a partial clone an object may be missing; it already exists elsewhere and must not be fetched.
+    """Write the index as a tree and return its hash."""
+    return git.text("write-tree", "--missing-ok")
+
+
+def commit_tree(git: Git, *, tree: str, parent: str, subject: str) -> str:
+    """Create a commit in coder's name that no branch will contain; return its hash."""
+    return git.text(
+        "commit-tree",
+        tree,
+        "-p",
+        parent,
+        "-F",
+        "-",
+        stdin=f"{subject}\n".encode(),
+        environment=CODER_IDENTITY,
+    )
+
+
+def _exclusion_reason(root: Path, path: str) -> str:
+    if path.endswith("/"):
+        return "a git repository of its own"
+    file = root / path
+    if file.is_symlink():
+        return ""
+    if not os.access(file, os.R_OK):
+        return "not readable"
+    size = file.stat().st_size
+    return f"untracked, {size >> 20} MB" if size > LARGEST_UNTRACKED_BYTES else ""
+
+
+def _is_file(root: Path, path: str) -> bool:
+    """Return whether the path itself is a file, not one behind a link that replaced a directory."""
+    full_path = root / path
+    return os.path.realpath(full_path.parent) == str(full_path.parent) and (
+        full_path.is_symlink() or (full_path.exists() and not full_path.is_dir())
+    )
+
+
+MOST_LISTED_FILES = 5
+
+
+def find_filter_drivers(git: Git, paths: Sequence[str]) -> Mapping[str, str]:
+    """Return the filter driver of each path that has a configured one.
+
+    A driver counts whether the user, the repository or an included file configures it.
+    """
+    if not paths or git.inert is None:
+        return {}
+    stdin = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
+    environment = {"GIT_COMMON_DIR": str(git.inert.path_with_filters)}
+    output = git.call("check-attr", "-z", "--stdin", "filter", stdin=stdin, environment=environment).stdout
+    fields = output.decode("utf-8", "surrogateescape").split("\0")
+    drivers = {
+        path: driver
+        for path, driver in zip(fields[::3], fields[2::3], strict=False)
+        if driver not in ("unspecified", "unset", "set")
+    }
+    return _select_configured(git, drivers) if drivers else {}
+
+
+def find_tracked_filter_drivers(git: Git) -> Mapping[str, str]:
+    """Return the drivers of all tracked files, using one git process if there are none."""
+    assert git.inert is not None
+    environment = {"GIT_COMMON_DIR": str(git.inert.path_with_filters), "GIT_LITERAL_PATHSPECS": "0"}
+    output = git.call("ls-files", "-z", "--", ".", ":(exclude,attr:!filter)", environment=environment).stdout
+    return find_filter_drivers(git, output.decode("utf-8", "surrogateescape").split("\0")[:-1])
+
+
+def filter_notices(drivers: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a line for each driver that names its files."""
+    return tuple(
+        _notice(driver, sorted(path for path in drivers if drivers[path] == driver))
+        for driver in sorted(set(drivers.values()))
+    )
+
+
+def _notice(driver: str, paths: Iterable[str]) -> str:
+    names = list(paths)
+    more = f" and {len(names) - MOST_LISTED_FILES} more" if len(names) > MOST_LISTED_FILES else ""
+    return (
+        f"The git filter {driver} is not run: {', '.join(names[:MOST_LISTED_FILES])}{more} are worked on "
+        "as they are committed, and uncommitted changes to them are left out."
+    )
+
+
+def _select_configured(git: Git, by_path: Mapping[str, str]) -> Mapping[str, str]:
+    assert git.inert is not None
+    repository_keys = [key for key, _ in parse_configuration(git.inert.text)]
+    # An included file is not read, so it may define any driver.
+    if any(key.startswith(("include.", "includeif.")) for key in repository_keys):
+        return by_path
+    user_keys = git.call(
+        "config", "-z", "--name-only", "--get-regexp", r"^filter\.", accept=(0, 1)
+    ).stdout.decode("utf-8", "surrogateescape")
+    drivers = {
+        key.partition(".")[2].rpartition(".")[0]
+        for key in (*repository_keys, *user_keys.split("\0"))
+        if key.startswith("filter.")
+    }
+    return {path: driver for path, driver in by_path.items() if driver in drivers}
+
+
+LINKED_ENTRIES = ("HEAD", "objects", "refs", "packed-refs", "shallow", "worktrees")
+"""Linked, even before they exist; no hooks, no includes, no info/attributes with filters."""
+OPTIONAL_ENTRIES = ("logs", "reftable")
+"""Linked only if they exist: a dangling link would make git fail."""
+NO_FILTERS = b"\n* !filter\n"
+"""Content of info/attributes, which overrides every .gitattributes: no path has a filter."""
+
+
+class InertDirectory:
+    """Temporary directory for GIT_COMMON_DIR, removed with the last reference to this object."""
+
+    def __init__(self, common: Path, git_dir: Path) -> None:
+        """Create the directory.
+
+        `git_dir` is the checkout's own; its config.worktree is read if the repository enables it.
+        """
+        self.common = common
+        scratch = ScratchDirectory()
+        weakref.finalize(self, scratch.close)
+        self._place = scratch.path
+        self.text = _read_config(common / "config")
+        settings = dict(parse_configuration(self.text))
+        if settings.get("extensions.worktreeconfig", "").lower() in ("true", "yes", "on", "1"):
+            self.text += "\n" + _read_config(git_dir / "config.worktree")
+        self.is_bare = common == git_dir and settings.get("core.bare", "").lower() in (
+            "true",
+            "yes",
+            "on",
+            "1",
+        )
+        self.path = self._make_directory("plain", NO_FILTERS)
+
+    @cached_property
+    def path_with_filters(self) -> Path:
+        """The same directory with `filter` attributes visible.
+
+        It serves to query attributes; nothing may be checked out or staged with it.
+        """
+        return self._make_directory("filters", b"")
+
+    def _make_directory(self, name: str, attributes: bytes) -> Path:
+        directory = self._place / name
+        (directory / "info").mkdir(parents=True)
+        for shared in (
+            *LINKED_ENTRIES,
+            *(optional for optional in OPTIONAL_ENTRIES if (self.common / optional).is_dir()),
+        ):
+            (directory / shared).symlink_to(self.common / shared)
+        (directory / "config").write_bytes(os.fsencode(safe_configuration(self.text)))
+        for file, addition in (("attributes", attributes), ("exclude", b"")):
+            content = read_regular(self.common / "info" / file, within=self.common) or b""
+            (directory / "info" / file).write_bytes(content + addition)
+        return directory
+
+
+def _read_config(config: Path) -> str:
+    return os.fsdecode(read_regular(config) or b"")

@@ -1,1 +1,0 @@
-"""Linked worktrees, snapshots, and the trees of a session."""

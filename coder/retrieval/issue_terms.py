@@ -1,0 +1,258 @@
+"""Extraction of search terms from an issue: words that its code is likely to contain."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from coder.files.tokenize import STOP_WORDS, WORD, identifier_parts, identifier_terms, stem_word
+from coder.workspace.workspace import extract_dotted_names
+
+COMMENT = re.compile(r"<!--.{0,4000}?-->", re.DOTALL)
+HEADING = re.compile(r"^[ \t]*(?:#+ .*|\*\*[^*\n]+\*\*:?|[A-Z][^\n]{2,40}\n[-=]{4,})[ \t]*$", re.MULTILINE)
+ENVIRONMENT_HEADING = re.compile(
+    r"environment|system (?:details|info)|versions?\b|platform|installed|\bOS\b"
+    r"|your setup|show_versions|pip list",
+    re.IGNORECASE,
+)
+CODE = re.compile(r"```.*?```|`[^`\n]+`|^(?: {4}|\t|>>> ).*?$", re.DOTALL | re.MULTILINE)
+QUOTED = re.compile(
+    r"\"([^\"\n]{12,160})\"|'([^'\n]{12,160})'|^\w*(?:Error|Exception|Warning): (.{12,200})$", re.MULTILINE
+)
+STATE = "reduce reduce_ex getstate setstate getnewargs getnewargs_ex new"
+PROTOCOLS = {
+    "copy": f"copy {STATE}",
+    "deepcopy": f"deepcopy {STATE}",
+    **dict.fromkeys(("pickle", "pickled", "pickling", "unpickle", "unpickling"), STATE),
+    **dict.fromkeys(("hash", "hashable", "unhashable"), "hash eq"),
+    **dict.fromkeys(("equal", "equality", "compare", "comparing", "comparison"), "eq ne lt le gt ge"),
+    **dict.fromkeys(("iterate", "iterating", "iterable", "iter"), "iter next"),
+    **dict.fromkeys(("setitem", "getitem", "slicing", "indexing"), "getitem setitem delitem"),
+    "descriptor": "get set delete set_name",
+    "repr": "repr str",
+    "str": "str repr",
+    "format": "format str",
+    "len": "len",
+    "bool": "bool len",
+    "sorted": "lt",
+    "dir": "dir",
+}
+EVERYDAY_WORDS = frozenset(
+    {"copy", "equal", "compare", "str", "format", "len", "bool", "iter", "sorted", "dir"}
+)
+FENCE = re.compile(
+    r"```.*?(?:```|\Z)|^(?:(?: {4}|\t|>>> |\.\.\. |In \[\d+\]).*\n?)+", re.DOTALL | re.MULTILINE
+)
+INLINE = re.compile(r"`+([^`\n]+)`+")
+ADDRESS = re.compile(r"https?://\S+")
+FRAME = re.compile(
+    r"^[ \t>E]*File \"(?P<path>[^\"\n]{1,400})\", line (?P<line>\d{1,7})"
+    r"(?:, in (?P<function>[\w.<>]{1,200}))?"
+    r"|^(?P<short>[~\w./\\-]{1,400}\.py)(?::(?P<at>\d{1,7}):?)?(?: in (?P<named>\w{1,200}))?",
+    re.MULTILINE,
+)
+METHOD = re.compile(r"\.([A-Za-z_]\w*)\(")
+MOST_NAMES = 60
+MOST_PHRASES = 6
+LONGEST_ISSUE = 60_000
+MOST_IMPORTED = 60
+MOST_FRAMES = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class TracedCall:
+    """A traceback frame in the issue's text."""
+
+    path: str
+    line: int
+    """0 where there is none."""
+    function: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class IssueTerms:
+    """Search terms of an issue."""
+
+    names: dict[str, float]
+    """Whole words of the issue with their weight: code-like words and words of the title weigh more."""
+    words: dict[str, float]
+    """The same, with the parts of each."""
+    called: frozenset[str]
+    """Names that are called as methods, such as `get` for `box.get()`, including stop words."""
+    protocol: frozenset[str]
+    """Special methods behind the operations it mentions, such as `__deepcopy__` for deepcopy."""
+    phrases: tuple[str, ...]
+    """Longest literal parts of the messages that the issue quotes."""
+    zones: Mapping[str, Counter[str]]
+    """Counts of each word in the title, inline code, blocks of code and output, and prose (code-like names or
+    plain words)."""
+    frames: tuple[TracedCall, ...]
+    """In the order of the text: the innermost last."""
+    imported: tuple[str, ...]
+    """Dotted names that its code imports."""
+    meanings: Mapping[str, str]
+    """Resolved form of each dotted name, by the code's imports and assignments."""
+    text: str
+    """The text without comments and the description of the reporter's machine."""
+
+    @cached_property
+    def qualified_methods(self) -> frozenset[str]:
+        """Qualified names such as `Box.get` for the `box.get()` of a `box = Box()`."""
+        return frozenset(".".join(name.split(".")[-2:]) for name in self.meanings.values())
+
+    def original_words(self, stems: Iterable[str]) -> list[str]:
+        """Return the issue's own word for each stem, such as `validation` for `valid`."""
+        return [self._words_by_stem.get(word, word) for word in stems]
+
+    @cached_property
+    def _words_by_stem(self) -> Mapping[str, str]:
+        return {
+            stem_word(piece): piece
+            for words in self.zones.values()
+            for word in words
+            for piece in identifier_parts(word)
+        }
+
+
+def extract_issue_terms(issue: str) -> IssueTerms:
+    """Extract the most distinctive words and quoted messages of an issue, heaviest first."""
+    text = _relevant_text(issue)
+    title = next((line for line in text.splitlines() if line.strip()), "")
+    weights: dict[str, float] = {}
+    in_code = {word for block in CODE.findall(text) for word in WORD.findall(block)}
+    in_title = set(WORD.findall(title))
+    for word in WORD.findall(text):
+        if len(word) > 2 and word.lower() not in STOP_WORDS:
+            weights[word] = (3.0 if is_code_like(word) else 1.2 if word in in_code else 0.5) + (
+                1.5 if word in in_title else 0.0
+            )
+    names = dict(sorted(weights.items(), key=lambda pair: -pair[1])[:MOST_NAMES])
+    words: dict[str, float] = {}
+    for word, weight in weights.items():
+        for part in identifier_terms(word):
+            worth = weight if part == word else min(weight, 2.0)
+            words[part] = max(words.get(part, 0.0), worth)
+    return IssueTerms(
+        names=names,
+        words=words,
+        called=frozenset(METHOD.findall(text)),
+        protocol=_protocol(text, in_code),
+        phrases=tuple(dict.fromkeys(_phrases(text)))[:MOST_PHRASES],
+        zones=_zones(text, title),
+        frames=tuple(_frames(text))[-MOST_FRAMES:],
+        imported=tuple(dict.fromkeys(dotted for dotted, _ in parse_imports(text)))[:MOST_IMPORTED],
+        meanings=resolve_local_names(text),
+        text=text,
+    )
+
+
+def _zones(text: str, title: str) -> dict[str, Counter[str]]:
+    rest = ADDRESS.sub(" ", text[text.find(title) + len(title) :])
+    blocks = "\n".join(FENCE.findall(rest))
+    prose = FENCE.sub("\n", rest)
+    inline = " ".join(INLINE.findall(prose))
+    counts = Counter(WORD.findall(INLINE.sub(" ", prose)))
+    return {
+        "title": Counter(WORD.findall(title)),
+        "inline": Counter(WORD.findall(inline)),
+        "block": Counter(WORD.findall(blocks)),
+        "name": Counter({word: count for word, count in counts.items() if is_code_like(word)}),
+        "prose": Counter({word: count for word, count in counts.items() if not is_code_like(word)}),
+    }
+
+
+def _frames(text: str) -> Iterator[TracedCall]:
+    """Yield traceback frames in the formats of Python, pytest and IPython."""
+    for match in FRAME.finditer(text):
+        path, line, function = (
+            match["path"] or match["short"],
+            match["line"] or match["at"],
+            match["function"] or match["named"],
+        )
+        if line or function:
+            yield TracedCall(path=path.replace("\\", "/"), line=int(line or 0), function=function or "")
+
+
+def _protocol(text: str, in_code: set[str]) -> frozenset[str]:
+    """Return the special methods of the operations that a text mentions.
+
+    Short everyday words count only in code.
+    """
+    text_words = {word.lower() for word in WORD.findall(text)}
+    operations = {word for word in PROTOCOLS if word in (in_code if word in EVERYDAY_WORDS else text_words)}
+    return frozenset(f"__{name}__" for operation in operations for name in PROTOCOLS[operation].split())
+
+
+def _relevant_text(issue: str) -> str:
+    """Return the issue without comments and sections about the reporter's machine."""
+    text = COMMENT.sub(" ", issue[:LONGEST_ISSUE].replace("\r\n", "\n"))
+    starts = [match.start() for match in HEADING.finditer(text)]
+    sections = [text[start:end] for start, end in zip([0, *starts], [*starts, len(text)], strict=True)]
+    relevant = [
+        section
+        for index, section in enumerate(sections)
+        if not index or not ENVIRONMENT_HEADING.search(section.split("\n", 2)[0][:80])
+    ]
+    return "".join(relevant)
+
+
+def is_code_like(word: str) -> bool:
+    """Tell whether a word is in snake_case, CamelCase or camelCase."""
+    return "_" in word.strip("_") or word.startswith("_") or bool(re.search(r"[a-z][A-Z]", word))
+
+
+def _phrases(text: str) -> Iterator[str]:
+    """Yield quoted messages, cut at parts that were probably filled in: numbers, quoted values, paths."""
+    for groups in QUOTED.findall(text):
+        segments = re.split(r"['\"`<>{}\[\]()]|\b\d+\b|/\S+|\\n", next(filter(None, groups), ""))
+        longest = max(segments, key=len).strip(" .,:;")
+        if len(longest) >= 12 and " " in longest:
+            yield longest
+
+
+IMPORTED = re.compile(
+    r"^[ \t>.]*(?:In \[\d+\]: )?(?:from[ \t]+(?P<module>[.\w]{1,200})[ \t]+import[ \t]+"
+    r"(?P<names>\([^)]{0,2000}\)|[^\n]{1,2000})"
+    r"|import[ \t]+(?P<modules>[\w., ]{1,400}))",
+    re.MULTILINE,
+)
+ASSIGNED_CALL = re.compile(
+    r"^[ \t>.]*(?:In \[\d+\]: )?(?P<name>[A-Za-z_]\w{0,99})[ \t]*=[ \t]*(?P<maker>[A-Za-z_][\w.]{0,199})\(",
+    re.MULTILINE,
+)
+IMPORTED_NAME = re.compile(r"(?P<name>[\w.]+)(?:[ \t]+as[ \t]+(?P<alias>\w+))?(?:[ \t#;].*)?")
+
+
+def parse_imports(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the dotted names that code imports, each with its local name.
+
+    For `*` the module with an empty name.
+    """
+    for match in IMPORTED.finditer(text):
+        for part in (match["names"] or match["modules"]).strip("() ").split(","):
+            import_match = IMPORTED_NAME.fullmatch(part.strip())
+            if part.strip() == "*":
+                yield match["module"], ""
+            elif import_match:
+                dotted = (
+                    f"{match['module']}.{import_match['name']}" if match["module"] else import_match["name"]
+                )
+                yield dotted, import_match["alias"] or (import_match["name"] if match["module"] else "")
+
+
+def resolve_local_names(text: str) -> dict[str, str]:
+    """Resolve dotted names of a text: `np.linalg.norm` by an import, `box.get` by `box = Box()` above it."""
+    bound = {alias: dotted for dotted, alias in parse_imports(text) if alias}
+    constructors = {
+        match["name"]: match["maker"]
+        for match in ASSIGNED_CALL.finditer(text)
+        if match["maker"].rpartition(".")[2][:1].isupper()
+    }
+    bound = {name: _resolve_name(maker, bound) for name, maker in constructors.items()} | bound
+    return {name: _resolve_name(name, bound) for name in extract_dotted_names(text)}
+
+
+def _resolve_name(name: str, bound: Mapping[str, str]) -> str:
+    first, dot, rest = name.partition(".")
+    return f"{bound.get(first, first)}{dot}{rest}"

@@ -1,0 +1,240 @@
+"""References from an issue other than words: paths, traceback frames, imports, messages, base classes."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from coder.core.values import CommitInfo
+from coder.files.tokenize import WORD, identifier_terms
+from coder.index.parsers import Definition
+from coder.index.resolve import imported_files, resolve_name
+from coder.retrieval.features import Corpus, find_related_files
+from coder.retrieval.issue_terms import IssueTerms
+from coder.workspace.workspace import FileIndex, extract_places, path_category, read_text_or_empty
+
+MAX_MESSAGE_DOCUMENTS = 60
+"""Limit of documents that contain all words of a message: with more, none is read."""
+MOST_NAMESAKES = 3
+DEEPEST_BASE = 3
+FRAME_DECAY = 0.3
+ADJACENT_LITERALS = re.compile(r"[\"']\s*\n\s*[rfubRFUB]?[\"']")
+"""Two adjacent string literals."""
+
+
+@dataclass(kw_only=True)
+class ReferenceEvidence:
+    """Evidence by place: strength of each kind of reference to a file, or to a definition in it."""
+
+    files: dict[str, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
+    definitions: dict[tuple[str, str], dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
+    """By path and qualified name."""
+    reasons: dict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
+    """By path and qualified name; the name is empty for a file as a whole."""
+
+    def add(self, path: str, kind: str, value: float, *, name: str = "", reason: str = "") -> None:
+        """Add evidence of one kind for a place; the highest value of a kind counts."""
+        kinds = self.definitions[(path, name)] if name else self.files[path]
+        kinds[kind] = max(kinds.get(kind, 0.0), value)
+        if reason and reason not in self.reasons[(path, name)]:
+            self.reasons[(path, name)].append(reason)
+
+
+def collect_references(
+    terrain: Corpus, clues: IssueTerms, recent: Sequence[CommitInfo] = ()
+) -> ReferenceEvidence:
+    """Collect all references."""
+    evidence = ReferenceEvidence()
+    worktree_files = FileIndex(terrain.snapshot.paths)
+    _add_paths(terrain, clues, worktree_files, evidence)
+    _add_frames(terrain, clues, worktree_files, evidence)
+    _add_imports(terrain, clues, evidence)
+    _add_messages(terrain, clues, evidence)
+    _add_bases(terrain, clues, evidence)
+    _add_changes(terrain, clues, recent, evidence)
+    return evidence
+
+
+def _add_paths(
+    terrain: Corpus, clues: IssueTerms, worktree_files: FileIndex, evidence: ReferenceEvidence
+) -> None:
+    for path_text, line in extract_places(clues.text):
+        files = worktree_files.files_with_suffix(path_text)
+        for path in files:
+            evidence.add(path, "path", 1 / len(files), reason="named in the issue")
+            if path_category(path) == 1:
+                _add_tested_files(terrain, path, 1 / len(files), evidence)
+            if line and not clues.frames:
+                for definition in _definitions_around(terrain, path, line)[-1:]:
+                    evidence.add(path, "line", 1.0, name=definition.name, reason=f"line {line} is named")
+
+
+def _add_tested_files(terrain: Corpus, test: str, share: float, evidence: ReferenceEvidence) -> None:
+    """Add the imports of a test file as its likely subjects; the module it is named after counts more."""
+    sources = [path for path in sorted(imported_files(terrain.snapshot, test)) if path_category(path) == 0]
+    *folders, name = test.split("/")
+    subjects = [{*identifier_terms(piece.partition(".")[0])} - {"test"} for piece in (name, *folders[-1:])]
+    subject = next(filter(None, subjects), set())
+    for path in sources:
+        path_words = {piece for part in path.partition(".")[0].split("/") for piece in identifier_terms(part)}
+        is_namesake = bool(subject) and {word for word in subject if "_" not in word} <= path_words
+        evidence.add(
+            path,
+            "tested",
+            share if is_namesake else share / (1 + len(sources)),
+            reason=f"tested by {test}" if is_namesake else "",
+        )
+
+
+def _add_changes(
+    terrain: Corpus, clues: IssueTerms, recent: Sequence[CommitInfo], evidence: ReferenceEvidence
+) -> None:
+    included = set(terrain.paths)
+    for related_file in find_related_files(clues, recent):
+        if related_file.path in included:
+            evidence.add(related_file.path, "changed", related_file.value, reason=related_file.reason)
+
+
+def _definitions_around(terrain: Corpus, path: str, line: int) -> list[Definition]:
+    return [
+        definition
+        for definition in terrain.snapshot.definitions(path)
+        if definition.kind != "variable" and definition.start <= line <= definition.end
+    ]
+
+
+def _add_frames(
+    terrain: Corpus, clues: IssueTerms, worktree_files: FileIndex, evidence: ReferenceEvidence
+) -> None:
+    """Add the frames inside the tree, innermost first."""
+    innermost = True
+    distance = 0
+    for frame in reversed(clues.frames):
+        for path in worktree_files.files_with_suffix(frame.path)[:2]:
+            by_name = [
+                definition
+                for definition in terrain.snapshot.definitions(path)
+                if definition.bare_name == frame.function and definition.kind != "variable"
+            ]
+            definitions = (
+                by_name
+                if len(by_name) == 1
+                else [
+                    definition
+                    for definition in _definitions_around(terrain, path, frame.line)
+                    if definition.kind != "class"
+                ][-1:]
+                or by_name
+            )
+            is_source = path_category(path) == 0
+            evidence.add(path, "frame", 1 / (1 + FRAME_DECAY * distance), reason="in the traceback")
+            if innermost and is_source:
+                evidence.add(path, "innermost frame", 1.0)
+            for definition in definitions:
+                evidence.add(
+                    path,
+                    "frame",
+                    1 / (1 + FRAME_DECAY * distance),
+                    name=definition.name,
+                    reason="in the traceback",
+                )
+                if innermost and is_source:
+                    evidence.add(path, "innermost frame", 1.0, name=definition.name)
+            innermost = innermost and not is_source
+            distance += 1
+
+
+def _add_imports(terrain: Corpus, clues: IssueTerms, evidence: ReferenceEvidence) -> None:
+    """Add the definitions of names that the issue's code imports, or writes with dots."""
+    for dotted in dict.fromkeys((*clues.imported, *clues.meanings.values())):
+        for place in resolve_name(terrain.snapshot, dotted)[:MOST_NAMESAKES]:
+            if place.definition:
+                evidence.add(place.path, "resolved", 1.0, name=place.definition.name, reason=f"is {dotted}")
+                evidence.add(place.path, "resolved", 1.0)
+            elif "." in dotted:
+                evidence.add(
+                    place.path,
+                    "module",
+                    1.0,
+                    reason=f"is module {dotted}" if dotted.endswith(_stem(place.path)) else "",
+                )
+
+
+def _stem(path: str) -> str:
+    return path.removesuffix("/__init__.py").rpartition("/")[2].partition(".")[0]
+
+
+def _add_messages(terrain: Corpus, clues: IssueTerms, evidence: ReferenceEvidence) -> None:
+    """Add definitions that contain a quoted message, apart from filled-in parts."""
+    for phrase in clues.phrases:
+        matches = list(_definitions_containing(terrain, phrase))
+        for path, definition in matches:
+            evidence.add(
+                path,
+                "message",
+                len(matches) ** -0.5,
+                name=definition.name if definition else "",
+                reason=f"says {phrase[:50]!r}",
+            )
+            evidence.add(path, "message", len(matches) ** -0.5, reason=f"says {phrase[:50]!r}")
+
+
+def _definitions_containing(terrain: Corpus, phrase: str) -> Iterator[tuple[str, Definition | None]]:
+    words = dict.fromkeys(part for word in WORD.findall(phrase) for part in identifier_terms(word))
+    sets = sorted(({entry >> 8 for entry in terrain.postings(word)} for word in words), key=len)
+    documents = set.intersection(*sets) if sets else set()
+    if len(documents) > MAX_MESSAGE_DOCUMENTS:
+        return
+    texts: dict[str, str] = {}
+    for document in sorted(documents):
+        path = terrain.paths[terrain.owners[document] - 1]
+        text = texts.setdefault(path, read_text_or_empty(terrain.snapshot.root, path))
+        place = terrain.definition_place(document)
+        definition = place.definition if place else None
+        lines = text.split("\n")[definition.start - 1 : definition.end] if definition else text.split("\n")
+        if phrase.lower() in ADJACENT_LITERALS.sub("", "\n".join(lines)).lower():
+            yield path, definition
+
+
+def _add_bases(terrain: Corpus, clues: IssueTerms, evidence: ReferenceEvidence) -> None:
+    """Add base classes of the classes that the issue names, whose missing methods they define."""
+    names = {
+        name
+        for zone in ("title", "inline", "block", "name")
+        for name in clues.zones[zone]
+        if name[:1].isupper() or "_" in name
+    }
+    for name in sorted(names):
+        for path in terrain.snapshot.files_defining(name)[:MOST_NAMESAKES]:
+            class_definition = next(
+                (
+                    definition
+                    for definition in terrain.snapshot.definitions(path)
+                    if definition.kind == "class" and definition.name == name
+                ),
+                None,
+            )
+            if class_definition is not None:
+                _add_ancestors(terrain, path, class_definition.name, evidence)
+
+
+def _add_ancestors(terrain: Corpus, path: str, name: str, evidence: ReferenceEvidence) -> None:
+    stack = [(path, name, 1)]
+    visited = {(path, name)}
+    while stack:
+        owner_path, owner, depth = stack.pop()
+        for base in terrain.snapshot.bases(owner_path).get(owner, ()):
+            for place in resolve_name(terrain.snapshot, base, importer=owner_path)[:1]:
+                definition = place.definition
+                if (
+                    definition is None
+                    or definition.kind != "class"
+                    or (place.path, definition.name) in visited
+                ):
+                    continue
+                visited.add((place.path, definition.name))
+                evidence.add(
+                    place.path, "base", 1 / depth, name=definition.name, reason=f"base class of {name}"
+                )
+                if depth < DEEPEST_BASE:
+                    stack.append((place.path, definition.name, depth + 1))

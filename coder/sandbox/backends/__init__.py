@@ -1,1 +1,0 @@
-"""Sandbox backends: bubblewrap, Landlock, containers."""

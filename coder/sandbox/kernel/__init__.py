@@ -1,1 +1,0 @@
-"""Kernel-level confinement: seccomp filters, Landlock rules, the broker of metadata system calls."""

@@ -1,0 +1,120 @@
+"""Reduced isolation by Landlock and seccomp, for machines without user namespaces.
+
+https://docs.kernel.org/userspace-api/landlock.html
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from coder.core.errors import SandboxError
+from coder.sandbox import seccomp
+from coder.sandbox.backend import CommandSpec, WrappedCommand
+from coder.sandbox.broker import can_broker, can_share_sockets
+from coder.sandbox.confinement import landlock_abi
+from coder.sandbox.view import may_contain_keys
+
+OLDEST_ABI = 3
+"""Older versions do not restrict truncating files."""
+DEVICES = ("null", "zero", "full", "random", "urandom")
+SCOPED_ABI = 6
+INTERNET_FAMILIES = seccomp.NAMESPACED_FAMILIES[1:]
+"""Without AF_UNIX: Landlock cannot refuse a connection to a socket in the file system."""
+
+
+class Landlock:
+    """A backend that confines the command's own process by what it may open."""
+
+    name = "Landlock"
+
+    def __init__(self) -> None:
+        """Prepare the backend.
+
+        Raises:
+            SandboxError: the kernel lacks Landlock or has too old a version, or no filter exists for this
+                machine.
+        """
+        self._abi = landlock_abi()
+        if self._abi < OLDEST_ABI:
+            available = f"version {self._abi} of it" if self._abi else "none"
+            raise SandboxError(f"this kernel has {available}; version {OLDEST_ABI} (Linux 6.2) is needed")
+        if not seccomp.is_machine_supported():
+            raise SandboxError(f"no system call filter is known for {os.uname().machine}")
+        self._metadata = seccomp.metadata_calls() if can_broker() else {}
+        self._sockets = seccomp.socket_calls() if self._metadata and can_share_sockets() else {}
+
+    @property
+    def limitations(self) -> str:
+        """A sentence for the user about what Landlock does not isolate."""
+        metadata = (
+            ""
+            if self._metadata
+            else ", and they can change modes, owners, times and attributes of your files anywhere"
+        )
+        sockets = (
+            "only TCP on loopback and Unix sockets, among their own processes, no UDP"
+            if self._sockets
+            else "no sockets"
+        )
+        servers = "" if self._sockets else "servers or "
+        signals = "" if self._abi >= SCOPED_ABI else ", and commands can send signals to your other programs"
+        return (
+            f"reduced isolation: commands have {sockets} and no /dev/shm, so tests with {servers}"
+            "multiprocessing locks fail; the names and arguments of your other processes, and private "
+            f"files of the worktree such as .env, can be read{signals}{metadata}"
+        )
+
+    def wrap(self, command: CommandSpec) -> WrappedCommand:
+        """Return the command with a confinement plan for its own process."""
+        home = command.scratch / "home"
+        home.mkdir(exist_ok=True)
+        view, network = command.view, command.policy.network
+        git_directories = [path.parent for path in view.replacements if may_contain_keys(path)]
+        readable = [
+            str(path)
+            for path in (
+                *visible_paths((*view.hidden, *view.masked, *git_directories)),
+                *view.readable,
+                *view.writable,
+            )
+            if path not in git_directories
+        ]
+        # With the network, sockets are the command's own affair.
+        brokered = self._metadata if network else {**self._metadata, **self._sockets}
+        confinement: dict[str, Any] = {
+            "read": readable,
+            "write": [*map(str, view.writable), *(f"/dev/{name}" for name in DEVICES)],
+            "network": network,
+            "scoped": True,
+            "filter": seccomp.build_filter(
+                families=INTERNET_FAMILIES if network else (),
+                shares_namespaces=True,
+                brokered=tuple(brokered),
+            ),
+            "brokered": brokered,
+            "changeable": [*map(str, view.writable)],
+        }
+        environment = {**command.environment, "HOME": str(home)}
+        return WrappedCommand(
+            argv=command.argv, directory=str(command.cwd), environment=environment, confinement=confinement
+        )
+
+    def exit_code(self, code: int, output: str) -> int:  # noqa: ARG002
+        return code
+
+
+def visible_paths(hidden: tuple[Path, ...]) -> Iterator[Path]:
+    """Yield the fewest paths that contain everything except the hidden paths."""
+    return _visible_below(Path("/"), hidden)
+
+
+def _visible_below(directory: Path, hidden: tuple[Path, ...]) -> Iterator[Path]:
+    for entry in os.scandir(directory):
+        path = Path(entry.path)
+        if path in hidden:
+            continue
+        if not any(other.is_relative_to(path) for other in hidden):
+            yield path
+        elif entry.is_dir(follow_symlinks=False):
+            yield from _visible_below(path, hidden)

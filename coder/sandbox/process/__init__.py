@@ -1,1 +1,0 @@
-"""Sandboxed processes: launcher, output capture, resource usage, scratch directories."""

@@ -1,1 +1,0 @@
-"""The file system and environment that a sandboxed command sees."""

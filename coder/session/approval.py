@@ -1,0 +1,437 @@
+"""Approval of commands and packages: rules, questions to the user, missing dependencies."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from glob import escape
+from pathlib import Path
+from typing import TypeVar
+
+from coder.core.events import (
+    Amend,
+    Answer,
+    Decide,
+    PlanAnswered,
+    PlanAsked,
+    QuestionAnswered,
+    QuestionAsked,
+    ReviewAnswered,
+    ReviewAsked,
+    Warned,
+)
+from coder.core.messages import ToolCall
+from coder.core.notes import Plan
+from coder.core.values import Candidate, Value
+from coder.core.verdict import TestReport
+from coder.patching.git_hunks import split_git_diff
+from coder.permissions.command_rules import (
+    Action,
+    Mode,
+    ProgramRun,
+    Rule,
+    depends_on_arguments,
+    find_built_in_rule,
+    find_program_runs,
+    may_leave_root,
+    pipes_download_into_shell,
+    select_rule,
+)
+from coder.permissions.private_files import is_read_denied
+from coder.permissions.shell import ParsedCommand, parse_command
+from coder.session.context import SessionContext, measure_baseline
+from coder.session.log import EventLog
+
+FindProgram = Callable[[str], str | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Permissions:
+    """Standing permissions that the user has granted; nothing a model says changes them."""
+
+    mode: Mode = "auto-edit"
+    is_sandboxed: bool = False
+    """Whether commands run in a sandbox that keeps files and network out of reach."""
+    rules: tuple[Rule, ...] = ()
+    """The user's own rules and those by which a repository narrows them; they precede the built-in rules."""
+    test_command: str = ""
+    """The project's own test command, which always runs without asking."""
+    which: FindProgram = shutil.which
+
+
+class PermissionDecision(Value):
+    """Outcome of a permission check."""
+
+    action: Action
+    why: str = ""
+    """Half a sentence for the user and the model."""
+    network: bool = False
+    """Whether it runs with network access once it is allowed."""
+    rules: tuple[Rule, ...] = ()
+    """Rules to remember if the user never wants to be asked again; empty if it must be asked each time."""
+
+
+def decide_change(rights: Permissions) -> PermissionDecision:
+    """Decide whether files of the candidate's worktree may be changed."""
+    if rights.mode == "read-only":
+        return PermissionDecision(action="deny", why="nothing is changed in the mode read-only")
+    return PermissionDecision(action="ask" if rights.mode == "ask" else "allow", why="changes files")
+
+
+def decide_command(
+    rights: Permissions, command: str, *, root: Path, network: bool = False
+) -> PermissionDecision:
+    """Decide whether a shell command may run in `root`; `network` tells if it is meant to use the network."""
+    parsed_command = parse_command(command)
+    runs_found, uncertainty = find_program_runs(parsed_command)
+    resolved_runs = [_resolve_program(run, root, rights.which) for run in runs_found]
+    matching_rules = [_find_rule(rights, run, root) for run in resolved_runs]
+    if denial := _denial_reason(resolved_runs, matching_rules):
+        return PermissionDecision(action="deny", why=denial)
+    doubts = [*([uncertainty] if uncertainty else []), *_unsafe_redirections(parsed_command, rights, root)]
+    if any(not run.known and depends_on_arguments(rights.rules, run) for run in resolved_runs):
+        doubts.append("an argument is only known when it runs")
+    ask_reasons = dict.fromkeys(rule.why for rule in matching_rules if rule and rule.action == "ask")
+    is_allowed = bool(matching_rules) and all(
+        rule is not None and rule.action == "allow" for rule in matching_rules
+    )
+    needs_network = network or any(rule.network for rule in matching_rules if rule)
+    network_is_allowed = is_allowed and any(rule.network for rule in matching_rules if rule)
+    reasons = [
+        *ask_reasons,
+        *doubts,
+        *(["wants the network"] if network and not network_is_allowed and not ask_reasons else []),
+    ]
+    runs_without_asking = rights.mode == "full" or (
+        not reasons and (is_allowed or (rights.is_sandboxed and rights.mode != "ask"))
+    )
+    if runs_without_asking:
+        return PermissionDecision(action="allow", network=needs_network)
+    why = "; ".join(reasons) or ("runs a program" if rights.is_sandboxed else "runs without walls around it")
+    if rights.mode == "read-only":
+        return PermissionDecision(action="deny", why=f"{why}: the mode read-only does not allow that")
+    is_certain = not doubts and all(run.sure for run in resolved_runs)
+    return PermissionDecision(
+        action="ask",
+        why=why,
+        network=needs_network,
+        rules=_exact_rules(resolved_runs, needs_network) if is_certain else (),
+    )
+
+
+def _denial_reason(runs_found: Sequence[ProgramRun], matching_rules: Sequence[Rule | None]) -> str:
+    """Return why these runs are never allowed; empty if they may be."""
+    if pipes_download_into_shell(runs_found):
+        return "feeds a shell with what comes from the network"
+    return next((rule.why for rule in matching_rules if rule and rule.action == "deny"), "")
+
+
+def _find_rule(rights: Permissions, run: ProgramRun, root: Path) -> Rule | None:
+    user_rule = select_rule(rights.rules, run)
+    return (
+        user_rule or find_built_in_rule(run, root=str(root)) or _test_command_rule(rights.test_command, run)
+    )
+
+
+def _test_command_rule(command: str, run: ProgramRun) -> Rule | None:
+    """Return a rule that allows the project's test command on repository tests; None for other runs.
+
+    `run_tests` runs the same command without asking.
+    """
+    parsed_command = parse_command(command)
+    words = (
+        tuple(word.text for word in parsed_command.commands[0].words)
+        if len(parsed_command.commands) == 1 and not parsed_command.unsure
+        else ()
+    )
+    leading = ("", *run.arguments[: len(words) - 1])
+    if not words or run.names[0] != words[0].rpartition("/")[2] or leading[1:] != words[1:] or not run.sure:
+        return None
+    extra = run.arguments[len(words) - 1 :]
+    has_plain_arguments = all(
+        argument in ("-q", "-x", "-v", "-vv", "-s") or not argument.startswith("-") for argument in extra
+    )
+    return (
+        Rule(action="allow", program=words[0], why="runs the tests")
+        if has_plain_arguments and not any(may_leave_root(path, "/") for path in extra)
+        else None
+    )
+
+
+def _unsafe_redirections(parsed_command: ParsedCommand, rights: Permissions, root: Path) -> list[str]:
+    """Return redirections that forbid running without asking, whatever programs the command starts."""
+    doubts = []
+    for redirection in (
+        redirection for simple in parsed_command.commands for redirection in simple.redirections
+    ):
+        target = redirection.target
+        is_unsafe = not target.sure or may_leave_root(target.text, str(root)) or is_read_denied(target.text)
+        if is_unsafe or (redirection.writes and rights.mode == "read-only"):
+            doubts.append(f"{'writes to' if redirection.writes else 'reads'} {target.text}")
+    return doubts
+
+
+def _resolve_program(run: ProgramRun, root: Path, which: FindProgram) -> ProgramRun:
+    """Return the run with the names its program goes by, and whether the project brings the program along."""
+    typed_name = run.names[0]
+    name = typed_name.rpartition("/")[2]
+    path = root / typed_name if "/" in typed_name else Path(which(typed_name) or typed_name)
+    real_path = Path(os.path.realpath(path))
+    path_on_search_path = which(name)
+    is_own = (
+        real_path.is_relative_to(os.path.realpath(root))
+        or path_on_search_path is None
+        or os.path.realpath(path_on_search_path) != str(real_path)
+    )
+    has_outward_link = any(_is_link_out(argument, root) for argument in run.arguments)
+    return run.model_copy(
+        update={"names": (name, real_path.name), "own": is_own, "sure": run.sure and not has_outward_link}
+    )
+
+
+def _is_link_out(argument: str, root: Path) -> bool:
+    """Tell whether the argument is a repository path that resolves to outside of it, or to a private file."""
+    if argument.startswith("-") or len(argument) > 1000 or "\0" in argument:
+        return False
+    if not os.path.lexists(root / argument):
+        return False
+    real_path, real_root = os.path.realpath(root / argument), os.path.realpath(root)
+    return not Path(real_path).is_relative_to(real_root) or is_read_denied(
+        os.path.relpath(real_path, real_root)
+    )
+
+
+def _exact_rules(runs_found: Sequence[ProgramRun], network: bool) -> tuple[Rule, ...]:
+    """Return rules that allow exactly these runs and no others."""
+    return tuple(
+        Rule(
+            action="allow",
+            program=escape(run.names[0]),
+            arguments=tuple(map(escape, run.arguments)),
+            why="as you have said before",
+            network=network,
+        )
+        for run in runs_found
+        if not run.own
+    )
+
+
+Reply = TypeVar("Reply", Answer, Decide, Amend)
+ALLOW, ALWAYS, REFUSE = "allow", "always", "refuse"
+
+
+class ApprovalRequest(Value):
+    """Request for permission to carry out one tool call."""
+
+    call: ToolCall
+    text: str
+    """The action in one line: `run: pip install x`."""
+    why: str
+    """The reason for asking, in half a sentence."""
+    rules: tuple[Rule, ...] = ()
+    """Rules to remember if it is always allowed; empty if it cannot be."""
+
+
+class Permission(Value):
+    """Answer of the user to a request."""
+
+    is_granted: bool
+    instruction: str = ""
+    """What the model should do instead."""
+
+
+class Approval:
+    """Asks the user through the event log and waits for the matching answer."""
+
+    def __init__(
+        self, log: EventLog, *, attended: bool, remember: Callable[[Sequence[Rule]], None] | None = None
+    ) -> None:
+        """Take `remember` to keep rules for the repository beyond this session; None disables "always"."""
+        self._log = log
+        self._attended = attended
+        self._remember = remember
+        self._answers: dict[str, asyncio.Future[Answer]] = {}
+        self._decisions: dict[str, asyncio.Future[Decide]] = {}
+        self._amendments: dict[str, asyncio.Future[Amend]] = {}
+        self._count = 0
+        self._permitted: dict[ToolCall, Permission] = {}
+        """Decisions of the newest question that are not used yet.
+
+        An answer holds for one call, because ids of calls repeat.
+        """
+        self.rules: tuple[Rule, ...] = ()
+        """Rules for what the user has always allowed in this session."""
+
+    @property
+    def attended(self) -> bool:
+        """Whether a user is there to answer."""
+        return self._attended
+
+    async def permit(self, call: ToolCall, requests: Sequence[ApprovalRequest]) -> Permission:
+        """Return whether the call may be carried out, and what the user wants instead.
+
+        The first of a reply's requests asks for all of them in one question.
+        """
+        if call not in self._permitted:
+            answer = await self._ask_for_permission(requests)
+            if answer.option == ALWAYS and self._remember is not None:
+                rules = tuple(rule for request in requests for rule in request.rules)
+                self.rules += rules
+                self._remember(rules)
+            permission = Permission(is_granted=answer.option != REFUSE, instruction=answer.instruction)
+            self._permitted = {request.call: permission for request in requests}
+        return self._permitted.pop(call)
+
+    async def _ask_for_permission(self, requests: Sequence[ApprovalRequest]) -> QuestionAnswered:
+        lines = [f"{request.text}   ({request.why})" for request in requests]
+        text = (
+            f"Allow this? {lines[0]}"
+            if len(lines) == 1
+            else "\n".join(["Allow all of this?", *(f"  - {line}" for line in lines)])
+        )
+        can_always_allow = self._remember is not None and all(request.rules for request in requests)
+        if can_always_allow:
+            rules = dict.fromkeys(str(rule) for request in requests for rule in request.rules)
+            text += f"\n`{ALWAYS}` allows in this repository, from now on: {'; '.join(rules)}"
+        options = (ALLOW, ALWAYS, REFUSE) if can_always_allow else (ALLOW, REFUSE)
+        return await self._ask(text, options=options, default=REFUSE, takes_instruction=True)
+
+    async def ask(self, text: str, *, options: tuple[str, ...], default: str) -> str:
+        """Return the option that the user chooses, or immediately `default` if the session is unattended."""
+        return (await self._ask(text, options=options, default=default)).option
+
+    async def _ask(
+        self, text: str, *, options: tuple[str, ...], default: str, takes_instruction: bool = False
+    ) -> QuestionAnswered:
+        question = QuestionAsked(
+            question=self._next_question_id(),
+            text=text,
+            options=options,
+            default=default,
+            takes_instruction=takes_instruction,
+        )
+        self._log.append(question)
+        answered = QuestionAnswered(question=question.question, option=default, by="default")
+        if self._attended:
+            answer = await _reply(self._answers, question.question)
+            option = answer.option if answer.option in options else default
+            instruction = answer.instruction if takes_instruction and option == default else ""
+            answered = answered.model_copy(
+                update={"option": option, "by": "person", "instruction": instruction}
+            )
+        self._log.append(answered)
+        return answered
+
+    async def review_diff(self, review: ReviewAsked) -> ReviewAnswered:
+        """Return the user's decision on the hunks of a diff; immediately all of them if unattended.
+
+        The question's id is given here.
+        """
+        question = self._next_question_id()
+        self._log.append(review.model_copy(update={"question": question}))
+        if not self._attended:
+            all_hunks = tuple(range(len(split_git_diff(review.diff))))
+            answer = ReviewAnswered(question=question, accepted=all_hunks, by="default")
+        else:
+            decision = await _reply(self._decisions, question)
+            answer = ReviewAnswered(
+                question=question,
+                accepted=decision.accepted,
+                comments=decision.comments,
+                edits=decision.edits,
+                refused=decision.refused,
+                by="person",
+            )
+        self._log.append(answer)
+        return answer
+
+    async def review_plan(self, plan: Plan) -> Plan | None:
+        """Return the plan to run, None if it is refused; immediately the plan itself if unattended."""
+        question = self._next_question_id()
+        self._log.append(PlanAsked(question=question, plan=plan))
+        if not self._attended:
+            self._log.append(PlanAnswered(question=question, plan=plan, by="default"))
+            return plan
+        approved_plan = (await _reply(self._amendments, question)).plan
+        self._log.append(PlanAnswered(question=question, plan=approved_plan, by="person"))
+        return approved_plan
+
+    def deliver_answer(self, command: Answer | Decide | Amend) -> None:
+        """Pass an answer to the question that waits for it; drop it if none does."""
+        match command:
+            case Answer():
+                _resolve_future(self._answers, command)
+            case Decide():
+                _resolve_future(self._decisions, command)
+            case Amend():
+                _resolve_future(self._amendments, command)
+
+    def _next_question_id(self) -> str:
+        self._count += 1
+        return f"q{self._count}"
+
+
+async def _reply(waiting: dict[str, asyncio.Future[Reply]], question: str) -> Reply:
+    waiting[question] = asyncio.get_running_loop().create_future()
+    try:
+        return await waiting[question]
+    finally:
+        del waiting[question]
+
+
+def _resolve_future(waiting: dict[str, asyncio.Future[Reply]], word: Reply) -> None:
+    future = waiting.get(word.question)
+    if future is not None and not future.done():
+        future.set_result(word)
+
+
+INSTALL, GO_ON = "install", "go on without"
+
+
+async def ensure_dependencies(
+    context: SessionContext, candidate: Candidate, report: TestReport | None, *, wait_seconds: float
+) -> TestReport | None:
+    """Return the base's report, measured again if the user let missing packages be installed.
+
+    Without a user to ask, nothing is installed.
+    """
+    if report is None or not await offer_missing_packages(context, report):
+        return report
+    return await measure_baseline(context, candidate, wait_seconds=wait_seconds)
+
+
+async def offer_missing_packages(context: SessionContext, report: TestReport) -> bool:
+    """Offer to install the packages that failing tests lack, and return whether they were installed."""
+    missing = context.installer.missing_packages(report) if context.installer is not None else ()
+    return await offer_packages(context, dict.fromkeys(missing, ""))
+
+
+async def offer_packages(context: SessionContext, packages: Mapping[str, str]) -> bool:
+    """Ask for each package whether to install it, and return whether any was.
+
+    `packages` are names of distributions, with the module that is imported where its name is known.
+    A name may be invented, and somebody else may own it: each is decided by itself.
+    """
+    chosen = [package for package, module in packages.items() if await _is_wanted(context, package, module)]
+    if context.installer is None or not chosen:
+        return False
+    if problem := await asyncio.to_thread(context.installer.install, chosen):
+        context.log.append(Warned(text=f"{', '.join(chosen)} could not be installed: {problem}"))
+        return False
+    return True
+
+
+async def _is_wanted(context: SessionContext, package: str, module: str) -> bool:
+    opening = f"Tests cannot run: {package}"
+    if any(
+        isinstance(record.event, QuestionAsked) and record.event.text.startswith(f"{opening} ")
+        for record in context.log.records
+    ):
+        return False  # it was refused before, or could not be installed
+    imported = f" (imported as {module})" if module not in ("", package) else ""
+    question = (
+        f"{opening}{imported} is not installed for the project's interpreter. Install from "
+        "the package index into an environment of coder's own? Yours stays as it is."
+    )
+    return await context.approval.ask(question, options=(INSTALL, GO_ON), default=GO_ON) == INSTALL

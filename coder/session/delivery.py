@@ -1,0 +1,523 @@
+"""Outcome of a session: summary, delivery and exit code."""
+
+import asyncio
+import re
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import suppress
+from pathlib import PurePosixPath
+
+from coder.core.errors import GitError, UserError
+from coder.core.events import NoteMade, Warned
+from coder.core.notes import Diagnosis, Done, Plan, ResearchReport, Sites, WrittenAnswer, format_report
+from coder.core.paths import is_test_path
+from coder.core.plan import format_plan
+from coder.core.state import (
+    candidate_notes,
+    candidate_verdicts,
+    component_plan,
+    has_given_up,
+    named_tests,
+    reviewer_findings,
+)
+from coder.core.values import Candidate, Delivery, Hunk, Patch, Value, sanitize_text
+from coder.core.verdict import MutationReport, Verdict, VerdictKind
+from coder.patching import PatchError
+from coder.patching.git_hunks import changed_line_starts, split_git_diff
+from coder.python.imports import module_of_path
+from coder.session.context import SessionContext
+from coder.session.report import components_section, session_report, summarize_reviews
+from coder.session.review import (
+    RevisionRequest,
+    confirm_risky_files,
+    log_partial_change,
+    review_change,
+    unreviewed_files,
+    verify_hunks,
+    warn_of_risky_files,
+)
+
+UNCHANGED = "Nothing was changed."
+INCOMPLETE = re.compile(r"^\W{0,4}Incomplete\b", re.MULTILINE)
+"""The line with which an answer says that something is missing, as its prompt asks for."""
+INTERRUPTED = 130
+MISUSE = 2
+DECLINED = 4
+"""As for VerdictKind.GAVE_UP: nothing was delivered."""
+BUG = 1
+
+
+class SessionOutcome(Value):
+    """Fields of SessionFinished beyond the totals."""
+
+    kind: VerdictKind | None
+    summary: str
+    exit_code: int
+    report: str = ""
+    verdict: Verdict | None = None
+    delivery: Delivery | None = None
+
+
+async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutcome:
+    """Deliver what the newest verdict allows, or explain why nothing is delivered."""
+    if context.task.plan_only:
+        return _planning_outcome(context)
+    if context.task.mode == "ask":
+        return _answer_outcome(context, candidate)
+    all_verdicts = candidate_verdicts(context.log.records, candidate.id)
+    newest = all_verdicts[-1] if all_verdicts else None
+    if newest is not None and context.task.given:
+        page = context.verifier.commit_evidence(newest).page
+        return SessionOutcome(
+            kind=newest.kind,
+            summary=newest.reason,
+            report=page,
+            verdict=newest,
+            exit_code=newest.kind.exit_code,
+        )
+    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    if (
+        newest is None
+        or newest.tree != patch.tree
+        or not newest.is_deliverable
+        or not patch.paths
+        or (has_given_up(context.log.records, candidate.id) and newest.kind is not VerdictKind.PROVEN)
+    ):
+        return _outcome_without_delivery(context, candidate, newest)
+    if context.task.minimise:
+        patch, newest = await minimize_change(context, candidate, patch, newest)
+    newest = newest.model_copy(
+        update={
+            "notes": (*newest.notes, *summarize_reviews(reviewer_findings(context.log.records, candidate.id)))
+        }
+    )
+    if context.needs_review:
+        warn_of_risky_files(context, patch)
+        accepted_part = await review_change(context, candidate, patch, newest)
+        if accepted_part is None:
+            return _declined_outcome(context, patch, newest, "you accepted nothing of it")
+        if isinstance(accepted_part, RevisionRequest):
+            return await _revise(context, candidate, accepted_part)
+        patch, newest = accepted_part
+    confirmed_verdict = await confirm_risky_files(context, patch, newest)
+    if confirmed_verdict is None:
+        return _declined_outcome(context, patch, newest, "you did not want these files changed")
+    verdict, delivery = await _deliver(context, candidate, patch, confirmed_verdict)
+    return SessionOutcome(
+        kind=verdict.kind,
+        summary=verdict.reason,
+        report="\n\n".join(
+            filter(
+                None,
+                (
+                    components_section(context.log.records),
+                    _describe_test_edits(context, candidate, verdict),
+                ),
+            )
+        ),
+        verdict=verdict,
+        delivery=delivery,
+        exit_code=verdict.kind.exit_code,
+    )
+
+
+def _declined_outcome(context: SessionContext, patch: Patch, verdict: Verdict, reason: str) -> SessionOutcome:
+    """Return the outcome of a declined change: nothing is written, and its diff can be applied."""
+    return SessionOutcome(
+        kind=verdict.kind,
+        summary=f"Not delivered: {reason}.",
+        verdict=verdict,
+        delivery=Delivery(diff=patch.diff, needs_uncommitted_work=context.repository.dirty),
+        exit_code=DECLINED,
+    )
+
+
+async def _revise(context: SessionContext, candidate: Candidate, request: RevisionRequest) -> SessionOutcome:
+    """Have the user's comments worked on, then review the change again."""
+    assert context.revise is not None, "comments are only taken where somebody can work on them"
+    revise = context.revise(request.findings, request.patch)
+    return await conclude(context, await revise(context, candidate))
+
+
+def outcome_without_fix(kind: VerdictKind, summary: str, context: SessionContext) -> SessionOutcome:
+    """Return an outcome without a fix, with a report of what was learnt."""
+    return SessionOutcome(
+        kind=kind,
+        summary=summary,
+        report=session_report(context.log.records),
+        exit_code=kind.exit_code,
+    )
+
+
+def _planning_outcome(context: SessionContext) -> SessionOutcome:
+    """Return the outcome of a session that only plans."""
+    made_notes = [record.event.note for record in context.log.records if isinstance(record.event, NoteMade)]
+    plan = next((note for note in reversed(made_notes) if isinstance(note, Plan)), None)
+    if plan is None:
+        return outcome_without_fix(
+            VerdictKind.GAVE_UP,
+            _first_line(made_notes[-1].summary) if made_notes else "No plan was made.",
+            context,
+        )
+    return SessionOutcome(
+        kind=None, summary="This is the plan; nothing was changed.", report=format_plan(plan), exit_code=0
+    )
+
+
+def _answer_outcome(context: SessionContext, candidate: Candidate) -> SessionOutcome:
+    """Return the outcome of a session that answers a question."""
+    note = next(reversed(candidate_notes(context.log.records, candidate.id)), None)
+    if isinstance(note, ResearchReport):
+        page = format_report(note, context.task.issue)
+        return SessionOutcome(kind=None, summary=UNCHANGED, report=page, exit_code=0)
+    if isinstance(note, WrittenAnswer):
+        is_incomplete = bool(INCOMPLETE.search(note.summary))
+        advice = " The answer is incomplete: coder ask --deep looks further." if is_incomplete else ""
+        return SessionOutcome(kind=None, summary=f"{UNCHANGED}{advice}", report=note.summary, exit_code=0)
+    reason = _first_line(note.summary) if note is not None else "The model gave no answer."
+    return outcome_without_fix(VerdictKind.GAVE_UP, reason, context)
+
+
+def _outcome_without_delivery(
+    context: SessionContext, candidate: Candidate, verdict: Verdict | None
+) -> SessionOutcome:
+    if has_given_up(context.log.records, candidate.id):
+        return outcome_without_fix(
+            VerdictKind.GAVE_UP,
+            _first_line(candidate_notes(context.log.records, candidate.id)[-1].summary),
+            context,
+        )
+    if verdict is None:
+        return outcome_without_fix(VerdictKind.GAVE_UP, "Nothing was verified.", context)
+    kind = VerdictKind.INCONCLUSIVE if verdict.kind is VerdictKind.INCONCLUSIVE else VerdictKind.GAVE_UP
+    return outcome_without_fix(kind, verdict.reason, context)
+
+
+async def _deliver(
+    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
+) -> tuple[Verdict, Delivery]:
+    """Deliver the fix on top of HEAD, proven again there; as a diff only if it needs the uncommitted work."""
+    repository = context.repository
+    rebased_patch = await asyncio.to_thread(repository.rebase_on_head, patch)
+    if rebased_patch is not None and repository.dirty:
+        head_verifier = context.make_verifier(repository.on_head())
+        new_verdict = await asyncio.to_thread(
+            head_verifier.verify, rebased_patch, named_tests(context.log.records, candidate.id)
+        )
+        is_same_kind = new_verdict.kind is verdict.kind and (bool(new_verdict.targets) or not verdict.targets)
+        is_as_good = is_same_kind or (verdict.cut_short and new_verdict.is_deliverable)
+        rebased_patch = rebased_patch if is_as_good else None
+        notes = tuple(dict.fromkeys((*new_verdict.notes, *verdict.notes)))
+        verdict = (
+            verdict
+            if rebased_patch is None
+            else new_verdict.model_copy(update={"tree": rebased_patch.tree, "notes": notes})
+        )
+    if rebased_patch is None:
+        context.log.append(
+            Warned(
+                text="The fix needs your uncommitted work: it is delivered as a diff, and no branch was made."
+            )
+        )
+        return verdict, Delivery(diff=patch.diff, needs_uncommitted_work=True)
+    if context.task.dry_run:
+        return verdict, Delivery(diff=rebased_patch.diff)
+    return verdict, await _finish_despite_cancellation(
+        _deliver_on_head(context, candidate, rebased_patch, verdict)
+    )
+
+
+async def _deliver_on_head(
+    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
+) -> Delivery:
+    delivery = await asyncio.to_thread(_commit, context, candidate, patch, verdict)
+    if delivery.unsigned:
+        context.log.append(Warned(text=delivery.unsigned))
+    if not context.task.merge:
+        return delivery
+    if verdict.kind is not VerdictKind.PROVEN:
+        context.log.append(
+            Warned(text=f"Not merged: --merge takes only what is PROVEN, and this is {verdict.kind}.")
+        )
+        return delivery
+    if unreviewed_paths := unreviewed_files(context, patch):
+        context.log.append(
+            Warned(text=f"Not merged: nobody has reviewed {unreviewed_paths}. Look at it, then: coder apply.")
+        )
+        return delivery
+    try:
+        commit = await asyncio.to_thread(context.repository.merge, delivery)
+    except (UserError, GitError) as error:
+        context.log.append(Warned(text=f"Not merged: {error}"))
+        return delivery
+    if commit.unsigned:
+        context.log.append(Warned(text=commit.unsigned))
+    if commit.id != delivery.commit:
+        context.log.append(
+            Warned(
+                text=(
+                    f"HEAD has moved on meanwhile: {commit.id[:10]} is UNVERIFIED there. Judge it: coder "
+                    "verify HEAD"
+                )
+            )
+        )
+    return delivery.model_copy(update={"merged": True})
+
+
+async def _finish_despite_cancellation(delivery: Coroutine[None, None, Delivery]) -> Delivery:
+    """Finish a delivery once it has begun, because half a delivery helps nobody."""
+    task = asyncio.ensure_future(delivery)
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.shield(task)
+    return task.result()
+
+
+def _commit(context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict) -> Delivery:
+    recent = context.repository.recent_subjects(30)
+    evidence = context.verifier.commit_evidence(verdict)
+    summary = _change_summary(context, candidate)
+    text = context.secrets.mask(
+        compose_message(summary, context.task.issue, recent=recent, trailers=evidence.trailers)
+    )
+    page = context.secrets.mask(evidence.page)
+    name = branch_slug(format_subject(summary or context.task.issue, recent))
+    steps_of = candidate if context.task.keep_steps else None
+    return context.repository.deliver(patch, message=text, evidence=page, slug=name, steps_of=steps_of)
+
+
+def _change_summary(context: SessionContext, candidate: Candidate) -> str:
+    """Return what the change does in the model's words, from the newest note that says so.
+
+    A build is described by its plan.
+    """
+    if plan := component_plan(context.log.records):
+        modules = ", ".join(module_of_path(component.path) for component in plan.components)
+        return f"Add {modules}\n\n{plan.summary}"
+    phase_notes = candidate_notes(context.log.records, candidate.id)
+    for kinds in ((Done,), (Diagnosis, Sites)):
+        for note in reversed(phase_notes):
+            if isinstance(note, kinds) and _first_line(note.summary):
+                return note.summary
+    return ""
+
+
+def _describe_test_edits(context: SessionContext, candidate: Candidate, verdict: Verdict) -> str:
+    """Return the assertions that the change replaces, and the model's explanation of the whole change."""
+    if not verdict.replaced_assertions:
+        return ""
+    lines = [f"- {replaced.line}" for replaced in verdict.replaced_assertions]
+    return "\n".join(
+        ["The change edits tests that contradict it:", "", *lines, "", _change_summary(context, candidate)]
+    )
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+MAX_SINGLE_REMOVALS = 5
+"""Number of hunks to try one by one, each with a whole verification, if not all of them can be removed."""
+
+
+async def minimize_change(
+    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
+) -> tuple[Patch, Verdict]:
+    """Return the smallest part of the change that keeps the proof, and its verdict.
+
+    The part is left in the candidate's worktree.
+    """
+    removable = removable_hunk_numbers(patch.diff, verdict.guarded, wording=True)
+    all_numbers = range(len(split_git_diff(patch.diff)))
+    best, removed_numbers = (patch, verdict), frozenset[int]()
+    for attempt in _removal_attempts(removable):
+        if removed_numbers == frozenset(removable):
+            break
+        remaining = [number for number in all_numbers if number not in removed_numbers | attempt]
+        part = await _verify_part(context, candidate, patch, remaining, verdict)
+        if part is not None:
+            best, removed_numbers = part, removed_numbers | attempt
+    await asyncio.to_thread(context.repository.rollback, candidate, best[0].tree)
+    if not removed_numbers:
+        return patch, verdict
+    smaller, new_verdict = best
+    new_verdict = await asyncio.to_thread(
+        context.verifier.assess_coverage, new_verdict, context.log.progress_listener(candidate.id)
+    )
+    places = ", ".join(
+        hunk_location(split_git_diff(patch.diff)[number]) for number in sorted(removed_numbers)
+    )
+    new_verdict = new_verdict.model_copy(
+        update={"notes": (*new_verdict.notes, f"left out, for it changes no verdict: {places}")}
+    )
+    log_partial_change(context, candidate, smaller, new_verdict)
+    return smaller, new_verdict
+
+
+def _removal_attempts(removable: Sequence[int]) -> Iterator[frozenset[int]]:
+    """Yield sets of hunks to remove: all at once, then each alone, from the end."""
+    if removable:
+        yield frozenset(removable)
+    if len(removable) > 1:
+        yield from (frozenset({number}) for number in reversed(removable[-MAX_SINGLE_REMOVALS:]))
+
+
+async def _verify_part(
+    context: SessionContext, candidate: Candidate, patch: Patch, remaining: Sequence[int], verdict: Verdict
+) -> tuple[Patch, Verdict] | None:
+    """Return a part of the change with its own verdict; None if the whole change has a better one."""
+    if not remaining:
+        return None
+    try:
+        part, new_verdict = await verify_hunks(context, candidate, patch, remaining)
+    except PatchError:
+        return None
+    return (
+        (part, new_verdict)
+        if new_verdict.kind is verdict.kind and set(verdict.targets) <= set(new_verdict.targets)
+        else None
+    )
+
+
+DOCUMENTATION_SUFFIXES = frozenset({".adoc", ".md", ".rst", ".txt"})
+"""Suffixes of documentation files."""
+
+
+def removable_hunk_numbers(
+    diff: str, guarded: MutationReport | None, *, wording: bool = False
+) -> tuple[int, ...]:
+    """Return the numbers of hunks whose removal no test notices.
+
+    Hunks of tests are never among them. With `wording`, hunks of comments, docstrings and documentation are
+    included; otherwise such lines keep a hunk.
+    """
+    unguarded_lines = (
+        {(place.path, place.line) for place in guarded.unguarded if place.whole_hunk} if guarded else set()
+    )
+    wording_lines = set(guarded.wording) if guarded else set()
+    numbers = []
+    for number, hunk in enumerate(split_git_diff(diff)):
+        if _is_documentation(hunk):
+            is_removable = wording
+        else:
+            places = {(hunk.path, line) for line in changed_line_starts(hunk)}
+            is_removable = bool(places) and places <= (
+                unguarded_lines | wording_lines if wording else unguarded_lines
+            )
+        if is_removable and not is_test_path(hunk.path):
+            numbers.append(number)
+    return tuple(numbers)
+
+
+def hunk_location(hunk: Hunk) -> str:
+    """Return the location of a hunk, such as `shop.py:12`."""
+    return f"{hunk.path}:{next(changed_line_starts(hunk), 1)}"
+
+
+def _is_documentation(hunk: Hunk) -> bool:
+    return PurePosixPath(hunk.path).suffix in DOCUMENTATION_SUFFIXES
+
+
+SUBJECT_CHARACTERS = 72
+BODY_LINES = 12
+BRANCH_CHARACTERS = 40
+_IDENTIFIER = re.compile(r"\w*(?:_|\(|\.\w|[a-z][A-Z]|\d)")
+"""Matches a line whose first word is an identifier, which keeps its case."""
+_FUNCTION_WORDS = frozenset(
+    {
+        *(
+            "a",
+            "an",
+            "the",
+            "of",
+            "in",
+            "on",
+            "to",
+            "and",
+            "or",
+            "as",
+            "at",
+            "by",
+            "for",
+            "from",
+            "with",
+            "without",
+            "is",
+            "are",
+        ),
+        *("be", "not", "it", "its", "that", "this", "when", "where", "if", "than"),
+    }
+)
+"""Words that cannot end a phrase."""
+_CONVENTIONAL = re.compile(r"(?:feat|fix|docs|chore|refactor|test|ci|build|perf|style)(?:\([^)]*\))?!?: ")
+_PREFIXED = re.compile(r"[\w./-]+: ")
+_FIRST_SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)")
+
+
+def compose_message(summary: str, issue: str, *, recent: Sequence[str], trailers: Sequence[str]) -> str:
+    """Return a subject in the repository's style, the explanation that came with the change, and trailers.
+
+    Without an explanation the body is the beginning of the issue, as whole paragraphs of prose.
+    """
+    explanation = summary.strip().partition("\n")[2].strip()
+    body = sanitize_text(
+        "\n".join(line.rstrip() for line in (explanation or _leading_prose(issue)).splitlines())
+    )
+    return f"{format_subject(summary or issue, recent)}\n\n{body}\n\n" + "\n".join(trailers) + "\n"
+
+
+def _leading_prose(text: str) -> str:
+    """Return the first paragraphs of prose, at most about twelve lines, without fenced code."""
+    prose = re.sub(r"(?ms)^\s*(```|~~~).*?(?:^\s*\1\s*$|\Z)", "", text.strip())
+    paragraphs: list[str] = []
+    for paragraph in re.split(r"\n\s*\n", prose):
+        if (
+            paragraphs
+            and sum(part.count("\n") + 2 for part in paragraphs) + paragraph.count("\n") + 1 > BODY_LINES
+        ):
+            break
+        paragraphs.append("\n".join(paragraph.strip().splitlines()[:BODY_LINES]))
+    return "\n\n".join(part for part in paragraphs if part)
+
+
+def format_subject(summary: str, recent: Sequence[str]) -> str:
+    """Return one line in the shape of most `recent` subjects: `fix: ` prefix, capital letter, full stop."""
+    line = next(
+        (line.strip() for line in sanitize_text(summary).splitlines() if line.strip()), "Fix the issue"
+    )
+    line = re.sub(r"^#+\s*|^[-*]\s+|`", "", line)
+    if (sentence := _FIRST_SENTENCE.match(line)) and len(sentence[1]) > 15:
+        line = sentence[1]
+    line = line.rstrip(".")
+    has_prefixes = _is_common(recent, lambda text: _CONVENTIONAL.match(text) is not None)
+    has_capitals = _is_common(recent, lambda text: text[:1].isupper()) or not recent
+    if has_prefixes and not _CONVENTIONAL.match(line):
+        line = f"fix: {_lower_first_letter(line)}"
+    elif not has_prefixes and has_capitals and not _PREFIXED.match(line):
+        line = line if _IDENTIFIER.match(line) else line[:1].upper() + line[1:]
+    full_stop = "." if _is_common(recent, lambda text: text.endswith(".")) else ""
+    return _shorten(line, SUBJECT_CHARACTERS - len(full_stop)) + full_stop
+
+
+def branch_slug(subject_line: str) -> str:
+    """Return the readable part of a branch name: a few lower-case words with hyphens."""
+    words = re.findall(r"[a-z0-9]+", _CONVENTIONAL.sub("", subject_line).lower())[:6]
+    while words and (len("-".join(words)) > BRANCH_CHARACTERS or words[-1] in _FUNCTION_WORDS):
+        words.pop()
+    return "-".join(words) or "fix"
+
+
+def _lower_first_letter(line: str) -> str:
+    first_word = line.split(" ", 1)[0]
+    return (
+        line
+        if first_word.isupper() or any(letter.isupper() for letter in first_word[1:])
+        else line[:1].lower() + line[1:]
+    )
+
+
+def _shorten(line: str, limit: int) -> str:
+    return line if len(line) <= limit else line[: limit - 3].rsplit(" ", 1)[0].rstrip(",;:") + "..."
+
+
+def _is_common(texts: Sequence[str], predicate: Callable[[str], bool]) -> bool:
+    return bool(texts) and sum(map(predicate, texts)) > len(texts) / 2

@@ -1,1 +1,0 @@
-"""Delivery of a result: minimization, review, commit message, outcome and report."""

@@ -1,1 +1,0 @@
-"""Limits of a session: budget, request rate, and detection of loops."""

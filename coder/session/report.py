@@ -1,0 +1,271 @@
+"""Report of a session without a fix, made from its records, for a colleague to start from."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from coder.core.errors import UserError
+from coder.core.events import CandidateDropped, FilesChanged, NoteMade, Record, SessionStarted, Verified
+from coder.core.notes import Component, Diagnosis, Done, Findings, GiveUp, ResearchResult, Sites
+from coder.core.paths import is_test_path, test_file_of
+from coder.core.state import active_candidates, component_plan
+from coder.core.verdict import Cause, TestResult, Verdict, VerdictKind
+
+SHOWN_PLACES = 4
+"""Places without a test that the report of a build names."""
+MAX_PATCH_LINES = 60
+"""Most lines of a patch that the report shows; a longer patch is only stored."""
+
+
+def session_report(records: Sequence[Record]) -> str:
+    """Return a Markdown report of the session; empty if there was neither a note nor a verdict.
+
+    It has attempts, failures, suspected places, the best attempt and the next step.
+    """
+    if not any(isinstance(record.event, NoteMade | Verified) for record in records):
+        return ""
+    if findings := _findings_section(records):
+        return findings
+    parts = [
+        components_section(records),
+        _attempts_section(records),
+        _suspects_section(records),
+        _best_patch_section(records),
+        _next_step_section(records),
+        _summary_section(records),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _findings_section(records: Sequence[Record]) -> str:
+    """List what the researchers of a question have found, where no report came of it."""
+    results = [
+        record.event.note
+        for record in records
+        if isinstance(record.event, NoteMade) and isinstance(record.event.note, ResearchResult)
+    ]
+    lines = [f"- {claim.line}" for result in results for claim in result.claims]
+    title = "## Found so far (not put together; coder ask --deep --continue goes on with it)"
+    return "\n".join([title, *lines]) if lines else ""
+
+
+def components_section(records: Sequence[Record]) -> str:
+    """Return which components of a build work, by the newest verdict; empty if none were planned."""
+    plan = component_plan(records)
+    if plan is None:
+        return ""
+    verdicts = [record.event.verdict for record in records if isinstance(record.event, Verified)]
+    collecting = active_candidates(records)[:1]
+    changed = [
+        record.event.paths
+        for record in records
+        if isinstance(record.event, FilesChanged) and record.event.candidate in collecting
+    ]
+    present = frozenset(changed[-1]) if changed else frozenset()
+    lines = [
+        f"- {component.name} ({component.path}): {_component_state(component, present, verdicts[-1:])}"
+        for component in plan.components
+    ]
+    evidence = [] if not verdicts else _evidence_lines(verdicts[-1])
+    return "\n".join(["## Components", *lines, *evidence])
+
+
+def _evidence_lines(verdict: Verdict) -> list[str]:
+    """Describe how closely the tests of a build watch it, and what nothing has shown."""
+    lines = []
+    if coverage := verdict.coverage:
+        missing = f"; not {', '.join(coverage.missing[:SHOWN_PLACES])}" if coverage.missing else ""
+        rest = len(coverage.missing) - SHOWN_PLACES
+        more = f" and {rest} more places" if rest > 0 else ""
+        lines.append(f"Tests execute {coverage.executed} of {coverage.lines} lines{missing}{more}.")
+    if guarded := verdict.guarded:
+        caught = guarded.tried - len(guarded.unguarded)
+        ended = "" if guarded.ended else ", as far as time went"
+        lines.append(f"Tests caught {caught} of {guarded.tried} deliberate breakages{ended}.")
+    if verdict.is_deliverable:
+        lines.append("Not verified: only its own tests and a reviewer say that it does what was asked.")
+    return ["", *lines] if lines else []
+
+
+def _component_state(component: Component, present: Collection[str], newest: Sequence[Verdict]) -> str:
+    if any(path not in present for path in component.tests):
+        return "not written"
+    if not newest or newest[0].kind is VerdictKind.INCONCLUSIVE:
+        return "not tested"
+    reds = [result for result in _failing_results(newest[0]) if test_file_of(result.id) in component.tests]
+    return f"its tests fail: {_describe_failure(reds[0])}" if reds else "its tests pass"
+
+
+def _attempts_section(records: Sequence[Record]) -> str:
+    lines: list[str] = []
+    count = 0
+    ideas: dict[str, str] = {}
+    paths: dict[str, tuple[str, ...]] = {}
+    for record in records:
+        match record.event:
+            case NoteMade(candidate=candidate, note=Sites() | Diagnosis() | Done() as note):
+                ideas[candidate] = (
+                    note.summary if not isinstance(note, Done) else ideas.get(candidate) or note.summary
+                )
+            case FilesChanged(candidate=candidate, paths=changed_paths):
+                paths[candidate] = changed_paths
+            case Verified(candidate=candidate, verdict=verdict):
+                count += 1
+                lines.append(
+                    f"{count}. {_first_line(ideas.pop(candidate, '')) or 'A change'} "
+                    f"({', '.join(paths.get(candidate, ()))}): "
+                    f"{verdict.reason}"
+                )
+                lines += [f"   - {_describe_failure(result)}" for result in _failing_results(verdict)[:3]]
+            case CandidateDropped(candidate=candidate, reason=reason):
+                lines.append(f"- {candidate} went no further: {_first_line(reason)}")
+            case _:
+                pass
+    return "## What was tried\n" + ("\n".join(lines) or "Nothing was verified.")
+
+
+def _failing_results(verdict: Verdict) -> tuple[TestResult, ...]:
+    return verdict.still_red + verdict.broken
+
+
+def _describe_failure(result: TestResult) -> str:
+    if result.failure is None:
+        return f"{result.id}: {result.outcome}"
+    return f"{result.id}: {result.failure.type}: {_first_line(result.failure.message)}"
+
+
+def _suspects_section(records: Sequence[Record]) -> str:
+    """List places that the newest notes name, then functions in the most tracebacks, innermost first."""
+    named_places = [
+        place
+        for record in reversed(records)
+        if isinstance(record.event, NoteMade)
+        for place in getattr(record.event.note, "places", ())
+    ]
+    frames = Counter(
+        f"{frame.path}:{frame.line} (in {frame.function})"
+        for record in reversed(records)
+        if isinstance(record.event, Verified)
+        for result in _failing_results(record.event.verdict)
+        if result.failure
+        for frame in reversed(result.failure.frames)
+        if not frame.path.startswith("/") and not is_test_path(frame.path)
+    )
+    places = list(dict.fromkeys([*named_places, *(place for place, _ in frames.most_common())]))[:6]
+    return "## Where the fault may be\n" + "\n".join(f"- {place}" for place in places) if places else ""
+
+
+class AttemptedChange(NamedTuple):
+    """A change as it was verified."""
+
+    number: int
+    """Its place among all verifications of the session, from 1, as the report lists them."""
+    diff: str
+    verdict: Verdict
+
+    @property
+    def rank(self) -> tuple[int, int, int, int]:
+        """Order by verdict, broken tests, failing targets and age: greater is better."""
+        verdict = self.verdict
+        kind = 2 if verdict.is_deliverable else int(verdict.kind is VerdictKind.PASSING)
+        return kind, -len(verdict.broken), -len(verdict.still_red), self.number
+
+
+def attempted_changes(records: Sequence[Record]) -> tuple[AttemptedChange, ...]:
+    """Return all changes of a session that were verified, the oldest first."""
+    diffs: dict[str, str] = {}
+    attempts: list[AttemptedChange] = []
+    for record in records:
+        match record.event:
+            case FilesChanged(candidate=candidate, diff=diff):
+                diffs[candidate] = diff
+            case Verified(candidate=candidate, verdict=verdict):
+                attempts.append(AttemptedChange(len(attempts) + 1, diffs.get(candidate, ""), verdict))
+            case _:
+                pass
+    return tuple(attempts)
+
+
+def find_attempt(records: Sequence[Record], number: int) -> AttemptedChange:
+    """Return the change of a session's verification by its number.
+
+    Raises:
+        UserError: there were not so many.
+    """
+    attempts = attempted_changes(records)
+    if number > len(attempts):
+        count = f"{len(attempts)} change{'' if len(attempts) == 1 else 's'}"
+        raise UserError(f"The session verified {count}; there is no attempt {number}.")
+    if not attempts[number - 1].diff:
+        raise UserError(f"Attempt {number} changed nothing.")
+    return attempts[number - 1]
+
+
+def best_attempt(records: Sequence[Record]) -> AttemptedChange | None:
+    """Return the change of a session with the best verdict, the newest of equals; None without any."""
+    attempts = (
+        attempt
+        for attempt in attempted_changes(records)
+        if attempt.diff and attempt.verdict.kind is not VerdictKind.INCONCLUSIVE
+    )
+    return max(attempts, key=lambda attempt: attempt.rank, default=None)
+
+
+def _best_patch_section(records: Sequence[Record]) -> str:
+    best = best_attempt(records)
+    if best is None:
+        return ""
+    session = next(
+        (record.event.session for record in records if isinstance(record.event, SessionStarted)), "last"
+    )
+    option = f"{session} --attempt {best.number}"
+    lines = [f"## The best attempt: {best.number}, {best.verdict.label}, not applied"]
+    if best.verdict.is_deliverable:
+        lines.append("It breaks no test that passed before, and no test shows that it solves the issue.")
+    lines += [f"Look at it: coder log diff {option}", f"Apply it: coder apply {option}"]
+    if best.diff.count("\n") <= MAX_PATCH_LINES:
+        lines.append(f"```diff\n{best.diff.rstrip()}\n```")
+    return "\n".join(lines)
+
+
+NEXT_STEPS: Mapping[Cause, str] = {
+    "environment": (
+        "Provide what the machine lacks for {test}, then start again: the code was not what failed."
+    ),
+    "time-out": "Run {test} alone with a longer time limit, and see where it waits.",
+    "collection": "Import the file of {test} by hand: it cannot be collected, so nothing in it was tried.",
+}
+
+
+def _next_step_section(records: Sequence[Record]) -> str:
+    """Return what the cause of the newest failure asks for; empty where that is to read the code."""
+    all_verdicts = [record.event.verdict for record in records if isinstance(record.event, Verified)]
+    failing_results = _failing_results(all_verdicts[-1]) if all_verdicts else ()
+    step = NEXT_STEPS.get(failing_results[0].cause or "logic") if failing_results else None
+    return f"## Next step\n{step.format(test=failing_results[0].id)}" if step else ""
+
+
+def _summary_section(records: Sequence[Record]) -> str:
+    notes = [record.event.note for record in records if isinstance(record.event, NoteMade)]
+    summary = next((note.summary for note in reversed(notes) if isinstance(note, GiveUp)), "")
+    # A summary of one line already appears as the session's summary right below the report.
+    return f"## In short\n{summary}" if "\n" in summary.strip() else ""
+
+
+def summarize_reviews(opinions: Mapping[str, Findings]) -> tuple[str, ...]:
+    """Return what reviewers said of a delivered change, for its evidence: half a sentence each."""
+    lines = []
+    for reviewer, opinion in opinions.items():
+        lines.append(
+            f"{'approved' if opinion.approve else 'not approved'} by a reader for {reviewer}: "
+            f"{_first_line(opinion.summary)}"
+        )
+        lines += [
+            f"{finding.severity}, {finding.place}: {_first_line(finding.text)}"
+            for finding in opinion.findings
+        ]
+    return tuple(lines)
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip()[:200] for line in text.splitlines() if line.strip()), "")

@@ -1,0 +1,223 @@
+"""Review of a fix by the user before delivery: accepted whole, in part, or not at all."""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+
+from coder.core.events import FilesChanged, ReviewAnswered, ReviewAsked, Verified, Warned
+from coder.core.notes import Finding
+from coder.core.state import named_tests
+from coder.core.values import Candidate, EditedHunk, Hunk, Patch, Value, first_changed_line
+from coder.core.verdict import Verdict
+from coder.patching import PatchError, apply
+from coder.patching.git_hunks import edited_body, rebuild_diff, split_git_diff
+from coder.permissions.risk import high_risk_paths
+from coder.session.context import SessionContext
+from coder.session.delivery import removable_hunk_numbers
+
+MAX_QUESTION_CHARACTERS = 3_000
+DELIVER, DROP = "deliver", "drop"
+DELIVER_ALL, KEEP_EDITING = "deliver all of it", "keep reviewing"
+DELIVER_PART, DELIVER_NOTHING = "deliver what is accepted", "deliver nothing (coder apply still brings it)"
+NEW_PROJECT = "diff --git a/pyproject.toml b/pyproject.toml\nnew file mode "
+
+
+class RevisionRequest(Value):
+    """Comments of the user, to be worked on before the change is reviewed again."""
+
+    findings: tuple[Finding, ...]
+    patch: Patch
+    """The change that they are about, with the user's own edits."""
+
+
+async def confirm_risky_files(context: SessionContext, patch: Patch, verdict: Verdict) -> Verdict | None:
+    """Return the verdict with a note on files that need a user's review; None if the user rejects the change.
+
+    If nobody can be asked, the change is delivered to a branch but never merged, and report and evidence say
+    so.
+    """
+    risky_files = _describe_risky_files(context, patch)
+    if not risky_files:
+        return verdict
+    if context.needs_review or (context.approval.attended and not context.task.dry_run):
+        if (
+            not context.needs_review
+            and await context.approval.ask(
+                _review_question(context, patch, risky_files), options=(DELIVER, DROP), default=DROP
+            )
+            != DELIVER
+        ):
+            return None
+        note = f"reviewed by a person: {risky_files}"
+    else:
+        note = f"no person has reviewed {risky_files}"
+        warn_of_risky_files(context, patch)
+    return verdict.model_copy(update={"notes": (*verdict.notes, note)})
+
+
+def warn_of_risky_files(context: SessionContext, patch: Patch) -> None:
+    """Warn of changed files that the user should review; nothing if there are none."""
+    if risky_files := _describe_risky_files(context, patch):
+        context.log.append(Warned(text=f"Look twice at {risky_files}."))
+
+
+def unreviewed_files(context: SessionContext, patch: Patch) -> str:
+    """Return the files that need a review if nobody could be asked for it; otherwise an empty text."""
+    return "" if context.needs_review or context.approval.attended else _describe_risky_files(context, patch)
+
+
+def _describe_risky_files(context: SessionContext, patch: Patch) -> str:
+    return ", ".join(f"{path} ({kind})" for path, kind in _find_risky_files(context, patch).items())
+
+
+def _find_risky_files(context: SessionContext, patch: Patch) -> Mapping[str, str]:
+    """Return the kinds of risk by path, without the pyproject.toml of a new project that was asked for."""
+    is_new_project = context.task.mode == "build" and NEW_PROJECT in patch.diff
+    return {
+        path: kind
+        for path, kind in high_risk_paths(patch.paths).items()
+        if not (is_new_project and path == "pyproject.toml")
+    }
+
+
+def _review_question(context: SessionContext, patch: Patch, risky_files: str) -> str:
+    risky = _find_risky_files(context, patch)
+    risky_hunks: list[Hunk] = [hunk for hunk in split_git_diff(patch.diff) if hunk.path in risky]
+    text = "\n".join(f"{hunk.path}\n{hunk.body.rstrip()}" for hunk in risky_hunks)
+    excerpt = f"{text[:MAX_QUESTION_CHARACTERS]}\n[...]" if len(text) > MAX_QUESTION_CHARACTERS else text
+    return f"{excerpt}\nThe fix changes {risky_files}. Deliver it?"
+
+
+async def review_change(
+    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
+) -> tuple[Patch, Verdict] | RevisionRequest | None:
+    """Return the accepted part of a change with its own verdict; None if the user wants nothing of it.
+
+    If the user comments on hunks, return the comments, and the change with the user's own edits.
+
+    A part of a change, or what the user has edited, is another change: it is made in the candidate's worktree
+    and verified again. If its verdict is worse, or it does not apply without the rest, the user decides how
+    to go on.
+    """
+    removable = removable_hunk_numbers(patch.diff, verdict.guarded)
+    review = ReviewAsked(question="", diff=patch.diff, droppable=removable, verdict=verdict)
+    while True:
+        answer = await context.approval.review_diff(review)
+        review = review.model_copy(
+            update={"accepted": answer.accepted, "edits": answer.edits, "comments": answer.comments}
+        )
+        if answer.comments and context.revise is None and not answer.refused:
+            context.log.append(Warned(text="There is no model that could work on your comments."))
+            review = review.model_copy(update={"comments": ()})
+            continue
+        outcome = await _judge_answer(context, candidate, patch, verdict, answer)
+        if outcome != KEEP_EDITING:
+            return None if isinstance(outcome, str) else outcome
+
+
+async def _judge_answer(
+    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict, answer: ReviewAnswered
+) -> tuple[Patch, Verdict] | RevisionRequest | str:
+    """Return the change that the user wants with its verdict; KEEP_EDITING or DELIVER_NOTHING otherwise.
+
+    Comments are about the whole change with the user's edits, since it is reviewed once more.
+    """
+    all_hunks = tuple(range(len(split_git_diff(patch.diff))))
+    accepted = () if answer.refused else all_hunks if answer.comments else answer.accepted
+    findings = _comment_findings(patch, answer)
+    if accepted == all_hunks and not answer.edits:
+        return RevisionRequest(findings=findings, patch=patch) if findings else (patch, verdict)
+    part = await _verify_reviewed(context, candidate, patch, accepted, answer.edits)
+    if isinstance(part, tuple) and part[1].kind is verdict.kind:
+        log_partial_change(context, candidate, *part)
+        return RevisionRequest(findings=findings, patch=part[0]) if findings else part
+    decision = await _ask_how_to_go_on(context, verdict, part)
+    if isinstance(part, tuple) and decision in (DELIVER_PART, DELIVER_NOTHING):
+        log_partial_change(context, candidate, *part)
+        return part if decision == DELIVER_PART else DELIVER_NOTHING
+    await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
+    return (patch, verdict) if decision == DELIVER_ALL else decision
+
+
+def _comment_findings(patch: Patch, answer: ReviewAnswered) -> tuple[Finding, ...]:
+    """Return the user's comments as findings at the first changed line of their hunks, as edited."""
+    hunks = split_git_diff(patch.diff)
+    edit_by_number = {edit.hunk: edit for edit in answer.edits}
+    findings = []
+    for comment in answer.comments:
+        if not 0 <= comment.hunk < len(hunks):
+            continue
+        hunk, edit = hunks[comment.hunk], edit_by_number.get(comment.hunk)
+        body = edited_body(hunk, edit) if edit else hunk.body
+        line = first_changed_line(hunk.model_copy(update={"body": body or hunk.body}))
+        findings.append(Finding(severity="major", path=hunk.path, line=line, text=comment.text))
+    return tuple(findings)
+
+
+async def _verify_reviewed(
+    context: SessionContext,
+    candidate: Candidate,
+    patch: Patch,
+    accepted: Collection[int],
+    edits: Sequence[EditedHunk],
+) -> tuple[Patch, Verdict] | str:
+    """Return what the user has accepted and edited with its verdict, or why there is none."""
+    if not accepted:
+        return "Nothing would be delivered."
+    try:
+        edits = [_restore_secrets(context, edit, patch) for edit in edits]
+        if not rebuild_diff(patch.diff, accepted, edits):
+            return "What you have accepted changes nothing."
+        return await verify_hunks(context, candidate, patch, accepted, edits)
+    except LookupError as error:
+        return f"The change does not hold the value that {error.args[0]} stands for."
+    except PatchError as error:
+        return f"What you have accepted does not fit without the rest. {error}"
+
+
+def _restore_secrets(context: SessionContext, edit: EditedHunk, patch: Patch) -> EditedHunk:
+    """Return an edit with secrets of the change in place of the placeholders that the user was shown."""
+    return edit.model_copy(update={"body": context.secrets.restore_placeholders(edit.body, patch.diff)})
+
+
+async def _ask_how_to_go_on(
+    context: SessionContext, verdict: Verdict, part: tuple[Patch, Verdict] | str
+) -> str:
+    """Ask the user what to do with a part that is worse than the whole."""
+    if isinstance(part, str):
+        reason, options = part, (DELIVER_ALL, KEEP_EDITING, DELIVER_NOTHING)
+    else:
+        reason = f"With your changes it is {part[1].label}: {part[1].reason}"
+        deliver_part = (DELIVER_PART,) if part[1].is_deliverable else ()
+        options = (DELIVER_ALL, KEEP_EDITING, *deliver_part, DELIVER_NOTHING)
+    text = f"{reason}\nThe whole change is {verdict.label}. How shall it go on?"
+    return await context.approval.ask(text, options=options, default=KEEP_EDITING)
+
+
+async def verify_hunks(
+    context: SessionContext,
+    candidate: Candidate,
+    patch: Patch,
+    accepted: Collection[int],
+    edits: Sequence[EditedHunk] = (),
+) -> tuple[Patch, Verdict]:
+    """Apply some hunks of a change alone in the candidate's worktree, as edited, and verify the result.
+
+    Raises:
+        PatchError: they do not apply without the rest; the worktree is as it was before any change.
+    """
+    await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
+    await asyncio.to_thread(apply, rebuild_diff(patch.diff, accepted, edits), candidate.worktree)
+    part = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    verdict = await asyncio.to_thread(
+        context.verifier.verify,
+        part,
+        named_tests(context.log.records, candidate.id),
+        context.log.progress_listener(candidate.id),
+    )
+    return part, verdict.model_copy(update={"tree": part.tree})
+
+
+def log_partial_change(context: SessionContext, candidate: Candidate, part: Patch, verdict: Verdict) -> None:
+    """Log the remaining part of a change and its verdict."""
+    context.log.append(FilesChanged(candidate=candidate.id, paths=part.paths, diff=part.diff))
+    context.log.append(Verified(candidate=candidate.id, attempt=1, verdict=verdict))

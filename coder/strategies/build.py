@@ -1,0 +1,572 @@
+"""Building new code: plan, write in parallel, review, integrate."""
+
+import asyncio
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from coder.core.errors import LimitReached, ModelError
+from coder.core.events import CandidateForked, NoteMade, StageChanged, Warned
+from coder.core.messages import UserMessage
+from coder.core.notes import Component, Done, Finding, GiveUp, Note, Plan
+from coder.core.paths import is_test_path
+from coder.core.phases import GENERATE, PLAN, REPAIR, StageState
+from coder.core.plan import find_plan_fault, format_plan
+from coder.core.state import candidate_messages
+from coder.core.values import Candidate, Patch
+from coder.files.regular_files import read_regular_text
+from coder.patching.errors import PatchError
+from coder.patching.plan import ConfinedTree
+from coder.python.imports import SOURCE_DIRECTORIES, defined_names, module_of_path, third_party_modules
+from coder.retrieval.orientation import issue_overview
+from coder.session.approval import offer_packages
+from coder.session.context import SessionContext, Strategy
+from coder.session.phase import PhaseSpec, PhaseState, record_change, run_phase
+from coder.session.turn import add_user_message
+from coder.strategies.build_review import (
+    find_component_faults,
+    group_findings,
+    merge_components,
+    merged_path,
+    read_components,
+    review_components,
+)
+from coder.strategies.follow import RETRY_ROUTE, follow_route
+from coder.strategies.review import preflight_objections
+from coder.tools.registry import ARCHITECT_TOOLS
+
+Flagged = Mapping[str, Sequence[Finding]]
+"""Findings by the name of the component."""
+
+
+def build_components(*, rounds: int) -> Strategy:
+    """Return a strategy that builds components of a plan; at most `rounds` times flagged ones are fixed."""
+
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+        with log_stage(context, PLAN_STAGE):
+            plan = await obtain_components(context, candidate)
+        if not isinstance(plan, Plan):
+            note = plan or GiveUp(summary="No plan was made.")
+            context.log.append(NoteMade(candidate=candidate.id, phase="plan", note=note, implied=True))
+        elif not context.task.plan_only:
+            await _Build(context, candidate, plan).run(rounds)
+        return candidate
+
+    return strategy
+
+
+class _Build:
+    """One build of a plan: the candidate collects what the writers write."""
+
+    def __init__(self, context: SessionContext, candidate: Candidate, plan: Plan) -> None:
+        self._context = context
+        self._candidate = candidate
+        self._plan = plan
+        self._writers: dict[str, ComponentWriter] = {}
+        self._errors: dict[str, LimitReached | ModelError] = {}
+        """Newest error of each component."""
+        self._collecting = asyncio.Lock()
+
+    async def run(self, rounds: int) -> None:
+        """Build, then test; where the model fails or a limit is reached, test what there is for the report.
+
+        Raises:
+            LimitReached, ModelError: the work could not go on.
+        """
+        patch = await self._current_patch()
+        if self._context.task.single_file and merged_path(self._plan) in patch.paths:
+            await self._test(repairs=True)  # an interrupted session has merged them
+            return
+        try:
+            await self._write_and_review(rounds)
+        except (LimitReached, ModelError):
+            await self._integrate_and_test(repairs=False)
+            raise
+        missing = self._missing_components(await self._current_patch())
+        await self._integrate_and_test(repairs=not missing)
+        for component in missing:
+            if isinstance(error := self._errors.get(component.name), LimitReached):
+                raise error
+        if missing:
+            names = ", ".join(component.name for component in missing)
+            note = GiveUp(summary=f"These components could not be written: {names}.")
+            self._context.log.append(
+                NoteMade(candidate=self._candidate.id, phase="generate", note=note, implied=True)
+            )
+
+    async def _write_and_review(self, rounds: int) -> None:
+        patch = await self._current_patch()
+        if missing := self._missing_components(patch):
+            await self._run_stage(GENERATE_STAGE, missing, patch)
+        for number in range(1, rounds + 2):
+            with log_stage(self._context, f"REVIEW {number}") as outcome:
+                findings = await review_components(self._context, self._candidate, self._plan, number)
+                flagged = group_findings(self._plan.components, findings)
+                outcome.remark = f"changes requested: {', '.join(flagged)}" if flagged else "approved"
+            if not flagged or number > rounds:
+                return
+            to_fix = [component for component in self._plan.components if component.name in flagged]
+            patch = await self._current_patch()
+            await self._run_stage(f"FIX {number}", to_fix, patch, flagged=flagged)
+
+    async def _run_stage(
+        self,
+        stage: str,
+        components: Sequence[Component],
+        patch: Patch,
+        *,
+        flagged: Flagged | None = None,
+    ) -> None:
+        """Write or fix components concurrently; one that fails does not stop the others.
+
+        `patch` is the candidate's change before it.
+
+        Raises:
+            LimitReached, ModelError: all of them failed, and the next round cannot go better.
+        """
+        with log_stage(self._context, stage):
+            for component in components:
+                if component.name not in self._writers:
+                    self._writers[component.name] = await fork_writer(
+                        self._context, self._candidate, self._plan, component
+                    )
+            shares = {
+                component.name: replace(self._context, budget=self._context.budget.share(len(components)))
+                for component in components
+            }
+
+            async def work(component: Component) -> LimitReached | ModelError | None:
+                shared = shares[component.name]
+                findings = (flagged or {}).get(component.name, ())
+                try:
+                    await self._write(shared, stage, component, patch, findings=findings)
+                except (LimitReached, ModelError) as error:
+                    self._errors[component.name] = error
+                    return error
+                return None
+
+            errors = [error for error in await asyncio.gather(*map(work, components)) if error is not None]
+            is_hopeless = not patch.paths or any(isinstance(error, LimitReached) for error in errors)
+            if len(errors) == len(components) and is_hopeless:
+                raise errors[0]
+
+    async def _write(
+        self,
+        context: SessionContext,
+        stage: str,
+        component: Component,
+        patch: Patch,
+        *,
+        findings: Sequence[Finding],
+    ) -> None:
+        """Write a component that is missing, or fix one that is flagged, and collect it."""
+        writer = self._writers[component.name]
+        with log_stage(context, stage, component.name) as outcome:
+            note = await (
+                writer.generate(context)
+                if missing_files(component, patch)
+                else writer.fix(context, findings, patch)
+            )
+            if not is_written(note):
+                outcome.state, outcome.remark = "failed", note.summary if note else "it came to no end"
+                return
+            try:
+                async with self._collecting:
+                    await collect_component(self._context, self._candidate, writer)
+            except PatchError as error:  # a link in place of a file
+                outcome.state, outcome.remark = "failed", str(error)
+
+    async def _integrate_and_test(self, *, repairs: bool) -> None:
+        if not (await self._current_patch()).paths:
+            return
+        with log_stage(self._context, INTEGRATE_STAGE):
+            await integrate(self._context, self._candidate, self._plan)
+        await self._test(repairs=repairs)
+
+    async def _test(self, *, repairs: bool) -> None:
+        context = replace(self._context, system="system_build")
+        if repairs:
+            self._introduce_build()
+        await follow_route(RETRY_ROUTE if repairs else {}, "verify")(context, self._candidate)
+
+    def _introduce_build(self) -> None:
+        """Tell the conversation that repairs what was built, once."""
+        text = self._context.prompts.render("built", task=self._context.task, plan=format_plan(self._plan))
+        messages = candidate_messages(self._context.log.records, self._candidate.id)
+        if UserMessage(text=text) not in messages:
+            add_user_message(self._context, self._candidate, text)
+
+    def _missing_components(self, patch: Patch) -> tuple[Component, ...]:
+        return tuple(component for component in self._plan.components if missing_files(component, patch))
+
+    async def _current_patch(self) -> Patch:
+        return await asyncio.to_thread(self._context.repository.candidate_patch, self._candidate)
+
+
+OVERVIEW_CHARACTERS = 10_000
+
+
+async def obtain_components(context: SessionContext, candidate: Candidate) -> Note | None:
+    """Return the plan of the components after the user's review, or the note that there is none."""
+    existing_plan = context.task.plan or (context.continued.plan if context.continued else None)
+    planner = candidate.model_copy(update={"id": f"{candidate.id}/plan"})
+    context.log.append(CandidateForked(candidate=planner.id, role="planner", approach="plan"))
+    if existing_plan is not None:
+        context.log.append(NoteMade(candidate=planner.id, phase="plan", note=existing_plan))
+        return existing_plan
+    planner_context = replace(
+        context, role="planner", system="system_build_plan", tools=ARCHITECT_TOOLS, continued=None
+    )
+    purpose = PhaseSpec(phase=PLAN, opening=_open_plan, settle=_settle_plan)
+    plan = await run_phase(planner_context, planner, purpose, 1)
+    if not isinstance(plan, Plan) or not context.needs_review:
+        return plan
+    approved_plan = await context.approval.review_plan(plan)
+    if approved_plan not in (plan, None):
+        context.log.append(NoteMade(candidate=planner.id, phase="plan", note=approved_plan))
+    return approved_plan or GiveUp(summary="You did not want this plan, so nothing was built.")
+
+
+async def describe_repository(context: SessionContext, candidate: Candidate) -> str:
+    """Return the overview of the repository that the code is built into; empty if it holds no files."""
+    workspace = context.workspace(candidate)
+    if not any(path.name != ".git" for path in candidate.worktree.iterdir()):
+        return ""
+    return await asyncio.to_thread(issue_overview, workspace, context.task.issue, (), OVERVIEW_CHARACTERS)
+
+
+async def _open_plan(context: SessionContext, planner: Candidate) -> str:
+    return context.prompts.render(
+        "build_plan",
+        task=context.task,
+        instructions=context.instructions,
+        look=await describe_repository(context, planner),
+    )
+
+
+async def _settle_plan(_context: SessionContext, _planner: Candidate, state: PhaseState) -> Note | str | None:
+    if isinstance(state.note, Plan) and (fault := find_plan_fault(state.note)):
+        return f"This plan cannot be built: {fault}. Hand over a corrected one."
+    return state.note
+
+
+class ComponentWriter:
+    """Writer of one component, from its first version through all fixes."""
+
+    def __init__(self, plan: Plan, component: Component, fork: Candidate) -> None:
+        """Take the fork that the component is written in, and nothing but the component."""
+        self.component = component
+        self._plan = plan
+        self._fork = fork
+
+    async def generate(self, context: SessionContext) -> Note | None:
+        """Write the component with its tests; return None or a note of giving up if there is none."""
+        purpose = PhaseSpec(phase=GENERATE, opening=self._open_generation, settle=self._settle_generation)
+        return await run_phase(self._restrict(context), self._fork, purpose, 1)
+
+    async def fix(self, context: SessionContext, findings: Sequence[Finding], patch: Patch) -> Note | None:
+        """Fix what is wrong with the component, in the tree of the whole `patch`."""
+        await asyncio.to_thread(context.repository.rollback, self._fork, patch.tree)
+
+        async def opening(context: SessionContext, _fork: Candidate) -> str:
+            text = context.prompts.render("component_flagged", component=self.component, findings=findings)
+            return text if self._has_begun(context) else f"{await self._describe_task(context)}\n\n{text}"
+
+        purpose = PhaseSpec(phase=REPAIR, opening=opening, settle=self._settle_fix)
+        return await run_phase(self._restrict(context), self._fork, purpose, 1)
+
+    def read_files(self) -> dict[str, tuple[bytes, int]]:
+        """Return content and mode of the component's files, as far as they exist."""
+        tree = ConfinedTree(self._fork.worktree)
+        found = {path: tree.read(path) for path in self.component.files}
+        return {path: content for path, content in found.items() if content is not None}
+
+    def _restrict(self, context: SessionContext) -> SessionContext:
+        """Return the context of a writer, which may write the files of its component only."""
+        workspace, only = context.workspace, self.component.files
+        return replace(
+            context,
+            role="writer",
+            system="system_build",
+            continued=None,
+            workspace=lambda other: replace(workspace(other), only=only),
+        )
+
+    def _has_begun(self, context: SessionContext) -> bool:
+        return bool(candidate_messages(context.log.records, self._fork.id))
+
+    async def _describe_task(self, context: SessionContext) -> str:
+        return context.prompts.render(
+            "component",
+            task=context.task,
+            plan=format_plan(self._plan),
+            component=self.component,
+            instructions=context.instructions,
+            look=await describe_repository(context, self._fork),
+        )
+
+    async def _open_generation(self, context: SessionContext, _fork: Candidate) -> str:
+        if self._has_begun(context):
+            return context.prompts.render("component_missing", component=self.component)
+        return await self._describe_task(context)
+
+    async def _settle_generation(
+        self, context: SessionContext, fork: Candidate, state: PhaseState
+    ) -> Note | str | None:
+        if state.entry:
+            return None
+        missing = missing_files(self.component, state.patch)
+        if state.changed and not missing:
+            objection = await asyncio.to_thread(preflight_objections, context, fork, state)
+            return objection or state.note or Done(summary=f"{self.component.name} is written.")
+        if missing and (state.changed or isinstance(state.note, Done)):
+            return f"Still missing: {', '.join(missing)}. Create it with apply_patch."
+        return state.note
+
+    async def _settle_fix(
+        self, context: SessionContext, fork: Candidate, state: PhaseState
+    ) -> Note | str | None:
+        if state.entry:
+            return None
+        if state.changed and (
+            objection := await asyncio.to_thread(preflight_objections, context, fork, state)
+        ):
+            return objection
+        return state.note or (Done(summary=f"{self.component.name} is changed.") if state.changed else None)
+
+
+async def fork_writer(
+    context: SessionContext, candidate: Candidate, plan: Plan, component: Component
+) -> ComponentWriter:
+    """Fork the writer of a component, with a fresh conversation."""
+    fork = await asyncio.to_thread(context.repository.create_candidate, f"{candidate.id}-{component.name}")
+    context.log.append(CandidateForked(candidate=fork.id, role="writer", approach=component.name))
+    return ComponentWriter(plan, component, fork)
+
+
+async def collect_component(context: SessionContext, candidate: Candidate, writer: ComponentWriter) -> None:
+    """Copy a component's files, and no others, from its writer's worktree into the candidate's."""
+    files = await asyncio.to_thread(writer.read_files)
+    tree = ConfinedTree(candidate.worktree)
+    for path, (data, mode) in files.items():
+        await asyncio.to_thread(tree.write, path, data, mode)
+    await record_change(
+        context, candidate, await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    )
+
+
+def missing_files(component: Component, patch: Patch) -> tuple[str, ...]:
+    """Return the files of a component that a change lacks."""
+    return tuple(path for path in component.files if path not in patch.paths)
+
+
+def is_written(note: Note | None) -> bool:
+    """Tell whether a writer has ended with its component."""
+    return note is not None and not isinstance(note, GiveUp)
+
+
+BUILD_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
+MODE = 0o644
+
+
+async def integrate(context: SessionContext, candidate: Candidate, plan: Plan) -> None:
+    """Make a project of the components: what their imports need, and the files that a project lacks."""
+    distributions = await provide_packages(context, candidate, plan)
+    tree = ConfinedTree(candidate.worktree)
+    merged = await asyncio.to_thread(_merge, context, candidate, plan) if context.task.single_file else {}
+    files = merged or await asyncio.to_thread(project_files, plan, candidate.worktree, distributions)
+    for path in [part.path for part in plan.components if merged]:
+        await asyncio.to_thread(tree.remove, path)
+    for path, text in files.items():
+        await asyncio.to_thread(tree.write, path, text.encode(), MODE)
+    if files:
+        await record_change(
+            context, candidate, await asyncio.to_thread(context.repository.candidate_patch, candidate)
+        )
+
+
+def _merge(context: SessionContext, candidate: Candidate, plan: Plan) -> Mapping[str, str]:
+    """Return the merged file and its tests; empty if the components cannot be merged."""
+    texts = read_components(plan.components, candidate.worktree)
+    is_complete = all(path in texts for component in plan.components for path in component.files)
+    faults = (
+        merge_components(plan, texts).faults
+        if is_complete
+        else find_component_faults(plan.components, candidate.worktree)
+    )
+    if faults:
+        remark = f"The components stay apart, {faults[0].place} cannot be merged: {faults[0].text}"
+        context.log.append(Warned(text=remark))
+        return {}
+    return merge_components(plan, texts).texts
+
+
+def project_files(plan: Plan, tree: Path, distributions: Sequence[str]) -> Mapping[str, str]:
+    """Return the files that the project lacks: `__init__.py` of packages, pyproject.toml, README.md."""
+    packages = _packages(plan.components)
+    top = min(packages, key=len, default="")
+    files = {
+        f"{package}/__init__.py": _docstring(plan) if package == top else f'"""Part of {top}."""\n'
+        for package in packages
+        if not (tree / package / "__init__.py").exists()
+    }
+    if not any((tree / name).exists() for name in BUILD_FILES):
+        files["pyproject.toml"] = _pyproject(plan, packages, distributions, tree)
+    if not any(tree.glob("README*")):
+        files["README.md"] = _readme(plan, tree)
+    return files
+
+
+def _packages(components: Sequence[Component]) -> tuple[str, ...]:
+    """Return the directories of the components' packages, outer ones first."""
+    directories = {
+        str(parent)
+        for component in components
+        for parent in PurePosixPath(component.path).parents
+        if str(parent) not in (".", *SOURCE_DIRECTORIES)
+    }
+    return tuple(sorted(directories, key=lambda path: (path.count("/"), path)))
+
+
+def _project_name(plan: Plan) -> str:
+    return module_of_path(plan.components[0].path).partition(".")[0]
+
+
+def _docstring(plan: Plan) -> str:
+    parts = "\n".join(
+        f"- {module_of_path(component.path)}: {component.purpose}" for component in plan.components
+    )
+    text = f"{plan.summary}\n\n{parts}\n".replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    return f'"""{text}"""\n'
+
+
+def _pyproject(plan: Plan, packages: Sequence[str], distributions: Sequence[str], tree: Path) -> str:
+    name = _project_name(plan)
+    is_src = any(component.path.startswith("src/") for component in plan.components)
+    modules = [
+        module_of_path(component.path)
+        for component in plan.components
+        if "." not in module_of_path(component.path)
+    ]
+    script = find_entry_point(plan, tree)
+    lines = [
+        "[build-system]",
+        'requires = ["setuptools>=77"]',
+        'build-backend = "setuptools.build_meta"',
+        "",
+        "[project]",
+        f"name = {json.dumps(name)}",
+        'version = "0.1.0"',
+        f"description = {json.dumps(_first_sentence(plan.summary), ensure_ascii=False)}",
+        'readme = "README.md"',
+        f'requires-python = ">={sys.version_info.major}.{sys.version_info.minor}"',
+        f"dependencies = {json.dumps(sorted(distributions))}",
+        "",
+        "[project.optional-dependencies]",
+        'test = ["pytest"]',
+        *(["", "[project.scripts]", f'{json.dumps(name)} = "{script}:main"'] if script else []),
+        "",
+        "[tool.setuptools]",
+        *(['package-dir = { "" = "src" }'] if is_src else []),
+        f"packages = {json.dumps([module_of_path(f'{package}/__init__.py') for package in packages])}",
+        *([f"py-modules = {json.dumps(modules)}"] if modules else []),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def find_entry_point(plan: Plan, tree: Path) -> str:
+    """Return the module that defines `main`, the last one if there are several; empty if none does."""
+    modules = [
+        module_of_path(component.path)
+        for component in plan.components
+        if "main" in (defined_names(read_regular_text(tree / component.path, within=tree)) or ())
+    ]
+    return modules[-1] if modules else ""
+
+
+def _readme(plan: Plan, tree: Path) -> str:
+    entry = find_entry_point(plan, tree)
+    name = _project_name(plan)
+    install = "    python -m pip install -e '.[test]'"
+    parts = [f"- `{module_of_path(component.path)}`: {component.purpose}" for component in plan.components]
+    use = ["", "## Use", "", f"    {name} --help"] if entry else []
+    return (
+        "\n".join(
+            [
+                f"# {name}",
+                "",
+                plan.summary,
+                "",
+                "## Install",
+                "",
+                install,
+                *use,
+                "",
+                "## Components",
+                "",
+                *parts,
+                "",
+                "## Tests",
+                "",
+                "    python -m pytest",
+            ]
+        )
+        + "\n"
+    )
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=[.!?])\s", " ".join(text.split()), maxsplit=1)[0]
+
+
+async def provide_packages(context: SessionContext, candidate: Candidate, plan: Plan) -> tuple[str, ...]:
+    """Offer to install what the components import and the project's interpreter lacks.
+
+    Return the distributions that the code imports, those that only its tests import left out.
+    """
+    if context.installer is None:
+        return ()
+    tree = candidate.worktree
+    own = {path.stem for root in (tree, tree / "src", tree / "tests") for path in root.glob("*")}
+    own |= {module_of_path(path).partition(".")[0] for part in plan.components for path in part.files}
+    texts = {
+        path: read_regular_text(tree / path, within=tree) for part in plan.components for path in part.files
+    }
+    modules = third_party_modules(texts.items(), own)
+    distributions = await asyncio.to_thread(context.installer.find_distributions, modules)
+    lacking = {
+        distributions[module].name: module for module in modules if not distributions[module].is_installed
+    }
+    await offer_packages(context, lacking)
+    code = [(path, text) for path, text in texts.items() if not is_test_path(path)]
+    return tuple(dict.fromkeys(distributions[module].name for module in third_party_modules(code, own)))
+
+
+PLAN_STAGE, GENERATE_STAGE, INTEGRATE_STAGE = "PLAN", "GENERATE", "INTEGRATE"
+
+
+@dataclass
+class StageOutcome:
+    """The end of a stage, as its work sets it."""
+
+    state: StageState = "done"
+    remark: str = ""
+
+
+@contextmanager
+def log_stage(context: SessionContext, stage: str, component: str = "") -> Iterator[StageOutcome]:
+    """Log that a stage, or the work on one component in it, runs and how it ends."""
+    context.log.append(StageChanged(stage=stage, component=component, state="running"))
+    outcome = StageOutcome()
+    try:
+        yield outcome
+    except (ModelError, LimitReached) as error:
+        context.log.append(StageChanged(stage=stage, component=component, state="failed", remark=str(error)))
+        raise
+    context.log.append(
+        StageChanged(stage=stage, component=component, state=outcome.state, remark=outcome.remark)
+    )

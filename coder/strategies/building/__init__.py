@@ -1,1 +1,0 @@
-"""Generation of code in components: plan, writers in parallel, review, fixes, integration."""

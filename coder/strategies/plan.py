@@ -1,0 +1,214 @@
+"""Plan, then execute: a planner's steps, one edit each."""
+
+import asyncio
+from dataclasses import replace
+
+from coder.core.events import CandidateForked, NoteMade, PhaseEntered, Warned
+from coder.core.notes import Done, GiveUp, Note, Plan, Step
+from coder.core.paths import extract_node_ids, is_test_path
+from coder.core.phases import EDIT, PLAN
+from coder.core.plan import format_plan
+from coder.core.state import candidate_messages, candidate_verdicts
+from coder.core.values import Candidate
+from coder.session.context import SessionContext, Strategy
+from coder.session.phase import PhaseSpec, PhaseState, run_phase
+from coder.session.turn import add_user_message
+from coder.strategies.candidate_status import is_repairable
+from coder.strategies.phases import PHASE_SPECS
+from coder.strategies.review import preflight_objections
+from coder.strategies.verify_phase import attempt_number, attempts_left
+from coder.tools.registry import PLANNING_TOOLS
+
+
+def plan_and_execute(*, finish: Strategy, explain: Strategy) -> Strategy:
+    """Return a strategy that makes a plan and executes its steps; the planner is asked again after a failure.
+
+    `finish` judges the whole change; `explain` runs when attempts are spent. A step whose check fails spends
+    no attempt, and as many steps may fail as there are attempts.
+    """
+
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+        planner = fork_planner(context, candidate)
+        planner_context = replace(context, role="planner", system="system_plan", tools=PLANNING_TOOLS)
+        plan = await obtain_plan(planner_context, planner)
+        previous_failure, failures = "", 0
+        while isinstance(plan, Plan) and plan.steps and not context.task.plan_only:
+            step, remaining_steps = plan.steps[0], plan.steps[1:]
+            purpose = step_phase(plan, step, failure=previous_failure)
+            note = await run_phase(context, candidate, purpose, attempt_number(context))
+            failure = (
+                ""
+                if isinstance(note, Done)
+                else f"The step was not done: {note.summary if note else 'no change was made'}"
+            )
+            failure = failure or await check_failure(context, candidate, step)
+            previous_failure = ""
+            if failure:
+                failures += 1
+                context.log.append(
+                    Warned(
+                        text=(
+                            "A step failed, and the planner is asked again: "
+                            f"{' '.join(failure.split())[:300]}"
+                        )
+                    )
+                )
+            if not failure and remaining_steps:
+                plan = plan.model_copy(update={"steps": remaining_steps})
+                continue
+            if not failure:
+                await finish(context, candidate)
+                if not is_repairable(context, candidate):
+                    return candidate
+                if attempts_left(context) < 1:
+                    return await explain(context, candidate)
+                failure = context.verifier.explain_failure(
+                    candidate_verdicts(context.log.records, candidate.id)[-1]
+                )
+            if failures >= context.task.budget.attempts:
+                return await explain(context, candidate)
+            remaining_attempts = min(attempts_left(context), context.task.budget.attempts - failures)
+            previous_failure = failure
+            plan = await run_phase(
+                planner_context,
+                planner,
+                replanning_phase(
+                    candidate, step, remaining_steps, failure, remaining_attempts=remaining_attempts
+                ),
+                1,
+            )
+        if isinstance(plan, GiveUp):
+            context.log.append(NoteMade(candidate=candidate.id, phase="plan", note=plan, implied=True))
+        return candidate
+
+    return strategy
+
+
+DIFF_CHARACTERS = 6_000
+
+
+def fork_planner(context: SessionContext, candidate: Candidate) -> Candidate:
+    """Fork a reader of the candidate's worktree with a conversation of its own."""
+    planner = candidate.model_copy(update={"id": f"{candidate.id}/plan"})
+    context.log.append(CandidateForked(candidate=planner.id, role="planner", approach="plan"))
+    return planner
+
+
+async def obtain_plan(context: SessionContext, planner: Candidate) -> Note | None:
+    """Return the initial plan: the user's own, or the planner's after the user's review."""
+    if context.task.plan is not None:
+        context.log.append(PhaseEntered(candidate=planner.id, phase="plan", attempt=1))
+        await _adopt(context, planner, context.task.plan)
+        return context.task.plan
+    plan = await run_phase(context, planner, planning_phase(), 1)
+    if not isinstance(plan, Plan) or not context.needs_review:
+        return plan
+    approved_plan = await context.approval.review_plan(plan)
+    if approved_plan not in (plan, None):
+        await _adopt(context, planner, approved_plan)
+    return approved_plan or GiveUp(summary="You did not want this plan, so nothing was changed.")
+
+
+async def _adopt(context: SessionContext, planner: Candidate, plan: Plan) -> None:
+    """Tell the planner of a plan that is not its own, since it will be asked about the steps."""
+    message = context.prompts.render("plan_given", plan=format_plan(plan))
+    if not candidate_messages(context.log.records, planner.id):
+        message = f"{await PHASE_SPECS['locate'].opening(context, planner)}\n\n{message}"
+    add_user_message(context, planner, message)
+    context.log.append(NoteMade(candidate=planner.id, phase="plan", note=plan))
+
+
+def planning_phase() -> PhaseSpec:
+    """Return the phase that ends with the whole plan."""
+
+    async def opening(context: SessionContext, planner: Candidate) -> str:
+        return f"{await PHASE_SPECS['locate'].opening(context, planner)}\n\n{context.prompts.render('plan')}"
+
+    async def settle(_context: SessionContext, _planner: Candidate, state: PhaseState) -> Note | str | None:
+        if isinstance(state.note, Plan) and not state.note.steps:
+            return "A plan needs at least one step: give `steps`."
+        return state.note
+
+    return PhaseSpec(phase=PLAN, opening=opening, settle=settle)
+
+
+def replanning_phase(
+    candidate: Candidate,
+    step: Step,
+    remaining_steps: tuple[Step, ...],
+    failure: str,
+    *,
+    remaining_attempts: int,
+) -> PhaseSpec:
+    """Return the phase that plans the remaining work after a step or the whole change failed."""
+
+    async def opening(context: SessionContext, _candidate: Candidate) -> str:
+        patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+        unplanned_paths = [path for path in patch.paths if step.files and path not in step.files]
+        diff = patch.diff[:DIFF_CHARACTERS]
+        return context.prompts.render(
+            "step_failed",
+            step=step,
+            rest=remaining_steps,
+            failed=failure,
+            diff=diff,
+            beside=unplanned_paths,
+            left=remaining_attempts,
+        )
+
+    async def settle(_context: SessionContext, _planner: Candidate, state: PhaseState) -> Note | str | None:
+        if isinstance(state.note, Plan) and not state.note.steps:
+            return "What is left must change, for it failed as it was planned: give `steps`, or give up."
+        return state.note
+
+    return PhaseSpec(phase=PLAN, opening=opening, settle=settle)
+
+
+async def check_failure(context: SessionContext, candidate: Candidate, step: Step) -> str:
+    """Return how the tests that a step names fail in the candidate's worktree; empty if they pass.
+
+    A step that changes nothing but tests is not checked, since a test made before its fix fails.
+    """
+    tests = extract_node_ids(step.check)
+    if not tests or all(is_test_path(path) for path in step.files):
+        return ""
+    report = await asyncio.to_thread(
+        context.workspace(candidate).run, tests, context.log.progress_listener(candidate.id)
+    )
+    if report.problem:
+        return f"Its check could not be run: {report.problem.text}"
+    failures = [
+        f"{result.id}: {result.failure.message[:300]}" if result.failure else result.id
+        for result in report.failures
+    ]
+    return "\n".join(["Its check fails.", *failures]) if failures else ""
+
+
+def step_phase(plan: Plan, step: Step, *, failure: str = "") -> PhaseSpec:
+    """Return the phase that ends when the executor changed something for this step.
+
+    `failure` describes the failure of the work before it.
+    """
+
+    async def opening(context: SessionContext, candidate: Candidate) -> str:
+        message = context.prompts.render("step", plan=plan, step=step, failed=failure)
+        if candidate_messages(context.log.records, candidate.id):
+            return message
+        return f"{await PHASE_SPECS['locate'].opening(context, candidate)}\n\n{message}"
+
+    async def settle(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | str | None:
+        judgements = candidate_verdicts(context.log.records, candidate.id)
+        if state.entry or isinstance(state.note, GiveUp):
+            return None if state.entry else state.note
+        if state.changed and (
+            objection := await asyncio.to_thread(preflight_objections, context, candidate, state)
+        ):
+            return objection
+        if state.note is not None and judgements and judgements[-1].tree == state.patch.tree:
+            return (
+                "Nothing has changed since the last verification. Change the code with apply_patch, or "
+                "hand_over(kind='give_up')."
+            )
+        return state.note or (Done(summary=step.intent) if state.changed else None)
+
+    return PhaseSpec(phase=EDIT, opening=opening, settle=settle)

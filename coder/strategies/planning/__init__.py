@@ -1,1 +1,0 @@
-"""Planning: the planner, its steps, and the strategy that executes them."""

@@ -1,0 +1,606 @@
+"""Research of a question in rounds, with citations that are checked."""
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from coder.core.errors import CoderError, LimitReached, ModelError, ToolError, UserError
+from coder.core.events import CandidateDropped, CandidateForked, NoteMade, Warned
+from coder.core.notes import (
+    CheckedClaim,
+    CitationCounts,
+    Evaluation,
+    GiveUp,
+    Note,
+    ResearchNote,
+    ResearchPlan,
+    ResearchReport,
+    ResearchResult,
+    Subtopic,
+)
+from coder.core.paths import SOURCE_SUFFIXES
+from coder.core.phases import EVALUATE, PLAN_RESEARCH, RESEARCH, SYNTHESIZE
+from coder.core.values import Candidate, Source
+from coder.files.regular_files import read_regular_text
+from coder.files.tokenize import WORD, count_terms
+from coder.index import Definition, definitions, enclosing_definitions
+from coder.retrieval.issue_terms import is_code_like
+from coder.retrieval.orientation import issue_overview
+from coder.session.context import SessionContext
+from coder.session.phase import PhaseSpec, PhaseState, run_phase
+from coder.tools.registry import (
+    EVALUATING_TOOLS,
+    RESEARCH_PLANNING_TOOLS,
+    RESEARCHING_TOOLS,
+    SYNTHESIZING_TOOLS,
+)
+from coder.tools.tool import Tool
+from coder.workspace.workspace import Workspace, load_source
+
+
+@dataclass
+class _Findings:
+    """Results so far, and the topics of the newest round that nobody answered."""
+
+    known: tuple[ResearchResult, ...]
+    """Of an earlier session."""
+    results: list[ResearchResult] = field(default_factory=list)
+    unanswered: list[Subtopic] = field(default_factory=list)
+    failures: list[ModelError | LimitReached] = field(default_factory=list)
+
+    @property
+    def all_results(self) -> tuple[ResearchResult, ...]:
+        return (*self.known, *self.results)
+
+
+async def research_question(context: SessionContext, candidate: Candidate) -> Candidate:
+    """Research the question of the task, and end with a report as the candidate's note.
+
+    An interrupted research of the same question that this session continues is not repeated: its notes are
+    taken over, with their citations checked again.
+    """
+    findings = _Findings(known=await _known_results(context, candidate))
+    plan = await _plan(context, candidate, findings.known)
+    if isinstance(plan, GiveUp):
+        context.log.append(NoteMade(candidate=candidate.id, phase="plan", note=plan, implied=True))
+        return candidate
+    judgement = await _research_rounds(context, candidate, plan.subtopics, findings)
+    if not any(result.claims for result in findings.all_results):
+        if findings.failures:
+            raise findings.failures[-1]
+        note = GiveUp(summary="The researchers found nothing that the repository shows.")
+        context.log.append(NoteMade(candidate=candidate.id, phase="research", note=note, implied=True))
+        return candidate
+    # A conversation that goes on holds the findings of the session before.
+    is_conversation_kept = context.continued is not None and bool(context.continued.messages)
+    results = findings.results if is_conversation_kept else findings.all_results
+    writer = replace(context, role="synthesizer", system="system_research", tools=SYNTHESIZING_TOOLS)
+    await run_phase(writer, candidate, synthesis_phase(results, evaluation=judgement), 1)
+    return candidate
+
+
+async def _plan(
+    context: SessionContext, candidate: Candidate, known: tuple[ResearchResult, ...]
+) -> ResearchPlan | GiveUp:
+    note = await _run_reader(
+        context,
+        candidate,
+        "plan",
+        role="planner",
+        tools=RESEARCH_PLANNING_TOOLS,
+        purpose=planning_phase(known),
+        approach="plan",
+    )
+    if isinstance(note, ResearchPlan | GiveUp):
+        return note
+    context.log.append(Warned(text="The planner made no plan: the question is researched as a whole."))
+    whole = Subtopic(title="the whole question", question=context.task.issue)
+    return ResearchPlan(summary=context.task.issue, subtopics=(whole,))
+
+
+async def _research_rounds(
+    context: SessionContext, candidate: Candidate, topics: Sequence[Subtopic], findings: _Findings
+) -> str:
+    """Research in rounds until the evaluator asks for no more; return its newest judgement."""
+    judgement = ""
+    for number in range(1, context.task.iterations + 1):
+        await _research_round(context, candidate, topics, findings, number=number, gap=judgement)
+        if not any(result.claims for result in findings.all_results):
+            return ""
+        if number == context.task.iterations:
+            if number > 1 or findings.unanswered:
+                context.log.append(
+                    Warned(text=f"Round {number} was the last that is allowed: its findings are not judged.")
+                )
+            return judgement
+        evaluation = await _evaluate(context, candidate, findings, number)
+        judgement = evaluation.summary if evaluation else judgement
+        if evaluation is None or evaluation.decision == "synthesize":
+            return judgement
+        topics = evaluation.gaps
+    return judgement
+
+
+async def _research_round(
+    context: SessionContext,
+    candidate: Candidate,
+    topics: Sequence[Subtopic],
+    findings: _Findings,
+    *,
+    number: int,
+    gap: str,
+) -> None:
+    """Research all topics at once, each with an equal share of the budget; a share is left for the report."""
+    shares = [context.budget.share(len(topics) + 1) for _ in topics]
+
+    async def research(order: int, topic: Subtopic) -> ResearchResult | None:
+        name = f"research-{number}/{order}"
+        try:
+            note = await _run_reader(
+                replace(context, budget=shares[order - 1]),
+                candidate,
+                name,
+                role="researcher",
+                tools=RESEARCHING_TOOLS,
+                purpose=research_phase(topic, gap=gap),
+                approach=topic.title,
+                round_number=number,
+            )
+        except (ModelError, LimitReached) as error:
+            findings.failures.append(error)
+            reason = str(error)
+        else:
+            if isinstance(note, ResearchResult):
+                return note
+            reason = note.summary if note is not None else "It handed over nothing."
+        context.log.append(CandidateDropped(candidate=f"{candidate.id}/{name}", reason=reason))
+        return None
+
+    tasks = [asyncio.ensure_future(research(order, topic)) for order, topic in enumerate(topics, start=1)]
+    try:
+        notes = await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:  # a bug in one must not leave the others at work
+            task.cancel()
+    findings.results += [note for note in notes if note is not None]
+    findings.unanswered = [topic for topic, note in zip(topics, notes, strict=True) if note is None]
+
+
+async def _evaluate(
+    context: SessionContext, candidate: Candidate, findings: _Findings, number: int
+) -> Evaluation | None:
+    try:
+        note = await _run_reader(
+            context,
+            candidate,
+            f"evaluate-{number}",
+            role="reviewer",
+            tools=EVALUATING_TOOLS,
+            purpose=evaluation_phase(findings.unanswered, findings.all_results),
+            approach="evaluate",
+            round_number=number,
+        )
+    except (ModelError, LimitReached) as error:
+        context.log.append(Warned(text=f"Nobody judged the findings: {error}"))
+        return None
+    return note if isinstance(note, Evaluation) else None
+
+
+async def _run_reader(
+    context: SessionContext,
+    candidate: Candidate,
+    name: str,
+    *,
+    role: str,
+    tools: tuple[Tool, ...],
+    purpose: PhaseSpec,
+    approach: str,
+    round_number: int = 1,
+) -> Note | None:
+    """Run one role in a conversation of its own over the candidate's worktree, and return its note."""
+    reader = candidate.model_copy(update={"id": f"{candidate.id}/{name}"})
+    context.log.append(CandidateForked(candidate=reader.id, role=role, approach=approach))
+    if (earlier := _interrupted_notes(context).get(reader.id)) is not None:
+        if isinstance(earlier, ResearchResult):
+            earlier = await check_result(context, reader, earlier)
+        context.log.append(
+            NoteMade(candidate=reader.id, phase=purpose.phase.name, note=earlier, implied=True)
+        )
+        return earlier
+    reading = replace(context, role=role, system="system_research", tools=tools)
+    return await run_phase(reading, reader, purpose, round_number)
+
+
+def _interrupted_notes(context: SessionContext) -> dict[str, ResearchNote]:
+    """Return the notes of an unfinished research of the same question that this session continues."""
+    earlier = context.continued
+    if earlier is None or not earlier.is_unfinished_research(context.task.issue):
+        return {}
+    return dict(earlier.research)
+
+
+async def _known_results(context: SessionContext, candidate: Candidate) -> tuple[ResearchResult, ...]:
+    """Return the findings of the session that this one continues, unless it goes on with that research.
+
+    Their citations are checked again, because the repository may have changed.
+    """
+    earlier = context.continued
+    if earlier is None or earlier.is_unfinished_research(context.task.issue):
+        return ()
+    results = [note for note in earlier.research.values() if isinstance(note, ResearchResult)]
+    return tuple([await check_result(context, candidate, result) for result in results])
+
+
+FIRST_LOOK_CHARACTERS = 10_000
+"""Limit of what a search for the question shows the planner."""
+PART_LOOK_CHARACTERS = 7_000
+"""The same for a part and its researcher."""
+SHORT_COMMIT = 12
+
+
+def planning_phase(known: Sequence[ResearchResult]) -> PhaseSpec:
+    """Return the phase that splits the question; `known` are findings of an earlier session."""
+
+    async def opening(context: SessionContext, reader: Candidate) -> str:
+        return context.prompts.render(
+            "research_plan",
+            task=context.task,
+            instructions=context.instructions,
+            known=known,
+            earlier=context.continued,
+            look=await _look(context, reader, context.task.issue, FIRST_LOOK_CHARACTERS),
+        )
+
+    async def settle(_context: SessionContext, _reader: Candidate, state: PhaseState) -> Note | str | None:
+        if isinstance(state.note, ResearchPlan) and not state.note.subtopics and not known:
+            return "A plan needs at least one part of the question: give `subtopics`."
+        return state.note
+
+    return PhaseSpec(phase=PLAN_RESEARCH, opening=opening, settle=settle)
+
+
+def research_phase(topic: Subtopic, *, gap: str) -> PhaseSpec:
+    """Return the phase of one researcher; `gap` is the judgement that asks for a further round, if any."""
+    turns = 0
+
+    async def opening(context: SessionContext, reader: Candidate) -> str:
+        look = await _look(context, reader, f"{topic.title}\n{topic.question}", PART_LOOK_CHARACTERS)
+        return context.prompts.render("research", task=context.task, topic=topic, gap=gap, look=look)
+
+    async def settle(context: SessionContext, reader: Candidate, state: PhaseState) -> Note | str | None:
+        nonlocal turns
+        if isinstance(state.note, ResearchResult):
+            return await check_result(context, reader, state.note)
+        turns += not state.entry
+        if state.note is None and turns == RESEARCH.max_turns - 1:
+            return "This is your last reply: hand over what you have found, and what is still open."
+        return state.note
+
+    return PhaseSpec(phase=RESEARCH, opening=opening, settle=settle)
+
+
+def evaluation_phase(topics: Sequence[Subtopic], results: Sequence[ResearchResult]) -> PhaseSpec:
+    """Return the phase that judges the findings; `topics` are those of this round that nobody answered."""
+
+    async def opening(context: SessionContext, _reader: Candidate) -> str:
+        return context.prompts.render("evaluate", task=context.task, results=results, unanswered=topics)
+
+    return PhaseSpec(phase=EVALUATE, opening=opening, settle=_settle_with_note)
+
+
+def synthesis_phase(results: Sequence[ResearchResult], *, evaluation: str) -> PhaseSpec:
+    """Return the phase that writes the report; its citations are checked as those of the researchers."""
+
+    async def opening(context: SessionContext, _candidate: Candidate) -> str:
+        return context.prompts.render("synthesize", task=context.task, results=results, evaluation=evaluation)
+
+    async def settle(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | None:
+        if isinstance(state.note, ResearchReport):
+            checker = CitationChecker(context.workspace(candidate))
+            return await asyncio.to_thread(check_report, context, checker, state.note)
+        return state.note
+
+    return PhaseSpec(phase=SYNTHESIZE, opening=opening, settle=settle)
+
+
+async def check_result(
+    context: SessionContext, candidate: Candidate, result: ResearchResult
+) -> ResearchResult:
+    """Return a researcher's result with its citations checked."""
+    checker = CitationChecker(context.workspace(candidate))
+    claims, dropped, _ = await asyncio.to_thread(check_claims, checker, result.claims)
+    return result.model_copy(update={"claims": claims, "dropped": (*result.dropped, *dropped)})
+
+
+Result = Literal["confirmed", "unconfirmed", "missing"]
+
+
+@dataclass(frozen=True)
+class _SourceText:
+    lines: tuple[str, ...]
+    definitions: tuple[Definition, ...]
+
+
+@dataclass
+class CitationChecker:
+    """Opens cited places in one worktree; remembers the files that it has read."""
+
+    workspace: Workspace
+    _texts: dict[str, _SourceText | None] = field(default_factory=dict)
+    _commits: dict[str, str] = field(default_factory=dict)
+
+    def check(self, place: str, statement: str) -> Result:
+        """Return whether a citation exists and whether its lines share names or words with the statement."""
+        if commit := COMMIT.fullmatch(place.strip()):
+            return _compare(statement, self._commit_text(commit["commit"]), ())
+        match = PLACE.fullmatch(place.strip().strip("`"))
+        source = self._source(match["path"]) if match else None
+        if match is None or source is None:
+            return "missing"
+        results = [
+            self._check_range(source, first, last, statement) for first, last in _ranges(match["lines"])
+        ]
+        return next((result for result in ("confirmed", "unconfirmed") if result in results), "missing")
+
+    def has_file(self, path: str) -> bool:
+        """Tell whether there is a readable text file at a path."""
+        return self._source(path) is not None
+
+    def _check_range(self, source: _SourceText, first: int, last: int, statement: str) -> Result:
+        if not 1 <= first <= last <= len(source.lines):
+            return "missing"
+        if last - first >= WIDEST:
+            return "unconfirmed"
+        near = "\n".join(source.lines[max(0, first - 1 - MARGIN) : last + MARGIN])
+        owners = enclosing_definitions(first, source.definitions)
+        return _compare(statement, near, [part for owner in owners for part in owner.name.split(".")])
+
+    def _source(self, path: str) -> _SourceText | None:
+        if path not in self._texts:
+            try:
+                relative, file = load_source(self.workspace, path)
+            except ToolError:
+                self._texts[path] = None
+            else:
+                self._texts[path] = _SourceText(file.lines, definitions(relative, "\n".join(file.lines)))
+        return self._texts[path]
+
+    def _commit_text(self, commit: str) -> str:
+        if commit not in self._commits:
+            try:
+                self._commits[commit] = self.workspace.history.show(commit)
+            except CoderError:
+                self._commits[commit] = ""
+        return self._commits[commit]
+
+
+def check_report(context: SessionContext, checker: CitationChecker, report: ResearchReport) -> ResearchReport:
+    """Return a report with the citations of all its parts checked, and the commit that they refer to."""
+    findings, dropped, counts = check_claims(checker, report.findings)
+    texts = [report.summary, report.details, *report.recommendations, *report.open_questions]
+    checked_texts: list[str] = []
+    for text in texts:
+        checked, text_counts = check_text(checker, text)
+        counts = counts.plus(text_counts)
+        checked_texts.append(checked)
+    summary, details, *others = checked_texts
+    advice_count = len(report.recommendations)
+    dirty = " with the uncommitted work" if context.repository.dirty else ""
+    return report.model_copy(
+        update={
+            "summary": summary,
+            "findings": findings,
+            "details": details,
+            "recommendations": tuple(others[:advice_count]),
+            "open_questions": tuple(others[advice_count:]),
+            "dropped": dropped,
+            "citations": counts,
+            "uncited": count_uncited_paragraphs(report.details),
+            "commit": f"{context.repository.head[:SHORT_COMMIT]}{dirty}",
+            "sources": tuple(f"`{source.path}`: {source.origin}" for source in context.task.sources),
+        }
+    )
+
+
+async def _settle_with_note(
+    _context: SessionContext, _candidate: Candidate, state: PhaseState
+) -> Note | None:
+    return state.note
+
+
+async def _look(context: SessionContext, reader: Candidate, text: str, characters: int) -> str:
+    workspace = context.workspace(reader)
+    return await asyncio.to_thread(issue_overview, workspace, text, (), characters)
+
+
+def write_sources(worktree: Path, sources: Sequence[Source]) -> None:
+    """Write the sources of a question into its worktree, which is never delivered.
+
+    Raises:
+        UserError: the repository has a file where one would lie.
+    """
+    for top in {source.path.partition("/")[0] for source in sources}:
+        try:
+            (worktree / top).mkdir()
+        except FileExistsError:
+            raise UserError(
+                f"The repository has {top!r} itself, where texts beside it would lie: ask without "
+                "--document, --url and --dependency."
+            ) from None
+    for source in sources:
+        texts = {f"{source.path}/{name}": read_regular_text(file) for name, file in source.files.items()}
+        for name, text in (texts or {source.path: source.text}).items():
+            path = worktree / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+
+MARGIN = 2
+"""Lines above and below a cited place that count as near it."""
+WIDEST = 120
+"""Lines of the longest range that cites a place rather than a file."""
+MOST_WORDS_OF_LABEL = 4
+"""Words of the longest line that states nothing, such as a caption of a list."""
+ENOUGH_IDENTIFIERS = 2
+"""Identifiers of a statement that must occur near or name the definition around; one must be near."""
+ENOUGH_TERMS = 2
+"""Words that a statement without identifiers must share with the cited lines."""
+FEW_TERMS = 4
+"""In a statement with no more words than these, and in a definition that it names, one is enough."""
+ENOUGH_INSTEAD = 3
+"""Words that it must share where it has identifiers, but none of them occurs there."""
+LINES = r"\d{1,7}(?:\s?[-\u2013]\s?L?\d{1,7})?"
+PLACE = re.compile(rf'(?P<path>[\w.@+~-][^\s:`()#*"<>]*)(?::L?|#L)(?P<lines>{LINES}(?:,\s?{LINES})*)')
+"""`path:3`, `path:3-9`, `path:3,7-9`, and the forms of GitHub: `path:L3-L9`, `path#L3-L9`."""
+COMMIT = re.compile(r"commit[ :]`?(?P<commit>[0-9a-f]{7,40})`?", re.IGNORECASE)
+IN_TEXT = re.compile(rf"`?(?:{PLACE.pattern})`?|{COMMIT.pattern}", re.IGNORECASE)
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*])")
+FENCE = re.compile(r"^\s*(?:```|~~~)")
+QUOTED_CODE = re.compile(r"`([^`\n]+)`")
+TEXT_SUFFIXES = (".md", ".rst", ".txt", ".toml", ".cfg", ".ini", ".json", ".yml", ".yaml", ".html", ".css")
+
+
+def check_claim(checker: CitationChecker, claim: CheckedClaim) -> tuple[CheckedClaim, CitationCounts]:
+    """Return the claim with the citations that exist, and its problem; without any left it is to be dropped.
+
+    A claim is confirmed where one of its citations is.
+    """
+    results = {place: checker.check(place, claim.text) for place in claim.places}
+    existing = tuple(place for place, result in results.items() if result != "missing")
+    counts = _count(results.values())
+    if not existing:
+        reason = "no such place" if claim.places else "it cites no place"
+        return claim.model_copy(update={"problem": reason}), counts
+    problem = "" if counts.confirmed else "the cited lines share neither names nor words with it"
+    return claim.model_copy(update={"places": existing, "problem": problem}), counts
+
+
+def check_claims(
+    checker: CitationChecker, claims: Sequence[CheckedClaim]
+) -> tuple[tuple[CheckedClaim, ...], tuple[CheckedClaim, ...], CitationCounts]:
+    """Return the claims with an existing citation, those without one, and the counts of all citations."""
+    kept: list[CheckedClaim] = []
+    dropped: list[CheckedClaim] = []
+    total = CitationCounts()
+    for claim in claims:
+        checked, counts = check_claim(checker, claim)
+        total = total.plus(counts)
+        (kept if counts.confirmed or counts.unconfirmed else dropped).append(checked)
+    return tuple(kept), tuple(dropped), total
+
+
+def check_text(checker: CitationChecker, text: str) -> tuple[str, CitationCounts]:
+    """Return Markdown whose unsupported citations are marked, with the counts of all its citations.
+
+    Code blocks stay as they are.
+    """
+    lines: list[str] = []
+    total, is_code = CitationCounts(), False
+    for line in text.splitlines():
+        is_code ^= bool(FENCE.match(line))
+        if not is_code:
+            line, counts = _check_line(checker, line)
+            total = total.plus(counts)
+        lines.append(line)
+    return "\n".join(lines), total
+
+
+def count_uncited_paragraphs(text: str) -> int:
+    """Count the paragraphs and list items of Markdown that cite nothing; headings and code are none."""
+    count, is_code = 0, False
+    for line in text.splitlines():
+        is_code ^= bool(FENCE.match(line))
+        is_prose = not is_code and len(WORD.findall(line)) > MOST_WORDS_OF_LABEL
+        count += (
+            is_prose and not line.lstrip().startswith(("#", "|", "```", "~~~")) and not IN_TEXT.search(line)
+        )
+    return count
+
+
+def _check_line(checker: CitationChecker, line: str) -> tuple[str, CitationCounts]:
+    results: list[Result] = []
+
+    def mark(citation: re.Match[str], sentence: str) -> str:
+        if not (citation["commit"] or _names_file(citation["path"]) or checker.has_file(citation["path"])):
+            return citation[0]
+        result = checker.check(citation[0].strip("`"), sentence)
+        results.append(result)
+        match result:
+            case "missing":
+                return "[citation dropped: no such place]"
+            case "unconfirmed":
+                return f"{citation[0]} [unconfirmed]"
+            case "confirmed":
+                return citation[0]
+
+    sentences = SENTENCE_END.split(line)
+    marked = [_mark_sentence(sentence, mark) for sentence in sentences]
+    return _join(marked, SENTENCE_END.findall(line)), _count(results)
+
+
+def _mark_sentence(sentence: str, mark: Callable[[re.Match[str], str], str]) -> str:
+    """Replace each citation of a sentence; its statement is the text since the citation before.
+
+    Citations side by side share their statement.
+    """
+    pieces: list[str] = []
+    end, statement = 0, ""
+    for citation in IN_TEXT.finditer(sentence):
+        before = sentence[end : citation.start()]
+        statement = before if len(WORD.findall(before)) > 1 else statement or sentence
+        pieces += [before, mark(citation, statement)]
+        end = citation.end()
+    return "".join([*pieces, sentence[end:]])
+
+
+def _join(sentences: Sequence[str], gaps: Sequence[str]) -> str:
+    return "".join(part for pair in zip(sentences, [*gaps, ""], strict=True) for part in pair)
+
+
+def _names_file(path: str) -> bool:
+    """Tell whether the text before a line number is meant as a path, and not as a host or a label."""
+    return "//" not in path and ("/" in path or path.endswith((*SOURCE_SUFFIXES, *TEXT_SUFFIXES)))
+
+
+def _ranges(text: str) -> Iterator[tuple[int, int]]:
+    for part in text.replace("\u2013", "-").replace("L", "").split(","):
+        first, _, last = part.partition("-")
+        yield int(first), int(last or first)
+
+
+def _count(results: Iterable[Result]) -> CitationCounts:
+    found = list(results)
+    return CitationCounts(
+        confirmed=found.count("confirmed"),
+        unconfirmed=found.count("unconfirmed"),
+        missing=found.count("missing"),
+    )
+
+
+def _compare(statement: str, near: str, owners: Sequence[str]) -> Result:
+    """Compare a statement with the text at a citation; an empty text is missing.
+
+    Identifiers of the statement must occur near; where they do not, or it has none, words must agree.
+    """
+    if not near:
+        return "missing"
+    plain = IN_TEXT.sub(" ", statement)
+    identifiers = _identifiers(plain)
+    here = identifiers & set(WORD.findall(near))
+    if here and len(here | identifiers & set(owners)) >= min(ENOUGH_IDENTIFIERS, len(identifiers)):
+        return "confirmed"
+    terms = set(count_terms(plain))
+    if identifiers & set(owners) or (not identifiers and len(terms) <= FEW_TERMS):
+        enough = 1
+    else:
+        enough = ENOUGH_INSTEAD if identifiers else ENOUGH_TERMS
+    return "confirmed" if len(terms & set(count_terms(near))) >= enough else "unconfirmed"
+
+
+def _identifiers(statement: str) -> set[str]:
+    """Return the names in code quotes, and code-like words elsewhere."""
+    quoted = {word for code in QUOTED_CODE.findall(statement) for word in WORD.findall(code)}
+    return quoted | {word for word in WORD.findall(statement) if is_code_like(word)}

@@ -1,1 +1,0 @@
-"""Research: a question split into parts, researched in parallel, evaluated, and put together."""

@@ -1,0 +1,530 @@
+"""Review of a change by several readers, and targeted repair of what they flag."""
+
+import ast
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+from itertools import pairwise
+from pathlib import Path
+
+from coder.core.errors import LimitReached, ModelError
+from coder.core.events import CandidateForked, Event, FilesChanged, Verified, Warned
+from coder.core.messages import UserMessage
+from coder.core.notes import Done, Finding, Findings, Note
+from coder.core.paths import is_test_path
+from coder.core.phases import REPAIR, REVIEW, PhaseName
+from coder.core.state import FAILURE_REVIEWER, candidate_messages, candidate_verdicts, named_tests
+from coder.core.values import Candidate, Hunk, Patch
+from coder.core.verdict import Verdict, VerdictKind
+from coder.patching.git_hunks import split_git_diff
+from coder.permissions.risk import high_risk_paths
+from coder.python.lint import find_syntax_error, find_undefined_names
+from coder.python.source import parse_module
+from coder.session.context import SessionContext, Strategy
+from coder.session.phase import PhaseSpec, PhaseState, record_change, run_phase
+from coder.session.turn import add_user_message
+from coder.strategies.candidate_status import has_deliverable_change, is_judged_good
+from coder.strategies.follow import Route, follow_route
+from coder.strategies.phases import PHASE_SPECS
+from coder.strategies.tree import drop_candidate
+from coder.strategies.verify_phase import judge_change
+from coder.tools.registry import REVIEWING_TOOLS
+
+MakeRepair = Callable[[tuple[Findings, ...], Patch], Strategy]
+ChooseReviewers = Callable[[Patch], Sequence[str]]
+
+
+def review_and_repair(
+    strategy: Strategy, make_repair: MakeRepair, *, choose_reviewers: ChooseReviewers, rounds: int
+) -> Strategy:
+    """Return a strategy that has its good change reviewed, and flagged places repaired, up to `rounds` times.
+
+    After a repair, reviewers who objected review it again, with those that `choose_reviewers` chooses for
+    the new change. A repair that leaves no good change is rolled back; the findings then go into evidence as
+    advice.
+    """
+
+    async def run_and_review(context: SessionContext, candidate: Candidate) -> Candidate:
+        candidate = await strategy(context, candidate)
+        reviewed_tree, objectors = "", tuple[str, ...]()
+        for number in range(1, rounds + 2):
+            patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+            reviewers = dict.fromkeys((*choose_reviewers(patch), *objectors))
+            if patch.tree == reviewed_tree or not (reviewers and has_deliverable_change(context, candidate)):
+                return candidate
+            reviews = await asyncio.gather(
+                *(try_review(context, candidate, reviewer) for reviewer in reviewers)
+            )
+            repairable = tuple(
+                review
+                for review in reviews
+                if review is not None and not review.approve and repairable_findings(review, patch)
+            )
+            reviewed_tree = patch.tree
+            objectors = tuple(
+                reviewer
+                for reviewer, findings in zip(reviewers, reviews, strict=True)
+                if findings is not None and not findings.approve
+            )
+            if not repairable or number > rounds:
+                return candidate
+            try:
+                await make_repair(repairable, patch)(context, candidate)
+            except (ModelError, LimitReached) as error:
+                context.log.append(Warned(text=f"What was found is not mended: {error}"))
+            if not await is_judged_good(context, candidate):
+                await _roll_back(context, candidate, patch)
+                return candidate
+        return candidate
+
+    return run_and_review
+
+
+def revise_flagged(findings: Sequence[Finding], patch: Patch) -> Strategy:
+    """Return a strategy that works on what the user flagged, and takes back what leaves no good change."""
+
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+        try:
+            await repair_findings(findings, patch, then={("repair", True): "verify"})(context, candidate)
+        except (ModelError, LimitReached) as error:
+            context.log.append(Warned(text=f"Your comments were not worked on: {error}"))
+        if not await is_judged_good(context, candidate):
+            context.log.append(Warned(text="What was made of your comments is no good: it is taken back."))
+            await _roll_back(context, candidate, patch)
+        return candidate
+
+    return strategy
+
+
+async def _roll_back(context: SessionContext, candidate: Candidate, patch: Patch) -> None:
+    await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
+    context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+    await judge_change(context, candidate, patch, named_tests(context.log.records, candidate.id))
+
+
+LARGE_LINES = 20
+"""Added and removed lines of source above which a reviewer for simplicity is asked."""
+
+
+def risk_reviewers(patch: Patch) -> tuple[str, ...]:
+    """Return a security reviewer if the change touches high-risk files."""
+    return ("security",) if high_risk_paths(patch.paths) else ()
+
+
+def committee_reviewers(patch: Patch) -> tuple[str, ...]:
+    """Return two reviewers of every change, one more for large changes, one more for risky ones."""
+    return (
+        "correctness",
+        "tests",
+        *(("simplicity",) if _changed_line_count(patch) > LARGE_LINES else ()),
+        *risk_reviewers(patch),
+    )
+
+
+def _changed_line_count(patch: Patch) -> int:
+    changed_lines = (
+        line
+        for hunk in split_git_diff(patch.diff)
+        if not is_test_path(hunk.path)
+        for line in hunk.body.splitlines()
+    )
+    return sum(line[:1] in ("+", "-") for line in changed_lines)
+
+
+DIFF_CHARACTERS = 20_000
+CONTEXT_LINES = 25
+"""Lines shown before and after each changed place."""
+MAX_CONTEXT_CHARACTERS = 10_000
+
+
+async def review_candidate(context: SessionContext, candidate: Candidate, reader: str) -> Findings | None:
+    """Run one review in a fresh conversation; return its findings, None if it handed over none."""
+    number = 1 + sum(_is_review_by(record.event, candidate, reader) for record in context.log.records)
+    reviewer = candidate.model_copy(update={"id": f"{candidate.id}/review-{number}/{reader}"})
+    context.log.append(CandidateForked(candidate=reviewer.id, role="reviewer", approach=reader))
+    review_context = replace(context, role="reviewer", system="system_review", tools=REVIEWING_TOOLS)
+    purpose = PhaseSpec(
+        phase=REVIEW,
+        opening=lambda _context, _reviewer: _opening_message(context, candidate, reviewer, reader),
+        settle=_settle,
+    )
+    note = await run_phase(review_context, reviewer, purpose, number)
+    return note if isinstance(note, Findings) else None
+
+
+async def try_review(context: SessionContext, candidate: Candidate, reader: str) -> Findings | None:
+    """Return a reviewer's findings; a failed review is logged and does not stop the session."""
+    try:
+        return await review_candidate(context, candidate, reader)
+    except (ModelError, LimitReached) as error:
+        context.log.append(Warned(text=f"Nobody read the change for {reader}: {error}"))
+        return None
+
+
+def _is_review_by(event: Event, candidate: Candidate, reader: str) -> bool:
+    return (
+        isinstance(event, CandidateForked)
+        and event.candidate.startswith(f"{candidate.id}/review-")
+        and event.approach == reader
+    )
+
+
+async def _settle(_context: SessionContext, _candidate: Candidate, state: PhaseState) -> Note | None:
+    return state.note
+
+
+async def _opening_message(
+    context: SessionContext, candidate: Candidate, reviewer: Candidate, reader: str
+) -> str:
+    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    verdict = candidate_verdicts(context.log.records, candidate.id)[-1]
+    excerpts = await asyncio.to_thread(change_excerpts, candidate, patch)
+    for hunk in split_git_diff(patch.diff):
+        for line in covered_lines(hunk):
+            context.workspace(reviewer).record_place(hunk.path, line)
+    return context.prompts.render(
+        "review",
+        brief=context.prompts.render(f"review_{reader}"),
+        task=context.task,
+        diff=patch.diff[:DIFF_CHARACTERS],
+        verdict=verdict,
+        failure=""
+        if verdict.is_deliverable
+        else await asyncio.to_thread(context.verifier.explain_failure, verdict),
+        around=excerpts,
+        paths=patch.paths,
+    )
+
+
+def change_excerpts(candidate: Candidate, patch: Patch) -> str:
+    """Return the changed files around their changes, with line numbers."""
+    excerpts = "\n\n".join(_excerpt(candidate, hunk) for hunk in split_git_diff(patch.diff))
+    return excerpts[:MAX_CONTEXT_CHARACTERS]
+
+
+def _excerpt(candidate: Candidate, hunk: Hunk) -> str:
+    file = candidate.worktree / hunk.path
+    new_numbers = tuple(covered_lines(hunk))
+    if not new_numbers or file.is_symlink() or not file.is_file():
+        return f"{hunk.path}: gone, or not to be shown"
+    lines = file.read_text("utf-8", "replace").splitlines()
+    first, last = max(1, new_numbers[0] - CONTEXT_LINES), min(len(lines), new_numbers[-1] + CONTEXT_LINES)
+    return "\n".join(
+        [hunk.path, *(f"{number:>5}| {lines[number - 1][:200]}" for number in range(first, last + 1))]
+    )
+
+
+def covered_lines(hunk: Hunk) -> Iterator[int]:
+    """Yield the numbers of the lines in the changed file that a hunk covers, its context included."""
+    start = hunk.body.partition("+")[2].partition(" ")[0]
+    first, _, count = start.partition(",")
+    if first.isdigit():
+        yield from range(int(first), int(first) + int(count or 1))
+
+
+MARGIN_LINES = 8
+"""Lines around a flagged line that may change with it, if no definition encloses it."""
+
+
+def repairable_findings(findings: Findings, patch: Patch) -> tuple[Finding, ...]:
+    """Return findings that can be repaired: not minor, and in files of the change."""
+    return tuple(
+        finding
+        for finding in findings.findings
+        if finding.severity != "minor" and finding.path in patch.paths
+    )
+
+
+def format_places(findings: Sequence[Finding]) -> str:
+    """Return the places of the findings in one line."""
+    return ", ".join(dict.fromkeys(finding.place for finding in findings))
+
+
+def group_independent_findings(tree: Path, findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], ...]:
+    """Group findings so that groups share no line of the files in `tree` and are repaired independently."""
+    groups: list[list[Finding]] = []
+    path, end = "", 0
+    ranges = [(finding, editable_lines(finding, read_exact_text(tree, finding.path))) for finding in findings]
+    for finding, lines in sorted(ranges, key=lambda entry: (entry[0].path, entry[1].start)):
+        if finding.path != path or lines.start >= end:
+            groups.append([])
+            path, end = finding.path, 0
+        groups[-1].append(finding)
+        end = max(end, lines.stop)
+    return tuple(map(tuple, groups))
+
+
+def changes_outside_findings(findings: Sequence[Finding], before: Path, after: Path) -> list[str]:
+    """Return `path:line` of each change outside of the flagged places, by the lines of the tree `before`."""
+    locations = []
+    for path in dict.fromkeys(finding.path for finding in findings):
+        old, new = read_exact_text(before, path), read_exact_text(after, path)
+        allowed_ranges = [editable_lines(finding, old) for finding in findings if finding.path == path]
+        locations += [
+            f"{path}:{line}"
+            for line in changed_lines(old, new)
+            if not any(line in lines for lines in allowed_ranges)
+        ]
+    return locations
+
+
+def read_exact_text(tree: Path, path: str) -> str:
+    """Return a file's text with undecodable bytes preserved; empty if there is no such file."""
+    file = tree / path
+    return (
+        file.read_bytes().decode("utf-8", "surrogateescape")
+        if file.is_file() and not file.is_symlink()
+        else ""
+    )
+
+
+def editable_lines(finding: Finding, text: str) -> range:
+    """Return the lines that may change for a finding.
+
+    The innermost definition around it, or a few lines; all lines if it names none.
+    """
+    if not finding.line:
+        return range(len(text.splitlines()) + 2)
+    try:
+        nodes = [
+            node
+            for node in ast.walk(parse_module(text))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        ]
+    except (SyntaxError, ValueError, RecursionError):
+        nodes = []
+    spans = [range(node.lineno, (node.end_lineno or node.lineno) + 2) for node in nodes]
+    enclosing = [lines for lines in spans if finding.line in lines]
+    return (
+        min(enclosing, key=len)
+        if enclosing
+        else range(finding.line - MARGIN_LINES, finding.line + MARGIN_LINES + 1)
+    )
+
+
+def changed_lines(old: str, new: str) -> Iterator[int]:
+    """Yield the numbers of old lines that were changed or precede an insertion; new imports do not count."""
+    before, after = old.splitlines(), new.splitlines()
+    for tag, first, last, start, end in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
+        if tag == "equal" or (
+            tag == "insert"
+            and all(line.startswith(("import ", "from ")) or not line.strip() for line in after[start:end])
+        ):
+            continue
+        yield from range(first + 1, max(last, first + 1) + 1)
+
+
+REPAIR_CHARACTERS = 6_000
+
+
+def repair_flagged(reviews: tuple[Findings, ...], patch: Patch) -> Strategy:
+    """Return a strategy that repairs the flagged places and verifies the whole change again.
+
+    Independent places are repaired concurrently, each in a fork; if the results clash, all in one
+    conversation.
+    """
+    findings = tuple(finding for review in reviews for finding in repairable_findings(review, patch))
+
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+        groups = await asyncio.to_thread(group_independent_findings, candidate.worktree, findings)
+        if len(groups) == 1 or not await _repair_concurrently(context, candidate, groups, patch):
+            return await repair_findings(findings, patch, then={("repair", True): "verify"})(
+                context, candidate
+            )
+        repaired_patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+        if repaired_patch.tree == patch.tree:
+            return candidate
+        await record_change(context, candidate, repaired_patch)
+        add_user_message(
+            context,
+            candidate,
+            context.prompts.render("mended", diff=repaired_patch.diff[:REPAIR_CHARACTERS]),
+        )
+        return await follow_route({}, "verify")(context, candidate)
+
+    return strategy
+
+
+async def _repair_concurrently(
+    context: SessionContext, candidate: Candidate, groups: Sequence[Sequence[Finding]], patch: Patch
+) -> bool:
+    """Repair each group in a fork and merge the results; return False and change nothing at a clash."""
+    forks = [await _fork_for_repair(context, candidate, group, patch) for group in groups]
+    shared_context = replace(context, budget=context.budget.share(len(groups)))
+    await asyncio.gather(
+        *(
+            _repair_group(shared_context, fork, group, patch)
+            for fork, group in zip(forks, groups, strict=True)
+        )
+    )
+    paths = dict.fromkeys(finding.path for group in groups for finding in group)
+    merged_texts = {
+        path: merge_texts(
+            read_exact_text(candidate.worktree, path),
+            [read_exact_text(fork.worktree, path) for fork in forks],
+        )
+        for path in paths
+    }
+    if clashes := [path for path, text in merged_texts.items() if not text]:
+        for fork in forks:
+            drop_candidate(context, fork, f"What was mended at once clashes in {', '.join(clashes)}.")
+        return False
+    for path, text in merged_texts.items():
+        (candidate.worktree / path).write_bytes((text or "").encode("utf-8", "surrogateescape"))
+    return True
+
+
+async def _fork_for_repair(
+    context: SessionContext, candidate: Candidate, group: Sequence[Finding], patch: Patch
+) -> Candidate:
+    """Fork the candidate as it is, for the repair of some findings alone."""
+    repair_count = sum(
+        isinstance(record.event, CandidateForked) and record.event.role == "mender"
+        for record in context.log.records
+    )
+    position = context.log.records[-1].number
+    child = await asyncio.to_thread(
+        context.repository.create_candidate, f"{candidate.id}-mend-{repair_count + 1}"
+    )
+    approach = f"mends {format_places(group)}"
+    context.log.append(
+        CandidateForked(
+            candidate=child.id, parent=candidate.id, position=position, role="mender", approach=approach
+        )
+    )
+    await asyncio.to_thread(context.repository.rollback, child, patch.tree)
+    return child
+
+
+async def _repair_group(
+    context: SessionContext, fork: Candidate, group: Sequence[Finding], patch: Patch
+) -> None:
+    """Repair one group of findings; if that fails, the other groups go on."""
+    try:
+        await repair_findings(group, patch, then={})(context, fork)
+    except (ModelError, LimitReached) as error:
+        await asyncio.to_thread(context.repository.rollback, fork, patch.tree)
+        drop_candidate(context, fork, str(error))
+
+
+def repair_findings(findings: Sequence[Finding], patch: Patch, *, then: Route) -> Strategy:
+    """Return a strategy that repairs flagged places in one conversation, and rolls back changes elsewhere."""
+
+    async def opening(context: SessionContext, _candidate: Candidate) -> str:
+        return context.prompts.render("mend", findings=findings)
+
+    async def settle(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | str | None:
+        if state.entry or not state.changed:
+            return (
+                None
+                if state.note is None
+                else "Nothing was changed. Mend what was found, or hand_over(kind='give_up')."
+            )
+        outside_places = await asyncio.to_thread(_changes_outside, context, candidate, findings, patch)
+        if not outside_places:
+            return state.note or Done(summary="")  # what the whole change does was said before
+        await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
+        context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+        return context.prompts.render("astray", astray=outside_places, findings=findings)
+
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+        only = tuple(dict.fromkeys(finding.path for finding in findings))
+        restricted_context = replace(
+            context, workspace=lambda other: replace(context.workspace(other), only=only)
+        )
+        purposes = {**PHASE_SPECS, "repair": PhaseSpec(phase=REPAIR, opening=opening, settle=settle)}
+        return await follow_route(then, "repair", purposes)(restricted_context, candidate)
+
+    return strategy
+
+
+def _changes_outside(
+    context: SessionContext, candidate: Candidate, findings: Sequence[Finding], patch: Patch
+) -> list[str]:
+    with context.repository.checkout(patch.tree) as before:
+        return changes_outside_findings(findings, before, candidate.worktree)
+
+
+LineEdit = tuple[int, int, tuple[str, ...]]
+"""First and last line (from 0, end excluded), and their replacement."""
+
+
+def merge_texts(before: str, afters: Sequence[str]) -> str | None:
+    """Return the text with the changes of all `afters`; None if two of them conflict."""
+    lines = before.splitlines(keepends=True)
+    edits = sorted({edit for after in afters for edit in _edits(lines, after.splitlines(keepends=True))})
+    if any(start < max(last, first + 1) for (first, last, _), (start, _, _) in pairwise(edits)):
+        return None
+    for first, last, replacement in reversed(edits):
+        lines[first:last] = replacement
+    return "".join(lines)
+
+
+def _edits(before: Sequence[str], after: Sequence[str]) -> Iterator[LineEdit]:
+    for tag, first, last, start, end in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield first, last, tuple(after[start:end])
+
+
+async def _open_diagnose(context: SessionContext, candidate: Candidate) -> str:
+    text = await PHASE_SPECS["diagnose"].opening(context, candidate)
+    advice = await try_review(context, candidate, FAILURE_REVIEWER)
+    return f"{text}\n\n{context.prompts.render('advice', advice=advice)}" if advice else text
+
+
+ADVISED_PHASE_SPECS: Mapping[PhaseName, PhaseSpec] = {
+    **PHASE_SPECS,
+    "diagnose": replace(PHASE_SPECS["diagnose"], opening=_open_diagnose),
+}
+"""Phases of a fix with advice from another reader before each diagnosis."""
+MAX_FAULTS = 5
+
+
+def preflight_objections(context: SessionContext, candidate: Candidate, state: PhaseState) -> str:
+    """Return objections to a change, for the model; empty if it may be tested.
+
+    Faults are reported once; the earlier failure of an equivalent change is reported each time.
+    """
+    failed_verdict = _earlier_failure(context, candidate)
+    faults = (
+        []
+        if state.note
+        else [fault for path in state.patch.paths for fault in _find_faults(context, candidate, path)]
+    )
+    if failed_verdict is None and not faults:
+        return ""
+    objection = context.prompts.render("objection", failed=failed_verdict, faults=faults[:MAX_FAULTS])
+    is_repeated = any(
+        isinstance(message, UserMessage) and message.text == objection
+        for message in candidate_messages(context.log.records, candidate.id)
+    )
+    return "" if is_repeated and failed_verdict is None else objection
+
+
+def _earlier_failure(context: SessionContext, candidate: Candidate) -> Verdict | None:
+    """Return the failed verdict on an equivalent change of any candidate, None if there is none."""
+    newest: dict[str, str] = {}
+    failed_verdicts: dict[str, Verdict] = {}
+    for record in context.log.records:
+        match record.event:
+            case FilesChanged(candidate=author, fingerprint=fingerprint):
+                newest[author] = fingerprint
+            case Verified(candidate=author, verdict=verdict) if (
+                not verdict.is_deliverable and verdict.kind is not VerdictKind.INCONCLUSIVE
+            ):
+                failed_verdicts[newest.get(author, "")] = verdict
+            case _:
+                pass
+    own_fingerprint = newest.get(candidate.id)
+    return failed_verdicts.get(own_fingerprint) if own_fingerprint else None
+
+
+def _find_faults(context: SessionContext, candidate: Candidate, path: str) -> list[str]:
+    file = candidate.worktree / path
+    if not path.endswith(".py") or file.is_symlink() or not file.is_file():
+        return []
+    after = file.read_text("utf-8", "replace")
+    if error := find_syntax_error(after, path):
+        return [error]
+    return find_undefined_names(context.workspace(candidate).history.read_file(path) or "", after, path)

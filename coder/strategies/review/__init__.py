@@ -1,1 +1,0 @@
-"""Reviewers of a change, and targeted repair of what they flag."""

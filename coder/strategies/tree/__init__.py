@@ -1,1 +1,0 @@
-"""Tree of code: branching of candidates and beam search over them."""

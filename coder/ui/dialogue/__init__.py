@@ -1,1 +1,0 @@
-"""Line-oriented interface for screen readers."""

@@ -1,0 +1,456 @@
+"""Conversation of the interface: one request at a time, each continuing the newest session."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual.app import App
+from textual.widgets import Static
+
+from coder.core.errors import CoderError, UserError
+from coder.core.events import (
+    Amend,
+    Answer,
+    Decide,
+    Event,
+    PlanAnswered,
+    PlanAsked,
+    QuestionAnswered,
+    QuestionAsked,
+    ReviewAnswered,
+    ReviewAsked,
+    SessionCommand,
+)
+from coder.core.values import HunkDecisions, Restore, sanitize_text, shorten_line
+from coder.ui.tui.app import (
+    RecordedSession,
+    RunningSession,
+    SessionModel,
+    StartSession,
+    TerminalAlerts,
+    TrustQuestion,
+    UserRequest,
+)
+from coder.ui.tui.dialogs import ChosenOption, PlanDecision, PlanScreen, QuestionScreen
+from coder.ui.tui.review import ReviewScreen
+from coder.ui.tui.session_screen import SessionScreen
+
+if TYPE_CHECKING:
+    from coder.session.log import EventLog
+    from coder.ui.tui.services import SessionArchive
+
+MOST_RECORDS = 30
+"""Newest records of a long session that are shown when it is opened: each costs about a millisecond."""
+
+
+class Conversation:
+    """Starts sessions, shows each by following its log, and passes the user's words on to it."""
+
+    def __init__(
+        self,
+        app: App[None],
+        screen: SessionScreen,
+        start: StartSession,
+        *,
+        archive: "SessionArchive | None",
+        alerts: TerminalAlerts,
+        on_end: Callable[[], None],
+    ) -> None:
+        """Take `start`, which opens sessions, and `on_end`, called whenever the next request may come."""
+        self._app = app
+        self._screen = screen
+        self._start = start
+        self._archive = archive
+        self._alerts = alerts
+        self._on_end = on_end
+        self._queue = QueuedMessages(screen)
+        self._session: RunningSession | None = None
+        self._newest: EventLog | None = None
+        self._stopping = False
+        self.logs: list[EventLog] = []
+        """Logs of the sessions that were run here, in order."""
+        self.model = SessionModel("?")
+        self.is_busy = False
+        """True while a session is opened or runs, or a command of the prompt is carried out."""
+
+    @property
+    def newest_log(self) -> "EventLog | None":
+        """Log of the newest session, which the next request continues."""
+        return self._newest
+
+    @property
+    def current_log(self) -> "EventLog | None":
+        """Log of the session that runs, else of the newest."""
+        return self._session.log if self._session is not None else self._newest
+
+    @property
+    def session_id(self) -> str:
+        """Id of the newest session, which the next request continues; empty if there is none."""
+        from coder.core.state import session_status
+
+        return session_status(self._newest.records[:1]).session if self._newest is not None else ""
+
+    @property
+    def can_listen(self) -> bool:
+        """True if a session runs whose model receives what the user says."""
+        return self._session is not None and bool(self.model.name)
+
+    def say(self, text: str) -> None:
+        """Queue a message for the next request of the session that runs."""
+        from coder.core.events import Say
+
+        self._queue.add(text)
+        self.send(Say(text=text))
+
+    def withdraw(self) -> str:
+        """Take back the newest queued message and return it; empty if none is queued."""
+        from coder.core.events import Withdraw
+
+        text = self._queue.withdraw(self._session.log) if self._session is not None else ""
+        if text:
+            self.send(Withdraw(text=text))
+        return text
+
+    def send(self, command: "SessionCommand") -> None:
+        """Send a command to the session that runs, if one does."""
+        if self._session is not None:
+            self._session.send(command)
+
+    def forget(self) -> None:
+        """Let the next request continue nothing."""
+        self._newest = None
+        self._screen.reset()
+
+    async def request(self, request: UserRequest) -> None:
+        """Open a session for a request and run it; what cannot be opened goes back into the prompt."""
+        judges = request.mode == "verify"
+        has_listener = bool(self.model.name) and not judges
+        self.is_busy = True
+        self._screen.begin("" if judges else request.text, has_listener=has_listener)
+        try:
+            running = await self._start(request)
+        except CoderError as error:
+            self._screen.warn(str(error))
+            self._screen.suggest(f"/verify {request.text}" if judges else request.text)
+            self.end()
+        else:
+            # A verdict on the user's own change is nothing that requests go on from.
+            await self._perform(running, can_continue=not judges)
+
+    async def show(self, running: RunningSession) -> None:
+        """Run a session that is open already, and offer its request again if it did not come to its end."""
+        self.is_busy = True
+        self._screen.begin(
+            has_listener=bool(self.model.name), is_recorded=isinstance(running, RecordedSession)
+        )
+        await self._perform(running)
+        self._suggest_interrupted_request()
+
+    async def resume(self, session: str) -> None:
+        """Show a recorded session; the next request continues it."""
+        try:
+            if self._archive is None:
+                raise UserError("This is the record of a session, nothing more.")
+            log = await asyncio.to_thread(self._archive.load, session)
+        except CoderError as error:
+            self._screen.warn(str(error))
+            self.end()
+        else:
+            await self.show(RecordedSession(log))
+
+    async def go_back(self, text: str) -> None:
+        """Go on from an earlier point of the conversation; ask for what `text` does not say.
+
+        Raises:
+            CoderError: there is nothing to go back to.
+        """
+
+        point = await go_back(self._app, self._archive, self.session_id, text)
+        if point is not None:
+            await self._screen.remove_requests(point.left)
+            returning = f"To where you were: /resume {self.session_id}"
+            self._screen.show_lines([*point.sentence.splitlines(), returning])
+            self._newest = point.log
+            self._suggest_interrupted_request()
+
+    def stop(self) -> None:
+        """Stop what runs; a session that is still being opened stops as soon as it is open."""
+        if self.is_busy and not self._stopping:
+            self._stopping = True
+            self._screen.stop()
+            self._send_stop()
+
+    def end(self) -> None:
+        """Be ready for the next request; queued messages go back into the prompt."""
+        self._session = None
+        self.is_busy = self._stopping = False
+        self._screen.end(mode=self._next_mode())
+        if text := self._queue.take_all():
+            self._screen.suggest(text)
+        self._on_end()
+
+    def _next_mode(self) -> str:
+        from coder.core.state import next_mode
+
+        return "fix" if self._newest is None else next_mode(self._newest.records)
+
+    def _send_stop(self) -> None:
+        from coder.core.events import Stop
+
+        self.send(Stop())
+
+    def _suggest_interrupted_request(self) -> None:
+        from coder.core.state import interrupted_task
+
+        task = interrupted_task(self._newest.records) if self._newest is not None else None
+        if task is not None:
+            self._screen.suggest(task.issue, mode=self._next_mode())
+
+    async def _perform(self, running: RunningSession, *, can_continue: bool = True) -> None:
+        """Run a session to its end, and show all of it."""
+        from coder.core.state import newest_outcome
+
+        self._session = running
+        is_live = not isinstance(running, RecordedSession)
+        asking = QuestionQueue(self._app, running.send, self._alerts.notify)
+        if is_live:
+            self.logs.append(running.log)
+        self._alerts.show_state("working")
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._follow(running.log, asking if is_live else None))
+            if self._stopping:
+                self._send_stop()
+            await running.run()
+        asking.close()
+        if can_continue:
+            self._newest = running.log
+        self.end()
+        if is_live:
+            self._alerts.notify(newest_outcome(running.log.records))
+        else:
+            self._alerts.show_state("")
+
+    async def _follow(self, log: "EventLog", asking: "QuestionQueue | None") -> None:
+        """Show a log to its end; the questions of a recorded session are not `asking` any more."""
+        start = 1
+        if log.is_closed and len(log.records) > 2 * MOST_RECORDS:  # shown at once, and not as it goes
+            start = len(log.records) - MOST_RECORDS
+            self._screen.show_record(log.records[0])
+            self._screen.skip_records(log.records[1 : start - 1])
+        async for record in log.follow(start):
+            self._screen.show_record(record)
+            self._queue.remove_taken(record.event)
+            if asking is not None:
+                asking.handle_event(record.event)
+
+
+AnyQuestionScreen = QuestionScreen | ReviewScreen | PlanScreen
+
+
+async def ask_user(app: App[None], text: str, *, options: tuple[str, str]) -> str:
+    """Ask a question that no session asks, from a worker; the second option is the safe one."""
+    question = QuestionAsked(question="interface", text=text, options=options, default=options[1])
+    return (await app.push_screen_wait(QuestionScreen(question))).option
+
+
+async def ask_for_trust(app: App[None], trust: TrustQuestion) -> bool:
+    """Ask whether the repository is trusted, and return whether the application goes on."""
+    if await ask_user(app, trust.text, options=("trust", trust.decline)) != "trust":
+        return trust.can_decline
+    trust.trust()
+    return True
+
+
+class QuestionQueue:
+    """Open questions of one session; the first is on the screen."""
+
+    def __init__(
+        self, app: App[None], send: Callable[[SessionCommand], None], alert: Callable[[str], None]
+    ) -> None:
+        """Take `alert`, which calls the user."""
+        self._app = app
+        self._send = send
+        self._alert = alert
+        self._open: dict[str, AnyQuestionScreen] = {}
+
+    def handle_event(self, event: Event) -> None:
+        """Show the question that an event asks, or close the one that it answers."""
+        match event:
+            case QuestionAsked(question=question):
+                self._ask(question, QuestionScreen(event))
+            case ReviewAsked(question=question):
+                self._ask(question, ReviewScreen(event))
+            case PlanAsked(question=question, plan=plan):
+                self._ask(question, PlanScreen(plan))
+            case (
+                QuestionAnswered(question=question)
+                | PlanAnswered(question=question)
+                | ReviewAnswered(question=question)
+            ):
+                self._close(question)
+            case _:
+                pass
+
+    def close(self) -> None:
+        """Close all questions, because nothing waits for an answer any more."""
+        for question in reversed([*self._open]):
+            self._close(question)
+
+    def _ask(self, question: str, screen: AnyQuestionScreen) -> None:
+        self._open[question] = screen
+        if len(self._open) == 1:
+            self._alert("an answer is needed")
+            self._show(question, screen)
+
+    def _show(self, question: str, screen: AnyQuestionScreen) -> None:
+        def send_answer(result: ChosenOption | HunkDecisions | PlanDecision | None) -> None:
+            self._open.pop(question, None)
+            if isinstance(result, ChosenOption):
+                self._send(Answer(question=question, **result._asdict()))
+            elif isinstance(result, PlanDecision):
+                self._send(Amend(question=question, plan=result.plan))
+            elif result is not None:
+                self._send(Decide(question=question, **dict(result)))
+            if self._open:
+                self._show(*next(iter(self._open.items())))
+
+        self._app.push_screen(screen, send_answer)
+
+    def _close(self, question: str) -> None:
+        screen = self._open.pop(question, None)
+        if screen is not None and screen.is_attached:
+            screen.pop_until_active()
+            screen.dismiss()
+
+
+PARTS: dict[str, Restore] = {
+    "code and conversation": "both",
+    "conversation only": "conversation",
+    "code only": "code",
+}
+STAY = "stay here"
+TEXT_CHARACTERS = 60
+
+
+class ChosenPoint(NamedTuple):
+    """A point of the conversation, and what returns to it."""
+
+    request: int
+    """Number of the request before which it is, from 1."""
+    restore: Restore
+
+
+class EarlierPoint(NamedTuple):
+    """A point of the conversation that was returned to."""
+
+    log: "EventLog"
+    sentence: str
+    left: tuple[str, ...]
+    """Requests that are not in the conversation any more."""
+
+
+async def go_back(
+    app: App[None], archive: "SessionArchive | None", session: str, text: str
+) -> EarlierPoint | None:
+    """Store the point that the user names or chooses, and return it; None to stay.
+
+    Call it from a worker.
+
+    Raises:
+        CoderError: there is nothing to go back to.
+    """
+    if archive is None or not session:
+        raise UserError("There is nothing to go back to yet.")
+    requests = await asyncio.to_thread(archive.requests, session)
+    point = await choose_point(app, requests, text)
+    if point is None:
+        return None
+    stored, sentence = await asyncio.to_thread(archive.go_back, session, point.request, point.restore)
+    left = () if point.restore == "code" else tuple(requests[point.request - 1 :])
+    return EarlierPoint(await asyncio.to_thread(archive.load, stored), sentence, left)
+
+
+async def choose_point(app: App[None], requests: Sequence[str], typed: str) -> ChosenPoint | None:
+    """Return the point that the user names, or chooses among the requests; None to stay.
+
+    Call it from a worker.
+
+    Raises:
+        UserError: what is typed is no number of a request.
+    """
+    if typed and not (typed.isdecimal() and 1 <= int(typed) <= len(requests)):
+        raise UserError(f"There is no request {typed}: this conversation has {len(requests)}.")
+    request = int(typed) if typed else await _choose_request(app, requests)
+    if request is None:
+        return None
+    part = await _choose(app, f"What goes back to before request {request}?", (*PARTS, STAY))
+    return None if part == STAY else ChosenPoint(request, PARTS[part])
+
+
+async def _choose_request(app: App[None], requests: Sequence[str]) -> int | None:
+    lines = [
+        f"{number}  {sanitize_text(shorten_line(' '.join(text.split()), TEXT_CHARACTERS))}"
+        for number, text in enumerate(requests, start=1)
+    ]
+    line = await _choose(app, "Go back to before which request?", (*lines, STAY))
+    return None if line == STAY else int(line.split()[0])
+
+
+async def _choose(app: App[None], text: str, options: tuple[str, ...]) -> str:
+    question = QuestionAsked(question="rewind", text=text, options=options, default=STAY)
+    return (await app.push_screen_wait(QuestionScreen(question))).option
+
+
+class QueuedMessages:
+    """Keeps them in their order, and shows them."""
+
+    def __init__(self, screen: SessionScreen) -> None:
+        self._screen = screen
+        self._texts: list[str] = []
+
+    def add(self, text: str) -> None:
+        self._texts.append(text)
+        self._screen.show_queue(self._texts)
+
+    def remove_taken(self, event: "Event") -> None:
+        """Remove the message that an event passes on to the model, if it does."""
+        from coder.core.state import remark_text
+
+        if (text := remark_text(event)) in self._texts:
+            self._texts.remove(text)
+            self._screen.show_queue(self._texts)
+
+    def withdraw(self, log: "EventLog") -> str:
+        """Remove and return the newest message that the log does not pass on; empty if there is none."""
+        from coder.core.state import remark_text
+
+        taken = [remark_text(record.event) for record in log.records]
+        text = next((text for text in reversed(self._texts) if text not in taken), "")
+        if text:
+            self._texts.remove(text)
+            self._screen.show_queue(self._texts)
+        return text
+
+    def take_all(self) -> str:
+        """Remove all and return them, one a line."""
+        text = "\n".join(self._texts)
+        if self._texts:
+            self._texts.clear()
+            self._screen.show_queue(())
+        return text
+
+
+MOST_CHARACTERS = 200
+
+
+class MessageQueue(Static):
+    """One line a message; hidden where there is none."""
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self.display = False
+
+    def show(self, texts: Sequence[str]) -> None:
+        self.display = bool(texts)
+        lines = [f"queued: {shorten_line(sanitize_text(text), MOST_CHARACTERS)}" for text in texts]
+        self.update("\n".join([*lines, "up takes the last one back"] if lines else []))

@@ -1,1 +1,0 @@
-"""Conversation with sessions as the interface holds it."""

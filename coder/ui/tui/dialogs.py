@@ -1,0 +1,302 @@
+"""Screens that ask or tell something above the conversation."""
+
+import time
+from typing import ClassVar, NamedTuple, TypeVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.events import DescendantFocus, Key, Paste
+from textual.screen import ModalScreen
+from textual.timer import Timer
+from textual.widgets import Input, OptionList, Static, TextArea
+from textual.widgets.option_list import Option
+
+from coder.core.events import QuestionAsked
+from coder.core.notes import Plan
+from coder.core.plan import format_plan, parse_plan
+from coder.core.values import sanitize_text
+from coder.ui.tui.commands import help_lines
+from coder.ui.tui.keys import KeyBindings, KeyedApp, find_key_bindings
+from coder.ui.tui.prompt import Prompt
+from coder.ui.tui.review import VimScroll
+
+Result = TypeVar("Result")
+PAUSE_SECONDS = 1.0
+"""Time without a key after which keys are meant for the dialog: slow typists take 0.3 s a key."""
+POLL_SECONDS = 0.1
+WAITING = "… what you type goes into the prompt until you pause"
+
+
+class Dialog(ModalScreen[Result]):
+    """Takes keys once the user has paused typing; until then what is typed goes into the prompt.
+
+    Its hint is the widget `keys`. Without a prompt the user has opened it, and it takes keys at once.
+    """
+
+    AUTO_FOCUS = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._hint = ""
+        """Hint that is shown once the dialog takes keys; empty from then on."""
+        self._typed_at = 0.0
+        self._polling: Timer | None = None
+
+    def focus_first(self) -> None:
+        """Focus the widget that takes the first key."""
+        self.focus_next()
+
+    def on_mount(self) -> None:
+        if not self.app.screen_stack[0].query(Prompt):
+            self.call_after_refresh(self.focus_first)
+            return
+        hint = self.query_one("#keys", Static)
+        self._hint = str(hint.content)
+        hint.update(WAITING)
+        self._typed_at = self._seconds
+        self._polling = self.set_interval(POLL_SECONDS, self._focus_after_pause)
+
+    @property
+    def _seconds(self) -> float:
+        return self.app.clock() if isinstance(self.app, KeyedApp) else time.monotonic()
+
+    def _focus_after_pause(self) -> None:
+        if self._hint and self._seconds - self._typed_at >= PAUSE_SECONDS:
+            self._take_keys()
+            self.focus_first()
+
+    def on_descendant_focus(self, _: DescendantFocus) -> None:
+        """Wait no longer once the user has clicked on something."""
+        self._take_keys()
+
+    def _take_keys(self) -> None:
+        if self._hint:
+            self.query_one("#keys", Static).update(self._hint)
+            self._hint = ""
+        if self._polling is not None:
+            self._polling.stop()
+
+    def on_key(self, event: Key) -> None:
+        """Pass what is typed on to the prompt as long as the user has not paused."""
+        if not self._hint or event.key == "escape":
+            return
+        self._typed_at = self._seconds
+        if event.is_printable and event.character:
+            event.stop()
+            self._insert_into_prompt(event.character)
+
+    def on_paste(self, event: Paste) -> None:
+        if self._hint:
+            event.stop()
+            self._typed_at = self._seconds
+            self._insert_into_prompt(event.text)
+
+    def _insert_into_prompt(self, text: str) -> None:
+        for prompt in self.app.screen_stack[0].query(Prompt):
+            prompt.insert(text)
+
+
+MOST_NUMBERS = 9
+
+
+class ChosenOption(NamedTuple):
+    """The user's answer to a question."""
+
+    option: str
+    instruction: str = ""
+    """What the model should do instead."""
+
+
+class AnswerList(OptionList):
+    """Options without a way from the first to the last: what is allowed for good is not chosen by a slip."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "screen.agree", "yes", id="accept"),
+        Binding("n", "screen.decline", "no", id="reject"),
+        *(Binding(str(number), f"screen.choose({number})") for number in range(1, MOST_NUMBERS + 1)),
+    ]
+
+    def action_cursor_up(self) -> None:
+        if self.highlighted:
+            super().action_cursor_up()
+
+    def action_cursor_down(self) -> None:
+        if self.highlighted != self.option_count - 1:
+            super().action_cursor_down()
+        else:
+            for instruction in self.screen.query(Instruction):
+                instruction.focus()
+
+
+class Instruction(Input):
+    """Line for what the model should do instead."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("up", "app.focus_previous", show=False)]
+
+    def __init__(self) -> None:
+        super().__init__(placeholder="no, do this instead: …", compact=True)
+
+
+class QuestionScreen(Dialog[ChosenOption]):
+    """Dismisses with one of the options; the default option is highlighted first."""
+
+    CSS_PATH = "question.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "decline", "the safe answer"),
+    ]
+
+    def __init__(self, question: QuestionAsked) -> None:
+        super().__init__()
+        self._question = question
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="dialog"):
+            yield Static(sanitize_text(self._question.text), id="text", markup=False)
+            yield AnswerList(*map(Option, self._question.options), markup=False)
+            if self._question.takes_instruction:
+                yield Instruction()
+            yield Static(self._keys, id="keys", markup=False)
+
+    @property
+    def _keys(self) -> str:
+        options, keys = self._question.options, find_key_bindings(self)
+        yes = f"{keys.label('accept')} {options[0]}"
+        agree = yes if self._is_yes_or_no else f"1-{min(len(options), MOST_NUMBERS)}"
+        return f"up, down, enter · {agree} · {keys.label('reject')} or esc {self._question.default}"
+
+    @property
+    def _is_yes_or_no(self) -> bool:
+        """True if the first option agrees and the last one declines."""
+        has_two = len(self._question.options) == 2 or self._question.takes_instruction
+        return has_two and self._question.default == self._question.options[-1]
+
+    def on_mount(self) -> None:
+        options = self.query_one(OptionList)
+        options.highlighted = self._question.options.index(self._question.default)
+
+    def focus_first(self) -> None:
+        self.query_one(OptionList).focus()
+
+    def action_agree(self) -> None:
+        """Choose the first option of a question that can be declined."""
+        if self._is_yes_or_no:
+            self.dismiss(ChosenOption(self._question.options[0]))
+
+    def action_decline(self) -> None:
+        """Choose the option that is used when nobody answers."""
+        self.dismiss(ChosenOption(self._question.default))
+
+    def action_choose(self, number: int) -> None:
+        """Choose an option by its number, from 1."""
+        if number <= len(self._question.options):
+            self.dismiss(ChosenOption(self._question.options[number - 1]))
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(ChosenOption(self._question.options[event.option_index]))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Decline, and say what to do instead."""
+        if instruction := event.value.strip():
+            self.dismiss(ChosenOption(self._question.default, instruction))
+
+
+PLAN_KEYS = "edit as you like · {save} run it · {refuse} refuse it · esc stop"
+"""Hint, with names of bindings instead of their keys."""
+
+
+class PlanDecision(NamedTuple):
+    """The user's decision on a plan."""
+
+    plan: Plan | None
+    """None: the plan is refused."""
+
+
+class PlanScreen(Dialog[PlanDecision]):
+    """Dismisses with the plan in the editor; an invalid one stays there."""
+
+    CSS_PATH = "plan.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "accept", "run it", id="save"),
+        Binding("ctrl+r", "refuse", "refuse it", id="refuse"),
+        Binding("escape", "app.stop", "stop"),
+    ]
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__()
+        self._plan = plan
+        self._text = sanitize_text(format_plan(plan))
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="outcome", markup=False)
+        yield TextArea(self._text, soft_wrap=True, compact=True, highlight_cursor_line=False)
+        yield Static(find_key_bindings(self).fill(PLAN_KEYS), id="keys", markup=False)
+
+    def on_mount(self) -> None:
+        self.on_text_area_changed()
+
+    def focus_first(self) -> None:
+        self.query_one(TextArea).focus()
+
+    def on_text_area_changed(self) -> None:
+        """Show after each change what would be run."""
+        try:
+            plan = self._read_plan()
+        except ValueError as error:
+            self._show_outcome(f"Not to be run yet: {error}", wrong=True)
+        else:
+            parts, noun = (plan.components, "component") if plan.components else (plan.steps, "step")
+            count = f"{len(parts)} {noun}{'s' * (len(parts) != 1)}"
+            save = find_key_bindings(self).label("save")
+            self._show_outcome(
+                f"Plan: {save} runs {'it as it is' if plan == self._plan else 'what you changed'}, {count}",
+                wrong=False,
+            )
+
+    def action_accept(self) -> None:
+        try:
+            plan = self._read_plan()
+        except ValueError:
+            return  # the error is shown above the text already
+        self.dismiss(PlanDecision(plan))
+
+    def action_refuse(self) -> None:
+        self.dismiss(PlanDecision(None))
+
+    def _read_plan(self) -> Plan:
+        """Return the plan in the editor; the original plan if nothing was changed."""
+        text = self.query_one(TextArea).text
+        if text == self._text:
+            return self._plan
+        plan = parse_plan(text)
+        if bool(plan.components) != bool(self._plan.components):
+            raise ValueError(f"it needs {'components' if self._plan.components else 'steps'}")
+        return plan
+
+    def _show_outcome(self, text: str, *, wrong: bool) -> None:
+        self.query_one("#outcome", Static).set_class(wrong, "wrong").update(text)
+
+
+class HelpText(VimScroll):
+    """Scrolls line by line as well."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "scroll_down", show=False),
+        Binding("k", "scroll_up", show=False),
+    ]
+
+
+class HelpScreen(ModalScreen[None]):
+    """Scrolls with the arrow keys, or as vim does; closes with Esc."""
+
+    CSS_PATH = "help.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f1,q,enter,question_mark", "dismiss", "close")]
+
+    def __init__(self, keys: KeyBindings) -> None:
+        super().__init__()
+        self._key_bindings = keys
+
+    def compose(self) -> ComposeResult:
+        with HelpText(id="help"):
+            yield Static("\n".join(help_lines(self._key_bindings)), markup=False)
+        yield Static("up, down scroll · esc close", id="keys", markup=False)

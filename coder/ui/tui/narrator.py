@@ -1,0 +1,339 @@
+"""Presentation of records: each one becomes calls on the transcript and the status line."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Markdown, Static
+
+from coder.core.events import (
+    BaselineMeasured,
+    CandidateForked,
+    ContextCompacted,
+    ConversationContinued,
+    DeliverNowOffered,
+    Event,
+    Failed,
+    MessageFinished,
+    NoteMade,
+    PhaseEntered,
+    PlanAnswered,
+    QuestionAnswered,
+    QuestionAsked,
+    Record,
+    ReviewAnswered,
+    SessionFinished,
+    SessionStarted,
+    StageChanged,
+    TextStreamed,
+    ToolFinished,
+    ToolStarted,
+    Verified,
+    Warned,
+)
+from coder.core.messages import AssistantMessage, UserMessage
+from coder.core.notes import Evaluation, ResearchPlan, ResearchReport, ResearchResult, describe_note
+from coder.core.state import Status, advance_status
+from coder.core.values import sanitize_text
+from coder.core.verdict import Verdict
+from coder.ui.lines import current_activity
+from coder.ui.summary import abbreviate_number, format_counts, format_money, report_body, summary_lines
+from coder.ui.tui.prompt import Prompt
+from coder.ui.tui.review import render_diff
+from coder.ui.tui.session_screen import StatusBar
+from coder.ui.tui.transcript import CallFold, EarlierRecords, Fold, Insertion, ReplyView, StageRow, Transcript
+
+MAX_RED_TESTS = 5
+
+
+class Narrator:
+    """Shows the records of one session, and keeps replies and calls that are still incomplete."""
+
+    def __init__(
+        self,
+        transcript: Transcript | Insertion,
+        status_bar: StatusBar | None,
+        prompt: Prompt | None,
+        *,
+        is_recorded: bool = False,
+    ) -> None:
+        """Take `is_recorded`: the session is an earlier one, which commands have to name.
+
+        Without status bar and prompt, records before those that are shown already are added.
+        """
+        self._transcript = transcript
+        self._status_bar = status_bar
+        self._prompt = prompt
+        self._is_recorded = is_recorded
+        self._status = Status()
+        self._activity = ""
+        self._replies: dict[str, ReplyView] = {}
+        """Unfinished replies by candidate."""
+        self._newest_reply: ReplyView | None = None
+        """Newest finished reply."""
+        self._calls: dict[tuple[str, str], CallFold] = {}
+        """By candidate and id: servers may count the calls of each conversation anew."""
+        self._questions: dict[str, str] = {}
+        """Texts of questions that a dialog shows until they are answered, by id."""
+        self._stages: dict[str, StageRow] = {}
+        self._shown_verdict = ""
+        """Verdict of the phase that is shown."""
+
+    def show_record(self, record: Record) -> None:
+        """Show one record."""
+        self._status = advance_status(self._status, record)
+        self._activity = current_activity(record.event) or self._activity
+        self._show_status()
+        match record.event:
+            case TextStreamed(candidate=candidate, text=text):
+                self._reply(candidate).stream(text)
+            case MessageFinished(candidate=candidate, message=AssistantMessage(text=text)):
+                self._finish_reply(candidate, text)
+            case DeliverNowOffered(offered=offered) if self._prompt is not None:
+                self._prompt.offer_delivery(offered=offered)
+            case ToolStarted() | ToolFinished():
+                self._show_call(record.event)
+            case SessionStarted(task=task):
+                self._transcript.add_issue(task.issue)
+                self._transcript.add(*_event_widgets(record.event))
+            case QuestionAsked(question=question, text=text):
+                self._questions[question] = text
+            case QuestionAnswered():
+                self._show_answer(record.event)
+            case StageChanged():
+                self._show_stage(record.event)
+            case SessionFinished():
+                self._finish(record.event)
+            case _:
+                self._take_verdict(record.event)
+                self._transcript.add(*_event_widgets(record.event))
+
+    def _show_call(self, event: ToolStarted | ToolFinished) -> None:
+        if isinstance(event, ToolStarted):
+            self._calls[event.candidate, event.call.id] = CallFold(event.call)
+            self._transcript.add(self._calls[event.candidate, event.call.id])
+        elif (fold := self._calls.pop((event.candidate, event.message.call_id), None)) is not None:
+            fold.finish(event.message, event.seconds, refused=event.refused)
+
+    def _show_answer(self, event: QuestionAnswered) -> None:
+        """Show a question, which has been in its dialog so far, and the answer."""
+        if text := self._questions.pop(event.question, ""):
+            self._transcript.add_line(text, "question")
+        self._transcript.add(*_event_widgets(event))
+
+    def _show_status(self) -> None:
+        if self._status_bar is not None:
+            self._status_bar.show(
+                _format_status(self._status), seconds=self._status.seconds, activity=self._activity
+            )
+
+    def _take_verdict(self, event: Event) -> None:
+        if isinstance(event, Verified):
+            self._shown_verdict = _verdict_text(event.verdict)
+        elif isinstance(event, PhaseEntered):
+            self._shown_verdict = ""
+
+    def _show_stage(self, event: StageChanged) -> None:
+        if event.stage not in self._stages:
+            self._stages[event.stage] = StageRow(event.stage)
+            self._transcript.add(self._stages[event.stage])
+        self._stages[event.stage].show_change(event)
+
+    def skip(self, records: Sequence[Record]) -> None:
+        """Take note of records that are only shown when the user asks for them."""
+        newest_of_type = {record.event.type: record for record in records}
+        for record in sorted(newest_of_type.values(), key=lambda record: record.number):
+            self._status = advance_status(self._status, record)
+        self._transcript.add(EarlierRecords(records))
+
+    def _reply(self, candidate: str) -> ReplyView:
+        if candidate not in self._replies:
+            self._replies[candidate] = ReplyView()
+            self._transcript.add(self._replies[candidate])
+        return self._replies[candidate]
+
+    def _finish_reply(self, candidate: str, text: str) -> None:
+        if text.strip():
+            self._newest_reply = self._reply(candidate)
+            self._newest_reply.finish(text)
+        elif candidate in self._replies:
+            self._replies[candidate].remove()
+        self._replies.pop(candidate, None)
+
+    def _finish(self, event: SessionFinished) -> None:
+        """Mark interrupted calls, then show the summary, without the verdict if it stands right above."""
+        for call in self._calls.values():
+            call.set_remark("stopped")
+        if self._status.phase == "answer" and event.report and self._newest_reply is not None:
+            self._newest_reply.remove()  # the report is the same text, rendered
+        session = self._status.session
+        command = f"/{{}} {session}" if self._is_recorded else "/{}"
+        lines = [line.plain for line in summary_lines(event, session=session, command=command)]
+        if lines[0] == self._shown_verdict:
+            lines[0] = ""
+        self._transcript.add(*_summary_widgets(event, lines))
+
+
+def _format_status(status: Status) -> str:
+    attempt = f"attempt {status.attempt}" if status.attempt else ""
+    spent = status.spent
+    cost = (
+        [f"{abbreviate_number(spent.input_tokens + spent.output_tokens)} tokens", format_money(spent)]
+        if spent.requests
+        else []
+    )
+    return " · ".join(part for part in (status.phase, attempt, status.verdict, *cost) if part)
+
+
+def _event_widgets(event: Event) -> Iterable[Widget]:
+    match event:
+        case SessionStarted(session=session, model=model, dirty=dirty, task=task):
+            for attachment in task.attachments:
+                yield _line(f"attached: {attachment.name}", "about")
+            yield _line(
+                f"session {session}, {model}{', with your uncommitted work' if dirty else ''}", "about"
+            )
+        case PhaseEntered(phase=phase, attempt=attempt):
+            yield _line(phase if attempt == 1 else f"{phase} (attempt {attempt})", "phase")
+        case MessageFinished(message=UserMessage(text=text)):
+            lines = text.strip().splitlines() or [""]
+            title = Content.assemble(("sent to the model", "bold"), "  ", sanitize_text(lines[0]))
+            remark = f"{len(lines)} line{'s' * (len(lines) != 1)}"
+            yield Fold(
+                title, lambda: [Static(sanitize_text(text), classes="output", markup=False)], remark=remark
+            )
+        case Verified(verdict=verdict):
+            yield from _verdict_widgets(verdict)
+        case ConversationContinued(session=session):
+            yield _line(f"continues session {session}", "about")
+        case Failed(error=error):
+            yield _line(error, "error")
+        case ReviewAnswered():
+            for line in _describe_review(event):
+                yield _line(line, "answer")
+        case _:
+            yield from _remark_widgets(event)
+
+
+def _remark_widgets(event: Event) -> Iterable[Widget]:
+    match event:
+        case BaselineMeasured(
+            command=command, counts=counts, denied=denied, seconds=seconds, problem=problem
+        ):
+            yield _line(
+                (
+                    "tests on the untouched code: "
+                    f"{problem or f'{format_counts(counts, denied)} in {seconds:.1f} s'}   "
+                    f"{command}"
+                ),
+                "about",
+            )
+        case CandidateForked() | NoteMade():
+            yield from _role_widgets(event)
+        case Warned(text=text):
+            yield _line(text, "warning")
+        case ContextCompacted():
+            yield _line(
+                "The conversation fills the model's context: older parts are sent in short from now on.",
+                "warning",
+            )
+        case QuestionAnswered(option=option, by=by, instruction=instruction):
+            reply = f"{option}: {instruction}" if instruction else option
+            yield _line(reply if by == "person" else f"nobody to ask: {option}", "answer")
+        case PlanAnswered(plan=plan):
+            yield _line("the plan is accepted" if plan else "the plan is refused", "answer")
+
+
+def _describe_review(event: ReviewAnswered) -> list[str]:
+    if event.refused:
+        return ["reviewed: nothing is to be delivered"]
+    if event.comments:
+        return [f"comment: {comment.text}" for comment in event.comments]
+    count, edited = len(event.accepted), len({edit.hunk for edit in event.edits} & {*event.accepted})
+    edits = f", {edited} of them edited" if edited else ""
+    return [f"reviewed: {count} hunk{'s' * (count != 1)} accepted{edits}"]
+
+
+def _role_widgets(event: CandidateForked | NoteMade) -> Iterable[Widget]:
+    """Show who begins, and the note of whoever ends."""
+    name = event.candidate.partition("/")[2]
+    if isinstance(event, CandidateForked):
+        if event.role == "researcher":
+            yield _line(f"{name} looks into: {event.approach}", "note")
+        return
+    note = event.note
+    if isinstance(note, ResearchPlan | ResearchResult | Evaluation | ResearchReport):
+        for text in describe_note(note):
+            yield _line(f"{name}: {text}", "note")
+    elif not event.implied:
+        yield _line(f"{note.kind.replace('_', ' ')}: {note.summary}", "note")
+        for number, step in enumerate(getattr(note, "steps", ()), start=1):
+            yield _line(f"  {number}. {step.intent}", "note")
+        for number, component in enumerate(getattr(note, "components", ()), start=1):
+            yield _line(f"  {number}. {component.name}: {component.purpose}", "note")
+
+
+def _verdict_text(verdict: Verdict) -> str:
+    return f"{verdict.label}  {verdict.reason}"
+
+
+def _verdict_widgets(verdict: Verdict) -> Iterable[Widget]:
+    yield _line(_verdict_text(verdict), f"verdict {verdict.kind.name.lower()}")
+    reds = [*verdict.still_red, *verdict.broken]
+    for result in reds[:MAX_RED_TESTS]:
+        yield _line(result.id, "red")
+        for line in result.output_tail:
+            yield _line(line, "about")
+    if len(reds) > MAX_RED_TESTS:
+        yield _line(f"and {len(reds) - MAX_RED_TESTS} more", "red")
+    for replaced in verdict.replaced_assertions:
+        yield _line(replaced.line, "about")
+    for note in verdict.notes:
+        yield _line(f"noted: {note}", "about")
+
+
+def _summary_widgets(event: SessionFinished, lines: Sequence[str]) -> Iterable[Widget]:
+    """Show the end: the change, the report, and `lines`, of which the first is the outcome or empty."""
+    delivery = event.delivery
+    if delivery and (diff := delivery.diff):
+        yield Fold(Content.assemble(("the fix", "bold"), "  as a diff"), lambda: render_diff(diff))
+    if report := report_body(event):
+        yield Markdown(quote_names(sanitize_text(report)), classes="report", open_links=False)
+    first, *rest = lines
+    if first:
+        yield _line(first, f"ending verdict {event.kind.name.lower() if event.kind else 'stopped'}")
+    for line in rest:
+        name, _, text = line.partition(" ")
+        yield Horizontal(_line(name, "name"), _line(text.strip(), "value"), classes="ending")
+
+
+def _line(text: str, classes: str) -> Static:
+    return Static(sanitize_text(text), markup=False, classes=classes)
+
+
+_MARKS = [
+    (re.compile(r"^#{1,6} .*$", re.MULTILINE), "bold $text-primary"),
+    (re.compile(r"^ *(?:[-*+]|\d+[.)]) ", re.MULTILINE), "bold $text-primary"),
+    (re.compile(r"\*\*[^*\n]+\*\*"), "bold"),
+    (re.compile(r"`[^`\n]+`"), "$text-warning"),
+    (re.compile(r"^```.*?(?:^```|\Z)", re.MULTILINE | re.DOTALL), "$text-warning"),
+]
+_CODE_OR_NAME = re.compile(
+    r"(?P<code>^```.*?(?:^```|\Z)|`[^`\n]+`)|(?P<name>[\w./-]*(?<!\w)__\w+__(?:[\w./:-]*\w)?)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def quote_names(text: str) -> str:
+    """Return Markdown with names such as `a/__init__.py:3` as code, which Markdown takes for bold text."""
+    return _CODE_OR_NAME.sub(lambda match: match["code"] or f"`{match['name']}`", text)
+
+
+def highlight_markdown(text: str) -> Content:
+    """Highlight headings, list marks, strong words and code, in unfinished text as well."""
+    content = Content(sanitize_text(text))
+    for mark, style in _MARKS:
+        content = content.highlight_regex(mark, style=style)
+    return content

@@ -1,0 +1,902 @@
+"""The review of a change: files, hunks, single lines, edits and comments."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import groupby, pairwise
+from pathlib import PurePath
+from typing import ClassVar, Literal, NamedTuple
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.events import Click, DescendantFocus
+from textual.highlight import guess_language, highlight
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Input, OptionList, Static, TextArea, Tree
+from textual.widgets.option_list import Option
+from textual.widgets.tree import TreeNode
+
+from coder.core.events import ReviewAsked
+from coder.core.values import EditedHunk, Hunk, HunkComment, HunkDecisions, first_line, sanitize_text
+from coder.patching.git_hunks import edited_body, hunk_lines, replace_new_lines, split_git_diff
+from coder.ui.tui.dialogs import Dialog
+from coder.ui.tui.keys import KeyBindings, KeyedApp, find_key_bindings
+
+ReviewPurpose = Literal["deliver", "apply", "read"]
+"""To deliver what is accepted, to apply it to the user's branch, or to look at it only."""
+
+
+class ReviewApp(KeyedApp[HunkDecisions]):
+    """Shows a change, and ends with the user's decisions; with None if there are none."""
+
+    TITLE = "coder"
+    CSS_PATH: ClassVar[list[str | PurePath] | None] = ["app.tcss"]
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "quit", "Quit", priority=True)]
+
+    def __init__(
+        self,
+        review: ReviewAsked,
+        *,
+        purpose: ReviewPurpose,
+        title: str,
+        theme: str = "",
+        keys: KeyBindings | None = None,
+    ) -> None:
+        """Take `theme` and `keys`, the user's, if they still exist."""
+        super().__init__(keys)
+        self._review = review
+        self._purpose = purpose
+        self._heading = title
+        self._wished_theme = theme
+
+    def on_mount(self) -> None:
+        if self._wished_theme in self.available_themes:
+            self.theme = self._wished_theme
+        screen = ReviewScreen(self._review, purpose=self._purpose, title=self._heading)
+        self.push_screen(screen, self.exit)
+
+
+DECISION_KEYS = (
+    "{accept} accept · {reject} reject · {accept_all}/{reject_all} all · {lines} lines · {edit} edit · "
+    "{restore} undo edits"
+)
+FILE_KEYS = "{next_file}/{previous_file} file · {files} files"
+END_KEYS = f"{FILE_KEYS} · {{confirm}} confirm"
+REVIEW_KEYS: Mapping[ReviewPurpose, str] = {
+    "deliver": f"{DECISION_KEYS} · {{comment}} comment · {END_KEYS} · esc deliver nothing",
+    "apply": f"{DECISION_KEYS} · {END_KEYS} · esc apply nothing",
+    "read": f"{{previous_hunk}}/{{next_hunk}} hunk · {FILE_KEYS} · q close",
+}
+"""Hints, with names of bindings instead of their keys."""
+MOST_NOTES = 4
+FILE_TREE_COLUMNS = 100
+"""Width of the terminal from which the files are always shown."""
+
+
+class CommentScreen(ModalScreen[str]):
+    """Dismisses with what the user wants to be changed in a hunk; empty takes a comment back."""
+
+    CSS_PATH = "comment.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "leave it as it is")]
+
+    def __init__(self, hunk: str, comment: str) -> None:
+        super().__init__()
+        self._hunk = hunk
+        self._comment = comment
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="dialog"):
+            yield Static(sanitize_text(f"What should the model change in {self._hunk}?"), markup=False)
+            yield Input(self._comment, compact=True)
+            yield Static("enter keep it · esc leave it as it is", id="keys", markup=False)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        self.dismiss(event.value.strip())
+
+
+HunkDialog = Literal["comment", "lines", "text"]
+
+
+class HunkChoice(Vertical, can_focus=True):
+    """Shows a hunk and the decision on it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "turn", "turn round", id="turn"),
+        Binding("l", "open('lines')", "choose lines", id="lines"),
+        Binding("e", "open('text')", "edit", id="edit"),
+        Binding("u", "restore", "as proposed", id="restore"),
+        Binding("c", "open('comment')", "comment", id="comment"),
+    ]
+
+    class Decided(Message):
+        """Posted when the user decides on a hunk, or changes it."""
+
+    class Opened(Message):
+        """Posted when the user wants to comment on a hunk, to choose its lines, or to edit it."""
+
+        def __init__(self, choice: "HunkChoice", dialog: HunkDialog) -> None:
+            super().__init__()
+            self.choice = choice
+            self.dialog = dialog
+
+    def __init__(
+        self,
+        hunk: Hunk,
+        edit: EditedHunk,
+        *,
+        comment: str = "",
+        droppable: bool = False,
+        accepted: bool = True,
+        purpose: ReviewPurpose = "deliver",
+        is_rendered: bool = True,
+    ) -> None:
+        """Take `edit`, the user's changes to the hunk so far.
+
+        What is not `is_rendered` takes its height alone, until `show_lines` is called.
+        """
+        super().__init__()
+        self._hunk = hunk
+        self._droppable = droppable
+        self._purpose = purpose
+        self.edit = edit
+        self.accepted = accepted
+        self.comment = comment
+        """The user's request for this hunk."""
+        self.draft = ""
+        """What the user has typed and not kept."""
+        self.lines = hunk_lines(self.hunk.body)
+        """The lines of the hunk as the user wants it; none if it has no text."""
+        self._is_wide = False
+        self.is_rendered = is_rendered
+
+    @property
+    def hunk(self) -> Hunk:
+        """The hunk as the user wants it."""
+        return self._hunk.model_copy(update={"body": edited_body(self._hunk, self.edit) or self._hunk.body})
+
+    @property
+    def full_hunk(self) -> Hunk:
+        """The hunk with all of its lines, which the user may have edited."""
+        return self._hunk.model_copy(update={"body": self.edit.body or self._hunk.body})
+
+    @property
+    def is_changed(self) -> bool:
+        return bool(self.edit.body or self.edit.omitted)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer decisions where there is something to decide, and comments where a model can read them."""
+        if action == "open" and parameters == ("comment",):
+            return self._purpose == "deliver"
+        return self._purpose != "read"
+
+    def compose(self) -> ComposeResult:
+        if not self.is_rendered:
+            self.styles.height = 1 + self.hunk.body.count("\n")
+            return
+        self._is_wide = self.app.size.width >= SIDE_BY_SIDE_COLUMNS
+        yield Static(self._title, classes="title", markup=False)
+        comment = Static(sanitize_text(f"comment: {self.comment}"), classes="comment", markup=False)
+        comment.display = bool(self.comment)
+        yield comment
+        yield from (render_hunk_side_by_side if self._is_wide else render_hunk)(self.hunk)
+
+    @property
+    def _title(self) -> str:
+        mark = "" if self._purpose == "read" else "[accepted] " if self.accepted else "[rejected] "
+        remarks = [sanitize_text(self._hunk.path)]
+        if self.edit.body:
+            remarks.append("edited")
+        if omitted := len(self.edit.omitted):
+            remarks.append(f"{omitted} line{'s' * (omitted != 1)} left out")
+        if self.draft:
+            remarks.append("an edit is not kept yet: e")
+        if self._droppable:
+            remarks.append("untested: no test fails without it")
+        return f"{mark}{' · '.join(remarks)}"
+
+    def on_mount(self) -> None:
+        self.set_class(not self.accepted, "rejected")
+
+    def show_lines(self) -> None:
+        self.is_rendered = True
+        self.styles.height = "auto"
+        self.refresh(recompose=True)
+
+    def on_resize(self) -> None:
+        """Show old and new lines side by side where there is room for both."""
+        if self._is_wide != (self.app.size.width >= SIDE_BY_SIDE_COLUMNS):
+            self.refresh(recompose=True)
+
+    def decide(self, *, accepted: bool) -> None:
+        self.accepted = accepted
+        self.set_class(not accepted, "rejected")
+        for title in self.query(".title").results(Static):
+            title.update(self._title)
+        self.post_message(self.Decided())
+
+    def show_comment(self, text: str) -> None:
+        """Keep and show the user's request for this hunk; empty takes it back."""
+        self.comment = text
+        self.refresh(recompose=True)
+        self.post_message(self.Decided())
+
+    def show_draft(self, text: str) -> None:
+        """Keep what the user has typed for the next time that the editor is opened."""
+        self.draft = text
+        self.refresh(recompose=True)
+
+    def show_edit(self, edit: EditedHunk) -> None:
+        """Accept the hunk with the user's changes; reject it as it was if they leave no changed line."""
+        if accepted := bool(edited_body(self._hunk, edit)):
+            self.edit = edit
+            self.lines = hunk_lines(self.hunk.body)
+        self.draft = ""
+        self.refresh(recompose=True)
+        self.decide(accepted=accepted)
+
+    def action_open(self, dialog: HunkDialog) -> None:
+        self.post_message(self.Opened(self, dialog))
+
+    def action_restore(self) -> None:
+        """Take back the user's changes to the hunk."""
+        self.show_edit(EditedHunk(hunk=self.edit.hunk))
+
+    def action_turn(self) -> None:
+        self.decide(accepted=not self.accepted)
+
+    def on_click(self, event: Click) -> None:
+        if self._purpose != "read" and event.widget in [*self.query(".title")]:
+            self.action_turn()
+
+
+Place = tuple[tuple[str, ...], str]
+"""A file: the parts of its path below a directory, and its whole path."""
+
+
+class FileTree(Tree[str]):
+    """Lists for each file and directory the accepted and all hunks, and the added and removed lines."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "back to the hunks"),
+        Binding("t", "leave", "back to the hunks", id="files"),
+    ]
+    show_root = False
+    guide_depth = 2
+
+    class Left(Message):
+        """Posted when the user goes back to the hunks without choosing a file."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+        self._names: dict[TreeNode[str], tuple[str, tuple[str, ...]]] = {}
+        """The name of each node, and the files in it."""
+        self.file = ""
+        """The file of the hunk that had the focus last."""
+
+    def show(self, files: Mapping[str, Sequence[HunkChoice]]) -> None:
+        """Show files with the decisions so far; the first call says which."""
+        if not self._names:
+            self._add_files(self.root, [(tuple(path.split("/")), path) for path in files])
+        for node, (name, paths) in self._names.items():
+            choices = [choice for path in paths for choice in files[path]]
+            node.set_label(Text(_describe_choices(name, choices)))
+        self.styles.width = PADDING + max(
+            self.get_label_width(node) + self.guide_depth * _depth(node) for node in self._names
+        )
+
+    def point_at(self, path: str) -> None:
+        """Move the cursor to the file of the hunk that has the focus."""
+        self.file = path
+        for line in range(self.last_line + 1):  # also where the tree has not been shown yet
+            node = self.get_node_at_line(line)
+            if node is not None and node.data == path:
+                self.move_cursor(node)
+
+    def action_leave(self) -> None:
+        self.post_message(self.Left())
+
+    def _add_files(self, parent: TreeNode[str], files: Sequence[Place]) -> None:
+        """Add nodes for files; directories that hold one directory only share its node."""
+        for (name, is_file), group in groupby(files, key=lambda file: (file[0][0], len(file[0]) == 1)):
+            places = [(parts[1:], path) for parts, path in group]
+            paths = tuple(path for _, path in places)
+            if is_file:
+                self._names[parent.add_leaf("", data=paths[0])] = (name, paths)
+                continue
+            while len({parts[0] for parts, _ in places}) == 1 and all(len(parts) > 1 for parts, _ in places):
+                name = f"{name}/{places[0][0][0]}"
+                places = [(parts[1:], path) for parts, path in places]
+            node = parent.add("", expand=True)
+            self._names[node] = (f"{name}/", paths)
+            self._add_files(node, places)
+
+
+class ReviewScreen(Dialog[HunkDecisions]):
+    """Dismisses with the user's decisions, with None if there is nothing to decide.
+
+    Initially all hunks are accepted.
+    """
+
+    CSS_PATH = "review.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "refuse", "deliver nothing"),
+        Binding("q", "close", "close"),
+        Binding("t", "show_files", "files", id="files"),
+    ]
+
+    def __init__(
+        self, review: ReviewAsked, *, purpose: ReviewPurpose = "deliver", title: str = "Review"
+    ) -> None:
+        super().__init__()
+        self._review = review
+        self._purpose = purpose
+        self._heading = title
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="outcome", markup=False)
+        if (verdict := self._review.verdict) is not None:
+            yield Static(
+                sanitize_text(f"{verdict.label}  {verdict.reason}"),
+                classes=f"verdict {verdict.kind.name.lower()}",
+                markup=False,
+            )
+            for note in verdict.notes[:MOST_NOTES]:
+                yield Static(sanitize_text(f"noted: {note}"), classes="about", markup=False)
+        with Horizontal(id="change"):
+            yield FileTree()
+            yield HunkList(self._review, purpose=self._purpose)
+        hint = find_key_bindings(self).fill(REVIEW_KEYS[self._purpose])
+        yield Static(hint, id="keys", markup=False)
+
+    def on_mount(self) -> None:
+        self.call_after_refresh(self.on_hunk_choice_decided)
+
+    def focus_first(self) -> None:
+        for choice in self.query_one(HunkList).choices[:1]:
+            choice.focus()
+
+    def check_action(self, action: str, _: tuple[object, ...]) -> bool | None:
+        """Close by a letter only where nothing can be lost."""
+        return action != "close" or self._purpose == "read"
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+    def action_refuse(self) -> None:
+        """Accept nothing; the session asks whether that is meant, and may go on with these decisions."""
+        decisions = self._decisions.model_copy(update={"refused": True})
+        self.dismiss(None if self._purpose == "read" else decisions)
+
+    def on_resize(self) -> None:
+        self._place_files()
+
+    def _place_files(self) -> None:
+        """Show the tree of files where it has room, or while the user is in it."""
+        has_room = self.app.size.width >= FILE_TREE_COLUMNS
+        for tree in self.query(FileTree):
+            has_several = len(self.query_one(HunkList).files) > 1
+            tree.display = has_several and (has_room or tree.has_focus)
+
+    def action_show_files(self) -> None:
+        """Go to the tree of files, which appears for this where it has no room beside the hunks."""
+        tree = self.query_one(FileTree)
+        tree.display = True
+        tree.point_at(tree.file)
+        tree.focus()
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        if isinstance(event.widget, HunkChoice):
+            self.query_one(FileTree).point_at(event.widget.hunk.path)
+            self._place_files()
+
+    def on_tree_node_selected(self, event: FileTree.NodeSelected[str]) -> None:
+        if event.node.data is not None:
+            self.query_one(HunkList).show_file(event.node.data)
+
+    def on_file_tree_left(self) -> None:
+        path = self.query_one(FileTree).file
+        self.query_one(HunkList).show_file(path)
+
+    def on_hunk_choice_decided(self) -> None:
+        self.query_one(FileTree).show(self.query_one(HunkList).files)
+        self._show_outcome(self._describe_outcome())
+
+    def _show_outcome(self, text: str) -> None:
+        self.query_one("#outcome", Static).update(f"{self._heading}: {text}")
+
+    def _describe_outcome(self) -> str:
+        """Return what enter does with the decisions so far."""
+        confirm = find_key_bindings(self).label("confirm")
+        choices = self.query_one(HunkList).choices
+        decisions = self._decisions
+        count, accepted = len(choices), len(decisions.accepted)
+        edited = sum(choice.is_changed and choice.accepted for choice in choices)
+        if self._purpose == "read":
+            return f"{count} hunk{'s' * (count != 1)}"
+        if comments := len(decisions.comments):
+            noun = f"{comments} comment{'s' * (comments != 1)}"
+            return f"{confirm} has the model work on {noun}; then you review again"
+        verb = "delivers" if self._purpose == "deliver" else "applies"
+        changed_fate = (
+            "verifies them again, then delivers"
+            if self._purpose == "deliver"
+            else "applies them, uncommitted and not verified"
+        )
+        if accepted == count and not edited:
+            return f"{confirm} {verb} the whole fix"
+        changed = f", {edited} changed" if edited else ""
+        return (
+            f"{accepted} of {count} hunks{changed}: {confirm} {changed_fate}"
+            if accepted
+            else f"{confirm} {verb} nothing"
+        )
+
+    @property
+    def _decisions(self) -> HunkDecisions:
+        choices = self.query_one(HunkList).choices
+        return HunkDecisions(
+            accepted=tuple(number for number, choice in enumerate(choices) if choice.accepted),
+            comments=tuple(
+                HunkComment(hunk=number, text=choice.comment)
+                for number, choice in enumerate(choices)
+                if choice.comment
+            ),
+            edits=tuple(choice.edit for choice in choices if choice.is_changed),
+        )
+
+    def on_hunk_choice_opened(self, event: HunkChoice.Opened) -> None:
+        """Open what the user wants to do with a hunk."""
+        choice = event.choice
+        if event.dialog == "comment":
+            self._ask_for_comment(choice)
+        elif not hunk_lines(choice.full_hunk.body):
+            hint = "this hunk has no lines to choose or edit: {accept} accepts it, {reject} rejects it"
+            self._show_outcome(find_key_bindings(self).fill(hint))
+        elif event.dialog == "lines":
+            self._choose_lines(choice)
+        else:
+            self._edit_text(choice)
+
+    def _ask_for_comment(self, choice: HunkChoice) -> None:
+        def keep_comment(text: str | None) -> None:
+            if text is not None:
+                choice.show_comment(text)
+
+        self.app.push_screen(CommentScreen(choice.hunk.path, choice.comment), keep_comment)
+
+    def _choose_lines(self, choice: HunkChoice) -> None:
+        def keep_choice(omitted: tuple[int, ...] | None) -> None:
+            if omitted is not None:
+                choice.show_edit(choice.edit.model_copy(update={"omitted": omitted}))
+
+        omitted = choice.edit.omitted
+        self.app.push_screen(LineChoiceScreen(choice.full_hunk, omitted), keep_choice)
+
+    def _edit_text(self, choice: HunkChoice) -> None:
+        def keep_text(edited: HunkText | None) -> None:
+            if edited is None or edited.lines == tuple(
+                line.text for line in choice.lines if line.sign != "-"
+            ):
+                choice.show_draft("")
+            elif edited.is_kept:
+                body = replace_new_lines(choice.full_hunk.body, edited.lines)
+                choice.show_edit(choice.edit.model_copy(update={"body": body, "omitted": ()}))
+            else:
+                choice.show_draft(edited.text)
+
+        self.app.push_screen(HunkEditor(choice.hunk, choice.draft), keep_text)
+
+    def on_hunk_list_confirmed(self) -> None:
+        """End the review, unless the user has typed something that it would lose."""
+        drafted = next((choice for choice in self.query_one(HunkList).choices if choice.draft), None)
+        if drafted is None:
+            self.dismiss(self._decisions)
+            return
+        drafted.focus()
+        hint = "an edit is not kept yet: {edit} opens it, {restore} drops it"
+        self._show_outcome(find_key_bindings(self).fill(hint))
+
+
+LINE_CHOICE_KEYS = (
+    "{turn}, {accept}/{reject} line · {accept_all}/{reject_all} all · {confirm} keep the choice · "
+    "esc leave it as it was"
+)
+"""Hint, with names of bindings instead of their keys."""
+MARKS = {True: "[x] ", False: "[ ] ", None: "    "}
+STYLES = {"added": "on $success 15%", "removed": "on $error 15%", "kept": ""}
+ANSI_STYLES = {"added": "ansi_green", "removed": "ansi_red"}
+
+
+class LineList(OptionList):
+    """Lines of a hunk; the changed ones can be chosen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "turn", "take it or leave it", id="turn"),
+        Binding("y", "choose(True)", "take it", id="accept"),
+        Binding("n", "choose(False)", "leave it", id="reject"),
+        Binding("a", "choose_all(True)", "take all", id="accept_all"),
+        Binding("r", "choose_all(False)", "leave all", id="reject_all"),
+        Binding("down,j", "cursor_down", show=False, id="next_hunk"),
+        Binding("up,k", "cursor_up", show=False, id="previous_hunk"),
+        Binding("enter", "select", "keep the choice", id="confirm"),
+    ]
+
+    def __init__(self, hunk: Hunk, omitted: tuple[int, ...]) -> None:
+        super().__init__(markup=False)
+        self._coloured_lines = [
+            line for line in colour_lines(hunk.body, path=hunk.path) if line[0] != "about"
+        ]
+        """Kind and text of each line, without the heading and remarks on a missing newline."""
+        self.chosen = {
+            number: number not in omitted
+            for number, (kind, _) in enumerate(self._coloured_lines)
+            if kind != "kept"
+        }
+        """Whether each changed line is taken, by its number among the hunk's lines."""
+
+    def on_mount(self) -> None:
+        self.add_options(
+            Option(self._prompt(number), disabled=number not in self.chosen)
+            for number in range(len(self._coloured_lines))
+        )
+        self.highlighted = min(self.chosen)
+
+    def action_turn(self) -> None:
+        if self.highlighted is not None:
+            self._choose(self.highlighted, taken=not self.chosen[self.highlighted])
+
+    def action_choose(self, taken: bool) -> None:
+        """Decide on a line, and go on to the next one."""
+        if self.highlighted is not None:
+            self._choose(self.highlighted, taken=taken)
+            self.action_cursor_down()
+
+    def action_choose_all(self, taken: bool) -> None:
+        for number in self.chosen:
+            self._choose(number, taken=taken)
+
+    def _choose(self, number: int, *, taken: bool) -> None:
+        self.chosen[number] = taken
+        self.replace_option_prompt_at_index(number, self._prompt(number))
+
+    def _prompt(self, number: int) -> Content:
+        kind, text = self._coloured_lines[number]
+        if self.app.native_ansi_color and kind != "kept":  # no colours of code on those of the cursor
+            text = Content.styled(text.plain, ANSI_STYLES[kind])
+        else:
+            text = text.stylize_before(STYLES[kind])
+        return Content(MARKS[self.chosen.get(number)]) + text
+
+
+class LineChoiceScreen(ModalScreen[tuple[int, ...]]):
+    """Dismisses with the numbers of the changed lines that are left out."""
+
+    CSS_PATH = "editing.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "leave it as it was")]
+
+    def __init__(self, hunk: Hunk, omitted: tuple[int, ...]) -> None:
+        super().__init__()
+        self._hunk = hunk
+        self._omitted = omitted
+
+    def compose(self) -> ComposeResult:
+        yield Static(f"Lines of {sanitize_text(self._hunk.path)}", id="heading", markup=False)
+        yield LineList(self._hunk, self._omitted)
+        yield Static(find_key_bindings(self).fill(LINE_CHOICE_KEYS), id="keys", markup=False)
+
+    def on_option_list_option_selected(self) -> None:
+        chosen = self.query_one(LineList).chosen
+        self.dismiss(tuple(number for number, taken in chosen.items() if not taken))
+
+
+EDITOR_KEYS = "{save} keep it · esc back, and go on later"
+"""Hint, with names of bindings instead of their keys."""
+
+
+class HunkText(NamedTuple):
+    """The text in the editor when the user leaves it."""
+
+    text: str
+    lines: tuple[str, ...]
+    """The new lines of the hunk, each with its newline."""
+    is_kept: bool
+    """Whether the hunk is to become this."""
+
+
+class HunkEditor(ModalScreen[HunkText]):
+    """Edits the lines that the file has at a hunk after the change."""
+
+    CSS_PATH = "editing.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "leave(True)", "keep it", id="save"),
+        Binding("escape", "leave(False)", "go on later", priority=True),
+    ]
+
+    def __init__(self, hunk: Hunk, draft: str) -> None:
+        """Take `draft`, which the user typed before."""
+        super().__init__()
+        self._hunk = hunk
+        self._lines = [line.text for line in hunk_lines(hunk.body) if line.sign != "-"]
+        self._shown_lines = [_show_line(line) for line in self._lines]
+        self._text = draft or "\n".join(self._shown_lines)
+
+    def compose(self) -> ComposeResult:
+        yield Static(f"New lines of {sanitize_text(self._hunk.path)}", id="heading", markup=False)
+        editor = TextArea.code_editor(
+            self._text, theme="css", line_number_start=first_line(self._hunk), compact=True
+        )
+        editor.indent_type = "tabs" if any(line.startswith("\t") for line in self._lines) else "spaces"
+        yield editor
+        yield Static(find_key_bindings(self).fill(EDITOR_KEYS), id="keys", markup=False)
+
+    def action_leave(self, is_kept: bool) -> None:
+        text = self.query_one(TextArea).text
+        lines = restore_lines(self._lines, self._shown_lines, text.split("\n") if text else [])
+        self.dismiss(HunkText(text=text, lines=lines, is_kept=is_kept))
+
+
+def restore_lines(lines: Sequence[str], shown: Sequence[str], edited: Sequence[str]) -> tuple[str, ...]:
+    """Return edited lines as they belong into the file.
+
+    Lines that were not edited keep characters that are not shown; the others get the line ends of the rest.
+    """
+    end = "\r\n" if sum(line.endswith("\r\n") for line in lines) * 2 > len(lines) else "\n"
+    restored: list[str] = []
+    matcher = SequenceMatcher(None, shown, edited, autojunk=False)
+    for tag, start, stop, edited_start, edited_stop in matcher.get_opcodes():
+        restored += lines[start:stop] if tag == "equal" else edited[edited_start:edited_stop]
+    complete = [line if line.endswith("\n") else f"{line}{end}" for line in restored]
+    if complete and lines and not lines[-1].endswith("\n"):
+        complete[-1] = complete[-1].removesuffix(end)
+    return tuple(complete)
+
+
+def _show_line(line: str) -> str:
+    return sanitize_text(line.removesuffix("\n"))
+
+
+FIRST_HUNKS = 8
+"""Hunks that are rendered at once; the others are when they come into view."""
+
+
+class VimScroll(VerticalScroll):
+    """Goes to both ends, and scrolls by half of its height."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("g", "go_to_end(0)", "first", show=False, id="first_hunk"),
+        Binding("G", "go_to_end(-1)", "last", show=False, id="last_hunk"),
+        Binding("ctrl+d", "scroll_half(1)", "half a page down", show=False, id="half_page_down"),
+        Binding("ctrl+u", "scroll_half(-1)", "half a page up", show=False, id="half_page_up"),
+    ]
+
+    def action_go_to_end(self, place: int) -> None:
+        """Go to the first entry, or to the last one; to the end of the text if there are no entries."""
+        if entries := [child for child in self.children if child.can_focus]:
+            entries[place].focus()
+        (self.scroll_end if place else self.scroll_home)(animate=False)
+
+    def action_scroll_half(self, direction: int) -> None:
+        self.scroll_relative(y=direction * self.size.height // 2, animate=False)
+
+
+class HunkList(VimScroll, can_focus=False):
+    """List of hunks; its keys work while one of its hunks has the focus."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "previous hunk", show=False, id="previous_hunk"),
+        Binding("down,j", "move(1)", "next hunk", show=False, id="next_hunk"),
+        Binding("y", "decide(True)", "accept", id="accept"),
+        Binding("n", "decide(False)", "reject", id="reject"),
+        Binding("a", "decide_all(True)", "accept all", id="accept_all"),
+        Binding("r", "decide_all(False)", "reject all", id="reject_all"),
+        Binding("f", "jump_file(1)", "next file", id="next_file"),
+        Binding("F", "jump_file(-1)", "previous file", id="previous_file"),
+        Binding("enter", "confirm", "confirm", id="confirm"),
+    ]
+
+    class Confirmed(Message):
+        """Posted when the user confirms the decisions."""
+
+    def __init__(self, review: ReviewAsked, *, purpose: ReviewPurpose = "deliver") -> None:
+        super().__init__()
+        self._purpose = purpose
+        edit_by_number = {edit.hunk: edit for edit in review.edits}
+        comment_by_number = {comment.hunk: comment.text for comment in review.comments}
+        self.choices = tuple(
+            HunkChoice(
+                hunk,
+                edit_by_number.get(number, EditedHunk(hunk=number)),
+                comment=comment_by_number.get(number, ""),
+                droppable=number in review.droppable,
+                accepted=review.accepted is None or number in review.accepted,
+                purpose=purpose,
+                is_rendered=number < FIRST_HUNKS,
+            )
+            for number, hunk in enumerate(split_git_diff(review.diff))
+        )
+        """The hunks, by their numbers."""
+        self.files: dict[str, list[HunkChoice]] = {}
+        """Hunks of each file, in their order."""
+        for choice in self.choices:
+            self.files.setdefault(choice.hunk.path, []).append(choice)
+
+    def compose(self) -> ComposeResult:
+        yield from self.choices
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._render_visible_hunks()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._render_visible_hunks)
+
+    def _render_visible_hunks(self) -> None:
+        """Render the hunks that have come into view; smaller than expected, they bring further ones there."""
+        top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.size.height
+        hidden = [choice for choice in self.choices if not choice.is_rendered]
+        visible = [
+            choice
+            for choice in hidden
+            if choice.virtual_region.y < bottom and choice.virtual_region.bottom > top
+        ]
+        for choice in visible:
+            choice.show_lines()
+        if visible:
+            self.call_after_refresh(self._render_visible_hunks)
+        if (focused := self.screen.focused) in visible:
+            focused.call_after_refresh(focused.scroll_visible, animate=False)
+
+    def check_action(self, action: str, _: tuple[object, ...]) -> bool | None:
+        """Offer decisions where there is something to decide."""
+        return self._purpose != "read" or action not in ("decide", "decide_all", "confirm")
+
+    def show_file(self, path: str) -> None:
+        """Focus the first hunk of a file."""
+        self.files[path][0].focus()
+
+    def action_move(self, step: int) -> None:
+        """Focus the next or the previous hunk, after the last one the first."""
+        choices, focused = self.choices, self.screen.focused
+        if isinstance(focused, HunkChoice):
+            choices[(choices.index(focused) + step) % len(choices)].focus()
+
+    def action_jump_file(self, step: int) -> None:
+        """Focus the first hunk of the next or the previous file."""
+        paths = [*self.files]
+        focused = self.screen.focused
+        here = focused.hunk.path if isinstance(focused, HunkChoice) else paths[0]
+        place = paths.index(here) + step
+        if 0 <= place < len(paths):
+            self.show_file(paths[place])
+
+    def action_decide(self, accepted: bool) -> None:
+        """Decide on the focused hunk, and go on to the next one if there is one."""
+        if isinstance(focused := self.screen.focused, HunkChoice):
+            focused.decide(accepted=accepted)
+            if focused is not self.choices[-1]:
+                self.action_move(1)
+
+    def action_decide_all(self, accepted: bool) -> None:
+        with self.prevent(HunkChoice.Decided):
+            for choice in self.choices:
+                choice.decide(accepted=accepted)
+        self.post_message(HunkChoice.Decided())
+
+    def action_confirm(self) -> None:
+        self.post_message(self.Confirmed())
+
+
+SIDE_BY_SIDE_COLUMNS = 140
+"""Width of the terminal from which old and new lines are side by side."""
+PADDING = 2
+
+
+def _depth(node: TreeNode[str]) -> int:
+    return 0 if node.parent is None else 1 + _depth(node.parent)
+
+
+def _describe_choices(name: str, choices: Sequence[HunkChoice]) -> str:
+    signs = [line.sign for choice in choices for line in choice.lines]
+    accepted = sum(choice.accepted for choice in choices)
+    return f"{accepted}/{len(choices)} {sanitize_text(name)} +{signs.count('+')} -{signs.count('-')}"
+
+
+TRIPLE_QUOTES = re.compile(r"""^(.*?)[rRbBuUfF]{0,2}(\"{3}|'{3})""")
+OPENS_STRING = (":", "=", "(", "[", "{", ",", "+", "return", "->")
+"""Ends of code before a string that begins there."""
+KINDS = {"+": "added", "-": "removed", " ": "kept", "": "kept"}
+
+
+def render_diff(diff: str) -> Iterator[Static]:
+    """Yield widgets for a whole diff, with the names of its files."""
+    for path, of_file in groupby(split_git_diff(diff), key=lambda hunk: hunk.path):
+        yield Static(sanitize_text(path), classes="path", markup=False)
+        for hunk in of_file:
+            yield from render_hunk(hunk)
+
+
+def render_hunk(hunk: Hunk) -> Iterator[Static]:
+    """Yield widgets for the lines of a hunk; for git's header if there are none."""
+    return render_diff_lines(hunk.body or hunk.header.partition("\n")[2], path=hunk.path)
+
+
+def render_hunk_side_by_side(hunk: Hunk) -> Iterator[Widget]:
+    """Yield widgets for the lines of a hunk, the old ones left of the new ones."""
+    runs = [*_coloured_runs(hunk.body or hunk.header.partition("\n")[2], path=hunk.path)]
+    while runs:
+        kind, text = runs.pop(0)
+        if kind == "about":
+            yield Static(text, classes=kind)
+            continue
+        new_kind, new = kind, text
+        if kind == "removed":
+            new_kind, new = runs.pop(0) if runs and runs[0][0] == "added" else ("kept", Content(""))
+        elif kind == "added":
+            kind, text = "kept", Content("")
+        yield Horizontal(Static(text, classes=kind), Static(new, classes=new_kind), classes="pair")
+
+
+def render_diff_lines(diff: str, *, path: str) -> Iterator[Static]:
+    """Yield a widget for each run of lines with the same sign; an empty path disables code highlighting."""
+    for kind, text in _coloured_runs(diff, path=path):
+        yield Static(text, classes=kind)
+
+
+def _coloured_runs(diff: str, *, path: str) -> Iterator[tuple[str, Content]]:
+    for kind, run in groupby(colour_lines(diff, path=path), key=lambda line: line[0]):
+        yield kind, Content("\n").join(line for _, line in run)
+
+
+def colour_lines(diff: str, *, path: str) -> list[tuple[str, Content]]:
+    """Return the kind of each line (added, removed, kept or about) and its text with highlighted code."""
+    lines = [sanitize_text(line).expandtabs(4) for line in diff.removesuffix("\n").split("\n")]
+    kinds = [KINDS.get(line[:1], "about") for line in lines]
+    if not diff.startswith("@@ "):
+        for number, (line, following) in enumerate(pairwise(lines)):
+            if line.startswith("--- ") and following.startswith("+++ "):
+                kinds[number : number + 2] = ["about", "about"]
+    return [*zip(kinds, _highlight_lines([*zip(kinds, lines, strict=True)], path), strict=True)]
+
+
+def _highlight_lines(lines: list[tuple[str, str]], path: str) -> list[Content]:
+    """Highlight each line as part of its own side of the change, where strings and brackets are complete."""
+    contents = [Content(line) for _, line in lines]
+    if not path:
+        return contents
+    language = guess_language("", path)
+    for sign_kind, side in (("removed", ("removed", "kept")), ("added", ("added", "kept"))):
+        numbers = [number for number, (kind, _) in enumerate(lines) if kind in side]
+        texts = [lines[number][1][1:] for number in numbers]
+        opening = [_open_docstring(texts)] if path.endswith((".py", ".pyi")) else [""]
+        code = highlight("\n".join([*filter(None, opening), *texts]), language=language)
+        contents_of_side = code.split("\n", allow_blank=True)[1 if any(opening) else 0 :]
+        # `highlight` drops blank lines at the end of a side.
+        for number, content in zip(numbers, contents_of_side, strict=False):
+            if lines[number][0] in (sign_kind, "kept"):
+                contents[number] = Content(lines[number][1][:1]) + content
+    return contents
+
+
+def _open_docstring(lines: list[str]) -> str:
+    """Return the quotes of the docstring in which Python lines begin; empty if they begin outside.
+
+    They do if the first quotes close a string: text precedes them, or they stand alone and no line that opens
+    a block precedes them.
+    """
+    for number, line in enumerate(lines):
+        match = TRIPLE_QUOTES.search(line)
+        if match is None:
+            continue
+        if line.count(match[2]) > 1 or match[1].rstrip().endswith(OPENS_STRING):
+            return ""
+        before = next((text.strip() for text in reversed(lines[:number]) if text.strip()), "")
+        is_alone = line.strip() == match[2]
+        closes = bool(match[1].strip()) or (is_alone and not before.endswith(OPENS_STRING))
+        return match[2] if closes else ""
+    return ""

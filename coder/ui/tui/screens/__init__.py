@@ -1,1 +1,0 @@
-"""Screens: the session, and modal questions in front of it."""

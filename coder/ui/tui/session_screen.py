@@ -1,0 +1,260 @@
+"""Main screen: transcript, status line and prompt."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.events import Key
+from textual.screen import Screen
+from textual.widgets import Static
+
+from coder.ui.tui.app import SessionModel
+from coder.ui.tui.commands import CommandArguments
+from coder.ui.tui.conversation import MessageQueue
+from coder.ui.tui.keys import KeyBindings
+from coder.ui.tui.prompt import Prompt, make_prompt
+from coder.ui.tui.services import RepositoryNames
+from coder.ui.tui.transcript import EarlierRecords, Transcript
+
+if TYPE_CHECKING:
+    from coder.core.events import Record
+    from coder.ui.tui.narrator import Narrator
+
+GREETING = (
+    "What is wrong? Describe a bug: it is fixed on a branch of its own and proven by tests, and your files "
+    "stay as they are."
+)
+
+
+class SessionScreen(Screen[None]):
+    """Shows sessions one after the other in the same transcript."""
+
+    AUTO_FOCUS = "Prompt"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("pageup", "scroll(-1)", show=False, priority=True, id="scroll_up"),
+        Binding("pagedown", "scroll(1)", show=False, priority=True, id="scroll_down"),
+        Binding("ctrl+end", "follow", show=False, priority=True, id="follow"),
+    ]
+
+    def __init__(
+        self, repository: str, *, keys: KeyBindings, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__()
+        self._key_bindings = keys
+        self._repository = repository
+        self._clock = clock
+        self._narrator: Narrator | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Masthead(self._repository)
+        yield Transcript()
+        yield MessageQueue()
+        yield StatusBar(self._clock)
+        yield make_prompt(self._key_bindings)
+
+    def on_mount(self) -> None:
+        self.query_one(Transcript).add_line(GREETING, "greeting")
+        self.query_one(Prompt).set_idle()
+
+    def show_model(self, choice: SessionModel) -> None:
+        """Show the model; without one, show the reason and thereby how to get one."""
+        for masthead in self.query(Masthead):  # empty if the user has quit meanwhile
+            masthead.show_model(choice.name or "no model")
+        for transcript in self.query(Transcript):
+            if not choice.name:
+                transcript.add_line(f"No model: {choice.reason}", "greeting")
+
+    async def add_completion(self, names: RepositoryNames, arguments: CommandArguments) -> None:
+        """Complete commands, their arguments, and names in the prompt from now on."""
+        from coder.ui.tui.completion import Completion
+
+        for prompt in self.query(Prompt):  # empty if the user has quit meanwhile
+            completion = Completion(prompt, names, arguments)
+            await self.mount(completion)
+            prompt.take_key = completion.take_key
+
+    def begin(self, issue: str = "", *, has_listener: bool, is_recorded: bool = False) -> None:
+        """Prepare for a session that is being opened.
+
+        Without an `issue`, the log will show it. `has_listener` tells whether a model receives the user's
+        remarks, `is_recorded` whether the session has ended already.
+        """
+        from coder.ui.tui.narrator import Narrator
+
+        transcript, status_bar = self.query_one(Transcript), self.query_one(StatusBar)
+        prompt = self.query_one(Prompt)
+        self._narrator = Narrator(transcript, status_bar, prompt, is_recorded=is_recorded)
+        status_bar.begin()
+        prompt.set_busy(has_listener=has_listener)
+        transcript.anchor()
+        if issue:
+            transcript.add_issue(issue)
+
+    def show_record(self, record: "Record") -> None:
+        """Show one record."""
+        assert self._narrator is not None, "a session begins before it is told"
+        self._narrator.show_record(record)
+
+    def skip_records(self, records: "Sequence[Record]") -> None:
+        """Show that there are earlier records, which the user can ask for."""
+        assert self._narrator is not None, "a session begins before it is told"
+        self._narrator.skip(records)
+
+    def on_earlier_records_wanted(self, message: EarlierRecords.Wanted) -> None:
+        """Show the records before those that are shown; what the user reads stays where it is."""
+        from coder.ui.tui.narrator import Narrator
+
+        earlier, transcript = message.earlier, self.query_one(Transcript)
+        narrator = Narrator(transcript.insertion_below(earlier), None, None, is_recorded=True)
+        for follower in transcript.children[transcript.children.index(earlier) + 1 :][:1]:
+            transcript.keep_in_view(follower)
+        for record in earlier.take_chunk():
+            narrator.show_record(record)
+        self.call_after_refresh(earlier.finish)
+
+    def stop(self) -> None:
+        """Show that the session will end soon."""
+        self.query_one(StatusBar).stop()
+
+    def end(self, *, mode: str) -> None:
+        """Show that the session has ended and the next request may come, in a mode."""
+        self.query_one(StatusBar).end()
+        self.query_one(Prompt).set_idle(mode)
+
+    def begin_command(self, text: str) -> None:
+        """Show that a command of the user runs, no session."""
+        self.show_lines([text], "command")
+        self.query_one(StatusBar).begin(f"running {text}")
+        self.query_one(Prompt).set_busy(has_listener=False)
+        self.query_one(Transcript).anchor()
+
+    async def remove_requests(self, texts: Sequence[str]) -> None:
+        """Show no longer the newest requests, by their texts, and what came of them."""
+        await self.query_one(Transcript).remove_requests(texts)
+
+    def show_lines(self, lines: Iterable[str], kind: str = "output") -> None:
+        """Show lines for the user, such as the answer to a command."""
+        for transcript in self.query(Transcript):
+            for line in lines:
+                transcript.add_line(line or " ", kind)
+
+    def show_diff(self, diff: str) -> None:
+        """Show a change."""
+        from coder.ui.tui.review import render_diff
+
+        self.query_one(Transcript).add(*render_diff(diff))
+
+    def reset(self) -> None:
+        """Show that the next request continues nothing."""
+        self.query_one(Transcript).add_line("The next message begins a new session.", "about")
+        self.query_one(Prompt).set_idle()
+
+    def warn(self, text: str) -> None:
+        for transcript in self.query(Transcript):
+            transcript.add_line(text, "warning")
+
+    def show_queue(self, texts: Sequence[str]) -> None:
+        """Show the messages that wait for the model's next request."""
+        for queue in self.query(MessageQueue):
+            queue.show(texts)
+
+    def send(self, text: str) -> None:
+        """Send a text as if the user had typed it."""
+        self.query_one(Prompt).send(text)
+
+    def suggest(self, text: str, *, mode: str = "") -> None:
+        """Offer a text to send, in a mode if one is given."""
+        prompt = self.query_one(Prompt)
+        if mode:
+            prompt.set_idle(mode)
+        prompt.suggest(text)
+
+    def action_scroll(self, direction: int) -> None:
+        transcript = self.query_one(Transcript)
+        (transcript.scroll_page_up if direction < 0 else transcript.scroll_page_down)(animate=False)
+        if direction < 0 and transcript.scroll_y == 0:
+            transcript.ask_for_earlier()
+
+    def action_follow(self) -> None:
+        """Scroll back to the newest line."""
+        self.query_one(Transcript).anchor()
+
+    def on_key(self, event: Key) -> None:
+        """Pass printable keys to the prompt from wherever they are typed, and those typed before the prompt
+        has the focus.
+
+        Keys that the prompt has handled do not come here.
+        """
+        if event.is_printable and event.character:
+            prompt = self.query_one(Prompt)
+            event.stop()
+            prompt.focus()
+            prompt.insert(event.character)
+
+
+class Masthead(Horizontal):
+    """First line of the screen."""
+
+    def __init__(self, repository: str) -> None:
+        super().__init__()
+        self._repository = repository
+
+    def compose(self) -> ComposeResult:
+        yield Static("coder", classes="name")
+        yield Static(self._repository, classes="repository", markup=False)
+        yield Static("", classes="model", markup=False)
+
+    def show_model(self, name: str) -> None:
+        for widget in self.query(".model").results(Static):  # empty if the user has quit meanwhile
+            widget.update(name)
+
+
+class StatusBar(Static):
+    """Status of a session, its seconds, which tick while it runs, and the current activity."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Take `clock`, which counts seconds from any origin."""
+        super().__init__(markup=False)
+        self._clock = clock
+        self._standing = ""
+        self._seconds = 0.0
+        self._doing = ""
+        self._shown_at = 0.0
+        self._ticking = False
+        self._stopping = False
+
+    def on_mount(self) -> None:
+        self.set_interval(1, self._draw)
+
+    def begin(self, activity: str = "opening a session") -> None:
+        """Show that a session is being opened, or another activity."""
+        self._ticking, self._stopping = True, False
+        self.show("", seconds=0.0, activity=activity)
+
+    def show(self, status: str, *, seconds: float, activity: str) -> None:
+        """Show a session's status at the given seconds since its start."""
+        self._standing, self._seconds, self._doing = status, seconds, activity
+        self._shown_at = self._clock()
+        self._draw()
+
+    def stop(self) -> None:
+        """Show that the session is stopping, until it has ended."""
+        self._stopping = True
+        self._draw()
+
+    def end(self) -> None:
+        """Show nothing, because no session runs: its summary says how it ended."""
+        self._ticking = self._stopping = False
+        self._standing = self._doing = ""
+        self._draw()
+
+    def _draw(self) -> None:
+        seconds = self._seconds + (self._clock() - self._shown_at if self._ticking else 0.0)
+        elapsed = f"{seconds:.0f} s" if self._ticking or self._standing else ""
+        doing = "stopping" if self._stopping else self._doing
+        line = " · ".join(part for part in (self._standing, elapsed, doing) if part)
+        if line != self.content:
+            self.update(line, layout=False)
