@@ -31,7 +31,7 @@ from coder.core.paths import SOURCE_SUFFIXES
 from coder.index.index import IGNORE_FILES, SymbolIndex
 from coder.repo.git import Git
 from coder.repo.history import GitHistory
-from coder.retrieval.features import MOST_COMMITS
+from coder.retrieval.corpus import MOST_COMMITS
 from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.ranking import Localization, locate_issue
 

@@ -25,7 +25,7 @@ from unittest.mock import Mock
 from coder.files.ripgrep import ripgrep_path
 from coder.index import definitions
 from coder.index.index import SymbolIndex, TreeListing, list_tree
-from coder.index.snapshot import read_bytes
+from coder.index.parsing import read_bytes
 from coder.retrieval.repository_map import render_repository_map
 from coder.tools.find_symbol import find_symbol
 from coder.tools.outline import outline

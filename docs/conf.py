@@ -7,8 +7,11 @@ from sphinx.application import Sphinx
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # for docs.generators
 
+import typer
+
 from coder import __version__
-from coder.cli.app import app, read_command_tree
+from coder.cli.app import app
+from coder.cli.completion import read_command_tree
 from docs.generators.reference_pages import render_commands, render_events, render_exit_codes, render_settings
 
 project = "coder"
@@ -20,7 +23,7 @@ html_theme = "furo"
 html_title = f"coder {__version__}"
 html_show_copyright = False
 GENERATED = {
-    "reference/commands": lambda: render_commands(read_command_tree(app)),
+    "reference/commands": lambda: render_commands(read_command_tree(typer.main.get_command(app))),
     "reference/events": render_events,
     "reference/exit-codes": render_exit_codes,
     "reference/settings": render_settings,

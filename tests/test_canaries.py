@@ -13,7 +13,7 @@ import pytest
 
 from coder.core.events import SessionFinished
 from coder.core.messages import Request
-from coder.core.values import Task
+from coder.core.task import Task
 from coder.core.verdict import VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.permissions.secrets import PLACEHOLDER

@@ -1,6 +1,8 @@
 """Rules that a machine can check: imports point down, in packages too, and each library has one home."""
 
 import ast
+from collections.abc import Sequence
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -105,17 +107,7 @@ def broken_rules(path: Path) -> list[str]:
 
 
 FOLDERS = {
-    "core": ("notes", "", "values", "ports"),
-    "index": ("", "parsers"),
-    "models": ("", "wire"),
-    "patching": ("", "dialects", "matching", "applying"),
     "repair": ("context", "generators", "", "localization", "ranking", "search"),
-    "repo": ("worktrees", "delivery", "history", ""),
-    "retrieval": ("locating", ""),
-    "sandbox": ("kernel", "view", "backends", "process", ""),
-    "session": ("delivery", "approval", "limits", ""),
-    "strategies": ("research", "tree", "", "review", "building", "planning"),
-    "ui": ("", "tui", "dialogue"),
     "verify": (
         *("target", "runners", "project", "results", "running", "warm", "impact", "test_files"),
         *("mutation", "extensions", "review", "languages", "change", "verdict"),
@@ -123,14 +115,7 @@ FOLDERS = {
 }
 """The folders of each package, the lowest first; its own modules are the empty name."""
 UPWARD = {
-    "core": {("", "values"), ("notes", "values")},
-    "index": {("", "parsers")},
-    "models": {("", "wire")},
-    "patching": {("", "applying")},
     "repair": {("", "ranking"), ("", "search")},
-    "repo": {("delivery", ""), ("history", ""), ("worktrees", "")},
-    "session": {("approval", ""), ("delivery", "")},
-    "strategies": {("", "planning"), ("", "review"), ("tree", "")},
     "verify": {
         *(("review", "languages"), ("running", "impact"), ("runners", "results")),
         *(("test_files", "review"), ("warm", "change")),
@@ -156,8 +141,31 @@ def upward_imports(package: str) -> set[tuple[str, str]]:
     return pairs
 
 
+def import_cycle(paths: Sequence[Path]) -> list[str]:
+    """Return modules that import each other in a circle, on use as well; empty if there is none."""
+    names = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths}
+    modules = {
+        f"{'coder.' * name.startswith('tools')}{name.removesuffix('.__init__')}": path
+        for path, name in names.items()
+    }
+    graph = {
+        name: {imported.rpartition(".")[0] for imported in imported_modules(path)} | imported_modules(path)
+        for name, path in modules.items()
+    }
+    sorter = TopologicalSorter({name: (graph[name] & modules.keys()) - {name} for name in modules})
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
 def test_imports_point_down() -> None:
     assert [fault for path in MODULES for fault in broken_rules(path)] == []
+
+
+def test_modules_import_each_other_in_no_circle() -> None:
+    assert import_cycle(MODULES) == []
 
 
 @pytest.mark.parametrize("package", FOLDERS)
@@ -175,3 +183,8 @@ def test_the_rules_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     unknown.parent.mkdir()
     unknown.write_text("", encoding="utf-8")
     assert len(broken_rules(unknown)) == 1
+    for own, other in (("a", "b"), ("b", "a")):
+        (unknown.parent / f"{own}.py").write_text(
+            f"from coder.elsewhere.{other} import f\n", encoding="utf-8"
+        )
+    assert len(import_cycle(sorted(unknown.parent.glob("*.py")))) == 3

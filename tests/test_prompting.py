@@ -9,7 +9,8 @@ from coder.core.messages import Image
 from coder.core.notes import CheckedClaim, Component, Finding, Findings, Plan, ResearchResult, Step, Subtopic
 from coder.core.phases import EDIT
 from coder.core.plan import format_plan
-from coder.core.values import Attachment, Proposal, Proposals, Source, Suspect, Task
+from coder.core.task import Attachment, Source, Task
+from coder.core.values import Proposal, Proposals, Suspect
 from coder.core.verdict import Failure, ReproductionResult, TestReport, TestResult, Verdict, VerdictKind
 from coder.prompting import PackagedPrompts
 from coder.session.compaction import ConversationFacts

@@ -50,7 +50,7 @@ from coder.core.events import (
 )
 from coder.core.messages import UserMessage
 from coder.core.notes import Findings, Plan
-from coder.core.values import Budget, Task
+from coder.core.task import Budget, Task
 from coder.models.scripted import ScriptedModel, load_script
 from coder.settings import Config
 from coder.strategies.build import build_components

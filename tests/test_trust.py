@@ -9,7 +9,7 @@ import pytest
 from coder.core.errors import UserError
 from coder.core.events import Warned
 from coder.core.messages import UserMessage
-from coder.core.values import Task
+from coder.core.task import Task
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.sandbox.backend import CommandSpec, WrappedCommand
 from coder.settings import Config

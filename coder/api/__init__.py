@@ -19,11 +19,10 @@ from coder.core.values import Suspect, SuspectRanking
 from coder.core.verdict import Verdict, VerdictKind
 
 if TYPE_CHECKING:
-    from coder.core.values import Task
+    from coder.core.task import Task
     from coder.patching import FileChange, PlannedPatch
     from coder.retrieval.ranking import RankedPlace
-    from coder.wiring.preparation import SessionSetup
-    from coder.wiring.session import SessionHandle
+    from coder.wiring.session import SessionHandle, SessionSetup
 
 __all__ = [
     "AppliedDiff",
@@ -87,8 +86,8 @@ def verify(
     Raises:
         UserError: there is no such change, or the repository cannot be worked on.
     """
-    from coder.wiring.preparation import UNKNOWN_PURPOSE, make_task, prepare_session
-    from coder.wiring.session import judging_approach
+    from coder.wiring.preparation import UNKNOWN_PURPOSE, make_task
+    from coder.wiring.session import judging_approach, prepare_session
 
     directory = Path(repository)
     approach, judged = judging_approach(directory, revision=revision, diff=diff, against=against)
@@ -162,7 +161,8 @@ def fix(
     Raises:
         UserError: the model or the repository cannot be used.
     """
-    from coder.wiring.preparation import make_task, prepare_session
+    from coder.wiring.preparation import make_task
+    from coder.wiring.session import prepare_session
 
     flags: dict[str, Any] = {
         "model": model,

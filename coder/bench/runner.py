@@ -21,10 +21,11 @@ from coder.bench.suites import SuiteTask
 from coder.core.errors import CoderError
 from coder.core.events import SessionFinished
 from coder.core.messages import UsageTotals
-from coder.core.values import Budget, Mode, Task, Value
+from coder.core.task import Budget, Mode, Task
+from coder.core.values import Value
 from coder.core.verdict import Counts, TestReport, VerdictKind
 from coder.patching import apply
-from coder.repo.git import init_repository
+from coder.repo.repository import init_repository
 from coder.sandbox.backend import SandboxBackend
 from coder.settings import Config, load_config
 from coder.verify.results.failure_reasons import environment_problem

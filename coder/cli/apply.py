@@ -1,6 +1,5 @@
 """`coder apply`: apply a session's fix to the current branch, or a diff to the files."""
 
-import os
 import re
 import sys
 from pathlib import Path
@@ -9,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coder.cli.options import AttemptOption, RepositoryOption, SessionArgument, TrustOption, UnsafeOption
+from coder.cli.terminal import can_review, review_on_terminal
 
 if TYPE_CHECKING:
     from coder.api import ChangedFile
     from coder.core.events import SessionFinished
-    from coder.core.values import Delivery, HunkDecisions, Task
-    from coder.core.verdict import Verdict
+    from coder.core.task import Task
+    from coder.core.values import Delivery
     from coder.settings import Config
-    from coder.ui.tui.review import ReviewPurpose
 
 WhatArgument = Annotated[
     str,
@@ -476,33 +475,3 @@ def undo_session(repo: Path, id: str) -> str:
         applied=None,
         earlier=next(on_same_branch, ""),
     )
-
-
-def can_review() -> bool:
-    """Return whether the user can review a change on a terminal, and does not have a screen read aloud."""
-    streams = (sys.stdin, sys.stdout, sys.stderr)
-    if not all(stream.isatty() for stream in streams) or os.environ.get("TERM") == "dumb":
-        return False
-    from coder.cli.tui_services import InterfaceSettings
-
-    return not InterfaceSettings(Path(), {}).is_on("screen_reader")
-
-
-def review_on_terminal(
-    diff: str, *, purpose: "ReviewPurpose", title: str, verdict: "Verdict | None"
-) -> "HunkDecisions | None":
-    """Show a change on the whole terminal; return the user's decisions, None without any.
-
-    `verdict` is that on this very diff.
-    """
-    from coder.cli.tui_services import remembered_theme
-    from coder.core.events import ReviewAsked
-    from coder.session.delivery import removable_hunk_numbers
-    from coder.settings import load_config
-    from coder.ui.tui.keys import read_key_bindings
-    from coder.ui.tui.review import ReviewApp
-
-    droppable = removable_hunk_numbers(diff, verdict.guarded) if verdict else ()
-    review = ReviewAsked(question="", diff=diff, droppable=droppable, verdict=verdict)
-    keys = read_key_bindings(load_config(None, {}).keys)
-    return ReviewApp(review, purpose=purpose, title=title, theme=remembered_theme(), keys=keys).run()

@@ -78,7 +78,7 @@ def bench(
     from coder.bench.tables import compare_runs
     from coder.bench.tables import comparison_markdown as describe
     from coder.core.errors import UserError
-    from coder.core.values import Budget
+    from coder.core.task import Budget
 
     if compare is not None and not (compare / RUNS).is_file():
         raise UserError(f"{compare} holds no results ({RUNS}) to compare with.")

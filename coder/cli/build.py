@@ -141,7 +141,8 @@ def _prepare_directory(directory: Path) -> bool:
         UserError: it holds files without a repository, or lies inside another repository.
     """
     from coder.core.errors import UserError
-    from coder.repo.git import find_checkout, init_user_repository
+    from coder.repo.git import find_checkout
+    from coder.repo.repository import init_user_repository
 
     if (directory / ".git").exists():
         root = find_checkout(directory).root

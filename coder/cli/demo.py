@@ -9,7 +9,7 @@ import typer
 from coder.cli.options import UnsafeOption
 
 if TYPE_CHECKING:
-    from coder.core.values import Task
+    from coder.core.task import Task
     from coder.settings import Config
 
 
@@ -25,7 +25,7 @@ def demo(
 ) -> int:
     """Watch coder fix a real bug in a small repository that it brings along; no key needed."""
     from coder.cli.running import run_task
-    from coder.repo.git import init_repository
+    from coder.repo.repository import init_repository
     from coder.wiring.preparation import make_task
 
     directory = _unpack()

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +20,7 @@ from coder.cli.options import (
     SecondsOption,
     ServerOption,
     SessionOption,
+    StrategyName,
     SuiteOption,
     TestEditsOption,
     TestOption,
@@ -37,19 +37,8 @@ from coder.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from coder.core.values import Mode, Source, Task
+    from coder.core.task import Mode, Source, Task
     from coder.settings import Config
-
-
-class StrategyName(StrEnum):
-    """Names of strategies for --strategy."""
-
-    linear = "linear"
-    plan = "plan"
-    tree = "tree"
-    committee = "committee"
-    auto = "auto"
-    offline = "offline"
 
 
 def fix(

@@ -339,7 +339,7 @@ def context(id: SessionArgument = "last") -> None:
 @app.command()
 def diff(id: SessionArgument = "last", attempt: AttemptOption = None) -> None:
     """Show a session's fix, or its best attempt; print it as a diff where no terminal is."""
-    from coder.cli.apply import can_review, review_on_terminal
+    from coder.cli.terminal import can_review, review_on_terminal
     from coder.core.errors import UserError
     from coder.core.events import FilesChanged
     from coder.directories import sessions_directory

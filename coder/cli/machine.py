@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from coder.models.catalog import ModelChoice
     from coder.sandbox.backend import SandboxBackend
     from coder.sandbox.choice import BackendChoice
+    from coder.settings import Config
 
 CheckResult = tuple[bool, str, str]
 """Whether it works, its name, and a description."""
@@ -133,8 +134,7 @@ def _check_settings(root: Path) -> Iterator[CheckResult]:
 
 def _check_models() -> Iterator[CheckResult]:
     from coder.core.errors import UserError
-    from coder.models.catalog import choose_model, find_local_servers, list_key_variables
-    from coder.models.opening import server_addresses
+    from coder.models.catalog import choose_model, find_local_servers, list_key_variables, server_addresses
     from coder.settings import collect_settings, config_from_settings
 
     keys = list_key_variables(os.environ)
@@ -177,8 +177,7 @@ def _check_models() -> Iterator[CheckResult]:
 
 def _model_fault(choice: "ModelChoice") -> str:
     """Return what keeps a chosen model from being asked; empty if nothing is known to."""
-    from coder.models.catalog import COMPATIBLE_PROVIDER, KEY_VARIABLES, find_key
-    from coder.models.opening import accepts_connections
+    from coder.models.catalog import COMPATIBLE_PROVIDER, KEY_VARIABLES, accepts_connections, find_key
 
     variables = KEY_VARIABLES.get(choice.provider, ())
     if choice.base_url and not accepts_connections(choice.base_url):
@@ -254,9 +253,29 @@ def models(repo: RepositoryOption = Path(), model: ModelOption = None, base_url:
     Each with its context window, its price, how it calls tools, and whether it accepts images. Nothing is
     asked that costs.
     """
-    from coder.cli.tui_services import InterfaceSettings
     from coder.repo.git import find_checkout
+    from coder.settings import load_config
 
     flags: dict[str, Any] = {"model": model, "base_url": base_url}
-    print(*InterfaceSettings(find_checkout(repo).root, flags).list_models(), sep="\n")
+    print(*model_lines(load_config(find_checkout(repo).root, flags), model), sep="\n")
     return 0
+
+
+def model_lines(config: "Config", model: str | None) -> Sequence[str]:
+    """Return a line for each model that can be asked, the chosen one first."""
+    from coder.models.catalog import choose_model, describe_models
+
+    roles = {
+        "planner": config.planner_model,
+        "reviewer": config.reviewer_model,
+        "summariser": config.summariser_model,
+    }
+    configured = [
+        *((name, "fallback") for name in config.fallback_models),
+        *((name, "branches") for name in config.branch_models),
+        *((name, role) for role, name in roles.items() if name),
+    ]
+    chosen = choose_model(
+        model=model, configured=config.model, base_url=config.base_url, environment=os.environ
+    )
+    return describe_models(chosen, configured, base_url=config.base_url, environment=os.environ)

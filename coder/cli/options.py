@@ -23,8 +23,6 @@ RepositoryOption = Annotated[
 SessionArgument = Annotated[
     str, typer.Argument(metavar="ID", help="A session's id, its beginning or its end, its branch, or `last`.")
 ]
-
-
 ModelOption = Annotated[str | None, typer.Option(metavar="PROVIDER:NAME", help="The model to use.")]
 ServerOption = Annotated[str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")]
 UsdOption = Annotated[float | None, typer.Option(metavar="X", help="Money limit.")]
@@ -228,3 +226,14 @@ def _read_issue_file(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise UserError(f"The issue file {str(path)!r} cannot be read: {error.strerror}.") from None
+
+
+class StrategyName(StrEnum):
+    """Names of strategies for --strategy."""
+
+    linear = "linear"
+    plan = "plan"
+    tree = "tree"
+    committee = "committee"
+    auto = "auto"
+    offline = "offline"

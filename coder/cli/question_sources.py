@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener, getproxies
 
 from coder.core.errors import UserError
-from coder.core.values import Source
-from coder.models.opening import is_loopback
+from coder.core.task import Source
+from coder.models.catalog import is_loopback
 
 SOURCES_DIRECTORY = "coder-sources"
 LARGEST_BYTES = 1_000_000

@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,20 +12,18 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from coder.cli.apply import can_review, review_on_terminal
+from coder.cli.terminal import can_review, review_on_terminal
 from coder.core.errors import UserError
 from coder.core.events import DeliverNow, Stop
-from coder.core.values import Mode, Task
+from coder.core.task import Mode, Task
 from coder.repo.existing_change import delivered_diff
 from coder.settings import Config
 from coder.ui import jsonl, summary
 from coder.ui.lines import LinePrinter, PipedConsole
-from coder.wiring.preparation import prepare_session
-from coder.wiring.session import Approach, SessionHandle
+from coder.wiring.session import Approach, SessionHandle, prepare_session
 
 if TYPE_CHECKING:
-    from coder.core.events import Record, SessionFinished
-    from coder.session.log import EventLog
+    pass
 
 
 def run_task(
@@ -132,64 +130,3 @@ def _write(path: Path, text: str, *, kind: str, recovery_command: str) -> None:
             f"The {kind} could not be written to {path}: {error.strerror}. It is kept: {recovery_command}"
         ) from None
     print(f"The {kind} is in {path}.", file=sys.stderr)
-
-
-def print_closing_lines(
-    log: "EventLog | None", root: Path, *, transcript: "Sequence[EventLog]" = (), is_told: bool = False
-) -> None:
-    """Print a transcript of sessions, what became of the newest one, and how to go on with it.
-
-    If its outcome `is_told` already, only the latter.
-    """
-    from rich.console import Console
-
-    from coder.core.events import SessionFinished, SessionStarted
-    from coder.ui.lines import PipedConsole
-
-    console: Console = PipedConsole(highlight=False)
-    for session in transcript:
-        _print_session(console, session.records)
-    records = log.records if log is not None else ()
-    if not records or not isinstance(started := records[0].event, SessionStarted):
-        return
-    if not is_told and isinstance(finished := records[-1].event, SessionFinished):
-        _print_outcome(console, finished, root, session=started.session)
-    console.print(f"resume   coder resume {started.session}")
-
-
-def _print_outcome(console: "Console", finished: "SessionFinished", root: Path, *, session: str) -> None:
-    from coder.repo.checkout import has_delivery
-    from coder.repo.delivery import has_change
-    from coder.repo.git import find_checkout
-    from coder.ui.summary import summary_lines
-
-    git, delivery = find_checkout(root).git, finished.delivery
-    is_undone = delivery is not None and not has_delivery(git, delivery)
-    if delivery is not None and delivery.commit and not is_undone and has_change(git, delivery.commit):
-        finished = finished.model_copy(update={"delivery": delivery.model_copy(update={"merged": True})})
-    for line in summary_lines(finished, session=session):
-        is_outdated = is_undone and line.plain.startswith("next")
-        console.print("next     it was taken back since" if is_outdated else line)
-
-
-def _print_session(console: "Console", records: "Sequence[Record]") -> None:
-    """Print a request, what was done about it, and the diff or report that came of it."""
-    from rich.text import Text
-
-    from coder.core.events import SessionFinished, SessionStarted
-    from coder.core.values import sanitize_text
-    from coder.ui.lines import LinePrinter
-    from coder.ui.summary import print_result
-
-    for record in records[:1]:
-        if isinstance(record.event, SessionStarted):
-            console.print(Text(f"> {sanitize_text(record.event.task.issue)}", "bold"))
-    printer = LinePrinter(console, verbose=False, send=lambda _: None)
-    asyncio.run(printer.replay(_iterate(records)))
-    if records and isinstance(finished := records[-1].event, SessionFinished):
-        print_result(console, finished)
-
-
-async def _iterate(records: "Sequence[Record]") -> "AsyncIterator[Record]":
-    for record in records:
-        yield record

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from coder.cli.tui_services import InterfaceSettings, StoredSessions
     from coder.core.events import SessionCommand, SessionFinished
-    from coder.core.values import Mode
+    from coder.core.task import Mode
     from coder.sandbox.backend import SandboxBackend
     from coder.session.log import EventLog
-    from coder.ui.tui.app import OpenedRepository, SessionModel, TrustQuestion, UserRequest
-    from coder.ui.tui.services import Services
+    from coder.ui.tui.services import OpenedRepository, Services, SessionModel, TrustQuestion, UserRequest
     from coder.wiring.session import SessionHandle
 
 LIGHT_THEME = "textual-light"
@@ -79,7 +78,7 @@ class InterfaceRepository:
         from coder.repo.git import find_checkout
         from coder.sandbox.choice import require_backend
         from coder.trust import is_trusted
-        from coder.ui.tui.app import OpenedRepository, RecordedSession
+        from coder.ui.tui.services import OpenedRepository, RecordedSession
 
         find_checkout(self._directory)
         config = self._settings.config
@@ -136,7 +135,7 @@ def run_tui(
     Raises:
         UserError: there is none, or it cannot be worked on.
     """
-    from coder.cli.running import print_closing_lines
+    from coder.cli.terminal import print_closing_lines
     from coder.cli.tui_services import (
         IndexedNames,
         InterfaceSettings,
@@ -216,7 +215,7 @@ def _converse(repository: InterfaceRepository, services: "Services", first_messa
 def _trust_question(root: Path, walls: "SandboxBackend | None") -> "TrustQuestion":
     """Return the question on a repository whose tests would run without a full sandbox."""
     from coder.trust import trust_repository
-    from coder.ui.tui.app import TrustQuestion
+    from coder.ui.tui.services import TrustQuestion
     from coder.wiring.preparation import trust_question
 
     return TrustQuestion(
@@ -229,7 +228,7 @@ def _trust_question(root: Path, walls: "SandboxBackend | None") -> "TrustQuestio
 
 def _choose_model(root: Path, flags: Mapping[str, Any], *, resumed: str) -> "SessionModel":
     from coder.settings import load_config
-    from coder.ui.tui.app import SessionModel
+    from coder.ui.tui.services import SessionModel
     from coder.wiring.conversations import inherit_model
     from coder.wiring.session import choose_approach
 
@@ -253,7 +252,7 @@ def _open_session(
 ) -> InteractiveSession:
     """Open a session for a request; `resumed` is the session whose model it takes unless `flags` name one."""
     from coder.cli.options import read_issue, typed_mentions
-    from coder.core.values import Attachment
+    from coder.core.task import Attachment
     from coder.settings import load_config
     from coder.wiring.conversations import inherit_model
     from coder.wiring.preparation import make_task, read_attachments

@@ -9,10 +9,11 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, Literal
 
+from coder.cli.terminal import _theme_file, is_interface_setting_on, may_be_set, remembered_theme
 from coder.core.errors import ToolError, UserError
 
 if TYPE_CHECKING:
-    from coder.core.values import Restore
+    from coder.core.task import Restore
     from coder.sandbox.backend import SandboxBackend
     from coder.session.approval import PermissionDecision
     from coder.session.log import EventLog
@@ -216,29 +217,12 @@ class InterfaceSettings:
 
     def list_models(self) -> Sequence[str]:
         """Return a line for each model that can be asked, the chosen one first."""
-        from coder.models.catalog import choose_model, describe_models
+        from coder.cli.machine import model_lines
 
-        config = self.config
-        roles = {
-            "planner": config.planner_model,
-            "reviewer": config.reviewer_model,
-            "summariser": config.summariser_model,
-        }
-        configured = [
-            *((name, "fallback") for name in config.fallback_models),
-            *((name, "branches") for name in config.branch_models),
-            *((name, role) for role, name in roles.items() if name),
-        ]
-        chosen = choose_model(
-            model=self.flags.get("model"),
-            configured=config.model,
-            base_url=config.base_url,
-            environment=os.environ,
-        )
-        return describe_models(chosen, configured, base_url=config.base_url, environment=os.environ)
+        return model_lines(self.config, self.flags.get("model"))
 
     def show(self, name: str) -> Sequence[str]:
-        from coder.cli.fix import StrategyName
+        from coder.cli.options import StrategyName
 
         config = self.config
         if name == "budget":
@@ -253,8 +237,8 @@ class InterfaceSettings:
         ]
 
     def choices(self, name: str) -> Sequence[str]:
-        from coder.cli.fix import StrategyName
         from coder.cli.log import Grouping
+        from coder.cli.options import StrategyName
 
         match name:
             case "model":
@@ -308,27 +292,14 @@ class InterfaceSettings:
         """
         from coder.ui.tui.keys import KeyBindings, read_key_bindings
 
-        if not self._may_be_set("keys", "vim"):
+        if not may_be_set("keys", "vim"):
             return KeyBindings()
         config = self.config
         return read_key_bindings(config.keys, has_vim=config.vim)
 
     def is_on(self, name: Literal["inline", "screen_reader"]) -> bool:
         """Tell whether a setting that decides on the interface is switched on."""
-        return bool(self.flags.get(name)) or (self._may_be_set(name) and bool(getattr(self.config, name)))
-
-    def _may_be_set(self, *names: str) -> bool:
-        """Tell whether the user may have set one of some settings of their own.
-
-        Reading the settings takes as long as half of the interface's first paint, looking for a word nothing.
-        """
-        from coder.directories import config_directory
-
-        try:
-            text = (config_directory() / "config.toml").read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
-            text = ""
-        return any(name in text or f"CODER_{name.upper()}" in os.environ for name in names)
+        return bool(self.flags.get(name)) or is_interface_setting_on(name, self._root)
 
     @property
     def theme(self) -> str:
@@ -338,18 +309,3 @@ class InterfaceSettings:
         from coder.files.regular_files import replace_text
 
         replace_text(_theme_file(), json.dumps({"theme": name}))
-
-
-def remembered_theme() -> str:
-    """Return the name of the user's theme; empty if there is none."""
-    try:
-        stored = json.loads(_theme_file().read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return ""
-    return str(stored.get("theme", "")) if isinstance(stored, dict) else ""
-
-
-def _theme_file() -> Path:
-    from coder.directories import state_directory
-
-    return state_directory() / "interface.json"

@@ -31,7 +31,7 @@ from coder.cli.options import (
 if TYPE_CHECKING:
     from coder.core.attestation import Attestation
     from coder.core.events import SessionFinished
-    from coder.core.values import Task
+    from coder.core.task import Task
     from coder.settings import Config
 
 VERDICT_DIFFERS = 6

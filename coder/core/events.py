@@ -19,7 +19,8 @@ from coder.core.messages import (
 )
 from coder.core.notes import Note, Plan
 from coder.core.phases import PhaseName, StageState
-from coder.core.values import Delivery, EditedHunk, EventValue, HunkComment, HunkDecisions, Task, Value
+from coder.core.task import Task
+from coder.core.values import Delivery, EditedHunk, EventValue, HunkComment, HunkDecisions, Value
 from coder.core.verdict import Cause, Counts, DeniedResource, Verdict, VerdictKind
 
 

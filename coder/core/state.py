@@ -31,7 +31,8 @@ from coder.core.messages import (
     UserMessage,
 )
 from coder.core.notes import Diagnosis, Done, Findings, GiveUp, Note, Plan, Reproduction, Sites
-from coder.core.values import Task, Value
+from coder.core.task import Task
+from coder.core.values import Value
 from coder.core.verdict import Verdict
 
 LONG_RESULT_CHARACTERS, BEGINNING_CHARACTERS = 300, 120

@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from coder.index.snapshot import DOCUMENT_BITS, IndexPart
+from coder.index.parsing import DOCUMENT_BITS, IndexPart
 
 WAIT_SECONDS = 120.0
 MAX_CONTENTS_PER_FILE = 3
@@ -248,8 +248,8 @@ def _format() -> str:
     sources = [
         *sorted(folder.glob("**/*.py")),
         *(package / "files" / f"{name}.py" for name in ("tokenize", "ripgrep")),
+        package / "permissions" / "secrets.py",
     ]
-    sources += [package / "permissions" / name for name in ("secrets.py", "secret_assignments.py")]
     return sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 

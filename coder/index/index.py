@@ -1,34 +1,21 @@
 """Symbol index of one tree, updated by file status and shared by content."""
 
-import difflib
-import heapq
 import os
-import re
 import sqlite3
 import stat
 import threading
 import time
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
 
 from coder.core.paths import SOURCE_SUFFIXES
 from coder.files.ripgrep import list_paths
-from coder.files.tokenize import WORD, identifier_terms
 from coder.index.database import MAX_CONTENTS_PER_FILE, SPARE_CONTENTS, Database
 from coder.index.parsers import Definition
+from coder.index.parsing import content_key, load_definitions, parse_in_workers, read_bytes
 from coder.index.resolve import resolve_name
-from coder.index.snapshot import (
-    IndexedPlace,
-    IndexSnapshot,
-    NameUse,
-    content_key,
-    load_definitions,
-    parse_in_workers,
-    read_bytes,
-)
+from coder.index.snapshot import IndexedPlace, IndexSnapshot, NameUse
 
 FileStatus = tuple[int, int, int]
 """Size, time of the last change in nanoseconds, inode; all zero where it must be read again."""
@@ -268,51 +255,6 @@ def _entries(base: str, folder: str) -> tuple[list[str], bool]:
     return inner, has_others
 
 
-MOST_COMPARED = 60
-CUTOFF = 0.7
-
-
-def similar_names(name: str, names: Iterable[str], count: int) -> tuple[str, ...]:
-    """Return the most similar names, best first.
-
-    Names equal but for case and underscores lead, then those that share most letter pairs.
-    """
-    plain_name = _normalize(name)
-    pairs = _pairs(plain_name)
-    shared = (
-        (_likeness(plain_name, pairs, _normalize(candidate)), candidate)
-        for candidate in names
-        if abs(len(candidate) - len(name)) <= max(4, len(name) // 2)
-    )
-    likely = heapq.nlargest(MOST_COMPARED, (pair for pair in shared if pair[0] >= 0.5))
-    ratios = [
-        (difflib.SequenceMatcher(None, plain_name, _normalize(candidate)).ratio(), candidate)
-        for _, candidate in likely
-        if candidate != name
-    ]
-    return tuple(
-        candidate
-        for score, candidate in sorted(ratios, key=lambda pair: (-pair[0], pair[1]))[:count]
-        if score >= CUTOFF
-    )
-
-
-def _normalize(name: str) -> str:
-    return re.sub("_", "", name).lower()
-
-
-def _pairs(word: str) -> set[str]:
-    return {word[place : place + 2] for place in range(len(word) - 1)} or {word}
-
-
-def _likeness(name: str, pairs: set[str], other: str) -> float:
-    """Return Dice's coefficient of the letter pairs."""
-    if name == other:
-        return 1.0
-    others = _pairs(other)
-    return 2 * len(pairs & others) / (len(pairs) + len(others))
-
-
 def find_uses(snapshot: IndexSnapshot, places: Sequence[IndexedPlace]) -> list[NameUse]:
     """Return the uses of definitions of one name.
 
@@ -354,44 +296,3 @@ def _means_another(snapshot: IndexSnapshot, path: str, bare: str, paths: set[str
         if place.definition and place.definition.bare_name == bare
     }
     return path.endswith(".py") and not target_paths & paths
-
-
-def split_documents(text: str, definitions: Sequence[Definition]) -> Iterator[tuple[int, Mapping[str, int]]]:
-    """Yield ordinal and term counts of each non-empty document; 0 is the module, n the n-th definition.
-
-    A function has all its lines, a class those outside of its methods and inner classes, the module the rest.
-    Variables and definitions inside functions are not documents.
-    """
-    lines = text.split("\n")
-    owners = _owners(len(lines), definitions)
-    pieces: dict[int, list[str]] = {}
-    start = 0
-    for owner, run in groupby(owners):
-        end = start + sum(1 for _ in run)
-        pieces.setdefault(owner, []).extend(lines[start:end])
-        start = end
-    for owner in sorted(pieces):
-        if words := _words("\n".join(pieces[owner])):
-            yield owner, words
-
-
-def _words(text: str) -> dict[str, int]:
-    """Count terms as `coder.files.tokenize.count_terms` does."""
-    counts: dict[str, int] = {}
-    for word, count in Counter(WORD.findall(text)).items():
-        for part in identifier_terms(word):
-            counts[part] = counts.get(part, 0) + count
-    return counts
-
-
-def _owners(lines: int, definitions: Sequence[Definition]) -> list[int]:
-    owners = [0] * lines
-    function_end = 0
-    for ordinal, definition in enumerate(definitions, 1):
-        if definition.kind == "variable" or definition.start <= function_end:
-            continue
-        last = min(definition.end, lines)
-        owners[definition.start - 1 : last] = [ordinal] * (last - definition.start + 1)
-        if definition.kind in ("function", "method"):
-            function_end = last
-    return owners

@@ -55,9 +55,17 @@ from coder.core.messages import (
     Usage,
     UserMessage,
 )
-from coder.models.catalog import ModelChoice, accepts_images, find_context_tokens, find_cost, find_list_price
-from coder.models.opening import PORTS, GgufServer, is_loopback
-from coder.models.opening import PROVIDER as GGUF
+from coder.models.catalog import (
+    GGUF,
+    PORTS,
+    GgufServer,
+    ModelChoice,
+    accepts_images,
+    find_context_tokens,
+    find_cost,
+    find_list_price,
+    is_loopback,
+)
 from coder.models.request_errors import (
     MALFORMED_STREAM_ERRORS,
     NESTING_DEPTH,

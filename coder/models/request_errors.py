@@ -15,8 +15,7 @@ from pydantic_ai import exceptions as wrong
 
 from coder.core.errors import ModelError
 from coder.core.messages import Reply
-from coder.models.catalog import KEY_VARIABLES, ModelChoice
-from coder.models.opening import is_loopback
+from coder.models.catalog import KEY_VARIABLES, ModelChoice, is_loopback
 from coder.models.text_protocol import ToolsUnsupported
 from coder.permissions.secrets import MIN_OWN_LENGTH
 

@@ -8,17 +8,17 @@ import shutil
 import subprocess
 import tempfile
 import time
+import weakref
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
 from coder.core.errors import GitError, UserError
-from coder.core.values import NewCommit
-from coder.files.regular_files import find_special_files, read_regular
-from coder.repo.delivery import FALLBACK_IDENTITY, make_commit, sign_if_configured
-from coder.repo.worktrees import InertDirectory, stage_work_tree, write_tree
+from coder.files.regular_files import ScratchDirectory, find_special_files, read_regular
+from coder.permissions.private_files import parse_configuration, safe_configuration
 
 MINIMUM_VERSION = (2, 30)
 PRESERVED_VARIABLES = re.compile(
@@ -87,6 +87,53 @@ class GitOutput:
         lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
         messages = [line.partition(": ")[2] for line in lines if line.startswith(("fatal: ", "error: "))]
         return "; ".join(messages or lines) or f"exit code {self.status}"
+
+
+class InertDirectory:
+    """Temporary directory for GIT_COMMON_DIR, removed with the last reference to this object."""
+
+    def __init__(self, common: Path, git_dir: Path) -> None:
+        """Create the directory.
+
+        `git_dir` is the checkout's own; its config.worktree is read if the repository enables it.
+        """
+        self.common = common
+        scratch = ScratchDirectory()
+        weakref.finalize(self, scratch.close)
+        self._place = scratch.path
+        self.text = _read_config(common / "config")
+        settings = dict(parse_configuration(self.text))
+        if settings.get("extensions.worktreeconfig", "").lower() in ("true", "yes", "on", "1"):
+            self.text += "\n" + _read_config(git_dir / "config.worktree")
+        self.is_bare = common == git_dir and settings.get("core.bare", "").lower() in (
+            "true",
+            "yes",
+            "on",
+            "1",
+        )
+        self.path = self._make_directory("plain", NO_FILTERS)
+
+    @cached_property
+    def path_with_filters(self) -> Path:
+        """The same directory with `filter` attributes visible.
+
+        It serves to query attributes; nothing may be checked out or staged with it.
+        """
+        return self._make_directory("filters", b"")
+
+    def _make_directory(self, name: str, attributes: bytes) -> Path:
+        directory = self._place / name
+        (directory / "info").mkdir(parents=True)
+        for shared in (
+            *LINKED_ENTRIES,
+            *(optional for optional in OPTIONAL_ENTRIES if (self.common / optional).is_dir()),
+        ):
+            (directory / shared).symlink_to(self.common / shared)
+        (directory / "config").write_bytes(os.fsencode(safe_configuration(self.text)))
+        for file, addition in (("attributes", attributes), ("exclude", b"")):
+            content = read_regular(self.common / "info" / file, within=self.common) or b""
+            (directory / "info" / file).write_bytes(content + addition)
+        return directory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -394,36 +441,6 @@ def _explain_failure(directory: Path, stderr: str) -> str:
     )
 
 
-def init_repository(directory: Path, *, message: str) -> str:
-    """Create a repository with a directory's files as the first commit of `main`; return that commit.
-
-    It is coder's: for a repository of the user's own see `init_user_repository`.
-    """
-    git = _init(directory)
-    commit = git.text("commit-tree", write_tree(git), "-m", message, environment=FALLBACK_IDENTITY)
-    git.call("update-ref", "HEAD", commit)
-    return commit
-
-
-def init_user_repository(directory: Path, *, message: str) -> NewCommit:
-    """Create a repository as `init_repository` does; the commit is the user's, signed if git is set so."""
-    git = _init(directory)
-    tree = write_tree(git)
-    commit = sign_if_configured(
-        git, lambda signed: make_commit(git, tree=tree, parent="", message=message, signed=signed)
-    )
-    git.call("update-ref", "HEAD", commit.id)
-    return commit
-
-
-def _init(directory: Path) -> Git:
-    git = Git(directory=directory, git_dir=directory / ".git", work_tree=directory)
-    git.call("init", "--quiet", "--initial-branch=main", str(directory))
-    git = find_git(directory)  # from here on, the repository's configuration is ignored, as everywhere
-    stage_work_tree(git)
-    return git
-
-
 OWNER_BYTES = 200
 
 
@@ -474,3 +491,15 @@ def session_lock(session: Path) -> Iterator[None]:
         yield
     finally:
         os.close(file)
+
+
+LINKED_ENTRIES = ("HEAD", "objects", "refs", "packed-refs", "shallow", "worktrees")
+"""Linked, even before they exist; no hooks, no includes, no info/attributes with filters."""
+OPTIONAL_ENTRIES = ("logs", "reftable")
+"""Linked only if they exist: a dangling link would make git fail."""
+NO_FILTERS = b"\n* !filter\n"
+"""Content of info/attributes, which overrides every .gitattributes: no path has a filter."""
+
+
+def _read_config(config: Path) -> str:
+    return os.fsdecode(read_regular(config) or b"")

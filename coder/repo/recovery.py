@@ -12,8 +12,8 @@ from pathlib import Path
 from coder.core.errors import GitError, UserError
 from coder.files.regular_files import replace_text
 from coder.repo.delivery import INTENT_FILE, NOTES_REF, PendingDelivery, read_pending, short_session_id
-from coder.repo.git import Git, repository_lock, session_lock
-from coder.repo.worktrees import InertDirectory, remove_tree, remove_worktrees
+from coder.repo.git import Git, InertDirectory, repository_lock, session_lock
+from coder.repo.worktrees import remove_tree, remove_worktrees
 
 RECORD_FILE = "workspace.json"
 BUNDLE_FILE = "steps.bundle"

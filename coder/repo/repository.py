@@ -13,6 +13,7 @@ from coder.repo import artifacts, trees, worktrees
 from coder.repo.artifacts import InstalledPackages, find_installed_packages
 from coder.repo.checkout import bring_commit, has_delivery
 from coder.repo.delivery import (
+    FALLBACK_IDENTITY,
     STEP_TRAILER,
     PendingDelivery,
     append_trailers,
@@ -20,7 +21,7 @@ from coder.repo.delivery import (
     make_commit,
     sign_if_configured,
 )
-from coder.repo.git import Checkout, Git, find_checkout
+from coder.repo.git import Checkout, Git, find_checkout, find_git
 from coder.repo.history import GitHistory
 from coder.repo.recovery import SessionPaths, remove_traces
 from coder.repo.worktrees import (
@@ -377,3 +378,33 @@ def _move_snapshot(git: Git, start: WorkTreeSnapshot, *, head: str, onto: str) -
         return replace(start, commit=onto, exclusions=(*start.exclusions, reason))
     commit = commit_tree(git, tree=tree, parent=onto, subject=UNCOMMITTED_SUBJECT)
     return replace(start, commit=commit)
+
+
+def init_repository(directory: Path, *, message: str) -> str:
+    """Create a repository with a directory's files as the first commit of `main`; return that commit.
+
+    It is coder's: for a repository of the user's own see `init_user_repository`.
+    """
+    git = _init(directory)
+    commit = git.text("commit-tree", write_tree(git), "-m", message, environment=FALLBACK_IDENTITY)
+    git.call("update-ref", "HEAD", commit)
+    return commit
+
+
+def init_user_repository(directory: Path, *, message: str) -> NewCommit:
+    """Create a repository as `init_repository` does; the commit is the user's, signed if git is set so."""
+    git = _init(directory)
+    tree = write_tree(git)
+    commit = sign_if_configured(
+        git, lambda signed: make_commit(git, tree=tree, parent="", message=message, signed=signed)
+    )
+    git.call("update-ref", "HEAD", commit.id)
+    return commit
+
+
+def _init(directory: Path) -> Git:
+    git = Git(directory=directory, git_dir=directory / ".git", work_tree=directory)
+    git.call("init", "--quiet", "--initial-branch=main", str(directory))
+    git = find_git(directory)  # from here on, the repository's configuration is ignored, as everywhere
+    stage_work_tree(git)
+    return git

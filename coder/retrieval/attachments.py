@@ -9,7 +9,7 @@ from pathlib import Path
 from coder.core.errors import ToolError, UserError
 from coder.core.messages import Image
 from coder.core.ports import Model
-from coder.core.values import Attachment
+from coder.core.task import Attachment
 from coder.files.regular_files import LARGEST_BYTES, read_regular
 from coder.index.index import SymbolIndex
 from coder.index.parsers import match_definitions

@@ -11,8 +11,8 @@ from coder.core.verdict import TestResult
 from coder.files.ripgrep import escape_path, list_paths
 from coder.index import Definition, definitions, enclosing_definitions
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
+from coder.retrieval.corpus import MOST_COMMITS
 from coder.retrieval.excerpts import LineRange, choose_line_ranges, render_excerpts
-from coder.retrieval.features import MOST_COMMITS
 from coder.retrieval.issue_terms import IssueTerms, TracedCall, extract_issue_terms
 from coder.retrieval.ranking import DefinitionSite, Localization, RankedPlace, locate_issue, select_sites
 from coder.retrieval.repository_map import render_repository_map

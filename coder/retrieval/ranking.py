@@ -9,15 +9,8 @@ from coder.core.values import CommitInfo
 from coder.files.tokenize import count_terms, identifier_terms
 from coder.index.parsers import Definition
 from coder.index.snapshot import IndexSnapshot
-from coder.retrieval.features import (
-    Corpus,
-    DefinitionCandidate,
-    FeatureValues,
-    IssueMatch,
-    find_identifier_uses,
-    imported_neighbours,
-    match_terms,
-)
+from coder.retrieval.corpus import Corpus, find_identifier_uses, match_terms
+from coder.retrieval.features import DefinitionCandidate, FeatureValues, IssueMatch, imported_neighbours
 from coder.retrieval.issue_terms import IssueTerms
 from coder.retrieval.references import collect_references
 from coder.workspace.workspace import FileIndex, read_text_or_empty

@@ -9,7 +9,7 @@ from coder.core.values import CommitInfo
 from coder.files.tokenize import WORD, identifier_terms
 from coder.index.parsers import Definition
 from coder.index.resolve import imported_files, resolve_name
-from coder.retrieval.features import Corpus, find_related_files
+from coder.retrieval.corpus import Corpus, find_related_files
 from coder.retrieval.issue_terms import IssueTerms
 from coder.workspace.workspace import FileIndex, extract_places, path_category, read_text_or_empty
 

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
@@ -19,12 +19,10 @@ from coder.core.events import (
     QuestionAsked,
     ReviewAnswered,
     ReviewAsked,
-    Warned,
 )
 from coder.core.messages import ToolCall
 from coder.core.notes import Plan
-from coder.core.values import Candidate, Value
-from coder.core.verdict import TestReport
+from coder.core.values import Value
 from coder.patching.git_hunks import split_git_diff
 from coder.permissions.command_rules import (
     Action,
@@ -40,7 +38,6 @@ from coder.permissions.command_rules import (
 )
 from coder.permissions.private_files import is_read_denied
 from coder.permissions.shell import ParsedCommand, parse_command
-from coder.session.context import SessionContext, measure_baseline
 from coder.session.log import EventLog
 
 FindProgram = Callable[[str], str | None]
@@ -384,54 +381,3 @@ def _resolve_future(waiting: dict[str, asyncio.Future[Reply]], word: Reply) -> N
     future = waiting.get(word.question)
     if future is not None and not future.done():
         future.set_result(word)
-
-
-INSTALL, GO_ON = "install", "go on without"
-
-
-async def ensure_dependencies(
-    context: SessionContext, candidate: Candidate, report: TestReport | None, *, wait_seconds: float
-) -> TestReport | None:
-    """Return the base's report, measured again if the user let missing packages be installed.
-
-    Without a user to ask, nothing is installed.
-    """
-    if report is None or not await offer_missing_packages(context, report):
-        return report
-    return await measure_baseline(context, candidate, wait_seconds=wait_seconds)
-
-
-async def offer_missing_packages(context: SessionContext, report: TestReport) -> bool:
-    """Offer to install the packages that failing tests lack, and return whether they were installed."""
-    missing = context.installer.missing_packages(report) if context.installer is not None else ()
-    return await offer_packages(context, dict.fromkeys(missing, ""))
-
-
-async def offer_packages(context: SessionContext, packages: Mapping[str, str]) -> bool:
-    """Ask for each package whether to install it, and return whether any was.
-
-    `packages` are names of distributions, with the module that is imported where its name is known.
-    A name may be invented, and somebody else may own it: each is decided by itself.
-    """
-    chosen = [package for package, module in packages.items() if await _is_wanted(context, package, module)]
-    if context.installer is None or not chosen:
-        return False
-    if problem := await asyncio.to_thread(context.installer.install, chosen):
-        context.log.append(Warned(text=f"{', '.join(chosen)} could not be installed: {problem}"))
-        return False
-    return True
-
-
-async def _is_wanted(context: SessionContext, package: str, module: str) -> bool:
-    opening = f"Tests cannot run: {package}"
-    if any(
-        isinstance(record.event, QuestionAsked) and record.event.text.startswith(f"{opening} ")
-        for record in context.log.records
-    ):
-        return False  # it was refused before, or could not be installed
-    imported = f" (imported as {module})" if module not in ("", package) else ""
-    question = (
-        f"{opening}{imported} is not installed for the project's interpreter. Install from "
-        "the package index into an environment of coder's own? Yours stays as it is."
-    )
-    return await context.approval.ask(question, options=(INSTALL, GO_ON), default=GO_ON) == INSTALL

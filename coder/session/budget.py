@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from coder.core.errors import LimitReached
 from coder.core.messages import Request, Usage, UsageTotals, UserMessage
-from coder.core.values import Budget
+from coder.core.task import Budget
 
 TOKENS_PER_BYTE = 0.4
 """High estimate for source code; raised after the first reply of a model that counts more."""

@@ -27,7 +27,8 @@ from coder.core.state import (
     interrupted_task,
     unanswered_calls,
 )
-from coder.core.values import Source, Value
+from coder.core.task import Source
+from coder.core.values import Value
 
 INTERRUPTED = "The session was stopped before this was done."
 PATCH_TOOL = "apply_patch"

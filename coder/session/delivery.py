@@ -4,12 +4,10 @@ import asyncio
 import re
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
-from pathlib import PurePosixPath
 
 from coder.core.errors import GitError, UserError
 from coder.core.events import NoteMade, Warned
 from coder.core.notes import Diagnosis, Done, Plan, ResearchReport, Sites, WrittenAnswer, format_report
-from coder.core.paths import is_test_path
 from coder.core.plan import format_plan
 from coder.core.state import (
     candidate_notes,
@@ -19,17 +17,19 @@ from coder.core.state import (
     named_tests,
     reviewer_findings,
 )
-from coder.core.values import Candidate, Delivery, Hunk, Patch, Value, sanitize_text
-from coder.core.verdict import MutationReport, Verdict, VerdictKind
+from coder.core.values import Candidate, Delivery, Patch, Value, sanitize_text
+from coder.core.verdict import Verdict, VerdictKind
 from coder.patching import PatchError
-from coder.patching.git_hunks import changed_line_starts, split_git_diff
+from coder.patching.git_hunks import split_git_diff
 from coder.python.imports import module_of_path
 from coder.session.context import SessionContext
 from coder.session.report import components_section, session_report, summarize_reviews
 from coder.session.review import (
     RevisionRequest,
     confirm_risky_files,
+    hunk_location,
     log_partial_change,
+    removable_hunk_numbers,
     review_change,
     unreviewed_files,
     verify_hunks,
@@ -376,45 +376,6 @@ async def _verify_part(
         if new_verdict.kind is verdict.kind and set(verdict.targets) <= set(new_verdict.targets)
         else None
     )
-
-
-DOCUMENTATION_SUFFIXES = frozenset({".adoc", ".md", ".rst", ".txt"})
-"""Suffixes of documentation files."""
-
-
-def removable_hunk_numbers(
-    diff: str, guarded: MutationReport | None, *, wording: bool = False
-) -> tuple[int, ...]:
-    """Return the numbers of hunks whose removal no test notices.
-
-    Hunks of tests are never among them. With `wording`, hunks of comments, docstrings and documentation are
-    included; otherwise such lines keep a hunk.
-    """
-    unguarded_lines = (
-        {(place.path, place.line) for place in guarded.unguarded if place.whole_hunk} if guarded else set()
-    )
-    wording_lines = set(guarded.wording) if guarded else set()
-    numbers = []
-    for number, hunk in enumerate(split_git_diff(diff)):
-        if _is_documentation(hunk):
-            is_removable = wording
-        else:
-            places = {(hunk.path, line) for line in changed_line_starts(hunk)}
-            is_removable = bool(places) and places <= (
-                unguarded_lines | wording_lines if wording else unguarded_lines
-            )
-        if is_removable and not is_test_path(hunk.path):
-            numbers.append(number)
-    return tuple(numbers)
-
-
-def hunk_location(hunk: Hunk) -> str:
-    """Return the location of a hunk, such as `shop.py:12`."""
-    return f"{hunk.path}:{next(changed_line_starts(hunk), 1)}"
-
-
-def _is_documentation(hunk: Hunk) -> bool:
-    return PurePosixPath(hunk.path).suffix in DOCUMENTATION_SUFFIXES
 
 
 SUBJECT_CHARACTERS = 72

@@ -2,17 +2,18 @@
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import PurePosixPath
 
 from coder.core.events import FilesChanged, ReviewAnswered, ReviewAsked, Verified, Warned
 from coder.core.notes import Finding
+from coder.core.paths import is_test_path
 from coder.core.state import named_tests
 from coder.core.values import Candidate, EditedHunk, Hunk, Patch, Value, first_changed_line
-from coder.core.verdict import Verdict
+from coder.core.verdict import MutationReport, Verdict
 from coder.patching import PatchError, apply
-from coder.patching.git_hunks import edited_body, rebuild_diff, split_git_diff
+from coder.patching.git_hunks import changed_line_starts, edited_body, rebuild_diff, split_git_diff
 from coder.permissions.risk import high_risk_paths
 from coder.session.context import SessionContext
-from coder.session.delivery import removable_hunk_numbers
 
 MAX_QUESTION_CHARACTERS = 3_000
 DELIVER, DROP = "deliver", "drop"
@@ -221,3 +222,42 @@ def log_partial_change(context: SessionContext, candidate: Candidate, part: Patc
     """Log the remaining part of a change and its verdict."""
     context.log.append(FilesChanged(candidate=candidate.id, paths=part.paths, diff=part.diff))
     context.log.append(Verified(candidate=candidate.id, attempt=1, verdict=verdict))
+
+
+DOCUMENTATION_SUFFIXES = frozenset({".adoc", ".md", ".rst", ".txt"})
+"""Suffixes of documentation files."""
+
+
+def removable_hunk_numbers(
+    diff: str, guarded: MutationReport | None, *, wording: bool = False
+) -> tuple[int, ...]:
+    """Return the numbers of hunks whose removal no test notices.
+
+    Hunks of tests are never among them. With `wording`, hunks of comments, docstrings and documentation are
+    included; otherwise such lines keep a hunk.
+    """
+    unguarded_lines = (
+        {(place.path, place.line) for place in guarded.unguarded if place.whole_hunk} if guarded else set()
+    )
+    wording_lines = set(guarded.wording) if guarded else set()
+    numbers = []
+    for number, hunk in enumerate(split_git_diff(diff)):
+        if _is_documentation(hunk):
+            is_removable = wording
+        else:
+            places = {(hunk.path, line) for line in changed_line_starts(hunk)}
+            is_removable = bool(places) and places <= (
+                unguarded_lines | wording_lines if wording else unguarded_lines
+            )
+        if is_removable and not is_test_path(hunk.path):
+            numbers.append(number)
+    return tuple(numbers)
+
+
+def hunk_location(hunk: Hunk) -> str:
+    """Return the location of a hunk, such as `shop.py:12`."""
+    return f"{hunk.path}:{next(changed_line_starts(hunk), 1)}"
+
+
+def _is_documentation(hunk: Hunk) -> bool:
+    return PurePosixPath(hunk.path).suffix in DOCUMENTATION_SUFFIXES

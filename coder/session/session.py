@@ -27,8 +27,8 @@ from coder.core.state import session_status
 from coder.core.values import Candidate
 from coder.core.verdict import VerdictKind
 from coder.patching import PatchError, apply
-from coder.session.approval import ensure_dependencies
-from coder.session.context import SessionContext, Strategy, measure_baseline
+from coder.session.baseline import ensure_dependencies, measure_baseline
+from coder.session.context import SessionContext, Strategy
 from coder.session.delivery import BUG, INTERRUPTED, MISUSE, SessionOutcome, conclude, outcome_without_fix
 from coder.session.phase import record_change
 

@@ -20,7 +20,8 @@ from coder.core.messages import (
 )
 from coder.core.ports import Model
 from coder.core.state import active_candidates, candidate_messages
-from coder.core.values import Attachment, Candidate
+from coder.core.task import Attachment
+from coder.core.values import Candidate
 from coder.permissions.secrets import mark_message
 from coder.retrieval.attachments import attach_mentions, refuse_images
 from coder.session.compaction import collect_facts, compact

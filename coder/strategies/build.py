@@ -23,7 +23,7 @@ from coder.patching.errors import PatchError
 from coder.patching.plan import ConfinedTree
 from coder.python.imports import SOURCE_DIRECTORIES, defined_names, module_of_path, third_party_modules
 from coder.retrieval.orientation import issue_overview
-from coder.session.approval import offer_packages
+from coder.session.baseline import offer_packages
 from coder.session.context import SessionContext, Strategy
 from coder.session.phase import PhaseSpec, PhaseState, record_change, run_phase
 from coder.session.turn import add_user_message
@@ -36,7 +36,7 @@ from coder.strategies.build_review import (
     review_components,
 )
 from coder.strategies.follow import RETRY_ROUTE, follow_route
-from coder.strategies.review import preflight_objections
+from coder.strategies.verify_phase import preflight_objections
 from coder.tools.registry import ARCHITECT_TOOLS
 
 Flagged = Mapping[str, Sequence[Finding]]

@@ -4,6 +4,7 @@ import asyncio
 
 from coder.core.events import CandidateScored, FilesChanged
 from coder.core.notes import Done
+from coder.core.paths import is_test_path
 from coder.core.state import (
     candidate_notes,
     candidate_records,
@@ -12,10 +13,9 @@ from coder.core.state import (
     named_tests,
     reviewer_findings,
 )
-from coder.core.values import Candidate
+from coder.core.values import Candidate, Patch
 from coder.core.verdict import Verdict, VerdictKind
 from coder.session.context import SessionContext
-from coder.strategies.phases import has_source
 
 Score = tuple[int, ...]
 WORST: Score = (-1,)
@@ -155,3 +155,8 @@ async def has_unjudged_source(context: SessionContext, candidate: Candidate) -> 
     return has_source(patch) and all(
         verdict.tree != patch.tree for verdict in candidate_verdicts(context.log.records, candidate.id)
     )
+
+
+def has_source(patch: Patch) -> bool:
+    """Tell whether the patch changes any file that is not a test."""
+    return any(not is_test_path(path) for path in patch.paths)

@@ -12,12 +12,12 @@ from coder.core.phases import PhaseName
 from coder.core.state import candidate_notes, named_tests
 from coder.core.values import Candidate
 from coder.core.verdict import TestReport, VerdictKind
-from coder.session.approval import offer_missing_packages
+from coder.session.baseline import offer_missing_packages
 from coder.session.context import SessionContext, Strategy
 from coder.session.phase import PhaseSpec, run_phase
-from coder.strategies.candidate_status import has_unjudged_source, is_abandoned, is_settled
+from coder.strategies.candidate_status import has_source, has_unjudged_source, is_abandoned, is_settled
 from coder.strategies.diagnosis import is_stuck, log_diagnoses, start_over
-from coder.strategies.phases import PHASE_SPECS, has_source
+from coder.strategies.phases import PHASE_SPECS
 from coder.strategies.verify_phase import attempt_number, attempts_left, judge_change
 
 PhaseOutcome = bool | Literal["spent"]

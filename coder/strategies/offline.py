@@ -11,7 +11,8 @@ from coder.core.values import Candidate, Proposal, Proposals
 from coder.core.verdict import ReproductionResult, Verdict, VerdictKind
 from coder.files.tokenize import count_terms
 from coder.patching import apply
-from coder.session.context import SessionContext, Strategy, measure_baseline
+from coder.session.baseline import measure_baseline
+from coder.session.context import SessionContext, Strategy
 from coder.strategies.verify_phase import attempt_number, judge_change, requested_tests, verify_change
 
 SEARCH_SECONDS = 120.0

@@ -18,7 +18,7 @@ from coder.index import Definition, enclosing_definitions
 from coder.index.index import find_uses
 from coder.index.resolve import find_importers
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
-from coder.retrieval.features import MOST_COMMITS
+from coder.retrieval.corpus import MOST_COMMITS
 from coder.retrieval.issue_terms import extract_issue_terms, is_code_like
 from coder.retrieval.ranking import locate_issue
 from coder.retrieval.test_examples import ReachingTest, find_reaching_tests

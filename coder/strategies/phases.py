@@ -19,20 +19,22 @@ from coder.core.state import (
 from coder.core.values import Candidate, Patch
 from coder.core.verdict import ReproductionResult, TestResult, VerdictKind
 from coder.retrieval.orientation import issue_overview
-from coder.session.context import SessionContext, measure_baseline
+from coder.session.baseline import measure_baseline
+from coder.session.context import SessionContext
 from coder.session.phase import PhaseSpec, PhaseState
+from coder.strategies.candidate_status import has_source
 from coder.strategies.diagnosis import newest_diagnoses, unaddressed_places
-from coder.strategies.review import preflight_objections
-from coder.strategies.verify_phase import attempts_left, excluded_tests, judge_change, requested_tests
+from coder.strategies.verify_phase import (
+    attempts_left,
+    excluded_tests,
+    judge_change,
+    preflight_objections,
+    requested_tests,
+)
 
 FIRST_LOOK_CHARACTERS = 14_000
 EXPLANATION_CHARACTERS = 1_500
 """Limit for the model's explanation of its change, which becomes the body of the commit."""
-
-
-def has_source(patch: Patch) -> bool:
-    """Tell whether the patch changes any file that is not a test."""
-    return any(not is_test_path(path) for path in patch.paths)
 
 
 def _is_asked_already(context: SessionContext, candidate: Candidate) -> bool:

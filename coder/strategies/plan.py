@@ -15,8 +15,7 @@ from coder.session.phase import PhaseSpec, PhaseState, run_phase
 from coder.session.turn import add_user_message
 from coder.strategies.candidate_status import is_repairable
 from coder.strategies.phases import PHASE_SPECS
-from coder.strategies.review import preflight_objections
-from coder.strategies.verify_phase import attempt_number, attempts_left
+from coder.strategies.verify_phase import attempt_number, attempts_left, preflight_objections
 from coder.tools.registry import PLANNING_TOOLS
 
 

@@ -23,7 +23,8 @@ from coder.core.notes import (
 )
 from coder.core.paths import SOURCE_SUFFIXES
 from coder.core.phases import EVALUATE, PLAN_RESEARCH, RESEARCH, SYNTHESIZE
-from coder.core.values import Candidate, Source
+from coder.core.task import Source
+from coder.core.values import Candidate
 from coder.files.regular_files import read_regular_text
 from coder.files.tokenize import WORD, count_terms
 from coder.index import Definition, definitions, enclosing_definitions

@@ -2,16 +2,16 @@
 
 import asyncio
 
-from coder.core.errors import UserError
 from coder.core.events import FilesChanged, PhaseEntered, Verified
+from coder.core.messages import UserMessage
 from coder.core.paths import extract_node_ids, find_command_tests, is_test_path, match_test_ids, test_file_of
-from coder.core.state import candidate_verdicts, unrelated_tests
+from coder.core.state import candidate_messages, candidate_verdicts, unrelated_tests
 from coder.core.values import Candidate, Hunk, Patch
 from coder.core.verdict import Verdict, VerdictKind
-from coder.patching import PatchError, apply
 from coder.patching.git_hunks import split_git_diff
-from coder.session.context import SessionContext, Strategy
-from coder.strategies.review import ChooseReviewers, try_review
+from coder.python.lint import find_syntax_error, find_undefined_names
+from coder.session.context import SessionContext
+from coder.session.phase import PhaseState
 
 
 async def judge_change(
@@ -131,39 +131,53 @@ def attempts_left(context: SessionContext) -> int:
     return context.task.budget.attempts + 1 - attempt_number(context)
 
 
-def judge_existing_change(change: Patch, test_ids: tuple[str, ...] = ()) -> Strategy:
-    """Return a strategy that judges one existing change, given as a tree or else as a diff."""
-
-    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
-        await asyncio.to_thread(_apply_change, context, candidate, change)
-        patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
-        context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
-        context.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=1))
-        await judge_change(context, candidate, patch, test_ids)
-        return candidate
-
-    return strategy
+MAX_FAULTS = 5
 
 
-def judge_and_review(judge: Strategy, *, choose_reviewers: ChooseReviewers) -> Strategy:
-    """Return a strategy that judges an existing change and has it read; nothing is repaired."""
+def preflight_objections(context: SessionContext, candidate: Candidate, state: PhaseState) -> str:
+    """Return objections to a change, for the model; empty if it may be tested.
 
-    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
-        candidate = await judge(context, candidate)
-        patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
-        await asyncio.gather(
-            *(try_review(context, candidate, reviewer) for reviewer in choose_reviewers(patch))
-        )
-        return candidate
+    Faults are reported once; the earlier failure of an equivalent change is reported each time.
+    """
+    failed_verdict = _earlier_failure(context, candidate)
+    faults = (
+        []
+        if state.note
+        else [fault for path in state.patch.paths for fault in _find_faults(context, candidate, path)]
+    )
+    if failed_verdict is None and not faults:
+        return ""
+    objection = context.prompts.render("objection", failed=failed_verdict, faults=faults[:MAX_FAULTS])
+    is_repeated = any(
+        isinstance(message, UserMessage) and message.text == objection
+        for message in candidate_messages(context.log.records, candidate.id)
+    )
+    return "" if is_repeated and failed_verdict is None else objection
 
-    return strategy
+
+def _earlier_failure(context: SessionContext, candidate: Candidate) -> Verdict | None:
+    """Return the failed verdict on an equivalent change of any candidate, None if there is none."""
+    newest: dict[str, str] = {}
+    failed_verdicts: dict[str, Verdict] = {}
+    for record in context.log.records:
+        match record.event:
+            case FilesChanged(candidate=author, fingerprint=fingerprint):
+                newest[author] = fingerprint
+            case Verified(candidate=author, verdict=verdict) if (
+                not verdict.is_deliverable and verdict.kind is not VerdictKind.INCONCLUSIVE
+            ):
+                failed_verdicts[newest.get(author, "")] = verdict
+            case _:
+                pass
+    own_fingerprint = newest.get(candidate.id)
+    return failed_verdicts.get(own_fingerprint) if own_fingerprint else None
 
 
-def _apply_change(context: SessionContext, candidate: Candidate, change: Patch) -> None:
-    if change.tree:
-        context.repository.rollback(candidate, change.tree)
-        return
-    try:
-        apply(change.diff, candidate.worktree)
-    except PatchError as error:
-        raise UserError(f"The diff does not fit {context.repository.base[:10]}: {error}") from None
+def _find_faults(context: SessionContext, candidate: Candidate, path: str) -> list[str]:
+    file = candidate.worktree / path
+    if not path.endswith(".py") or file.is_symlink() or not file.is_file():
+        return []
+    after = file.read_text("utf-8", "replace")
+    if error := find_syntax_error(after, path):
+        return [error]
+    return find_undefined_names(context.workspace(candidate).history.read_file(path) or "", after, path)

@@ -32,16 +32,18 @@ from coder.patching.git_hunks import split_git_diff
 from coder.session.log import EventLog
 from coder.ui.lines import LinePrinter, read_line
 from coder.ui.summary import print_result, summary_lines
-from coder.ui.tui.app import (
+from coder.ui.tui.commands import HELP, MODES, PromptCommand, parse_command, suggest_command
+from coder.ui.tui.services import (
+    MOST_CHARACTERS,
     OpenedRepository,
     RunningSession,
+    Services,
     SessionModel,
     StartSession,
     TrustQuestion,
     UserRequest,
+    require_service,
 )
-from coder.ui.tui.commands import HELP, MODES, PromptCommand, parse_command, suggest_command
-from coder.ui.tui.services import MOST_CHARACTERS, Services, require_service
 
 ReadLine = Callable[[str], Awaitable[str | None]]
 """Shows a prompt and reads a line; None at the end of the input, or if it was interrupted."""

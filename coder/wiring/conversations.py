@@ -16,7 +16,8 @@ from coder.core.events import (
     Verified,
 )
 from coder.core.state import session_status
-from coder.core.values import Delivery, Restore
+from coder.core.task import Restore
+from coder.core.values import Delivery
 from coder.directories import sessions_directory
 from coder.patching.git_hunks import split_git_diff
 from coder.repo.delivery import PendingDelivery, has_change

@@ -1,26 +1,24 @@
 """Preparation of a session: configuration, sandbox, trust, approach and task."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coder.core.errors import CoderError, ToolError, UserError
 from coder.core.phases import Policy
-from coder.core.values import Attachment, Budget, CommitInfo, Mode, Task
+from coder.core.task import Attachment, Budget, Task
+from coder.core.values import CommitInfo
 from coder.directories import index_database, state_directory
 from coder.index.index import SymbolIndex
 from coder.permissions.private_files import DENY_READ
 from coder.repo.git import find_checkout
 from coder.repo.history import GitHistory
 from coder.retrieval.attachments import attach_mentions
-from coder.retrieval.features import MOST_COMMITS
+from coder.retrieval.corpus import MOST_COMMITS
 from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.ranking import Localization, locate_issue
 from coder.sandbox.backend import SandboxBackend
-from coder.sandbox.choice import require_backend
 from coder.sandbox.process import ProcessSandbox
 from coder.settings import Config, load_config, sandbox_caps
 from coder.trust import is_trusted, trust_repository
@@ -29,78 +27,10 @@ from coder.verify.running.launch import TARGET
 from coder.verify.running.selection import accepted_candidate
 
 if TYPE_CHECKING:
-    from coder.wiring.session import Approach, SessionHandle
+    pass
 
 UNKNOWN_PURPOSE = "(nobody said what the change is for)"
 """Issue of a change that is judged without one."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SessionSetup:
-    """Everything that a session in a repository needs, except for its task."""
-
-    root: Path
-    config: Config
-    walls: SandboxBackend | None
-    trusted: bool
-    approach: "Approach"
-    unpriced: bool = False
-    """Whether the user's limit of tokens or requests, on the command line, allows a model without a price."""
-
-    @contextmanager
-    def open_session(self, task: Task, *, attended: bool = False) -> Iterator["SessionHandle"]:
-        """Open a session for a task; its resources are released on exit.
-
-        Raises:
-            UserError: the repository cannot be worked on.
-        """
-        from coder.wiring.session import open_session
-
-        budget = task.budget.model_copy(update={"unpriced": self.unpriced})
-        with open_session(
-            task.model_copy(update={"trusted": self.trusted, "budget": budget}),
-            self.config,
-            chosen_approach=self.approach,
-            root=self.root,
-            walls=self.walls,
-            attended=attended,
-        ) as handle:
-            yield handle
-
-
-def prepare_session(
-    directory: Path,
-    *,
-    flags: Mapping[str, Any],
-    trusted: bool,
-    unsafe: bool,
-    chosen_approach: "Approach | None" = None,
-    mode: Mode = "fix",
-    continues: str = "",
-    confirm: Callable[[str], bool] | None = None,
-) -> SessionSetup:
-    """Prepare a session in the repository that contains a directory; nothing is started.
-
-    Without `chosen_approach` the configuration decides on it, by `mode`; of a session that this one
-    `continues` it takes the model. `confirm` asks the user; None if nobody can be asked.
-
-    Raises:
-        UserError: the repository, the configuration, the model or the sandbox cannot be used.
-    """
-    from coder.wiring.conversations import inherit_model
-    from coder.wiring.session import choose_approach
-
-    root = find_checkout(directory).root
-    config = inherit_model(load_config(root, flags), continues, root)
-    walls = require_backend(unsafe=unsafe, image=config.image)
-    return SessionSetup(
-        root=root,
-        config=config,
-        walls=walls,
-        trusted=trusted or ensure_trust(root, walls=walls, confirm=confirm),
-        approach=chosen_approach or choose_approach(config, model_name=flags.get("model"), mode=mode),
-        unpriced=any(flags.get(name) is not None for name in ("max_tokens", "max_requests")),
-    )
 
 
 def make_task(text: str, config: Config, **fields: Any) -> Task:

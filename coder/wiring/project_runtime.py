@@ -9,7 +9,7 @@ from pathlib import Path
 
 from coder.core.phases import Cutoff
 from coder.core.ports import Limits, Repository, Traces
-from coder.core.values import Task
+from coder.core.task import Task
 from coder.directories import index_database, state_directory
 from coder.repair.proposer import TemplateProposer
 from coder.repair.search.counted_trials import CountedTrials

@@ -10,6 +10,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from coder import __version__
@@ -18,7 +19,8 @@ from coder.core.events import SessionFinished, SessionStarted
 from coder.core.paths import extract_node_ids, find_command_tests, test_file_of
 from coder.core.ports import FaultLocator, Model, Progress, Verifier
 from coder.core.state import shown_texts
-from coder.core.values import Budget, Candidate, Mode, Patch, SuspectRanking, Task
+from coder.core.task import Budget, Mode, Task
+from coder.core.values import Candidate, Patch, SuspectRanking
 from coder.directories import index_database, sessions_directory
 from coder.files.regular_files import read_regular_text
 from coder.index.index import SymbolIndex
@@ -48,8 +50,12 @@ from coder.strategies.build import build_components
 from coder.strategies.offline import offline_first, search_repair
 from coder.strategies.offline_answer import answer_offline
 from coder.strategies.registry import answer_strategy, build_strategy, log_strategy_choice
-from coder.strategies.review import committee_reviewers, revise_flagged
-from coder.strategies.verify_phase import judge_and_review, judge_existing_change
+from coder.strategies.review import (
+    committee_reviewers,
+    judge_and_review,
+    judge_existing_change,
+    revise_flagged,
+)
 from coder.tools.registry import TOOLS
 from coder.trust import allowed_rules, remember_rules
 from coder.verify.project.project import Project
@@ -589,3 +595,69 @@ def scripted_approach(script: Path, config: Config, *, mode: Mode = "fix") -> Ap
         raise UserError(f"There is no script {script}, so the scripted model has nothing to say.")
     strategy = choose_strategy(config.model_copy(update={"offline_first": False}), mode)
     return Approach(model=ScriptedModel(load_script(script)), strategy=strategy, reason="as scripted")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionSetup:
+    """Everything that a session in a repository needs, except for its task."""
+
+    root: Path
+    config: Config
+    walls: SandboxBackend | None
+    trusted: bool
+    approach: "Approach"
+    unpriced: bool = False
+    """Whether the user's limit of tokens or requests, on the command line, allows a model without a price."""
+
+    @contextmanager
+    def open_session(self, task: Task, *, attended: bool = False) -> Iterator["SessionHandle"]:
+        """Open a session for a task; its resources are released on exit.
+
+        Raises:
+            UserError: the repository cannot be worked on.
+        """
+
+        budget = task.budget.model_copy(update={"unpriced": self.unpriced})
+        with open_session(
+            task.model_copy(update={"trusted": self.trusted, "budget": budget}),
+            self.config,
+            chosen_approach=self.approach,
+            root=self.root,
+            walls=self.walls,
+            attended=attended,
+        ) as handle:
+            yield handle
+
+
+def prepare_session(
+    directory: Path,
+    *,
+    flags: Mapping[str, Any],
+    trusted: bool,
+    unsafe: bool,
+    chosen_approach: "Approach | None" = None,
+    mode: Mode = "fix",
+    continues: str = "",
+    confirm: Callable[[str], bool] | None = None,
+) -> SessionSetup:
+    """Prepare a session in the repository that contains a directory; nothing is started.
+
+    Without `chosen_approach` the configuration decides on it, by `mode`; of a session that this one
+    `continues` it takes the model. `confirm` asks the user; None if nobody can be asked.
+
+    Raises:
+        UserError: the repository, the configuration, the model or the sandbox cannot be used.
+    """
+    from coder.wiring.conversations import inherit_model
+
+    root = find_checkout(directory).root
+    config = inherit_model(load_config(root, flags), continues, root)
+    walls = require_backend(unsafe=unsafe, image=config.image)
+    return SessionSetup(
+        root=root,
+        config=config,
+        walls=walls,
+        trusted=trusted or ensure_trust(root, walls=walls, confirm=confirm),
+        approach=chosen_approach or choose_approach(config, model_name=flags.get("model"), mode=mode),
+        unpriced=any(flags.get(name) is not None for name in ("max_tokens", "max_requests")),
+    )

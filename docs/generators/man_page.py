@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from coder.cli.app import CommandNode, CommandParameter
+from coder.cli.completion import CommandNode, CommandParameter
 
 EXIT_CODES = (
     ("0", "PROVEN; for commands without a verdict: done"),
@@ -79,6 +79,9 @@ def _escape(text: str) -> str:
 
 
 if __name__ == "__main__":
-    from coder.cli.app import app, read_command_tree
+    import typer
 
-    print(render_man_page(read_command_tree(app)), end="")
+    from coder.cli.app import app
+    from coder.cli.completion import read_command_tree
+
+    print(render_man_page(read_command_tree(typer.main.get_command(app))), end="")

@@ -5,7 +5,7 @@ import inspect
 import re
 from collections.abc import Iterator
 
-from coder.cli.app import CommandNode, CommandParameter
+from coder.cli.completion import CommandNode, CommandParameter
 from coder.settings import LIST_SETTINGS, LOWERABLE_SETTINGS, OWN_SETTINGS, REPOSITORY_SETTINGS, Config
 from coder.ui import jsonl
 from coder.ui.tui.keys import BINDINGS

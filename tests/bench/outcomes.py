@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from coder.bench.runner import Job, Outcome
 from coder.core.messages import UsageTotals
-from coder.core.values import Budget
+from coder.core.task import Budget
 from coder.core.verdict import Counts, VerdictKind
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from coder.bench.runner import append_outcome, plan_jobs, read_outcomes
-from coder.core.values import Budget
+from coder.core.task import Budget
 from tests.bench.outcomes import outcome
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from coder.cli.app import run_command_line
 from coder.core.events import Event, FilesChanged, Record, SessionStarted, Verified
-from coder.core.values import Task
+from coder.core.task import Task
 from coder.core.verdict import TestResult, Verdict, VerdictKind
 from coder.directories import sessions_directory
 from coder.store.jsonl import SessionStore

@@ -9,7 +9,7 @@ import pytest
 
 from coder.cli.app import run_command_line
 from coder.core.events import SessionStarted
-from coder.core.values import Task
+from coder.core.task import Task
 from coder.repo.git import session_lock
 from coder.session.log import EventLog
 from coder.store.jsonl import SessionStore

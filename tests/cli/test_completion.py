@@ -6,13 +6,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import typer
 
-from coder.cli.app import CommandNode, app, read_command_tree
-from coder.cli.completion import Shell, render_completion
+from coder.cli.app import app
+from coder.cli.completion import CommandNode, Shell, read_command_tree, render_completion
 from docs.generators.man_page import render_man_page
 
 ROOT = Path(__file__).parent.parent.parent
-TREE = read_command_tree(app)
+TREE = read_command_tree(typer.main.get_command(app))
 NODES = list(TREE.walk())
 BASH_QUERY = """
 complete_words() {

@@ -9,7 +9,7 @@ import pytest
 
 from coder.cli.question_sources import collect_sources, html_to_text
 from coder.core.errors import UserError
-from coder.core.values import Source
+from coder.core.task import Source
 from coder.strategies.research import write_sources
 from tests.builders import write_tree
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.cli.running import print_closing_lines
+from coder.cli.terminal import print_closing_lines
 from coder.cli.tui import _trust_question
 from coder.core.events import Event
 from coder.session.log import EventLog

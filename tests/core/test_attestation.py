@@ -5,7 +5,8 @@ from pathlib import Path
 
 from coder.core.attestation import Attestation, build_attestation, describe_regression
 from coder.core.events import Event, FilesChanged, Record, SessionFinished, SessionStarted, Verified
-from coder.core.values import Delivery, Task
+from coder.core.task import Task
+from coder.core.values import Delivery
 from coder.core.verdict import Verdict, VerdictKind
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -7,7 +7,8 @@ import pytest
 
 from coder.core.events import SessionStarted, Verified
 from coder.store.jsonl import read_records
-from coder.ui.tui.app import CoderApp, SessionModel, UserRequest
+from coder.ui.tui.app import CoderApp
+from coder.ui.tui.services import SessionModel, UserRequest
 from tests.ui.tui.fakes import FakeSession, Stage, stage
 from tests.ui.tui.pictures import check_picture
 

@@ -6,8 +6,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import typer
 
-from coder.cli.app import app, read_command_tree
+from coder.cli.app import app
+from coder.cli.completion import read_command_tree
 from coder.settings import Config
 from docs.generators.reference_pages import (
     describe_settings,
@@ -55,7 +57,7 @@ def test_broken_link_fails_the_build(tmp_path: Path) -> None:
 
 
 def test_commands_page_names_every_option() -> None:
-    tree = read_command_tree(app)
+    tree = read_command_tree(typer.main.get_command(app))
     page = render_commands(tree)
     for node in tree.walk():
         assert f"## {' '.join(('coder', *node.path))}\n" in page

@@ -14,7 +14,8 @@ from coder.files.tokenize import count_terms
 from coder.index import snapshot
 from coder.index.database import Database
 from coder.index.index import SymbolIndex
-from coder.index.snapshot import IN_NAME, IndexSnapshot, NameUse
+from coder.index.parsing import IN_NAME
+from coder.index.snapshot import IndexSnapshot, NameUse
 from tests.builders import write
 
 BOX = (

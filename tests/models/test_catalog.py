@@ -7,8 +7,7 @@ from types import ModuleType
 import pytest
 
 from coder.core.errors import UserError
-from coder.models.catalog import ModelChoice, choose_model, find_key, list_key_variables
-from coder.models.opening import LocalServer
+from coder.models.catalog import LocalServer, ModelChoice, choose_model, find_key, list_key_variables
 from tests.models.fakes import serve_answers
 
 RUNNING = LocalServer(provider="ollama", base_url="http://127.0.0.1:11434/v1", models=("qwen3:8b", "gemma3"))

@@ -1,7 +1,12 @@
 import pytest
 
-from coder.models.catalog import ModelChoice, describe_models, describe_price, describe_tool_support
-from coder.models.opening import LocalServer
+from coder.models.catalog import (
+    LocalServer,
+    ModelChoice,
+    describe_models,
+    describe_price,
+    describe_tool_support,
+)
 from tests.models.fakes import serve_answers
 
 pytestmark = pytest.mark.loopback

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from coder.models.opening import (
+from coder.models.catalog import (
     LocalServer,
     detect_tool_support,
     is_loopback,

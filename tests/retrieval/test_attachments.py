@@ -5,7 +5,7 @@ import pytest
 
 from coder.core.errors import UserError
 from coder.core.messages import Image
-from coder.core.values import Attachment
+from coder.core.task import Attachment
 from coder.index.index import SymbolIndex
 from coder.models.scripted import ScriptedModel
 from coder.retrieval.attachments import LARGEST_IMAGE_BYTES, MOST_LINES, attach_mentions, refuse_images

@@ -13,7 +13,8 @@ from threading import Event
 from coder.core.phases import Policy
 from coder.core.ports import Execution, Limits, Progress, Repository, Verifier
 from coder.core.state import shown_texts
-from coder.core.values import Budget, Candidate, CommitInfo, Delivery, NewCommit, Patch, Proposals, Task
+from coder.core.task import Budget, Task
+from coder.core.values import Candidate, CommitInfo, Delivery, NewCommit, Patch, Proposals
 from coder.core.verdict import (
     Evidence,
     Failure,

@@ -22,7 +22,8 @@ from coder.core.events import (
     Withdraw,
 )
 from coder.core.messages import Image, Usage
-from coder.core.values import Attachment, Budget, Candidate, Delivery, NewCommit, Patch
+from coder.core.task import Attachment, Budget
+from coder.core.values import Candidate, Delivery, NewCommit, Patch
 from coder.core.verdict import RunProblem, TestReport, VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.permissions.secrets import Secrets

@@ -10,7 +10,8 @@ import pytest
 from coder.core.events import NoteMade, Verified
 from coder.core.messages import Reply, Request
 from coder.core.notes import GiveUp
-from coder.core.values import Budget, Candidate
+from coder.core.task import Budget
+from coder.core.values import Candidate
 from coder.core.verdict import ReproductionResult, TestReport, Verdict, VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptStep
 from coder.session.session import Session

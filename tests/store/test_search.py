@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.events import Event, FilesChanged, Record, SessionFinished, SessionStarted, Verified, Warned
-from coder.core.values import Task
+from coder.core.task import Task
 from coder.core.verdict import Verdict, VerdictKind
 from coder.store.jsonl import SearchMatch, SessionStore, search_session
 

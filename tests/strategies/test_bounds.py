@@ -11,7 +11,8 @@ import pytest
 
 from coder.core.events import Verified
 from coder.core.messages import AssistantMessage, Reply, Request, ToolCall, Usage
-from coder.core.values import Budget, Candidate, Patch
+from coder.core.task import Budget
+from coder.core.values import Candidate, Patch
 from coder.core.verdict import ReproductionResult, TestReport, Verdict, VerdictKind
 from coder.session.session import Session
 from coder.strategies.registry import build_strategy

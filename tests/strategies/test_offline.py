@@ -9,7 +9,8 @@ from pathlib import Path
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
 from coder.core.notes import Done, GiveUp, Note, Sites
 from coder.core.ports import Progress
-from coder.core.values import Budget, Candidate, Patch, Proposal, Proposals, Suspect
+from coder.core.task import Budget
+from coder.core.values import Candidate, Patch, Proposal, Proposals, Suspect
 from coder.core.verdict import ReproductionResult, TestReport, Verdict, VerdictKind
 from coder.session.context import SessionContext
 from coder.strategies.offline import NEEDS_A_TEST, search_repair

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.events import SessionFinished, SessionStarted
-from coder.core.values import Mode, Task
+from coder.core.task import Mode, Task
 from coder.core.verdict import VerdictKind
 from coder.directories import sessions_directory
 from coder.session.log import EventLog

@@ -12,7 +12,7 @@ import pytest
 
 from coder.cli.apply import find_delivery
 from coder.core.events import Event, FilesChanged, Record, SessionFinished, SessionStarted, Verified
-from coder.core.values import Budget, Task
+from coder.core.task import Budget, Task
 from coder.core.verdict import Verdict, VerdictKind
 from coder.directories import sessions_directory
 from coder.repo.checkout import apply_commit, undo_delivery

@@ -9,7 +9,7 @@ from coder.cli.app import run_command_line
 from coder.core.errors import UserError
 from coder.core.events import BudgetSpent, Event, SessionStarted
 from coder.core.messages import Usage, UsageTotals
-from coder.core.values import Task
+from coder.core.task import Task
 from coder.directories import sessions_directory
 from coder.session.log import EventLog
 from coder.settings import Config

@@ -6,12 +6,12 @@ import re
 import select
 import termios
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import PurePath
 from types import TracebackType
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
@@ -20,13 +20,11 @@ from textual.theme import Theme
 from textual.widgets import TextArea
 
 from coder.core.errors import CoderError
-from coder.core.values import sanitize_text, shorten_line
 from coder.ui.tui.commands import (
     HELP,
     MODES,
     CommandArguments,
     PromptCommand,
-    ServiceCommands,
     help_lines,
     parse_command,
     suggest_command,
@@ -34,80 +32,24 @@ from coder.ui.tui.commands import (
 from coder.ui.tui.conversation import Conversation
 from coder.ui.tui.keys import KeyBindings, KeyedApp
 from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.services import Services
-from coder.ui.tui.session_screen import SessionScreen
+from coder.ui.tui.service_commands import ServiceCommands
+from coder.ui.tui.services import (
+    OpenedRepository,
+    RunningSession,
+    Services,
+    SessionModel,
+    StartSession,
+    TrustQuestion,
+    UserRequest,
+)
+from coder.ui.tui.session_screen import SessionScreen, TerminalAlerts
 
 if TYPE_CHECKING:
-    from coder.core.events import SessionCommand
     from coder.session.log import EventLog
 
 DOUBLE_KEY_SECONDS = 1.0
 LEAVE_SECONDS = 3.0
 """Time in which the key has to be pressed again to leave: the first press is often meant for a selection."""
-
-
-class SessionModel(NamedTuple):
-    """Model that sessions will ask."""
-
-    name: str
-    """Empty if they work without a model; then nothing receives the user's remarks."""
-    reason: str = ""
-    """Reason of the choice, for the user."""
-
-
-class TrustQuestion(NamedTuple):
-    """Question to answer before anything is run."""
-
-    text: str
-    decline: str
-    """Option that does not trust; without a sandbox the interface closes then."""
-    can_decline: bool
-    trust: Callable[[], None]
-    """Keeps that the user trusts the repository."""
-
-
-class RunningSession(Protocol):
-    """Session as a front end sees it."""
-
-    @property
-    def log(self) -> "EventLog": ...
-
-    def send(self, word: "SessionCommand") -> None:
-        """Handle a command; one that comes too early or too late does no harm."""
-        ...
-
-    async def run(self) -> object:
-        """Run to the end, close the log, and release all resources."""
-        ...
-
-
-class UserRequest(NamedTuple):
-    """One message of the user that asks for work."""
-
-    text: str
-    mode: str = "fix"
-    """`fix`, `change`, `ask`, `plan` or `build`; `verify` judges the revision `text`, or uncommitted work."""
-    continues: str = ""
-    """Id of the session that it continues."""
-    outputs: tuple[tuple[str, str], ...] = ()
-    """Commands that the user ran before, each with its output."""
-
-
-StartSession = Callable[[UserRequest], Awaitable[RunningSession]]
-"""Opens a session for a request; may raise CoderError, and keeps slow work off the event loop."""
-
-
-class OpenedRepository(NamedTuple):
-    """Facts about the repository that are only known once it has been opened."""
-
-    trust: TrustQuestion | None = None
-    """Asked before anything is run."""
-    has_alerts: bool = False
-    """Whether the terminal calls the user."""
-    notices: tuple[str, ...] = ()
-    """Warnings that are shown at once."""
-    initial_session: RunningSession | None = None
-    """Session that is shown from the start."""
 
 
 class CoderApp(KeyedApp[None]):
@@ -429,19 +371,6 @@ class CoderApp(KeyedApp[None]):
             self.notify(f"{self.key_bindings.label('copy')} again leaves", timeout=LEAVE_SECONDS)
 
 
-class RecordedSession:
-    """Recorded log that is only shown."""
-
-    def __init__(self, log: "EventLog") -> None:
-        self.log = log
-
-    def send(self, word: "SessionCommand") -> None:
-        """Ignore the command."""
-
-    async def run(self) -> None:
-        """Do nothing, because the session has ended."""
-
-
 ANSWER_SECONDS = 0.5
 """Longest wait for the answer; terminals answer within milliseconds, also those that know no colour."""
 QUERY = b"\x1b]11;?\x1b\\\x1b[c"
@@ -537,46 +466,3 @@ def _colour_variable(environment: Mapping[str, str]) -> Background | None:
     if not number.isdecimal():
         return None
     return "dark" if number in DARK_COLOURS else "light"
-
-
-SAVE_TITLE, RESTORE_TITLE = "\x1b[22;2t", "\x1b[23;2t"
-LONGEST_TITLE = 80
-
-
-class TerminalAlerts:
-    """Bell, notification and title, for a user who looks elsewhere."""
-
-    def __init__(self, write: Callable[[str], None], *, name: str) -> None:
-        """Take `write`, which sends text to the terminal as it is, and the name of the repository."""
-        self._write = write
-        self._name = name
-        self._is_started = False
-
-    def start(self) -> None:
-        """Alert the user from now on, until it is stopped."""
-        self._is_started = True
-        self._send(SAVE_TITLE)
-        self.show_state("")
-
-    def show_state(self, state: str) -> None:
-        """Show the state in the title, such as `working`; empty is idle."""
-        title = " - ".join(part for part in (state, "coder", self._name) if part)
-        self._send(f"\x1b]2;{_clean(title)}\x07")
-
-    def notify(self, text: str) -> None:
-        """Ring the bell and show a notification, and the text as state."""
-        self._send(f"\x07\x1b]9;{_clean(f'coder: {text}')}\x07")
-        self.show_state(text)
-
-    def stop(self) -> None:
-        """Restore the title."""
-        self._send(RESTORE_TITLE)
-        self._is_started = False
-
-    def _send(self, text: str) -> None:
-        if self._is_started:
-            self._write(text)
-
-
-def _clean(text: str) -> str:
-    return shorten_line(sanitize_text(text), LONGEST_TITLE)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual.app import App
-from textual.widgets import Static
 
 from coder.core.errors import CoderError, UserError
 from coder.core.events import (
@@ -21,19 +20,19 @@ from coder.core.events import (
     ReviewAsked,
     SessionCommand,
 )
-from coder.core.values import HunkDecisions, Restore, sanitize_text, shorten_line
-from coder.ui.tui.app import (
+from coder.core.task import Restore
+from coder.core.values import HunkDecisions, sanitize_text, shorten_line
+from coder.ui.tui.dialogs import ChosenOption, PlanDecision, PlanScreen, QuestionScreen
+from coder.ui.tui.review import ReviewScreen
+from coder.ui.tui.services import (
     RecordedSession,
     RunningSession,
     SessionModel,
     StartSession,
-    TerminalAlerts,
     TrustQuestion,
     UserRequest,
 )
-from coder.ui.tui.dialogs import ChosenOption, PlanDecision, PlanScreen, QuestionScreen
-from coder.ui.tui.review import ReviewScreen
-from coder.ui.tui.session_screen import SessionScreen
+from coder.ui.tui.session_screen import SessionScreen, TerminalAlerts
 
 if TYPE_CHECKING:
     from coder.session.log import EventLog
@@ -438,19 +437,3 @@ class QueuedMessages:
             self._texts.clear()
             self._screen.show_queue(())
         return text
-
-
-MOST_CHARACTERS = 200
-
-
-class MessageQueue(Static):
-    """One line a message; hidden where there is none."""
-
-    def __init__(self) -> None:
-        super().__init__(markup=False)
-        self.display = False
-
-    def show(self, texts: Sequence[str]) -> None:
-        self.display = bool(texts)
-        lines = [f"queued: {shorten_line(sanitize_text(text), MOST_CHARACTERS)}" for text in texts]
-        self.update("\n".join([*lines, "up takes the last one back"] if lines else []))

@@ -1,6 +1,5 @@
 """Presentation of records: each one becomes calls on the transcript and the status line."""
 
-import re
 from collections.abc import Iterable, Sequence
 
 from textual.containers import Horizontal
@@ -40,10 +39,19 @@ from coder.core.values import sanitize_text
 from coder.core.verdict import Verdict
 from coder.ui.lines import current_activity
 from coder.ui.summary import abbreviate_number, format_counts, format_money, report_body, summary_lines
+from coder.ui.tui.diff import render_diff
 from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.review import render_diff
-from coder.ui.tui.session_screen import StatusBar
-from coder.ui.tui.transcript import CallFold, EarlierRecords, Fold, Insertion, ReplyView, StageRow, Transcript
+from coder.ui.tui.transcript import (
+    CallFold,
+    EarlierRecords,
+    Fold,
+    Insertion,
+    ReplyView,
+    StageRow,
+    StatusBar,
+    Transcript,
+    quote_names,
+)
 
 MAX_RED_TESTS = 5
 
@@ -311,29 +319,3 @@ def _summary_widgets(event: SessionFinished, lines: Sequence[str]) -> Iterable[W
 
 def _line(text: str, classes: str) -> Static:
     return Static(sanitize_text(text), markup=False, classes=classes)
-
-
-_MARKS = [
-    (re.compile(r"^#{1,6} .*$", re.MULTILINE), "bold $text-primary"),
-    (re.compile(r"^ *(?:[-*+]|\d+[.)]) ", re.MULTILINE), "bold $text-primary"),
-    (re.compile(r"\*\*[^*\n]+\*\*"), "bold"),
-    (re.compile(r"`[^`\n]+`"), "$text-warning"),
-    (re.compile(r"^```.*?(?:^```|\Z)", re.MULTILINE | re.DOTALL), "$text-warning"),
-]
-_CODE_OR_NAME = re.compile(
-    r"(?P<code>^```.*?(?:^```|\Z)|`[^`\n]+`)|(?P<name>[\w./-]*(?<!\w)__\w+__(?:[\w./:-]*\w)?)",
-    re.MULTILINE | re.DOTALL,
-)
-
-
-def quote_names(text: str) -> str:
-    """Return Markdown with names such as `a/__init__.py:3` as code, which Markdown takes for bold text."""
-    return _CODE_OR_NAME.sub(lambda match: match["code"] or f"`{match['name']}`", text)
-
-
-def highlight_markdown(text: str) -> Content:
-    """Highlight headings, list marks, strong words and code, in unfinished text as well."""
-    content = Content(sanitize_text(text))
-    for mark, style in _MARKS:
-        content = content.highlight_regex(mark, style=style)
-    return content

@@ -1,22 +1,19 @@
 """The review of a change: files, hunks, single lines, edits and comments."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
-from itertools import groupby, pairwise
+from itertools import groupby
 from pathlib import PurePath
 from typing import ClassVar, Literal, NamedTuple
 
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.events import Click, DescendantFocus
-from textual.highlight import guess_language, highlight
 from textual.message import Message
 from textual.screen import ModalScreen
-from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static, TextArea, Tree
 from textual.widgets.option_list import Option
 from textual.widgets.tree import TreeNode
@@ -24,7 +21,8 @@ from textual.widgets.tree import TreeNode
 from coder.core.events import ReviewAsked
 from coder.core.values import EditedHunk, Hunk, HunkComment, HunkDecisions, first_line, sanitize_text
 from coder.patching.git_hunks import edited_body, hunk_lines, replace_new_lines, split_git_diff
-from coder.ui.tui.dialogs import Dialog
+from coder.ui.tui.dialogs import Dialog, VimScroll
+from coder.ui.tui.diff import colour_lines, render_hunk, render_hunk_side_by_side
 from coder.ui.tui.keys import KeyBindings, KeyedApp, find_key_bindings
 
 ReviewPurpose = Literal["deliver", "apply", "read"]
@@ -665,26 +663,6 @@ FIRST_HUNKS = 8
 """Hunks that are rendered at once; the others are when they come into view."""
 
 
-class VimScroll(VerticalScroll):
-    """Goes to both ends, and scrolls by half of its height."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("g", "go_to_end(0)", "first", show=False, id="first_hunk"),
-        Binding("G", "go_to_end(-1)", "last", show=False, id="last_hunk"),
-        Binding("ctrl+d", "scroll_half(1)", "half a page down", show=False, id="half_page_down"),
-        Binding("ctrl+u", "scroll_half(-1)", "half a page up", show=False, id="half_page_up"),
-    ]
-
-    def action_go_to_end(self, place: int) -> None:
-        """Go to the first entry, or to the last one; to the end of the text if there are no entries."""
-        if entries := [child for child in self.children if child.can_focus]:
-            entries[place].focus()
-        (self.scroll_end if place else self.scroll_home)(animate=False)
-
-    def action_scroll_half(self, direction: int) -> None:
-        self.scroll_relative(y=direction * self.size.height // 2, animate=False)
-
-
 class HunkList(VimScroll, can_focus=False):
     """List of hunks; its keys work while one of its hunks has the focus."""
 
@@ -805,98 +783,3 @@ def _describe_choices(name: str, choices: Sequence[HunkChoice]) -> str:
     signs = [line.sign for choice in choices for line in choice.lines]
     accepted = sum(choice.accepted for choice in choices)
     return f"{accepted}/{len(choices)} {sanitize_text(name)} +{signs.count('+')} -{signs.count('-')}"
-
-
-TRIPLE_QUOTES = re.compile(r"""^(.*?)[rRbBuUfF]{0,2}(\"{3}|'{3})""")
-OPENS_STRING = (":", "=", "(", "[", "{", ",", "+", "return", "->")
-"""Ends of code before a string that begins there."""
-KINDS = {"+": "added", "-": "removed", " ": "kept", "": "kept"}
-
-
-def render_diff(diff: str) -> Iterator[Static]:
-    """Yield widgets for a whole diff, with the names of its files."""
-    for path, of_file in groupby(split_git_diff(diff), key=lambda hunk: hunk.path):
-        yield Static(sanitize_text(path), classes="path", markup=False)
-        for hunk in of_file:
-            yield from render_hunk(hunk)
-
-
-def render_hunk(hunk: Hunk) -> Iterator[Static]:
-    """Yield widgets for the lines of a hunk; for git's header if there are none."""
-    return render_diff_lines(hunk.body or hunk.header.partition("\n")[2], path=hunk.path)
-
-
-def render_hunk_side_by_side(hunk: Hunk) -> Iterator[Widget]:
-    """Yield widgets for the lines of a hunk, the old ones left of the new ones."""
-    runs = [*_coloured_runs(hunk.body or hunk.header.partition("\n")[2], path=hunk.path)]
-    while runs:
-        kind, text = runs.pop(0)
-        if kind == "about":
-            yield Static(text, classes=kind)
-            continue
-        new_kind, new = kind, text
-        if kind == "removed":
-            new_kind, new = runs.pop(0) if runs and runs[0][0] == "added" else ("kept", Content(""))
-        elif kind == "added":
-            kind, text = "kept", Content("")
-        yield Horizontal(Static(text, classes=kind), Static(new, classes=new_kind), classes="pair")
-
-
-def render_diff_lines(diff: str, *, path: str) -> Iterator[Static]:
-    """Yield a widget for each run of lines with the same sign; an empty path disables code highlighting."""
-    for kind, text in _coloured_runs(diff, path=path):
-        yield Static(text, classes=kind)
-
-
-def _coloured_runs(diff: str, *, path: str) -> Iterator[tuple[str, Content]]:
-    for kind, run in groupby(colour_lines(diff, path=path), key=lambda line: line[0]):
-        yield kind, Content("\n").join(line for _, line in run)
-
-
-def colour_lines(diff: str, *, path: str) -> list[tuple[str, Content]]:
-    """Return the kind of each line (added, removed, kept or about) and its text with highlighted code."""
-    lines = [sanitize_text(line).expandtabs(4) for line in diff.removesuffix("\n").split("\n")]
-    kinds = [KINDS.get(line[:1], "about") for line in lines]
-    if not diff.startswith("@@ "):
-        for number, (line, following) in enumerate(pairwise(lines)):
-            if line.startswith("--- ") and following.startswith("+++ "):
-                kinds[number : number + 2] = ["about", "about"]
-    return [*zip(kinds, _highlight_lines([*zip(kinds, lines, strict=True)], path), strict=True)]
-
-
-def _highlight_lines(lines: list[tuple[str, str]], path: str) -> list[Content]:
-    """Highlight each line as part of its own side of the change, where strings and brackets are complete."""
-    contents = [Content(line) for _, line in lines]
-    if not path:
-        return contents
-    language = guess_language("", path)
-    for sign_kind, side in (("removed", ("removed", "kept")), ("added", ("added", "kept"))):
-        numbers = [number for number, (kind, _) in enumerate(lines) if kind in side]
-        texts = [lines[number][1][1:] for number in numbers]
-        opening = [_open_docstring(texts)] if path.endswith((".py", ".pyi")) else [""]
-        code = highlight("\n".join([*filter(None, opening), *texts]), language=language)
-        contents_of_side = code.split("\n", allow_blank=True)[1 if any(opening) else 0 :]
-        # `highlight` drops blank lines at the end of a side.
-        for number, content in zip(numbers, contents_of_side, strict=False):
-            if lines[number][0] in (sign_kind, "kept"):
-                contents[number] = Content(lines[number][1][:1]) + content
-    return contents
-
-
-def _open_docstring(lines: list[str]) -> str:
-    """Return the quotes of the docstring in which Python lines begin; empty if they begin outside.
-
-    They do if the first quotes close a string: text precedes them, or they stand alone and no line that opens
-    a block precedes them.
-    """
-    for number, line in enumerate(lines):
-        match = TRIPLE_QUOTES.search(line)
-        if match is None:
-            continue
-        if line.count(match[2]) > 1 or match[1].rstrip().endswith(OPENS_STRING):
-            return ""
-        before = next((text.strip() for text in reversed(lines[:number]) if text.strip()), "")
-        is_alone = line.strip() == match[2]
-        closes = bool(match[1].strip()) or (is_alone and not before.endswith(OPENS_STRING))
-        return match[2] if closes else ""
-    return ""

@@ -1,13 +1,14 @@
 """Interfaces of the application to everything beside sessions: the archive, names, settings, commands."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from coder.core.errors import UserError
 
 if TYPE_CHECKING:
-    from coder.core.values import Restore
+    from coder.core.events import SessionCommand
+    from coder.core.task import Restore
     from coder.session.log import EventLog
 
 MOST_CHARACTERS = 4_000
@@ -133,3 +134,80 @@ def require_service(service: Service | None) -> Service:
     if service is None:
         raise UserError("This is the record of a session, nothing more.")
     return service
+
+
+class SessionModel(NamedTuple):
+    """Model that sessions will ask."""
+
+    name: str
+    """Empty if they work without a model; then nothing receives the user's remarks."""
+    reason: str = ""
+    """Reason of the choice, for the user."""
+
+
+class TrustQuestion(NamedTuple):
+    """Question to answer before anything is run."""
+
+    text: str
+    decline: str
+    """Option that does not trust; without a sandbox the interface closes then."""
+    can_decline: bool
+    trust: Callable[[], None]
+    """Keeps that the user trusts the repository."""
+
+
+class RunningSession(Protocol):
+    """Session as a front end sees it."""
+
+    @property
+    def log(self) -> "EventLog": ...
+
+    def send(self, word: "SessionCommand") -> None:
+        """Handle a command; one that comes too early or too late does no harm."""
+        ...
+
+    async def run(self) -> object:
+        """Run to the end, close the log, and release all resources."""
+        ...
+
+
+class UserRequest(NamedTuple):
+    """One message of the user that asks for work."""
+
+    text: str
+    mode: str = "fix"
+    """`fix`, `change`, `ask`, `plan` or `build`; `verify` judges the revision `text`, or uncommitted work."""
+    continues: str = ""
+    """Id of the session that it continues."""
+    outputs: tuple[tuple[str, str], ...] = ()
+    """Commands that the user ran before, each with its output."""
+
+
+StartSession = Callable[[UserRequest], Awaitable[RunningSession]]
+"""Opens a session for a request; may raise CoderError, and keeps slow work off the event loop."""
+
+
+class OpenedRepository(NamedTuple):
+    """Facts about the repository that are only known once it has been opened."""
+
+    trust: TrustQuestion | None = None
+    """Asked before anything is run."""
+    has_alerts: bool = False
+    """Whether the terminal calls the user."""
+    notices: tuple[str, ...] = ()
+    """Warnings that are shown at once."""
+    initial_session: RunningSession | None = None
+    """Session that is shown from the start."""
+
+
+class RecordedSession:
+    """Recorded log that is only shown."""
+
+    def __init__(self, log: "EventLog") -> None:
+        self.log = log
+
+    def send(self, word: "SessionCommand") -> None:
+        """Ignore the command."""
+
+    async def run(self) -> None:
+        """Do nothing, because the session has ended."""

@@ -11,13 +11,12 @@ from textual.events import Key
 from textual.screen import Screen
 from textual.widgets import Static
 
-from coder.ui.tui.app import SessionModel
+from coder.core.values import sanitize_text, shorten_line
 from coder.ui.tui.commands import CommandArguments
-from coder.ui.tui.conversation import MessageQueue
 from coder.ui.tui.keys import KeyBindings
 from coder.ui.tui.prompt import Prompt, make_prompt
-from coder.ui.tui.services import RepositoryNames
-from coder.ui.tui.transcript import EarlierRecords, Transcript
+from coder.ui.tui.services import RepositoryNames, SessionModel
+from coder.ui.tui.transcript import EarlierRecords, StatusBar, Transcript
 
 if TYPE_CHECKING:
     from coder.core.events import Record
@@ -143,7 +142,7 @@ class SessionScreen(Screen[None]):
 
     def show_diff(self, diff: str) -> None:
         """Show a change."""
-        from coder.ui.tui.review import render_diff
+        from coder.ui.tui.diff import render_diff
 
         self.query_one(Transcript).add(*render_diff(diff))
 
@@ -212,49 +211,60 @@ class Masthead(Horizontal):
             widget.update(name)
 
 
-class StatusBar(Static):
-    """Status of a session, its seconds, which tick while it runs, and the current activity."""
+SAVE_TITLE, RESTORE_TITLE = "\x1b[22;2t", "\x1b[23;2t"
+LONGEST_TITLE = 80
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Take `clock`, which counts seconds from any origin."""
-        super().__init__(markup=False)
-        self._clock = clock
-        self._standing = ""
-        self._seconds = 0.0
-        self._doing = ""
-        self._shown_at = 0.0
-        self._ticking = False
-        self._stopping = False
 
-    def on_mount(self) -> None:
-        self.set_interval(1, self._draw)
+class TerminalAlerts:
+    """Bell, notification and title, for a user who looks elsewhere."""
 
-    def begin(self, activity: str = "opening a session") -> None:
-        """Show that a session is being opened, or another activity."""
-        self._ticking, self._stopping = True, False
-        self.show("", seconds=0.0, activity=activity)
+    def __init__(self, write: Callable[[str], None], *, name: str) -> None:
+        """Take `write`, which sends text to the terminal as it is, and the name of the repository."""
+        self._write = write
+        self._name = name
+        self._is_started = False
 
-    def show(self, status: str, *, seconds: float, activity: str) -> None:
-        """Show a session's status at the given seconds since its start."""
-        self._standing, self._seconds, self._doing = status, seconds, activity
-        self._shown_at = self._clock()
-        self._draw()
+    def start(self) -> None:
+        """Alert the user from now on, until it is stopped."""
+        self._is_started = True
+        self._send(SAVE_TITLE)
+        self.show_state("")
+
+    def show_state(self, state: str) -> None:
+        """Show the state in the title, such as `working`; empty is idle."""
+        title = " - ".join(part for part in (state, "coder", self._name) if part)
+        self._send(f"\x1b]2;{_clean(title)}\x07")
+
+    def notify(self, text: str) -> None:
+        """Ring the bell and show a notification, and the text as state."""
+        self._send(f"\x07\x1b]9;{_clean(f'coder: {text}')}\x07")
+        self.show_state(text)
 
     def stop(self) -> None:
-        """Show that the session is stopping, until it has ended."""
-        self._stopping = True
-        self._draw()
+        """Restore the title."""
+        self._send(RESTORE_TITLE)
+        self._is_started = False
 
-    def end(self) -> None:
-        """Show nothing, because no session runs: its summary says how it ended."""
-        self._ticking = self._stopping = False
-        self._standing = self._doing = ""
-        self._draw()
+    def _send(self, text: str) -> None:
+        if self._is_started:
+            self._write(text)
 
-    def _draw(self) -> None:
-        seconds = self._seconds + (self._clock() - self._shown_at if self._ticking else 0.0)
-        elapsed = f"{seconds:.0f} s" if self._ticking or self._standing else ""
-        doing = "stopping" if self._stopping else self._doing
-        line = " · ".join(part for part in (self._standing, elapsed, doing) if part)
-        if line != self.content:
-            self.update(line, layout=False)
+
+def _clean(text: str) -> str:
+    return shorten_line(sanitize_text(text), LONGEST_TITLE)
+
+
+MOST_CHARACTERS = 200
+
+
+class MessageQueue(Static):
+    """One line a message; hidden where there is none."""
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self.display = False
+
+    def show(self, texts: Sequence[str]) -> None:
+        self.display = bool(texts)
+        lines = [f"queued: {shorten_line(sanitize_text(text), MOST_CHARACTERS)}" for text in texts]
+        self.update("\n".join([*lines, "up takes the last one back"] if lines else []))

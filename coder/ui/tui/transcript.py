@@ -1,6 +1,8 @@
 """The conversation on the screen: messages, replies, tool calls, stages; earlier ones on demand."""
 
 import json
+import re
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,8 +18,7 @@ from coder.core.events import StageChanged
 from coder.core.messages import ToolCall, ToolMessage
 from coder.core.values import sanitize_text
 from coder.ui.lines import summarize_arguments
-from coder.ui.tui.narrator import highlight_markdown
-from coder.ui.tui.review import render_diff_lines
+from coder.ui.tui.diff import render_diff_lines
 
 if TYPE_CHECKING:
     from coder.core.events import Record
@@ -333,3 +334,77 @@ class StageRow(Static):
         remarks = [change.remark for change in (*parts, *([whole] if whole else [])) if change.remark]
         pieces += [f"  {sanitize_text('; '.join(remarks))}"] if remarks else []
         self.update(Content.assemble(*pieces))
+
+
+class StatusBar(Static):
+    """Status of a session, its seconds, which tick while it runs, and the current activity."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Take `clock`, which counts seconds from any origin."""
+        super().__init__(markup=False)
+        self._clock = clock
+        self._standing = ""
+        self._seconds = 0.0
+        self._doing = ""
+        self._shown_at = 0.0
+        self._ticking = False
+        self._stopping = False
+
+    def on_mount(self) -> None:
+        self.set_interval(1, self._draw)
+
+    def begin(self, activity: str = "opening a session") -> None:
+        """Show that a session is being opened, or another activity."""
+        self._ticking, self._stopping = True, False
+        self.show("", seconds=0.0, activity=activity)
+
+    def show(self, status: str, *, seconds: float, activity: str) -> None:
+        """Show a session's status at the given seconds since its start."""
+        self._standing, self._seconds, self._doing = status, seconds, activity
+        self._shown_at = self._clock()
+        self._draw()
+
+    def stop(self) -> None:
+        """Show that the session is stopping, until it has ended."""
+        self._stopping = True
+        self._draw()
+
+    def end(self) -> None:
+        """Show nothing, because no session runs: its summary says how it ended."""
+        self._ticking = self._stopping = False
+        self._standing = self._doing = ""
+        self._draw()
+
+    def _draw(self) -> None:
+        seconds = self._seconds + (self._clock() - self._shown_at if self._ticking else 0.0)
+        elapsed = f"{seconds:.0f} s" if self._ticking or self._standing else ""
+        doing = "stopping" if self._stopping else self._doing
+        line = " · ".join(part for part in (self._standing, elapsed, doing) if part)
+        if line != self.content:
+            self.update(line, layout=False)
+
+
+_MARKS = [
+    (re.compile(r"^#{1,6} .*$", re.MULTILINE), "bold $text-primary"),
+    (re.compile(r"^ *(?:[-*+]|\d+[.)]) ", re.MULTILINE), "bold $text-primary"),
+    (re.compile(r"\*\*[^*\n]+\*\*"), "bold"),
+    (re.compile(r"`[^`\n]+`"), "$text-warning"),
+    (re.compile(r"^```.*?(?:^```|\Z)", re.MULTILINE | re.DOTALL), "$text-warning"),
+]
+_CODE_OR_NAME = re.compile(
+    r"(?P<code>^```.*?(?:^```|\Z)|`[^`\n]+`)|(?P<name>[\w./-]*(?<!\w)__\w+__(?:[\w./:-]*\w)?)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def quote_names(text: str) -> str:
+    """Return Markdown with names such as `a/__init__.py:3` as code, which Markdown takes for bold text."""
+    return _CODE_OR_NAME.sub(lambda match: match["code"] or f"`{match['name']}`", text)
+
+
+def highlight_markdown(text: str) -> Content:
+    """Highlight headings, list marks, strong words and code, in unfinished text as well."""
+    content = Content(sanitize_text(text))
+    for mark, style in _MARKS:
+        content = content.highlight_regex(mark, style=style)
+    return content

@@ -19,7 +19,7 @@ from coder.repo.checkout import (
     prepare_unverified_copy,
     undo_delivery,
 )
-from coder.repo.git import init_repository, init_user_repository
+from coder.repo.repository import init_repository, init_user_repository
 from tests.builders import git, repo, write
 from tests.repo.opened import open_session_repository
 

@@ -8,7 +8,7 @@ import pytest
 from coder.core.events import Answer, QuestionAnswered, QuestionAsked, Warned
 from coder.core.ports import Distribution
 from coder.core.verdict import TestReport
-from coder.session.approval import ensure_dependencies, offer_packages
+from coder.session.baseline import ensure_dependencies, offer_packages
 from tests.session.fakes import FakeVerifier, kit
 
 LACKING = TestReport(command="pytest", exit_code=1)

@@ -4,7 +4,7 @@ import pytest
 
 from coder.core.verdict import MutationReport, UntestedPlace
 from coder.patching.git_hunks import changed_line_starts, split_git_diff
-from coder.session.delivery import hunk_location, removable_hunk_numbers
+from coder.session.review import hunk_location, removable_hunk_numbers
 
 OLD = [f"line {number}" for number in range(1, 31)]
 NEW = ["new", *OLD[:3], "4", *OLD[4:19], *OLD[20:], "last"]

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from coder.core.events import Answer, Decide, QuestionAsked, ReviewAsked, SessionFinished, Warned
-from coder.core.values import Candidate, EditedHunk, HunkComment, Mode, Patch
+from coder.core.task import Mode
+from coder.core.values import Candidate, EditedHunk, HunkComment, Patch
 from coder.core.verdict import Verdict, VerdictKind
 from coder.permissions.secrets import Secrets
 from coder.session.context import SessionContext

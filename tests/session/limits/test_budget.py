@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from coder.core.errors import LimitReached, ModelError
 from coder.core.messages import Image, Request, Usage, UsageTotals, UserMessage
-from coder.core.values import Budget
+from coder.core.task import Budget
 from coder.session.budget import IMAGE_TOKENS, BudgetTracker, Price
 
 REQUEST = Request(system="s", messages=(UserMessage(text="x" * 350),))

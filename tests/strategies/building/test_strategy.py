@@ -15,7 +15,8 @@ from coder.core.errors import LimitReached
 from coder.core.events import NoteMade, Record, SessionFinished, StageChanged, Stop
 from coder.core.messages import AssistantMessage, Reply, Request, ToolCall, Usage
 from coder.core.notes import Component, Plan
-from coder.core.values import Budget, Candidate, Patch, Task
+from coder.core.task import Budget, Task
+from coder.core.values import Candidate, Patch
 from coder.index.index import SymbolIndex
 from coder.models.scripted import ScriptedModel
 from coder.session.log import EventLog

@@ -24,7 +24,7 @@ from coder.core.events import (
 from coder.core.messages import Request, Usage
 from coder.core.notes import CheckedClaim, GiveUp, ResearchReport, ResearchResult, format_report
 from coder.core.state import active_candidates
-from coder.core.values import Budget
+from coder.core.task import Budget
 from coder.models.scripted import Scene, ScriptedCall, ScriptStep
 from coder.session.context import SessionContext
 from coder.session.continuation import Continuation, read_continuation

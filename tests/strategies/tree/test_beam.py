@@ -9,7 +9,8 @@ import pytest
 
 from coder.core.errors import ModelError
 from coder.core.events import CandidateDropped, CandidateForked, MessageFinished, Verified
-from coder.core.values import Budget, Candidate, Patch
+from coder.core.task import Budget
+from coder.core.values import Candidate, Patch
 from coder.core.verdict import Verdict
 from coder.models.scripted import ScriptedModel
 from coder.session.context import SessionContext, Strategy

@@ -22,11 +22,11 @@ from coder.core.events import (
     Stop,
 )
 from coder.core.events import Event as LogEvent
-from coder.core.values import HunkComment, Restore
+from coder.core.task import Restore
+from coder.core.values import HunkComment
 from coder.session.log import EventLog
 from coder.ui.dialogue import Dialogue, answer_command, choose_option, describe_question
-from coder.ui.tui.app import OpenedRepository, SessionModel, TrustQuestion, UserRequest
-from coder.ui.tui.services import Services
+from coder.ui.tui.services import OpenedRepository, Services, SessionModel, TrustQuestion, UserRequest
 from tests.session.fakes import ticking_clock
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeSession

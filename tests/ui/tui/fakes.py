@@ -12,16 +12,10 @@ from textual.widgets import Static
 from coder.core.errors import UserError
 from coder.core.events import Event, SessionCommand, SessionStarted, Stop
 from coder.session.log import EventLog
-from coder.ui.tui.app import (
-    CoderApp,
-    OpenedRepository,
-    RecordedSession,
-    RunningSession,
-    SessionModel,
-    UserRequest,
-)
+from coder.ui.tui.app import CoderApp
 from coder.ui.tui.dialogs import PAUSE_SECONDS, WAITING
 from coder.ui.tui.prompt import Prompt
+from coder.ui.tui.services import OpenedRepository, RecordedSession, RunningSession, SessionModel, UserRequest
 from tests.session.fakes import ticking_clock
 from tests.ui.tui.story import INTERRUPTED
 

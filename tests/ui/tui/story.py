@@ -25,7 +25,8 @@ from coder.core.events import (
 )
 from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, Usage, UsageTotals, UserMessage
 from coder.core.notes import Diagnosis, Plan, Sites, Step
-from coder.core.values import Delivery, Task
+from coder.core.task import Task
+from coder.core.values import Delivery
 from coder.core.verdict import Counts, Failure, TestResult, Verdict, VerdictKind
 
 ISSUE = "Clock.add wraps at 24:00 only once: 23:00 plus 49 hours gives 48:00"

@@ -6,14 +6,9 @@ from typing import ClassVar
 import pytest
 
 from coder.ui.tui import app
-from coder.ui.tui.app import (
-    CoderApp,
-    OpenedRepository,
-    SessionModel,
-    TerminalAlerts,
-    TrustQuestion,
-    UserRequest,
-)
+from coder.ui.tui.app import CoderApp
+from coder.ui.tui.services import OpenedRepository, SessionModel, TrustQuestion, UserRequest
+from coder.ui.tui.session_screen import TerminalAlerts
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeSession, Stage, stage
 

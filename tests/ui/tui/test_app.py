@@ -22,16 +22,9 @@ from coder.core.events import (
 from coder.core.messages import UserMessage
 from coder.session.log import EventLog
 from coder.store.jsonl import read_records
-from coder.ui.tui.app import (
-    LEAVE_SECONDS,
-    CoderApp,
-    OpenedRepository,
-    RunningSession,
-    SessionModel,
-    UserRequest,
-)
+from coder.ui.tui.app import LEAVE_SECONDS, CoderApp
 from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.services import Services
+from coder.ui.tui.services import OpenedRepository, RunningSession, Services, SessionModel, UserRequest
 from coder.ui.tui.transcript import EarlierRecords, Transcript
 from tests.session.fakes import ticking_clock
 from tests.ui.tui import story

@@ -5,10 +5,10 @@ from typing import cast
 import pytest
 
 from coder.core.errors import UserError
-from coder.ui.tui.app import CoderApp, SessionModel, UserRequest
+from coder.ui.tui.app import CoderApp
 from coder.ui.tui.completion import Completion
 from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.services import Services, SessionArchive, SessionSettings
+from coder.ui.tui.services import Services, SessionArchive, SessionModel, SessionSettings, UserRequest
 from tests.ui.tui.fakes import FakeSession, Stage, stage
 
 

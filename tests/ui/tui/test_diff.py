@@ -1,6 +1,6 @@
 import pytest
 
-from coder.ui.tui.review import _highlight_lines, _open_docstring
+from coder.ui.tui.diff import _highlight_lines, _open_docstring
 
 INSIDE = """\
  Return the sum for all.

@@ -7,11 +7,12 @@ from textual.binding import Binding
 
 from coder.core.errors import UserError
 from coder.core.events import Amend, Answer, Decide, Stop
-from coder.ui.tui.app import CoderApp, SessionModel, UserRequest
-from coder.ui.tui.dialogs import AnswerList, PlanScreen
+from coder.ui.tui.app import CoderApp
+from coder.ui.tui.dialogs import AnswerList, PlanScreen, VimScroll
 from coder.ui.tui.keys import BINDINGS, CLOSING_KEYS, KeyBindings, read_key_bindings
 from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.review import HunkChoice, HunkEditor, HunkList, LineList, ReviewScreen, VimScroll
+from coder.ui.tui.review import HunkChoice, HunkEditor, HunkList, LineList, ReviewScreen
+from coder.ui.tui.services import SessionModel, UserRequest
 from coder.ui.tui.session_screen import SessionScreen
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeSession, Stage, stage

@@ -7,9 +7,9 @@ import pytest
 from coder.core.events import MessageFinished, PhaseEntered, SessionFinished
 from coder.core.messages import AssistantMessage
 from coder.session.log import EventLog
-from coder.ui.tui.app import CoderApp, SessionModel, UserRequest
+from coder.ui.tui.app import CoderApp
 from coder.ui.tui.keys import KeyBindings
-from coder.ui.tui.services import Services
+from coder.ui.tui.services import Services, SessionModel, UserRequest
 from tests.session.fakes import ticking_clock
 from tests.ui.tui import pictures, story
 from tests.ui.tui.fakes import FakeSession, Stage, replay_app, stage

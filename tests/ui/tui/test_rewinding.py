@@ -2,11 +2,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from coder.core.values import Restore
+from coder.core.task import Restore
 from coder.session.log import EventLog
-from coder.ui.tui.app import CoderApp, SessionModel, UserRequest
+from coder.ui.tui.app import CoderApp
 from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.services import Services
+from coder.ui.tui.services import Services, SessionModel, UserRequest
 from coder.ui.tui.transcript import IssueText
 from tests.session.fakes import ticking_clock
 from tests.ui.tui import story

@@ -6,9 +6,9 @@ from threading import Event
 import pytest
 
 from coder.core.errors import UserError
-from coder.ui.tui.app import CoderApp, SessionModel, UserRequest
+from coder.ui.tui.app import CoderApp
 from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.services import Services
+from coder.ui.tui.services import Services, SessionModel, UserRequest
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeSession, Stage, stage
 

@@ -1,0 +1,143 @@
+"""What a terminal shows beside a session: reviews of a diff, closing lines, the interface's settings."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from coder.core.events import Record, SessionFinished
+    from coder.core.values import HunkDecisions
+    from coder.core.verdict import Verdict
+    from coder.session.log import EventLog
+    from coder.ui.tui.review import ReviewPurpose
+
+
+def can_review() -> bool:
+    """Return whether the user can review a change on a terminal, and does not have a screen read aloud."""
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    if not all(stream.isatty() for stream in streams) or os.environ.get("TERM") == "dumb":
+        return False
+    return not is_interface_setting_on("screen_reader")
+
+
+def review_on_terminal(
+    diff: str, *, purpose: "ReviewPurpose", title: str, verdict: "Verdict | None"
+) -> "HunkDecisions | None":
+    """Show a change on the whole terminal; return the user's decisions, None without any.
+
+    `verdict` is that on this very diff.
+    """
+    pass
+    from coder.core.events import ReviewAsked
+    from coder.session.review import removable_hunk_numbers
+    from coder.settings import load_config
+    from coder.ui.tui.keys import read_key_bindings
+    from coder.ui.tui.review import ReviewApp
+
+    droppable = removable_hunk_numbers(diff, verdict.guarded) if verdict else ()
+    review = ReviewAsked(question="", diff=diff, droppable=droppable, verdict=verdict)
+    keys = read_key_bindings(load_config(None, {}).keys)
+    return ReviewApp(review, purpose=purpose, title=title, theme=remembered_theme(), keys=keys).run()
+
+
+def print_closing_lines(
+    log: "EventLog | None", root: Path, *, transcript: "Sequence[EventLog]" = (), is_told: bool = False
+) -> None:
+    """Print a transcript of sessions, what became of the newest one, and how to go on with it.
+
+    If its outcome `is_told` already, only the latter.
+    """
+    from rich.console import Console
+
+    from coder.core.events import SessionFinished, SessionStarted
+    from coder.ui.lines import PipedConsole
+
+    console: Console = PipedConsole(highlight=False)
+    for session in transcript:
+        _print_session(console, session.records)
+    records = log.records if log is not None else ()
+    if not records or not isinstance(started := records[0].event, SessionStarted):
+        return
+    if not is_told and isinstance(finished := records[-1].event, SessionFinished):
+        _print_outcome(console, finished, root, session=started.session)
+    console.print(f"resume   coder resume {started.session}")
+
+
+def _print_outcome(console: "Console", finished: "SessionFinished", root: Path, *, session: str) -> None:
+    from coder.repo.checkout import has_delivery
+    from coder.repo.delivery import has_change
+    from coder.repo.git import find_checkout
+    from coder.ui.summary import summary_lines
+
+    git, delivery = find_checkout(root).git, finished.delivery
+    is_undone = delivery is not None and not has_delivery(git, delivery)
+    if delivery is not None and delivery.commit and not is_undone and has_change(git, delivery.commit):
+        finished = finished.model_copy(update={"delivery": delivery.model_copy(update={"merged": True})})
+    for line in summary_lines(finished, session=session):
+        is_outdated = is_undone and line.plain.startswith("next")
+        console.print("next     it was taken back since" if is_outdated else line)
+
+
+def _print_session(console: "Console", records: "Sequence[Record]") -> None:
+    """Print a request, what was done about it, and the diff or report that came of it."""
+    from rich.text import Text
+
+    from coder.core.events import SessionFinished, SessionStarted
+    from coder.core.values import sanitize_text
+    from coder.ui.lines import LinePrinter
+    from coder.ui.summary import print_result
+
+    for record in records[:1]:
+        if isinstance(record.event, SessionStarted):
+            console.print(Text(f"> {sanitize_text(record.event.task.issue)}", "bold"))
+    printer = LinePrinter(console, verbose=False, send=lambda _: None)
+    asyncio.run(printer.replay(_iterate(records)))
+    if records and isinstance(finished := records[-1].event, SessionFinished):
+        print_result(console, finished)
+
+
+async def _iterate(records: "Sequence[Record]") -> "AsyncIterator[Record]":
+    for record in records:
+        yield record
+
+
+def is_interface_setting_on(name: Literal["inline", "screen_reader"], root: Path = Path()) -> bool:
+    """Tell whether a setting of the user's own that decides on the interface is switched on."""
+    from coder.settings import load_config
+
+    return may_be_set(name) and bool(getattr(load_config(root, {}), name))
+
+
+def may_be_set(*names: str) -> bool:
+    """Tell whether the user may have set one of some settings of their own.
+
+    Reading the settings takes as long as half of the interface's first paint, looking for a word nothing.
+    """
+    from coder.directories import config_directory
+
+    try:
+        text = (config_directory() / "config.toml").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    return any(name in text or f"CODER_{name.upper()}" in os.environ for name in names)
+
+
+def remembered_theme() -> str:
+    """Return the name of the user's theme; empty if there is none."""
+    try:
+        stored = json.loads(_theme_file().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ""
+    return str(stored.get("theme", "")) if isinstance(stored, dict) else ""
+
+
+def _theme_file() -> Path:
+    from coder.directories import state_directory
+
+    return state_directory() / "interface.json"

@@ -1,0 +1,283 @@
+"""Files of the repository as documents: words, identifiers, and commits that match an issue."""
+
+import math
+from array import array
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from coder.core.paths import SOURCE_SUFFIXES
+from coder.core.values import CommitInfo
+from coder.files.tokenize import count_terms, identifier_terms
+from coder.index.parsers import Definition
+from coder.index.snapshot import IndexedPlace, IndexSnapshot
+from coder.retrieval.issue_terms import IssueTerms, is_code_like
+from coder.workspace.workspace import path_category
+
+
+class Corpus:
+    """The documents of a tree's source; those of its tests only on request."""
+
+    def __init__(self, snapshot: IndexSnapshot, *, tests: bool = False) -> None:
+        self.snapshot = snapshot
+        self.lengths = snapshot.lengths
+        self.paths: list[str] = []
+        """The included files, by number."""
+        self.sizes: list[int] = []
+        """Number of words of each."""
+        self.owners = array("i", bytes(4 * len(self.lengths)))
+        """For each document the number of its file plus one; 0 for excluded ones."""
+        for first, count, paths in snapshot.document_ranges:
+            included = [path for path in paths if path_category(path) != 1 or tests]
+            if included:
+                self.paths.append(min(included, key=path_category))
+                self.sizes.append(sum(self.lengths[first : first + count]))
+                self.owners[first : first + count] = array("i", [len(self.paths)]) * count
+
+    @cached_property
+    def count(self) -> int:
+        """Number of included documents that have words."""
+        return max(
+            1, sum(1 for owner, length in zip(self.owners, self.lengths, strict=True) if owner and length)
+        )
+
+    @cached_property
+    def average_length(self) -> float:
+        """Average number of words of a document."""
+        return max(1.0, sum(self.sizes) / self.count)
+
+    @cached_property
+    def average_size(self) -> float:
+        """Average number of words of a file."""
+        return max(1.0, sum(self.sizes) / max(1, len(self.sizes)))
+
+    def postings(self, token: str) -> list[int]:
+        """Return the snapshot's postings, restricted to included documents."""
+        owners, document_count = self.owners, len(self.owners)
+        return [
+            entry
+            for entry in self.snapshot.postings(token)
+            if entry >> 8 < document_count and owners[entry >> 8]
+        ]
+
+    def definition_place(self, document: int) -> IndexedPlace | None:
+        """Return the place of a document; None for one that is not a definition."""
+        owner = self.paths[self.owners[document] - 1]
+        place = next(
+            (place for place in self.snapshot.document_places(document) if place.path == owner), None
+        )
+        return place if place and place.definition else None
+
+
+@dataclass(kw_only=True)
+class TextMatches:
+    """Text matches of an issue."""
+
+    weights: Mapping[str, float]
+    """Of each word, including its rarity."""
+    rarity: Mapping[str, float]
+    titled: frozenset[str]
+    documents: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+    files: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+    """By the file's number: the same over whole files."""
+    named: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """Documents whose own name contains words of the issue, with these words."""
+    telling: dict[int, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
+    """By the file's number: contribution of each word."""
+
+
+ZONE_WEIGHTS = {"title": 2.2, "inline": 1.1, "block": 1.5, "name": 0.3, "prose": 0.8}
+"""Weight of a word per zone, in addition to `DISTINCTIVENESS_SHARE`; each zone is normalized by length."""
+DISTINCTIVENESS_SHARE = 3.0
+DISTINCTIVENESS_WEIGHTS = {"title": 2.0, "inline": 1.5, "block": 0.7, "name": 1.5, "prose": 0.7}
+"""Weight per zone for the most distinctive zone of a word."""
+REPETITION_WEIGHT = 0.3
+SATURATION, LENGTH_SHARE = 1.2, 0.75
+"""BM25's k1 and b."""
+MOST_WORDS = 70
+MAX_DOCUMENT_SHARE = 0.2
+"""A word in more than this share of all documents is matched in names only."""
+HEAVIEST, HEAVIEST_ANYWHERE = 8, 10
+"""So many of the rarest words make up a zone's whole."""
+
+
+def match_terms(terrain: Corpus, clues: IssueTerms) -> TextMatches:
+    """Score documents and files by words alone."""
+    zones = {zone: _count_parts(words) for zone, words in clues.zones.items()}
+    likeliest = sorted(
+        {word for words in zones.values() for word in words}, key=lambda word: -_plain_worth(word, zones)
+    )
+    postings = {word: terrain.postings(word) for word in likeliest[: 3 * MOST_WORDS]}
+    rarity = {
+        word: math.log(1 + (terrain.count - len(word_postings) + 0.5) / (len(word_postings) + 0.5))
+        for word, word_postings in postings.items()
+        if word_postings
+    }
+    weights = _weights(zones, rarity)
+    result = TextMatches(weights=weights, rarity=rarity, titled=frozenset(zones["title"]) & weights.keys())
+    for word in sorted(weights, key=lambda word: -weights[word])[:MOST_WORDS]:
+        _add_word(terrain, result, word, postings[word])
+    return result
+
+
+def score_text(terrain: Corpus, result: TextMatches, text: str) -> float:
+    """Score a text that is not a document, such as a function inside another."""
+    counts = count_terms(text)
+    fixed = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * sum(counts.values()) / terrain.average_length)
+    shared_words = sorted(
+        counts.keys() & result.weights.keys(), key=lambda word: (-result.weights[word], word)
+    )
+    return sum(
+        result.weights[word] * (SATURATION + 1) * counts[word] / (counts[word] + fixed)
+        for word in shared_words
+    )
+
+
+def _count_parts(words: Counter[str]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for word, count in words.items():
+        for part in identifier_terms(word):
+            counts[part] += count
+    return counts
+
+
+def _plain_worth(word: str, zones: Mapping[str, Counter[str]]) -> float:
+    return sum(
+        DISTINCTIVENESS_WEIGHTS[zone] * min(counted[word], 2) for zone, counted in zones.items()
+    ) + 0.01 * len(word)
+
+
+def _weights(zones: Mapping[str, Counter[str]], rarity: Mapping[str, float]) -> dict[str, float]:
+    weights: dict[str, float] = defaultdict(float)
+    anywhere: dict[str, float] = defaultdict(float)
+    for zone, counted in zones.items():
+        worth = {
+            word: rarity[word] * min(1 + REPETITION_WEIGHT * (count - 1), 2.0)
+            for word, count in counted.items()
+            if word in rarity
+        }
+        whole = sum(sorted(worth.values())[-HEAVIEST:]) or 1.0
+        for word, value in worth.items():
+            weights[word] += ZONE_WEIGHTS[zone] * value / whole
+            anywhere[word] = max(anywhere[word], DISTINCTIVENESS_WEIGHTS[zone] * value)
+    whole = sum(sorted(anywhere.values())[-HEAVIEST_ANYWHERE:]) or 1.0
+    return {word: weight + DISTINCTIVENESS_SHARE * anywhere[word] / whole for word, weight in weights.items()}
+
+
+def _add_word(terrain: Corpus, result: TextMatches, word: str, postings: list[int]) -> None:
+    """Add the score of one word to the documents and files that contain it."""
+    weight = result.weights[word] * (SATURATION + 1)
+    lengths, owners, documents = terrain.lengths, terrain.owners, result.documents
+    fixed, scaled = SATURATION * (1 - LENGTH_SHARE), SATURATION * LENGTH_SHARE / terrain.average_length
+    is_common = len(postings) > MAX_DOCUMENT_SHARE * terrain.count
+    counts: dict[int, int] = defaultdict(int)
+    for entry in postings:
+        document = entry >> 8
+        count = entry & 127
+        if entry & 128:
+            result.named[document].append(word)
+        elif is_common:
+            continue
+        documents[document] += weight * count / (count + fixed + scaled * lengths[document])
+        counts[owners[document] - 1] += count
+    scaled = SATURATION * LENGTH_SHARE / terrain.average_size
+    for number, count in counts.items():
+        worth = weight * count / (count + fixed + scaled * terrain.sizes[number])
+        result.files[number] += worth
+        result.telling[number][word] = worth
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdentifierUses:
+    """Multi-word names that the issue mentions and the tree uses."""
+
+    worth: Mapping[str, float]
+    """Weight by name, up to 1: higher for a name that few files use."""
+    lines: Mapping[str, Mapping[str, tuple[int, ...]]]
+    """By path and name."""
+
+    def uses_in(self, path: str, definition: Definition) -> list[str]:
+        """Return the names that a function uses, rarest first.
+
+        Empty for a class, which consists of its methods.
+        """
+        if definition.kind == "class":
+            return []
+        used_names = (
+            name
+            for name, lines in self.lines.get(path, {}).items()
+            if name != definition.bare_name and _has_line_between(lines, definition.start, definition.end)
+        )
+        return sorted(used_names, key=lambda name: (-self.worth[name], name))
+
+
+MOST_NAMES = 60
+SHORTEST = 5
+FULL_WEIGHT_RARITY = 6.0
+"""Rarity from which a name has full weight."""
+
+
+def find_identifier_uses(terrain: Corpus, clues: IssueTerms) -> IdentifierUses:
+    """Look up the issue's names in the index."""
+    names = {
+        word
+        for words in clues.zones.values()
+        for word in words
+        if len(word) >= SHORTEST and is_code_like(word)
+    }
+    files = max(1, len(terrain.snapshot.sources))
+    worth: dict[str, float] = {}
+    lines: dict[str, dict[str, tuple[int, ...]]] = {}
+    for name in sorted(names, key=lambda name: (-clues.names.get(name, 0.0), name))[:MOST_NAMES]:
+        name_uses = terrain.snapshot.uses_of_name(name)
+        worth[name] = min(FULL_WEIGHT_RARITY, math.log(1 + files / (1 + len(name_uses)))) / FULL_WEIGHT_RARITY
+        for use in name_uses:
+            lines.setdefault(use.path, {})[name] = use.lines
+    return IdentifierUses(worth=worth, lines=lines)
+
+
+def _has_line_between(lines: tuple[int, ...], first: int, last: int) -> bool:
+    index = bisect_left(lines, first)
+    return index < len(lines) and lines[index] <= last
+
+
+MOST_COMMITS = 1000
+"""Number of commits to request."""
+MIN_WORDS_FOR_REASON = 2
+"""Words of the title that a commit must share to be given as a reason."""
+
+
+@dataclass(frozen=True)
+class RelatedFile:
+    """A file changed by a commit with a similar subject."""
+
+    path: str
+    value: float
+    """Summed rarity of the shared words, lower for a commit of many files."""
+    reason: str
+
+
+def find_related_files(clues: IssueTerms, recent: Sequence[CommitInfo]) -> Iterator[RelatedFile]:
+    """Yield for each file the commit whose subject shares the most with the issue's title."""
+    title = count_terms(" ".join(clues.zones["title"])).keys()
+    subject_words = [count_terms(change.subject).keys() for change in recent]
+    commit_counts = Counter(word for words in subject_words for word in words)
+    best: dict[str, RelatedFile] = {}
+    for change, words in zip(recent, subject_words, strict=True):
+        if shared := sorted(words & title, key=lambda word: (commit_counts[word], word)):
+            sources = max(1, sum(path.endswith(SOURCE_SUFFIXES) for path in change.paths))
+            value = (
+                sum(math.log(1 + len(recent) / (1 + commit_counts[word])) for word in shared) / sources**0.5
+            )
+            shared_text = ", ".join(clues.original_words(shared[:3]))
+            reason = (
+                f"changed by {change.commit[:10]}, about {shared_text}"
+                if len(shared) >= MIN_WORDS_FOR_REASON
+                else ""
+            )
+            for path in change.paths:
+                if path not in best or best[path].value < value:
+                    best[path] = RelatedFile(path, value, reason)
+    yield from best.values()

@@ -1,0 +1,91 @@
+"""Baseline of a session, and the packages that its tests lack."""
+
+import asyncio
+from collections.abc import Mapping
+
+from coder.core.events import BaselineMeasured, QuestionAsked, Warned
+from coder.core.values import Candidate
+from coder.core.verdict import TestReport
+from coder.session.context import SessionContext
+
+
+async def measure_baseline(
+    context: SessionContext, candidate: Candidate, *, wait_seconds: float | None = None, whole: bool = False
+) -> TestReport | None:
+    """Measure the baseline and log it; return None if it takes longer than `wait_seconds`.
+
+    It is then still measured in the background. A slow suite is cut off or not tried, the sooner where the
+    change to be judged exists already; with `whole` it has all of its time.
+    """
+    progress = context.log.progress_listener(candidate.id)
+    task = asyncio.ensure_future(
+        asyncio.to_thread(context.verifier.baseline, progress, whole=whole, brief=context.task.given)
+    )
+    done, _ = await asyncio.wait({task}, timeout=wait_seconds)
+    if not done:
+        return None
+    report = task.result()
+    event = BaselineMeasured(
+        command=report.command,
+        counts=report.outcome_counts,
+        failing=tuple(result.id for result in report.project_failures),
+        denied=tuple(dict.fromkeys(result.denied for result in report.failures if result.denied)),
+        seconds=report.seconds,
+        problem=report.problem.text if report.problem else "",
+    )
+    if event not in [
+        record.event for record in context.log.records if isinstance(record.event, BaselineMeasured)
+    ]:
+        context.log.append(event)
+    return report
+
+
+INSTALL, GO_ON = "install", "go on without"
+
+
+async def ensure_dependencies(
+    context: SessionContext, candidate: Candidate, report: TestReport | None, *, wait_seconds: float
+) -> TestReport | None:
+    """Return the base's report, measured again if the user let missing packages be installed.
+
+    Without a user to ask, nothing is installed.
+    """
+    if report is None or not await offer_missing_packages(context, report):
+        return report
+    return await measure_baseline(context, candidate, wait_seconds=wait_seconds)
+
+
+async def offer_missing_packages(context: SessionContext, report: TestReport) -> bool:
+    """Offer to install the packages that failing tests lack, and return whether they were installed."""
+    missing = context.installer.missing_packages(report) if context.installer is not None else ()
+    return await offer_packages(context, dict.fromkeys(missing, ""))
+
+
+async def offer_packages(context: SessionContext, packages: Mapping[str, str]) -> bool:
+    """Ask for each package whether to install it, and return whether any was.
+
+    `packages` are names of distributions, with the module that is imported where its name is known.
+    A name may be invented, and somebody else may own it: each is decided by itself.
+    """
+    chosen = [package for package, module in packages.items() if await _is_wanted(context, package, module)]
+    if context.installer is None or not chosen:
+        return False
+    if problem := await asyncio.to_thread(context.installer.install, chosen):
+        context.log.append(Warned(text=f"{', '.join(chosen)} could not be installed: {problem}"))
+        return False
+    return True
+
+
+async def _is_wanted(context: SessionContext, package: str, module: str) -> bool:
+    opening = f"Tests cannot run: {package}"
+    if any(
+        isinstance(record.event, QuestionAsked) and record.event.text.startswith(f"{opening} ")
+        for record in context.log.records
+    ):
+        return False  # it was refused before, or could not be installed
+    imported = f" (imported as {module})" if module not in ("", package) else ""
+    question = (
+        f"{opening}{imported} is not installed for the project's interpreter. Install from "
+        "the package index into an environment of coder's own? Yours stays as it is."
+    )
+    return await context.approval.ask(question, options=(INSTALL, GO_ON), default=GO_ON) == INSTALL
