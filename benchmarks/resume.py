@@ -79,7 +79,7 @@ SCENARIOS = {
         answer_in_turn(LOOK, Turn(text="In two steps.", calls=(GUESS.calls[0], AGAIN.calls[0])))
     ),
     "follow-up": Scenario(answer_in_turn(LOOK, PATCH, COMMENT), follow_up=FOLLOW_UP),
-    "tree": Scenario(answer_in_branches, ("--strategy", "tree", "--width", "2")),
+    "tree": Scenario(answer_in_branches, ("--strategy", "tree")),
 }
 
 
@@ -103,7 +103,6 @@ def start(
         *request,
         *("--base-url", f"{server.url}/v1", "--model", "fake", "--trust"),
         *scenario.options,
-        *(() if scenario.follow_up else ("--no-offline-first",)),
         *(("--continue",) if continues else ()),
         *(flags() if scenario.follow_up else ()),
     )

@@ -38,6 +38,10 @@ class Config(Value):
     """Candidates of a tree."""
     review_rounds: int = Field(default=2, ge=0)
     """Number of times that flagged places are repaired and reviewed again."""
+    minimise: bool = False
+    """Whether only the hunks that the verdict needs are delivered."""
+    keep_steps: bool = False
+    """Whether each step is delivered as a commit of its own, with the verdict on the last."""
     offline_first: bool = True
     """Whether to search ten seconds for an edit that passes a failing test before a model is asked."""
     base_url: str | None = None

@@ -60,6 +60,7 @@ class Place:
             },
             "XDG_STATE_HOME": str(root / "state"),
             "XDG_CONFIG_HOME": str(root / "config"),
+            "CODER_OFFLINE_FIRST": "false",
             "OLLAMA_HOST": "127.0.0.1:9",
         }
 
@@ -106,7 +107,7 @@ class Place:
         """Run `coder fix` with a model and without the search that precedes it, which would find this fix
         as well.
         """
-        return self.coder(*fix_arguments(server), "--no-offline-first", *arguments)
+        return self.coder(*fix_arguments(server), *arguments)
 
     def start_fix(self, server: FakeServer, *arguments: str) -> "subprocess.Popen[str]":
         return self.start(*fix_arguments(server), *arguments)

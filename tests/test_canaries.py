@@ -20,7 +20,7 @@ from coder.permissions.secrets import PLACEHOLDER
 from coder.repo.existing_change import delivered_diff
 from coder.settings import Config
 from coder.strategies.registry import build_strategy
-from coder.wiring.session import Approach, open_session
+from coder.wiring.session import Approach, SessionSetup
 from tests.test_scenarios import git
 from tests.walls import walls
 
@@ -123,9 +123,8 @@ def test_no_planted_secret_is_sent_or_kept(tmp_path: Path, monkeypatch: pytest.M
         model=model, strategy=build_strategy("linear", width=1, rounds=1, review_rounds=1), reason=""
     )
     task = Task(issue=issue, directory=root, trusted=True)
-    with open_session(
-        task, Config(), chosen_approach=approach, root=root, walls=walls(), attended=False
-    ) as handle:
+    setup = SessionSetup(root=root, config=Config(), backend=walls(), trusted=task.trusted, approach=approach)
+    with setup.open(task) as handle:
         session_end: SessionFinished = asyncio.run(handle.session.run())
     assert session_end.kind is VerdictKind.PROVEN, session_end.summary
     assert session_end.delivery and FIX in git(root, "show", f"{session_end.delivery.branch}:shop.py")

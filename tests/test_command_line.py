@@ -37,7 +37,7 @@ def test_proves_applies_and_undoes_fix(tmp_path: Path, server: FakeServer) -> No
     place = Place(tmp_path, runner="pytest")
     server.turns += [PATCH]
     before = place.user_state()
-    result = place.process(*fix_arguments(server), "--no-offline-first")
+    result = place.process(*fix_arguments(server))
     assert result.returncode == 0, result.stdout + result.stderr
     assert "PROVEN" in result.stdout
     assert "\x1b" not in result.stdout

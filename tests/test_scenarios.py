@@ -56,7 +56,7 @@ from coder.settings import Config
 from coder.strategies.build import build_components
 from coder.strategies.offline import offline_first
 from coder.strategies.registry import build_strategy
-from coder.wiring.session import Approach, open_session
+from coder.wiring.session import Approach, SessionSetup
 from tests.walls import walls
 
 SCENARIOS = sorted((Path(__file__).parent / "cases" / "scenarios").glob("[0-9]*"))
@@ -126,9 +126,8 @@ def run_scenario(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[Se
     approach = Approach(
         model=ScriptedModel(load_script(scenario / "script.jsonl")), strategy=strategy, reason=""
     )
-    with open_session(
-        task, Config(), chosen_approach=approach, root=root, walls=walls(), attended=False
-    ) as handle:
+    setup = SessionSetup(root=root, config=Config(), backend=walls(), trusted=task.trusted, approach=approach)
+    with setup.open(task) as handle:
         session_end = asyncio.run(handle.session.run())
     return session_end, handle.log.records
 

@@ -16,7 +16,7 @@ from coder.settings import Config
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
 from coder.trust import is_trusted, trust_repository
 from coder.wiring.preparation import ensure_trust
-from coder.wiring.session import Approach, open_session
+from coder.wiring.session import Approach, SessionSetup
 from tests.builders import repo
 from tests.walls import walls
 
@@ -58,9 +58,8 @@ def run_session(root: Path, *, trusted: bool) -> tuple[str, list[str]]:
     model = ScriptedModel([GIVE_UP])
     approach = Approach(model=model, strategy=follow_route(LINEAR_ROUTE), reason="")
     task = Task(issue="VALUE is wrong.", directory=root, trusted=trusted)
-    with open_session(
-        task, Config(), chosen_approach=approach, root=root, walls=walls(), attended=False
-    ) as handle:
+    setup = SessionSetup(root=root, config=Config(), backend=walls(), trusted=task.trusted, approach=approach)
+    with setup.open(task) as handle:
         asyncio.run(handle.session.run())
     text = "\n".join(
         message.text for message in model.requests[0].messages if isinstance(message, UserMessage)

@@ -86,24 +86,18 @@ def verify(
     Raises:
         UserError: there is no such change, or the repository cannot be worked on.
     """
-    from coder.wiring.preparation import UNKNOWN_PURPOSE, make_task
     from coder.wiring.session import judging_approach, prepare_session
 
     directory = Path(repository)
-    approach, judged = judging_approach(directory, revision=revision, diff=diff, against=against)
     setup = prepare_session(
         directory,
         flags={"test": test_command, "suite": suite},
         trusted=trust,
         unsafe=unsafe_no_sandbox,
-        chosen_approach=approach,
+        approach=judging_approach(directory, revision=revision, diff=diff, against=against),
     )
-    task = make_task(
-        issue or judged.issue or UNKNOWN_PURPOSE,
-        setup.config,
-        directory=setup.root,
-        base=judged.base,
-        given=True,
+    task = setup.make_task(
+        issue,
         needs_ties=bool(issue),
         accept_test_edits=accept_test_edits,
         unrelated_tests=unrelated_tests,
@@ -161,7 +155,6 @@ def fix(
     Raises:
         UserError: the model or the repository cannot be used.
     """
-    from coder.wiring.preparation import make_task
     from coder.wiring.session import prepare_session
 
     flags: dict[str, Any] = {
@@ -176,10 +169,8 @@ def fix(
         "suite": suite,
     }
     setup = prepare_session(Path(repository), flags=flags, trusted=trust, unsafe=unsafe_no_sandbox)
-    task = make_task(
+    task = setup.make_task(
         issue,
-        setup.config,
-        directory=setup.root,
         base=base,
         only=only,
         dry_run=dry_run,
@@ -279,7 +270,7 @@ def _run_session(setup: "SessionSetup", task: "Task", on_progress: Progress | No
 
     if _is_in_event_loop():
         raise UserError("This would block the running event loop. Call it with asyncio.to_thread.")
-    with setup.open_session(task) as handle:
+    with setup.open(task) as handle:
         asyncio.run(_follow_session(handle, on_progress))
     finish = handle.finish_event
     if finish.kind is None and finish.exit_code in ERRORS:

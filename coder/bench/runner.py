@@ -31,7 +31,7 @@ from coder.settings import Config, load_config
 from coder.verify.results.failure_reasons import environment_problem
 from coder.wiring.preparation import make_sandbox
 from coder.wiring.project_runtime import build_project_runtime
-from coder.wiring.session import Approach, choose_approach, open_session, scripted_approach
+from coder.wiring.session import Approach, SessionSetup, choose_approach, scripted_approach
 
 TIDYING_SECONDS = 10.0
 BUILD = "build"
@@ -215,23 +215,11 @@ def _flags(job: Job, task: SuiteTask) -> dict[str, Any]:
 def _session(
     job: Job, task: SuiteTask, config: Config, *, root: Path, walls: SandboxBackend | None
 ) -> tuple[SessionFinished, str]:
-    session_task = Task(
-        issue=task.issue,
-        directory=root,
-        test_command=config.test,
-        mode=_mode(job),
-        dry_run=True,
-        trusted=True,
-        budget=job.budget,
+    setup = SessionSetup(
+        root=root, config=config, backend=walls, trusted=True, approach=_approach(job, task, config)
     )
-    with open_session(
-        session_task,
-        config,
-        chosen_approach=_approach(job, task, config),
-        root=root,
-        walls=walls,
-        attended=False,
-    ) as handle:
+    session_task = setup.make_task(task.issue, mode=_mode(job), dry_run=True, budget=job.budget)
+    with setup.open(session_task) as handle:
         finish_event = asyncio.run(handle.session.run())
     if finish_event.kind is None:
         raise JobFailed(finish_event.summary)

@@ -21,17 +21,7 @@ from coder.cli import (
     mcp,
     verify,
 )
-from coder.cli.options import (
-    InlineOption,
-    RequestsOption,
-    ScreenReaderOption,
-    SecondsOption,
-    StrategyName,
-    TokensOption,
-    UnsafeOption,
-    UsdOption,
-    limit_flags,
-)
+from coder.cli.options import LIMITS, MODEL, Options, StrategyName, with_options
 from coder.cli.reporting import broken_change_notices, report_errors
 
 SILENT_COMMANDS = ("hook", "mcp", "completion")
@@ -88,19 +78,13 @@ app.command("completion")(completion.completion)
 
 
 @app.callback()
-def options(
+@with_options(*MODEL, *LIMITS, "unsafe_no_sandbox", "inline", "screen_reader")
+def open_interface(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", "-V", help="Show the version and exit."),
-    model: str | None = typer.Option(None, metavar="PROVIDER:NAME", help="The model of the interface."),
-    base_url: str | None = typer.Option(None, metavar="URL", help="An OpenAI-compatible server to use."),
     strategy: Annotated[StrategyName | None, typer.Option(help="How to go about fixes.")] = None,
-    max_usd: UsdOption = None,
-    max_tokens: TokensOption = None,
-    max_seconds: SecondsOption = None,
-    max_requests: RequestsOption = None,
-    unsafe_no_sandbox: UnsafeOption = False,
-    inline: InlineOption = False,
-    screen_reader: ScreenReaderOption = False,
+    *,
+    options: Options,
 ) -> int:
     """Fix bugs in your repository, and prove that they are fixed. Without a command: an interactive
     session.
@@ -123,15 +107,8 @@ def options(
         return 2
     from coder.cli.tui import run_tui
 
-    flags = {
-        "model": model,
-        "base_url": base_url,
-        "inline": inline or None,
-        "screen_reader": screen_reader or None,
-        "strategy": strategy and strategy.value,
-        **limit_flags(max_usd, max_tokens, max_seconds, max_requests),
-    }
-    run_tui(flags=flags, unsafe=unsafe_no_sandbox, first_message=context.obj or "")
+    flags = {**options.settings, "strategy": strategy and strategy.value}
+    run_tui(flags=flags, unsafe=options.unsafe_no_sandbox, first_message=context.obj or "")
     return 0
 
 

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coder.cli.options import AttemptOption, RepositoryOption, SessionArgument, TrustOption, UnsafeOption
+from coder.cli.options import (
+    AttemptOption,
+    Options,
+    RepositoryOption,
+    SessionArgument,
+    TrustOption,
+    UnsafeOption,
+)
 from coder.cli.terminal import can_review, review_on_terminal
 
 if TYPE_CHECKING:
@@ -15,7 +22,6 @@ if TYPE_CHECKING:
     from coder.core.events import SessionFinished
     from coder.core.task import Task
     from coder.core.values import Delivery
-    from coder.settings import Config
 
 WhatArgument = Annotated[
     str,
@@ -158,7 +164,6 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
     from coder.repo.checkout import apply_commit, apply_verified_copy, find_missing, prepare_unverified_copy
     from coder.repo.git import find_checkout
     from coder.verify.verdict.evidence import markdown_report, trailers
-    from coder.wiring.preparation import make_task
     from coder.wiring.session import judging_approach
 
     original_task, original_finish = _load_delivered_session(repo, id)
@@ -180,30 +185,21 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
         return 0
     copy, head = copy_and_head
     targets = original_finish.verdict.targets if original_finish.verdict else ()
-    chosen_approach, _ = judging_approach(repo, diff=None, revision=copy, against=head, test_ids=targets)
-
-    def task(root: Path, config: "Config") -> "Task":
-        return make_task(
-            original_task.issue,
-            config,
-            directory=root,
-            base=head,
-            given=True,
-            needs_ties=False,
-            accept_test_edits=original_task.accept_test_edits,
-            unrelated_tests=original_task.unrelated_tests,
-        )
+    approach = judging_approach(repo, diff=None, revision=copy, against=head, test_ids=targets)
 
     finish_event = run_task(
-        repo,
-        task,
-        flags={"test": original_task.test_command},
-        trusted=trust,
-        unsafe=unsafe,
-        json=False,
-        output=None,
-        verbose=False,
-        chosen_approach=chosen_approach,
+        original_task.issue,
+        Options(
+            repo=repo,
+            test=original_task.test_command,
+            accept_test_edits=original_task.accept_test_edits,
+            not_test=list(original_task.unrelated_tests),
+            trust=trust,
+            unsafe_no_sandbox=unsafe,
+        ),
+        approach=approach,
+        base=head,
+        needs_ties=False,
     ).finish_event
     verdict = finish_event.verdict
     if verdict is None or not verdict.is_deliverable:

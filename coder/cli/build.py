@@ -1,40 +1,31 @@
 """`coder build`: new code in components, in a new directory or in the current repository."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from coder.cli.options import (
-    ApproveOption,
-    ContinueOption,
-    JsonOption,
-    ModelOption,
-    RepositoryOption,
-    RequestsOption,
-    SecondsOption,
-    ServerOption,
-    SessionOption,
-    TokensOption,
-    TrustOption,
-    UnsafeOption,
-    UsdOption,
-    VerboseOption,
-    continued_session,
-    limit_flags,
+    CONVERSATION,
+    LIMITS,
+    MODEL,
+    RUNNING,
+    Options,
     read_issue,
     read_plan,
+    with_options,
 )
 
 FIRST_COMMIT = "Begin"
 
 
+@with_options(*CONVERSATION, *MODEL, *LIMITS, *RUNNING, "approve")
 def build(
     goal: Annotated[
         str, typer.Argument(metavar="GOAL", help="What to build: text, @file, or - for standard input.")
     ],
-    repo: RepositoryOption = Path(),
     into: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Build in this directory, made with a repository if it is new."),
@@ -52,27 +43,12 @@ def build(
     max_iterations: Annotated[
         int, typer.Option(min=1, help="Rounds of fixes after a review, and again after tests.")
     ] = 3,
-    continues: ContinueOption = False,
-    session: SessionOption = None,
-    model: ModelOption = None,
-    base_url: ServerOption = None,
-    planner_model: Annotated[str | None, typer.Option(metavar="NAME", help="The model that plans.")] = None,
-    reviewer_model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The model that reviews.")
-    ] = None,
-    max_usd: UsdOption = None,
-    max_tokens: TokensOption = None,
-    max_seconds: SecondsOption = None,
-    max_requests: RequestsOption = None,
-    approve: ApproveOption = None,
-    trust: TrustOption = False,
-    unsafe_no_sandbox: UnsafeOption = False,
-    json: JsonOption = False,
     output: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the code there as a diff, too; with --plan-only the plan."),
     ] = None,
-    verbose: VerboseOption = False,
+    *,
+    options: Options,
 ) -> int:
     """Build new Python code: a plan of components, each written with its tests, reviewed, tested.
 
@@ -81,7 +57,6 @@ def build(
     """
     from coder.cli.running import run_task
     from coder.core.errors import UserError
-    from coder.wiring.preparation import make_task
 
     if plan is not None and plan_only:
         raise UserError("--plan runs a plan and --plan-only makes one: give one of them.")
@@ -90,38 +65,18 @@ def build(
     if own_plan is not None and not own_plan.components:
         raise UserError(f"{plan} is the plan of a fix. A plan of components: coder build GOAL --plan-only")
     is_new = into is not None and _prepare_directory(into)
-    flags: dict[str, Any] = {
-        "model": model,
-        "base_url": base_url,
-        "planner_model": planner_model,
-        "reviewer_model": reviewer_model,
-        "attempts": max_iterations + 1,  # the first run of the tests comes before any fix
-        "review_rounds": max_iterations,
-        "approve": approve and approve.value,
-        **limit_flags(max_usd, max_tokens, max_seconds, max_requests),
-    }
-    earlier = continued_session(newest=continues, session=session)
     try:
         handle = run_task(
-            into or repo,
-            lambda root, config: make_task(
-                text,
-                config,
-                directory=root,
-                mode="build",
-                continues=earlier,
-                single_file=single_file,
-                plan_only=plan_only,
-                plan=own_plan,
-            ),
-            flags=flags,
-            trusted=trust or is_new,
-            unsafe=unsafe_no_sandbox,
-            json=json,
-            output=output,
-            verbose=verbose,
+            text,
+            replace(options, trust=options.trust or is_new),
             mode="build",
-            continues=earlier,
+            # The first run of the tests comes before any fix.
+            settings={"attempts": max_iterations + 1, "review_rounds": max_iterations},
+            directory=into,
+            output=output,
+            single_file=single_file,
+            plan_only=plan_only,
+            plan=own_plan,
         )
     except KeyboardInterrupt:
         print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
@@ -130,7 +85,7 @@ def build(
     if is_new and into is not None and finish_event.delivery and finish_event.delivery.commit:
         from coder.cli.apply import apply_session
 
-        print(apply_session(into, handle.id), file=sys.stderr if json else sys.stdout)
+        print(apply_session(into, handle.id), file=sys.stderr if options.json else sys.stdout)
     return finish_event.exit_code
 
 

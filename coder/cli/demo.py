@@ -1,32 +1,26 @@
 """`coder demo`: fix a bug in a small example repository."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from coder.cli.options import UnsafeOption
-
-if TYPE_CHECKING:
-    from coder.core.task import Task
-    from coder.settings import Config
+from coder.cli.options import MODEL, Options, with_options
 
 
+@with_options(*MODEL, "unsafe_no_sandbox")
 def demo(
-    model: Annotated[str | None, typer.Option(metavar="PROVIDER:NAME", help="The model to use.")] = None,
-    base_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")
-    ] = None,
     offline: Annotated[
         bool, typer.Option("--offline", help="Use no model, even where there is one.")
     ] = False,
-    unsafe_no_sandbox: UnsafeOption = False,
+    *,
+    options: Options,
 ) -> int:
     """Watch coder fix a real bug in a small repository that it brings along; no key needed."""
     from coder.cli.running import run_task
     from coder.repo.repository import init_repository
-    from coder.wiring.preparation import make_task
 
     directory = _unpack()
     init_repository(directory, message="Worklog 0.3.0")
@@ -34,22 +28,11 @@ def demo(
     print(f"A small project, worklog, now lies in {directory}. Somebody has reported a bug:\n")
     print("\n".join(f"    {line}".rstrip() for line in issue.splitlines()), end="\n\n")
     print(f"What you would type there: coder fix @ISSUE.md{' --offline' if offline else ''}\n")
-    # The interpreter that runs coder has pytest; an active environment may not.
-    flags: dict[str, Any] = {"model": model, "base_url": base_url, "test": f"{sys.executable} -m pytest"}
-    flags |= {"strategy": "offline"} if offline else {}
-
-    def task(root: Path, config: "Config") -> "Task":
-        return make_task(issue, config, directory=root)
-
     handle = run_task(
-        directory,
-        task,
-        flags=flags,
-        trusted=True,
-        unsafe=unsafe_no_sandbox,
-        json=False,
-        output=None,
-        verbose=False,
+        issue,
+        # The interpreter that runs coder has pytest; an active environment may not.
+        replace(options, repo=directory, test=f"{sys.executable} -m pytest", trust=True),
+        settings={"strategy": "offline" if offline else None},
     )
     code = handle.finish_event.exit_code
     print(f"\nLook around:     cd {directory} && git log --all --oneline --notes=coder")

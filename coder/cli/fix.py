@@ -8,101 +8,42 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coder.cli.options import (
-    ApproveOption,
-    ContinueOption,
-    InlineOption,
-    JsonOption,
-    ModelOption,
-    NotTestOption,
-    RepositoryOption,
-    RequestsOption,
-    ScreenReaderOption,
-    SecondsOption,
-    ServerOption,
-    SessionOption,
+    CONVERSATION,
+    LIMITS,
+    MODEL,
+    RUNNING,
+    Options,
     StrategyName,
-    SuiteOption,
-    TestEditsOption,
-    TestOption,
-    TokensOption,
-    TrustOption,
-    UnsafeOption,
-    UsdOption,
-    VerboseOption,
-    continued_session,
-    limit_flags,
     read_issue,
     read_plan,
     typed_mentions,
+    with_options,
 )
 
 if TYPE_CHECKING:
-    from coder.core.task import Mode, Source, Task
-    from coder.settings import Config
+    from coder.core.task import Mode, Source
 
 
+@with_options(
+    *(*CONVERSATION, *MODEL, *LIMITS, *RUNNING),
+    *("attempts", "test", "not_test", "suite", "only", "accept_test_edits", "approve"),
+)
 def fix(
     issue: Annotated[
         str, typer.Argument(metavar="ISSUE", help="What is wrong: text, @file, or - for standard input.")
     ],
-    repo: RepositoryOption = Path(),
-    continues: ContinueOption = False,
-    session: SessionOption = None,
-    model: ModelOption = None,
     strategy: Annotated[
         StrategyName | None,
         typer.Option(help="How to go about it.", show_default="linear; offline without a model"),
     ] = None,
-    offline_first: Annotated[
-        bool | None,
-        typer.Option(
-            "--offline-first/--no-offline-first", help="Search ten seconds before a model.", show_default="on"
-        ),
-    ] = None,
     offline: Annotated[
         bool, typer.Option("--offline", help="Use no model and no network: --strategy offline.")
     ] = False,
-    base_url: ServerOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the fix as a diff; leave nothing in the repository.")
     ] = False,
-    attempts: Annotated[
-        int | None,
-        typer.Option(min=1, help="Failed attempts allowed, over all branches of a tree.", show_default="3"),
-    ] = None,
-    test: TestOption = None,
-    not_test: NotTestOption = None,
-    suite: SuiteOption = None,
     base: Annotated[
         str | None, typer.Option(metavar="REV", help="Start from REV, without uncommitted work.")
-    ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATH", help="Change nothing but this path or glob; may be repeated."),
-    ] = None,
-    max_usd: UsdOption = None,
-    max_tokens: TokensOption = None,
-    max_seconds: SecondsOption = None,
-    max_requests: RequestsOption = None,
-    planner_model: Annotated[str | None, typer.Option(metavar="NAME", help="The model that plans.")] = None,
-    reviewer_model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The model that reviews.")
-    ] = None,
-    fallback_model: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Goes on when the model is down; may be repeated."),
-    ] = None,
-    width: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=5,
-            help="Candidates of a tree at once; never more than attempts are left.",
-            show_default="3",
-        ),
-    ] = None,
-    review_rounds: Annotated[
-        int | None, typer.Option(min=0, help="Times that a review is answered.", show_default="2")
     ] = None,
     plan_only: Annotated[
         bool, typer.Option("--plan-only", help="Show a plan and change nothing: --strategy plan.")
@@ -111,17 +52,6 @@ def fix(
         Path | None,
         typer.Option(metavar="FILE.md", help="Run this plan, such as one of --plan-only, edited."),
     ] = None,
-    minimise: Annotated[
-        bool, typer.Option("--minimise", help="Deliver only the hunks that the verdict needs.")
-    ] = False,
-    keep_steps: Annotated[
-        bool, typer.Option("--keep-steps", help="Deliver each step as a commit, the verdict on the last.")
-    ] = False,
-    accept_test_edits: TestEditsOption = False,
-    approve: ApproveOption = None,
-    trust: TrustOption = False,
-    unsafe_no_sandbox: UnsafeOption = False,
-    json: JsonOption = False,
     output: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the fix there as a diff, too; with --plan-only the plan."),
@@ -129,7 +59,8 @@ def fix(
     merge: Annotated[
         bool, typer.Option("--merge", help="Bring a PROVEN fix onto the current branch.")
     ] = False,
-    verbose: VerboseOption = False,
+    *,
+    options: Options,
 ) -> int:
     """Fix an issue on a branch of its own, and prove it with tests.
 
@@ -144,141 +75,63 @@ def fix(
         raise UserError(
             "--merge brings the fix onto your branch and --dry-run leaves nothing: give one of them."
         )
-    if offline and (model or strategy not in (None, StrategyName.offline)):
+    if offline and (options.model or strategy not in (None, StrategyName.offline)):
         raise UserError("--offline works without a model: leave --model and --strategy away.")
     if plan is not None and (plan_only or offline or strategy not in (None, StrategyName.plan)):
         raise UserError("--plan runs a plan: leave --plan-only, --offline and any other --strategy away.")
     if plan_only and (offline or strategy not in (None, StrategyName.plan)):
         raise UserError("--plan-only shows a plan: leave --offline and any other --strategy away.")
-    earlier = continued_session(newest=continues, session=session)
-    if earlier and base is not None:
+    if options.continued_session and base is not None:
         raise UserError("--continue starts where a session ended and --base elsewhere: give one of them.")
-    if earlier and merge:
+    if options.continued_session and merge:
         raise UserError("--merge brings one commit alone: continue without it, then: coder apply last")
     own_plan = read_plan(plan) if plan is not None else None
     if own_plan is not None and own_plan.components:
         raise UserError(f"{plan} is a plan of components. To build them: coder build GOAL --plan {plan}")
-    allowed_paths = tuple(path.removeprefix("./") for path in only or ())
     strategy_name = "offline" if offline else "plan" if plan_only or plan else strategy and strategy.value
-    flags: dict[str, Any] = {
-        "model": model,
-        "strategy": strategy_name,
-        "base_url": base_url,
-        "attempts": attempts,
-        "test": test,
-    }
-    flags |= {"approve": approve and approve.value, "suite": suite and suite.value}
-    flags |= limit_flags(max_usd, max_tokens, max_seconds, max_requests)
-    flags |= {"offline_first": offline_first, "width": width, "review_rounds": review_rounds}
-    flags |= {
-        "planner_model": planner_model,
-        "reviewer_model": reviewer_model,
-        "fallback_models": fallback_model and tuple(fallback_model),
-    }
-    fields = {
-        "continues": earlier,
-        "base": base,
-        "only": allowed_paths,
-        "dry_run": dry_run,
-        "merge": merge,
-        "minimise": minimise,
-        "keep_steps": keep_steps,
-        "accept_test_edits": accept_test_edits,
-        "unrelated_tests": tuple(not_test or ()),
-        "plan_only": plan_only,
-        "plan": own_plan,
-    }
-    return run_request(
-        "fix",
+    return _run_request(
         issue,
-        repo,
-        flags=flags,
-        fields=fields,
-        trusted=trust,
-        unsafe=unsafe_no_sandbox,
-        json=json,
+        options,
+        mode="fix",
+        settings={"strategy": strategy_name},
         output=output,
-        verbose=verbose,
+        base=base,
+        dry_run=dry_run,
+        merge=merge,
+        plan_only=plan_only,
+        plan=own_plan,
     )
 
 
+@with_options(
+    *(*CONVERSATION, *MODEL, *LIMITS, *RUNNING),
+    *("attempts", "test", "not_test", "suite", "only", "accept_test_edits", "approve"),
+)
 def do(
     change: Annotated[
         str, typer.Argument(metavar="CHANGE", help="What to change: text, @file, or - for standard input.")
     ],
-    repo: RepositoryOption = Path(),
-    continues: ContinueOption = False,
-    session: SessionOption = None,
-    model: ModelOption = None,
-    base_url: ServerOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the change as a diff; leave nothing in the repository.")
     ] = False,
-    attempts: Annotated[
-        int | None, typer.Option(min=1, help="Failed attempts allowed.", show_default="3")
-    ] = None,
-    test: TestOption = None,
-    not_test: NotTestOption = None,
-    suite: SuiteOption = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATH", help="Change nothing but this path or glob; may be repeated."),
-    ] = None,
-    max_usd: UsdOption = None,
-    max_tokens: TokensOption = None,
-    max_seconds: SecondsOption = None,
-    max_requests: RequestsOption = None,
-    approve: ApproveOption = None,
-    trust: TrustOption = False,
-    unsafe_no_sandbox: UnsafeOption = False,
-    json: JsonOption = False,
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the change there as a diff, too.")
     ] = None,
-    verbose: VerboseOption = False,
+    *,
+    options: Options,
 ) -> int:
     """Make any change but a fix, such as a feature or a refactoring, on a branch of its own.
 
     No failing test is sought first; PASSING is its usual end. Exit codes: as those of coder fix.
     """
-    flags: dict[str, Any] = {
-        "model": model,
-        "base_url": base_url,
-        "attempts": attempts,
-        "test": test,
-        "suite": suite and suite.value,
-        "approve": approve and approve.value,
-        **limit_flags(max_usd, max_tokens, max_seconds, max_requests),
-    }
-    fields = {
-        "continues": continued_session(newest=continues, session=session),
-        "dry_run": dry_run,
-        "only": tuple(path.removeprefix("./") for path in only or ()),
-        "unrelated_tests": tuple(not_test or ()),
-    }
-    return run_request(
-        "change",
-        change,
-        repo,
-        flags=flags,
-        fields=fields,
-        trusted=trust,
-        unsafe=unsafe_no_sandbox,
-        json=json,
-        output=output,
-        verbose=verbose,
-    )
+    return _run_request(change, options, mode="change", output=output, dry_run=dry_run)
 
 
+@with_options(*CONVERSATION, *MODEL, *LIMITS, *RUNNING)
 def ask(
     question: Annotated[
         str, typer.Argument(metavar="QUESTION", help="Text, @file, or - for standard input.")
     ],
-    repo: RepositoryOption = Path(),
-    continues: ContinueOption = False,
-    session: SessionOption = None,
-    model: ModelOption = None,
-    base_url: ServerOption = None,
     deep: Annotated[
         bool,
         typer.Option(
@@ -304,17 +157,11 @@ def ask(
         list[str] | None,
         typer.Option(metavar="NAME", help="An installed package to read the sources of; again."),
     ] = None,
-    max_usd: UsdOption = None,
-    max_tokens: TokensOption = None,
-    max_seconds: SecondsOption = None,
-    max_requests: RequestsOption = None,
-    trust: TrustOption = False,
-    unsafe_no_sandbox: UnsafeOption = False,
-    json: JsonOption = False,
     output: Annotated[
         Path | None, typer.Option(metavar="FILE.md", help="Write the answer there, too.")
     ] = None,
-    verbose: VerboseOption = False,
+    *,
+    options: Options,
 ) -> int:
     """Answer a question about the repository with places in its code; nothing is changed.
 
@@ -322,32 +169,19 @@ def ask(
     """
     from coder.core.errors import UserError
 
-    if offline and (deep or model or base_url):
+    if offline and (deep or options.model or options.base_url):
         raise UserError("--offline works without a model: leave --deep, --model and --base-url away.")
     if max_iterations is not None and not deep:
         raise UserError("--max-iterations limits the rounds of --deep: give both or neither.")
-    flags: dict[str, Any] = {
-        "model": model,
-        "base_url": base_url,
-        "strategy": "offline" if offline else None,
-        **limit_flags(max_usd, max_tokens, max_seconds, max_requests),
-    }
-    return run_request(
-        "ask",
+    return _run_request(
         question,
-        repo,
-        flags=flags,
-        fields={
-            "continues": continued_session(newest=continues, session=session),
-            "deep": deep,
-            "iterations": max_iterations or 3,
-            "sources": _collect_sources(repo, document or (), url or (), dependency or ()),
-        },
-        trusted=trust,
-        unsafe=unsafe_no_sandbox,
-        json=json,
+        options,
+        mode="ask",
+        settings={"strategy": "offline" if offline else None},
         output=output,
-        verbose=verbose,
+        deep=deep,
+        iterations=max_iterations or 3,
+        sources=_collect_sources(options.repo, document or (), url or (), dependency or ()),
     )
 
 
@@ -366,18 +200,14 @@ def _collect_sources(
     return collect_sources(root, documents=documents, urls=urls, dependencies=dependencies, hosts=hosts)
 
 
-def run_request(
-    mode: "Mode",
+def _run_request(
     argument: str,
-    repo: Path,
+    options: Options,
     *,
-    flags: Mapping[str, Any],
-    fields: Mapping[str, Any],
-    trusted: bool,
-    unsafe: bool,
-    json: bool,
+    mode: "Mode",
+    settings: Mapping[str, Any] | None = None,
     output: Path | None,
-    verbose: bool,
+    **fields: Any,
 ) -> int:
     """Run a request of the user as a session and return its exit code; `fields` are those of the task.
 
@@ -387,28 +217,22 @@ def run_request(
         UserError: before anything was started.
     """
     text = read_issue(argument)
+    only = tuple(path.removeprefix("./") for path in options.only or ())
     try:
         from coder.cli.running import run_task
         from coder.repo.git import find_checkout
-        from coder.wiring.preparation import make_task, read_attachments
 
-        def task(directory: Path, config: "Config") -> "Task":
-            if mode == "fix" and not fields.get("base"):
-                _require_match(find_checkout(directory).root, fields.get("only", ()))
-            attachments = read_attachments(typed_mentions(argument), find_checkout(directory).root, config)
-            return make_task(text, config, directory=directory, mode=mode, attachments=attachments, **fields)
-
+        if mode == "fix" and not fields.get("base"):
+            _require_match(find_checkout(options.repo).root, only)
         handle = run_task(
-            repo,
-            task,
-            flags=flags,
-            trusted=trusted,
-            unsafe=unsafe,
-            json=json,
-            output=output,
-            verbose=verbose,
+            text,
+            options,
             mode=mode,
-            continues=fields["continues"],
+            settings=settings or {},
+            output=output,
+            mentions=typed_mentions(argument),
+            only=only,
+            **fields,
         )
     except KeyboardInterrupt:
         print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
@@ -437,17 +261,13 @@ def _require_match(root: Path, patterns: Sequence[str]) -> None:
         )
 
 
+@with_options(*MODEL, "unsafe_no_sandbox", "inline", "screen_reader")
 def resume(
     id: Annotated[
         str, typer.Argument(metavar="[ID]", help="A session's id, its beginning or its end, or `last`.")
     ] = "last",
-    model: Annotated[str | None, typer.Option(metavar="PROVIDER:NAME", help="The model to use.")] = None,
-    base_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")
-    ] = None,
-    unsafe_no_sandbox: UnsafeOption = False,
-    inline: InlineOption = False,
-    screen_reader: ScreenReaderOption = False,
+    *,
+    options: Options,
 ) -> int:
     """Go on with an earlier session: its conversation, and the change that it delivered.
 
@@ -461,11 +281,5 @@ def resume(
         return 2
     from coder.cli.tui import run_tui
 
-    flags = {
-        "model": model,
-        "base_url": base_url,
-        "inline": inline or None,
-        "screen_reader": screen_reader or None,
-    }
-    run_tui(Path(), flags=flags, unsafe=unsafe_no_sandbox, resumed=id)
+    run_tui(Path(), flags=options.settings, unsafe=options.unsafe_no_sandbox, resumed=id)
     return 0

@@ -1,8 +1,12 @@
 """Options and arguments that several commands share, and reading of issues and plans."""
 
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from enum import StrEnum
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -61,31 +65,6 @@ SessionOption = Annotated[
     str | None,
     typer.Option("--session", metavar="ID", help="Go on with this session, as --continue does."),
 ]
-
-
-def continued_session(*, newest: bool, session: str | None) -> str:
-    """Return the name of the session to go on with; empty if there is none.
-
-    Raises:
-        UserError: both options are given.
-    """
-    from coder.core.errors import UserError
-
-    if newest and session:
-        raise UserError("--continue goes on with the newest session, --session names one: give only one.")
-    return "last" if newest else session or ""
-
-
-def limit_flags(
-    usd: float | None, tokens: int | None, seconds: float | None, requests: int | None
-) -> dict[str, Any]:
-    """Return the limits of a session as settings."""
-    return {
-        "max_usd": None if usd is None else Decimal(str(usd)),
-        "max_tokens": tokens,
-        "max_seconds": seconds,
-        "max_requests": requests,
-    }
 
 
 class ApproveMode(StrEnum):
@@ -155,6 +134,97 @@ NotTestOption = Annotated[
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="Trust this repository without asking, this once.")
 ]
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PATH", help="Change nothing but this path or glob; may be repeated."),
+]
+AttemptsOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="Failed attempts allowed, over all branches of a tree.", show_default="3"),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The table of options that several commands share, with their defaults."""
+
+    repo: RepositoryOption = Path()
+    continues: ContinueOption = False
+    session: SessionOption = None
+    model: ModelOption = None
+    base_url: ServerOption = None
+    attempts: AttemptsOption = None
+    test: TestOption = None
+    not_test: NotTestOption = None
+    suite: SuiteOption = None
+    only: OnlyOption = None
+    max_usd: UsdOption = None
+    max_tokens: TokensOption = None
+    max_seconds: SecondsOption = None
+    max_requests: RequestsOption = None
+    accept_test_edits: TestEditsOption = False
+    approve: ApproveOption = None
+    trust: TrustOption = False
+    unsafe_no_sandbox: UnsafeOption = False
+    inline: InlineOption = False
+    screen_reader: ScreenReaderOption = False
+    json: JsonOption = False
+    verbose: VerboseOption = False
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Settings that they replace; None is not given."""
+        return {
+            **{name: getattr(self, name) for name in ("model", "base_url", "attempts", "test")},
+            "suite": self.suite and self.suite.value,
+            "approve": self.approve and self.approve.value,
+            "max_usd": None if self.max_usd is None else Decimal(str(self.max_usd)),
+            **{name: getattr(self, name) for name in ("max_tokens", "max_seconds", "max_requests")},
+            **{name: getattr(self, name) or None for name in ("inline", "screen_reader")},
+        }
+
+    @property
+    def continued_session(self) -> str:
+        """Name of the session to go on with; empty if there is none.
+
+        Raises:
+            UserError: both of its options are given.
+        """
+        from coder.core.errors import UserError
+
+        if self.continues and self.session:
+            raise UserError("--continue goes on with the newest session, --session names one: give only one.")
+        return "last" if self.continues else self.session or ""
+
+
+MODEL = ("model", "base_url")
+LIMITS = ("max_usd", "max_tokens", "max_seconds", "max_requests")
+CONVERSATION = ("repo", "continues", "session")
+RUNNING = ("trust", "unsafe_no_sandbox", "json", "verbose")
+"""Groups of names that commands share."""
+
+
+def with_options(*names: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a command the options of these names; it receives their values as one keyword, `options`."""
+
+    def decorate(command: Callable[..., int]) -> Callable[..., int]:
+        own = [value for name, value in signature(command).parameters.items() if name != "options"]
+        shared = [
+            Parameter(entry.name, Parameter.KEYWORD_ONLY, default=entry.default, annotation=entry.type)
+            for entry in fields(Options)
+            if entry.name in names
+        ]
+
+        @wraps(command)
+        def run(*positional: Any, **values: Any) -> int:
+            options = Options(**{name: values.pop(name) for name in names if name in values})
+            return command(*positional, **values, options=options)
+
+        run.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]
+        run.__annotations__ = {value.name: value.annotation for value in (*own, *shared)}
+        return run
+
+    return decorate
 
 
 def read_issue(argument: str) -> str:

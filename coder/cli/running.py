@@ -4,58 +4,53 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
+from coder.cli.options import Options
 from coder.cli.terminal import can_review, review_on_terminal
 from coder.core.errors import UserError
 from coder.core.events import DeliverNow, Stop
-from coder.core.task import Mode, Task
+from coder.core.task import Mode
 from coder.repo.existing_change import delivered_diff
-from coder.settings import Config
 from coder.ui import jsonl, summary
 from coder.ui.lines import LinePrinter, PipedConsole
 from coder.wiring.session import Approach, SessionHandle, prepare_session
 
-if TYPE_CHECKING:
-    pass
-
 
 def run_task(
-    directory: Path,
-    task: Callable[[Path, Config], Task],
+    text: str,
+    options: Options,
     *,
-    flags: Mapping[str, Any],
-    trusted: bool,
-    unsafe: bool,
-    json: bool,
-    output: Path | None,
-    verbose: bool,
-    chosen_approach: Approach | None = None,
     mode: Mode = "fix",
-    continues: str = "",
+    approach: Approach | None = None,
+    settings: Mapping[str, Any] | None = None,
+    directory: Path | None = None,
+    output: Path | None = None,
+    **fields: Any,
 ) -> SessionHandle:
-    """Open, run and show a session, and return it.
+    """Open, run and show a session about `text`, and return it; `fields` are further ones of its task.
 
-    Without `chosen_approach` the configuration decides on it, by `mode`. `continues` names the session that
-    this one goes on from.
+    Without `approach` the configuration decides on it, by `mode`. `settings` replace those of the options,
+    `directory` the one of the options.
 
     Raises:
         UserError: before anything was started.
     """
     signal.signal(signal.SIGUSR1, lambda *_: None)  # too early to deliver; by default it would end coder
-    attended = sys.stdin.isatty() and sys.stdout.isatty() and not json
+    attended = sys.stdin.isatty() and sys.stdout.isatty() and not options.json
+    json, place, continues = options.json, directory or options.repo, options.continued_session
     setup = prepare_session(
-        directory,
-        flags=flags,
-        trusted=trusted,
-        unsafe=unsafe,
-        chosen_approach=chosen_approach,
+        place,
+        flags={**options.settings, **(settings or {})},
+        trusted=options.trust,
+        unsafe=options.unsafe_no_sandbox,
+        approach=approach,
         mode=mode,
         continues=continues,
         confirm=typer.confirm if attended else None,
@@ -66,11 +61,17 @@ def run_task(
             Text(f"{setup.approach.model.name}: {setup.approach.reason}", "dim"),
             soft_wrap=not console.is_terminal,
         )
-    new_task = task(directory, setup.config)
-    with setup.open_session(new_task, attended=attended) as handle:
-        asyncio.run(_run_and_show(handle, console, json=json, verbose=verbose))
+    fields = {
+        "directory": place,
+        "accept_test_edits": options.accept_test_edits,
+        "unrelated_tests": tuple(options.not_test or ()),
+        **fields,
+    }
+    task = setup.make_task(text, mode=mode, continues=continues, **fields)
+    with setup.open(task, attended=attended) as handle:
+        asyncio.run(_run_and_show(handle, console, json=json, verbose=options.verbose))
     finish_event = handle.finish_event
-    if new_task.dry_run and finish_event.delivery and attended and can_review():
+    if task.dry_run and finish_event.delivery and attended and can_review():
         review_on_terminal(
             delivered_diff(setup.root, finish_event.delivery),
             purpose="read",
@@ -84,7 +85,7 @@ def run_task(
             kind="diff",
             recovery_command="coder log diff last",
         )
-    elif output is not None and (new_task.plan_only or mode == "ask") and finish_event.exit_code == 0:
+    elif output is not None and (task.plan_only or mode == "ask") and finish_event.exit_code == 0:
         kind = "answer" if mode == "ask" else "plan"
         _write(output, f"{finish_event.report}\n", kind=kind, recovery_command="coder log show last")
     if not json:

@@ -255,75 +255,33 @@ def _open_session(
     from coder.core.task import Attachment
     from coder.settings import load_config
     from coder.wiring.conversations import inherit_model
-    from coder.wiring.preparation import make_task, read_attachments
-    from coder.wiring.session import choose_approach, open_session
+    from coder.wiring.session import SessionSetup, choose_approach, judging_approach
 
-    if request.mode == "verify":
-        return _open_judgement(request.text, directory, root, flags, trusted=trusted, walls=walls)
     plans = request.mode == "plan"
     config = load_config(root, {**flags, "strategy": "plan"} if plans else flags)
-    config = inherit_model(config, resumed, root)
-    modes: dict[str, Mode] = {"change": "change", "ask": "ask", "build": "build"}
-    mode = modes.get(request.mode, "fix")
-    outputs = tuple(
-        Attachment(name=f"output of `{command}`", text=output) for command, output in request.outputs
-    )
-    task = make_task(
-        read_issue(request.text),
-        config,
-        directory=directory,
-        trusted=trusted,
-        mode=mode,
-        attachments=(*outputs, *read_attachments(typed_mentions(request.text), root, config)),
-        continues=request.continues,
-        plan_only=plans,
-    )
-    with ExitStack() as stack:
-        chosen_approach = choose_approach(config, model_name=flags.get("model"), mode=mode)
-        handle = stack.enter_context(
-            open_session(
-                task,
-                config,
-                chosen_approach=chosen_approach,
-                root=root,
-                walls=walls,
-                attended=True,
-                reviews=True,
-            )
+    judges = request.mode == "verify"
+    if judges:
+        approach = judging_approach(directory, diff=None, revision=request.text or None, against=None)
+    else:
+        config = inherit_model(config, resumed, root)
+        modes: dict[str, Mode] = {"change": "change", "ask": "ask", "build": "build"}
+        mode = modes.get(request.mode, "fix")
+        approach = choose_approach(config, model_name=flags.get("model"), mode=mode)
+    setup = SessionSetup(root=root, config=config, backend=walls, trusted=trusted, approach=approach)
+    if judges:
+        task = setup.make_task("", directory=directory, needs_ties=False)
+    else:
+        task = setup.make_task(
+            read_issue(request.text),
+            mentions=typed_mentions(request.text),
+            directory=directory,
+            mode=mode,
+            attachments=tuple(
+                Attachment(name=f"output of `{command}`", text=output) for command, output in request.outputs
+            ),
+            continues=request.continues,
+            plan_only=plans,
         )
-        return InteractiveSession(handle, stack.pop_all())
-
-
-def _open_judgement(
-    revision: str,
-    directory: Path,
-    root: Path,
-    flags: Mapping[str, Any],
-    *,
-    trusted: bool,
-    walls: "SandboxBackend | None",
-) -> InteractiveSession:
-    """Open a session that judges a revision, or the uncommitted work, as `coder verify` does."""
-    from coder.settings import load_config
-    from coder.wiring.preparation import UNKNOWN_PURPOSE, make_task
-    from coder.wiring.session import judging_approach, open_session
-
-    config = load_config(root, flags)
-    chosen_approach, existing_task = judging_approach(
-        directory, diff=None, revision=revision or None, against=None
-    )
-    task = make_task(
-        existing_task.issue or UNKNOWN_PURPOSE,
-        config,
-        directory=directory,
-        trusted=trusted,
-        base=existing_task.base,
-        given=True,
-        needs_ties=False,
-    )
     with ExitStack() as stack:
-        opened = open_session(
-            task, config, chosen_approach=chosen_approach, root=root, walls=walls, attended=True
-        )
-        handle = stack.enter_context(opened)
+        handle = stack.enter_context(setup.open(task, attended=True, reviews=not judges))
         return InteractiveSession(handle, stack.pop_all())

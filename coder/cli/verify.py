@@ -1,43 +1,32 @@
 """`coder verify`: judge any change, including a user's own."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from coder.cli.options import (
+    LIMITS,
+    MODEL,
+    RUNNING,
     AgainstOption,
-    JsonOption,
-    ModelOption,
-    NotTestOption,
+    Options,
     PurposeOption,
-    RepositoryOption,
-    RequestsOption,
-    SecondsOption,
-    ServerOption,
-    SuiteOption,
-    TestEditsOption,
-    TestOption,
-    TokensOption,
-    TrustOption,
-    UnsafeOption,
-    UsdOption,
-    VerboseOption,
-    limit_flags,
     read_issue,
+    with_options,
 )
 
 if TYPE_CHECKING:
     from coder.core.attestation import Attestation
     from coder.core.events import SessionFinished
-    from coder.core.task import Task
-    from coder.settings import Config
 
 VERDICT_DIFFERS = 6
 """Exit code if the verdict differs from the attested one and has no nonzero code of its own."""
 
 
+@with_options("repo", "test", "not_test", "suite", "accept_test_edits", *RUNNING)
 def verify(
     change: Annotated[
         str | None,
@@ -49,7 +38,6 @@ def verify(
     ] = None,
     against: AgainstOption = None,
     issue: PurposeOption = "",
-    repo: RepositoryOption = Path(),
     evidence: Annotated[
         Path | None, typer.Option(metavar="FILE.json", help="Write there all that the verdict rests on.")
     ] = None,
@@ -57,17 +45,9 @@ def verify(
         bool,
         typer.Option("--check", help="Judge again what --evidence attests, and say whether it still holds."),
     ] = False,
-    test: TestOption = None,
-    not_test: NotTestOption = None,
-    suite: SuiteOption = None,
-    accept_test_edits: TestEditsOption = False,
     after: Annotated[str, typer.Option(hidden=True, help="Session whose change is judged again.")] = "",
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Run this repository's code without asking, this once.")
-    ] = False,
-    unsafe_no_sandbox: UnsafeOption = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object a line instead of text.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show more on the way.")] = False,
+    *,
+    options: Options,
 ) -> int:
     """Judge a change, whoever made it: red before, green after, nothing broken, in clean worktrees.
 
@@ -77,62 +57,34 @@ def verify(
     """
     from coder.cli.running import run_task
     from coder.core.attestation import build_attestation
-    from coder.wiring.preparation import UNKNOWN_PURPOSE, make_task
     from coder.wiring.session import judging_approach
 
+    repo = options.repo
     if after:
-        return _judge_by_whole_suite(
-            after, repo, commit=change, base=against, test=test, unsafe=unsafe_no_sandbox
-        )
+        return _judge_by_whole_suite(after, options, commit=change, base=against)
     statement = _read_attestation(evidence, change) if check else None
     if evidence is not None and not check:
         _check_writable(evidence)
+    unrelated_tests = tuple(options.not_test or ())
     try:
         if statement is not None:
-            targets = statement.verdict.targets
-            chosen_approach, existing_task = judging_approach(
+            approach = judging_approach(
                 repo,
                 diff=statement.diff,
                 revision=None,
                 against=statement.base,
-                test_ids=targets,
+                test_ids=statement.verdict.targets,
                 tree=statement.verdict.tree,
             )
+            if options.test is None:
+                options = replace(options, test=_check_command(statement.test_command, repo))
+            purpose, needs_ties = statement.issue, bool(statement.verdict.untied)
+            unrelated_tests += statement.unrelated_tests
         else:
-            chosen_approach, existing_task = judging_approach(
-                repo, diff=read_diff(change, repo), revision=change, against=against
-            )
-
-        def task(root: Path, config: "Config") -> "Task":
-            purpose = statement.issue if statement else read_issue(issue) if issue else existing_task.issue
-            needs_ties = bool(statement.verdict.untied if statement else issue)
-            return make_task(
-                purpose or UNKNOWN_PURPOSE,
-                config,
-                directory=root,
-                base=existing_task.base,
-                given=True,
-                needs_ties=needs_ties,
-                accept_test_edits=accept_test_edits,
-                unrelated_tests=(*(not_test or ()), *(statement.unrelated_tests if statement else ())),
-            )
-
-        flags: dict[str, Any] = {
-            "suite": suite and suite.value,
-            "test": test
-            if test is not None
-            else (statement and _check_command(statement.test_command, repo)),
-        }
+            approach = judging_approach(repo, diff=read_diff(change, repo), revision=change, against=against)
+            purpose, needs_ties = read_issue(issue) if issue else "", bool(issue)
         handle = run_task(
-            repo,
-            task,
-            flags=flags,
-            trusted=trust,
-            unsafe=unsafe_no_sandbox,
-            json=json,
-            output=None,
-            verbose=verbose,
-            chosen_approach=chosen_approach,
+            purpose, options, approach=approach, needs_ties=needs_ties, unrelated_tests=unrelated_tests
         )
         if statement is not None:
             return _compare_verdicts(statement, handle.finish_event)
@@ -144,44 +96,32 @@ def verify(
         return 130
 
 
-def _judge_by_whole_suite(
-    session: str, repo: Path, *, commit: str | None, base: str | None, test: str | None, unsafe: bool
-) -> int:
+def _judge_by_whole_suite(session: str, options: Options, *, commit: str | None, base: str | None) -> int:
     """Judge the change of another session again, by the whole suite and with the time that nobody needs."""
     from coder.cli.running import run_task
     from coder.directories import sessions_directory
     from coder.repo.git import find_checkout, state_lock
     from coder.store.jsonl import boundary_events
-    from coder.wiring.preparation import UNKNOWN_PURPOSE, make_task
     from coder.wiring.session import judging_approach
     from coder.wiring.whole_suite import SUITE_SECONDS, lower_priority, supersede_note
 
     lower_priority()
     started, finished = boundary_events(sessions_directory() / session)
     targets = finished.verdict.targets if finished and finished.verdict else ()
-    trusted = started is not None and started.task.trusted
-    approach, _ = judging_approach(repo, diff=None, revision=commit, against=base, test_ids=targets)
-
-    def task(root: Path, config: "Config") -> "Task":
-        issue = started.task.issue if started else UNKNOWN_PURPOSE
-        task = make_task(issue, config, directory=root, base=base, given=True, needs_ties=False)
-        fields = {"accept_test_edits", "unrelated_tests"}
-        accepted = started.task.model_dump(include=fields) if started else {}
-        return task.model_copy(update={"after": session, **accepted})
-
+    earlier = started.task if started else None
+    approach = judging_approach(options.repo, diff=None, revision=commit, against=base, test_ids=targets)
     with state_lock(sessions_directory().parent / "whole_suites.lock"):  # one at a time
         finish_event = run_task(
-            repo,
-            task,
-            flags={"suite": "whole", "test": test, "suite_seconds": SUITE_SECONDS},
-            trusted=trusted,
-            unsafe=unsafe,
-            json=False,
-            output=None,
-            verbose=False,
-            chosen_approach=approach,
+            earlier.issue if earlier else "",
+            replace(options, trust=bool(earlier and earlier.trusted)),
+            approach=approach,
+            settings={"suite": "whole", "suite_seconds": SUITE_SECONDS},
+            base=base,
+            needs_ties=False,
+            after=session,
+            **(earlier.model_dump(include={"accept_test_edits", "unrelated_tests"}) if earlier else {}),
         ).finish_event
-    supersede_note(session, finish_event, find_checkout(repo).root)
+    supersede_note(session, finish_event, find_checkout(options.repo).root)
     return finish_event.exit_code
 
 
@@ -288,6 +228,7 @@ def _write_evidence(file: Path, text: str) -> None:
         ) from None
 
 
+@with_options("repo", *MODEL, "test", "suite", *LIMITS, *RUNNING)
 def review(
     change: Annotated[
         str | None,
@@ -300,19 +241,8 @@ def review(
     ] = None,
     against: AgainstOption = None,
     issue: PurposeOption = "",
-    repo: RepositoryOption = Path(),
-    model: ModelOption = None,
-    base_url: ServerOption = None,
-    test: TestOption = None,
-    suite: SuiteOption = None,
-    max_usd: UsdOption = None,
-    max_tokens: TokensOption = None,
-    max_seconds: SecondsOption = None,
-    max_requests: RequestsOption = None,
-    trust: TrustOption = False,
-    unsafe_no_sandbox: UnsafeOption = False,
-    json: JsonOption = False,
-    verbose: VerboseOption = False,
+    *,
+    options: Options,
 ) -> int:
     """Judge a change by its tests and have it read: correctness, tests, simplicity, security.
 
@@ -324,46 +254,20 @@ def review(
     from coder.repo.git import find_checkout
     from coder.settings import load_config
     from coder.ui.lines import review_lines
-    from coder.wiring.preparation import UNKNOWN_PURPOSE, make_task
     from coder.wiring.session import judging_approach, reviewing_approach
 
-    flags: dict[str, Any] = {
-        "model": model,
-        "base_url": base_url,
-        "test": test,
-        "suite": suite and suite.value,
-        **limit_flags(max_usd, max_tokens, max_seconds, max_requests),
-    }
+    repo = options.repo
     revision = _resolve_pull_request(change, repo) if change and change.startswith("#") else change
-    judging, existing_task = judging_approach(
-        repo, diff=read_diff(revision, repo), revision=revision, against=against
-    )
-    config = load_config(find_checkout(repo).root, flags)
-
-    def task(root: Path, config: "Config") -> "Task":
-        purpose = read_issue(issue) if issue else existing_task.issue
-        return make_task(
-            purpose or UNKNOWN_PURPOSE,
-            config,
-            directory=root,
-            base=existing_task.base,
-            given=True,
-            needs_ties=bool(issue),
-        )
-
+    judging = judging_approach(repo, diff=read_diff(revision, repo), revision=revision, against=against)
+    config = load_config(find_checkout(repo).root, options.settings)
     handle = run_task(
-        repo,
-        task,
-        flags=flags,
-        trusted=trust,
-        unsafe=unsafe_no_sandbox,
-        json=json,
-        output=None,
-        verbose=verbose,
-        chosen_approach=reviewing_approach(judging, config, model_name=model),
+        read_issue(issue) if issue else "",
+        options,
+        approach=reviewing_approach(judging, config, model_name=options.model),
+        needs_ties=bool(issue),
     )
     finish_event = handle.finish_event
-    if finish_event.verdict and not json:
+    if finish_event.verdict and not options.json:
         print("", *review_lines(handle.log.records, finish_event.verdict), sep="\n")
     return finish_event.exit_code
 

@@ -3,11 +3,10 @@
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from coder.core.errors import CoderError, ToolError, UserError
 from coder.core.phases import Policy
-from coder.core.task import Attachment, Budget, Task
+from coder.core.task import Attachment
 from coder.core.values import CommitInfo
 from coder.directories import index_database, state_directory
 from coder.index.index import SymbolIndex
@@ -26,24 +25,8 @@ from coder.verify.project.project import Project, find_candidates
 from coder.verify.running.launch import TARGET
 from coder.verify.running.selection import accepted_candidate
 
-if TYPE_CHECKING:
-    pass
-
 UNKNOWN_PURPOSE = "(nobody said what the change is for)"
 """Issue of a change that is judged without one."""
-
-
-def make_task(text: str, config: Config, **fields: Any) -> Task:
-    """Return the task of an issue under a configuration; `fields` are further ones of Task."""
-    budget = Budget(
-        usd=config.max_usd,
-        tokens=config.max_tokens,
-        seconds=config.max_seconds,
-        requests=config.max_requests,
-        attempts=config.attempts,
-        attempts_per_side=config.attempts_per_side,
-    )
-    return Task(issue=text, test_command=config.test, budget=budget, **fields)
 
 
 def read_attachments(text: str, root: Path, config: Config) -> tuple[Attachment, ...]:

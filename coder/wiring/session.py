@@ -59,8 +59,8 @@ from coder.strategies.review import (
 from coder.tools.registry import TOOLS
 from coder.trust import allowed_rules, remember_rules
 from coder.verify.project.project import Project
-from coder.wiring.conversations import find_continuation, make_session_id, recover_sessions
-from coder.wiring.preparation import ensure_trust, make_sandbox
+from coder.wiring.conversations import find_continuation, inherit_model, make_session_id, recover_sessions
+from coder.wiring.preparation import UNKNOWN_PURPOSE, ensure_trust, make_sandbox, read_attachments
 from coder.wiring.project_runtime import build_project_runtime, import_environment
 from coder.wiring.spending import find_money_limit
 from coder.wiring.whole_suite import link_whole_suite, start_whole_suite
@@ -110,26 +110,106 @@ class Approach:
     """Whether no model is asked."""
     base_url: str | None = None
     """The server that the user gave; empty for the provider's own; None if it must not be recorded."""
+    purpose: str = ""
+    """Issue of an existing change: the message of its commits."""
+    task: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the task that follow from the approach."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionSetup:
+    """Everything that a session in a repository needs, except for its task."""
+
+    root: Path
+    config: Config
+    backend: SandboxBackend | None
+    """Confines everything that is executed; None only if the user wants it so."""
+    trusted: bool
+    approach: Approach
+    unpriced: bool = False
+    """Whether the user's limit of tokens or requests, on the command line, allows a model without a price."""
+
+    def make_task(self, text: str, *, mentions: str = "", **fields: Any) -> Task:
+        """Return the task of a request; `fields` are further ones of Task.
+
+        Files and symbols that `mentions` names with `@` are attached to it.
+
+        Raises:
+            UserError: one of them cannot be attached.
+        """
+        config = self.config
+        budget = Budget(
+            usd=config.max_usd,
+            tokens=config.max_tokens,
+            seconds=config.max_seconds,
+            requests=config.max_requests,
+            attempts=config.attempts,
+            attempts_per_side=config.attempts_per_side,
+            unpriced=self.unpriced,
+        )
+        known: dict[str, Any] = {
+            "directory": self.root,
+            "test_command": config.test,
+            "trusted": self.trusted,
+            "minimise": config.minimise,
+            "keep_steps": config.keep_steps,
+            "budget": budget,
+            **self.approach.task,
+            **fields,
+        }
+        if mentions:
+            attached = read_attachments(mentions, self.root, config)
+            known["attachments"] = (*known.get("attachments", ()), *attached)
+        return Task(issue=text or self.approach.purpose or UNKNOWN_PURPOSE, **known)
+
+    @contextmanager
+    def open(self, task: Task, *, attended: bool = False, reviews: bool = False) -> Iterator[SessionHandle]:
+        """Open a session for a task; all its resources are released on exit.
+
+        Raises:
+            UserError: the repository cannot be worked on.
+        """
+        with _open_session(self, task, attended=attended, reviews=reviews) as handle:
+            yield handle
+
+
+def prepare_session(
+    directory: Path,
+    *,
+    flags: Mapping[str, Any],
+    trusted: bool,
+    unsafe: bool,
+    approach: Approach | None = None,
+    mode: Mode = "fix",
+    continues: str = "",
+    confirm: Callable[[str], bool] | None = None,
+) -> SessionSetup:
+    """Prepare a session in the repository that contains a directory; nothing is started.
+
+    Without `approach` the configuration decides on it, by `mode`; of a session that this one `continues` it
+    takes the model. `confirm` asks the user; None if nobody can be asked.
+
+    Raises:
+        UserError: the repository, the configuration, the model or the sandbox cannot be used.
+    """
+    root = find_checkout(directory).root
+    config = inherit_model(load_config(root, flags), continues, root)
+    backend = require_backend(unsafe=unsafe, image=config.image)
+    return SessionSetup(
+        root=root,
+        config=config,
+        backend=backend,
+        trusted=trusted or ensure_trust(root, walls=backend, confirm=confirm),
+        approach=approach or choose_approach(config, model_name=flags.get("model"), mode=mode),
+        unpriced=any(flags.get(name) is not None for name in ("max_tokens", "max_requests")),
+    )
 
 
 @contextmanager
-def open_session(
-    task: Task,
-    config: Config,
-    *,
-    chosen_approach: Approach,
-    root: Path,
-    walls: SandboxBackend | None,
-    attended: bool,
-    reviews: bool = False,
+def _open_session(
+    setup: SessionSetup, task: Task, *, attended: bool, reviews: bool
 ) -> Iterator[SessionHandle]:
-    """Open a session that fixes an issue in the repository at `root`; all its resources are released on exit.
-
-    `walls` confine everything that is executed; None only if the user wants it so.
-
-    Raises:
-        UserError: the repository cannot be worked on.
-    """
+    root, config, chosen_approach, walls = setup.root, setup.config, setup.approach, setup.backend
     recover_sessions()
     earlier = find_continuation(task.continues, root, request=task.issue) if task.continues else None
     sources = task.sources or (earlier.sources if earlier and task.mode == "ask" else ())
@@ -493,8 +573,8 @@ def reviewing_approach(judging: Approach, config: Config, *, model_name: str | N
         raise UserError(f"A review needs a model: {NO_MODEL} coder verify judges a change without one.")
     model, models = _open_models(choice, config)
     strategy = judge_and_review(judging.strategy, choose_reviewers=committee_reviewers)
-    return Approach(
-        model=model, models=models, strategy=strategy, reason=f"{choice.reason}; {judging.reason}"
+    return replace(
+        judging, model=model, models=models, strategy=strategy, reason=f"{choice.reason}; {judging.reason}"
     )
 
 
@@ -506,8 +586,8 @@ def judging_approach(
     against: str | None,
     test_ids: tuple[str, ...] = (),
     tree: str = "",
-) -> tuple[Approach, Task]:
-    """Return how to judge an existing change, and its task: the base and the purpose of the change.
+) -> Approach:
+    """Return how to judge an existing change; its base and its purpose are those of the change.
 
     `test_ids` are tests that must show it. `tree` is the git tree that the diff leads to; it is judged itself
     if the stored diff has masked secrets.
@@ -530,14 +610,16 @@ def judging_approach(
             model=nobody,
             strategy=judge_existing_change(patch, test_ids),
             reason=f"the diff against {base_name}",
-        ), Task(issue="", directory=directory, base=against, given=True)
+            task={"base": against, "given": True},
+        )
     change = resolve_change(directory, revision=revision, against=against)
-    chosen_approach = Approach(
+    return Approach(
         model=nobody,
         strategy=judge_existing_change(Patch(diff="", tree=change.tree), test_ids),
         reason=change.label,
+        purpose=change.message,
+        task={"base": change.base, "given": True},
     )
-    return chosen_approach, Task(issue=change.message, directory=directory, base=change.base, given=True)
 
 
 SUSPECT_SECONDS = 60.0
@@ -595,69 +677,3 @@ def scripted_approach(script: Path, config: Config, *, mode: Mode = "fix") -> Ap
         raise UserError(f"There is no script {script}, so the scripted model has nothing to say.")
     strategy = choose_strategy(config.model_copy(update={"offline_first": False}), mode)
     return Approach(model=ScriptedModel(load_script(script)), strategy=strategy, reason="as scripted")
-
-
-@dataclass(frozen=True, kw_only=True)
-class SessionSetup:
-    """Everything that a session in a repository needs, except for its task."""
-
-    root: Path
-    config: Config
-    walls: SandboxBackend | None
-    trusted: bool
-    approach: "Approach"
-    unpriced: bool = False
-    """Whether the user's limit of tokens or requests, on the command line, allows a model without a price."""
-
-    @contextmanager
-    def open_session(self, task: Task, *, attended: bool = False) -> Iterator["SessionHandle"]:
-        """Open a session for a task; its resources are released on exit.
-
-        Raises:
-            UserError: the repository cannot be worked on.
-        """
-
-        budget = task.budget.model_copy(update={"unpriced": self.unpriced})
-        with open_session(
-            task.model_copy(update={"trusted": self.trusted, "budget": budget}),
-            self.config,
-            chosen_approach=self.approach,
-            root=self.root,
-            walls=self.walls,
-            attended=attended,
-        ) as handle:
-            yield handle
-
-
-def prepare_session(
-    directory: Path,
-    *,
-    flags: Mapping[str, Any],
-    trusted: bool,
-    unsafe: bool,
-    chosen_approach: "Approach | None" = None,
-    mode: Mode = "fix",
-    continues: str = "",
-    confirm: Callable[[str], bool] | None = None,
-) -> SessionSetup:
-    """Prepare a session in the repository that contains a directory; nothing is started.
-
-    Without `chosen_approach` the configuration decides on it, by `mode`; of a session that this one
-    `continues` it takes the model. `confirm` asks the user; None if nobody can be asked.
-
-    Raises:
-        UserError: the repository, the configuration, the model or the sandbox cannot be used.
-    """
-    from coder.wiring.conversations import inherit_model
-
-    root = find_checkout(directory).root
-    config = inherit_model(load_config(root, flags), continues, root)
-    walls = require_backend(unsafe=unsafe, image=config.image)
-    return SessionSetup(
-        root=root,
-        config=config,
-        walls=walls,
-        trusted=trusted or ensure_trust(root, walls=walls, confirm=confirm),
-        approach=chosen_approach or choose_approach(config, model_name=flags.get("model"), mode=mode),
-        unpriced=any(flags.get(name) is not None for name in ("max_tokens", "max_requests")),
-    )

@@ -52,7 +52,7 @@ def test_follow_up_extends_conversation_and_branch(place: Place, server: FakeSer
         Turn(text="minutes() is documented", calls=(call("apply_patch", diff=NAMED),)),
         Turn(text="It counts them (`clock.py:1`)."),
     ]
-    request(place, server, "fix", ISSUE, "--no-offline-first")
+    request(place, server, "fix", ISSUE)
     branch = git(place.repository, "for-each-ref", "--format=%(refname:short)", "refs/heads/coder")
     fix = git(place.repository, "rev-parse", branch)
 
@@ -75,7 +75,7 @@ def test_undo_takes_back_the_newest_request_alone(place: Place, server: FakeServ
         PATCH,
         Turn(text="minutes() is documented", calls=(call("apply_patch", diff=NAMED),)),
     ]
-    request(place, server, "fix", ISSUE, "--no-offline-first")
+    request(place, server, "fix", ISSUE)
     branch = git(place.repository, "for-each-ref", "--format=%(refname:short)", "refs/heads/coder")
     fix = git(place.repository, "rev-parse", branch)
     request(place, server, "do", "Document minutes().", "--continue")
@@ -104,14 +104,14 @@ def test_unknown_session_cannot_be_continued(place: Place, server: FakeServer) -
 def test_interrupted_session_goes_on_with_its_change(place: Place, server: FakeServer) -> None:
     documents = Turn(text="minutes() is documented", calls=(call("apply_patch", diff=NAMED),))
     server.turns += [documents, Turn(text="I think", stalls=True)]
-    running = place.start_fix(server, "--no-offline-first")
+    running = place.start_fix(server)
     deadline = time.monotonic() + 60
     while len(server.requests) < 2 and time.monotonic() < deadline:
         time.sleep(0.05)
     running.kill()
     running.communicate()
     server.turns[:] = [Turn(calls=(call("search", pattern="since midnight"),)), SHIFTED]
-    assert "PROVEN" in request(place, server, "fix", ISSUE, "--no-offline-first", "--continue")
+    assert "PROVEN" in request(place, server, "fix", ISSUE, "--continue")
     branch = git(place.repository, "for-each-ref", "--format=%(refname:short)", "refs/heads/coder")
     source = git(place.repository, "show", f"{branch}:clock.py")
     assert "since midnight" in source
@@ -120,7 +120,7 @@ def test_interrupted_session_goes_on_with_its_change(place: Place, server: FakeS
 
 def test_running_session_is_not_continued(place: Place, server: FakeServer) -> None:
     server.turns += [PATCH]
-    request(place, server, "fix", ISSUE, "--no-offline-first")
+    request(place, server, "fix", ISSUE)
     (session,) = (Path(place.environment["XDG_STATE_HOME"]) / "coder" / "sessions").iterdir()
     with session_lock(session):
         options = ("--continue", "--trust", "--model", "fake", "--base-url", server.url)
@@ -131,12 +131,12 @@ def test_running_session_is_not_continued(place: Place, server: FakeServer) -> N
 
 def test_retry_is_shown(place: Place, server: FakeServer) -> None:
     server.turns += [Turn(status=503, error="overloaded"), PATCH]
-    assert "Trying again in" in request(place, server, "fix", ISSUE, "--no-offline-first")
+    assert "Trying again in" in request(place, server, "fix", ISSUE)
 
 
 def test_undo_without_terminal_names_the_option(place: Place, server: FakeServer) -> None:
     server.turns += [PATCH]
-    request(place, server, "fix", ISSUE, "--no-offline-first")
+    request(place, server, "fix", ISSUE)
     result = place.coder("undo", "last")
     assert (result.returncode, "add --yes" in result.stderr) == (2, True)
 
@@ -147,7 +147,7 @@ def make_two_requests(place: Place, server: FakeServer) -> tuple[str, str]:
         PATCH,
         Turn(text="minutes() is documented", calls=(call("apply_patch", diff=NAMED),)),
     ]
-    request(place, server, "fix", ISSUE, "--no-offline-first")
+    request(place, server, "fix", ISSUE)
     branch = git(place.repository, "for-each-ref", "--format=%(refname:short)", "refs/heads/coder")
     fix = git(place.repository, "rev-parse", branch)
     request(place, server, "do", "Document minutes().", "--continue")
@@ -225,7 +225,7 @@ def test_applied_change_is_named_when_rewound(place: Place, server: FakeServer) 
 
 def test_only_an_applied_diff_is_taken_out(place: Place, server: FakeServer) -> None:
     server.turns += [PATCH, Turn(text="Nothing to do.")]
-    request(place, server, "fix", ISSUE, "--no-offline-first", "--dry-run")
+    request(place, server, "fix", ISSUE, "--dry-run")
     (place.repository / "clock.py").write_text(FIXED_CLOCK, encoding="utf-8")
     refused = place.coder("apply", "--reverse", "last")
     assert refused.returncode == 2
@@ -249,7 +249,7 @@ def test_refuses_only_that_matches_nothing(place: Place) -> None:
 
 def test_continued_session_keeps_model_and_server(place: Place, server: FakeServer) -> None:
     server.turns += [PATCH, Turn(text="It counts them (`clock.py:1`).")]
-    request(place, server, "fix", ISSUE, "--no-offline-first")
+    request(place, server, "fix", ISSUE)
     (place.repository / "coder.toml").write_text('base_url = "http://127.0.0.1:9/v1"\n')
     result = place.coder("ask", "What does minutes() do?", "-c", "--trust")
     assert "It counts them" in result.stdout, result.stderr
@@ -261,7 +261,7 @@ def test_continued_session_keeps_model_and_server(place: Place, server: FakeServ
 
 def test_log_commands_default_to_the_newest_session(place: Place, server: FakeServer) -> None:
     server.turns.append(PATCH)
-    request(place, server, "fix", ISSUE, "--no-offline-first")
+    request(place, server, "fix", ISSUE)
     outputs = [place.coder("log", command) for command in ("diff", "show", "evidence", "context")]
     assert [output.returncode for output in outputs] == [0] * 4, [output.stderr for output in outputs]
     assert outputs[0].stdout.startswith("diff --git a/clock.py")

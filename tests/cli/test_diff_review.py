@@ -97,7 +97,7 @@ class Terminal:
 def test_reviews_on_the_terminal(tmp_path: Path) -> None:
     place = Place(tmp_path)
     with serve(chat_stream, openai_error, [PATCH, PATCH]) as server:
-        model = ("--base-url", f"{server.url}/v1", "--model", "fake", "--trust", "--no-offline-first")
+        model = ("--base-url", f"{server.url}/v1", "--model", "fake", "--trust")
         terminal = Terminal(place, "fix", ISSUE, *model, "--dry-run")
         terminal.wait_for("Dry run: 1 hunk")
         terminal.press("n", "q")

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.cli.options import continued_session, read_issue, typed_mentions
+from coder.cli.options import Options, read_issue, typed_mentions
 from coder.core.errors import UserError
 
 
@@ -40,9 +40,9 @@ def test_issue_files_differ_from_mentions(
 
 
 def test_one_session_is_continued_at_a_time() -> None:
-    assert [continued_session(newest=True, session=None), continued_session(newest=False, session="1a")] == [
+    assert [Options(continues=True).continued_session, Options(session="1a").continued_session] == [
         "last",
         "1a",
     ]
     with pytest.raises(UserError, match="give only one"):
-        continued_session(newest=True, session="1a")
+        Options(continues=True, session="1a").continued_session  # noqa: B018

@@ -41,7 +41,7 @@ def _place(root: Path, *, value: int, seconds: float = 0.0) -> Place:
 
 
 def fix(place: Place, server: FakeServer, *options: str) -> subprocess.CompletedProcess[str]:
-    return place.process(*fix_arguments(server), "--no-offline-first", "--suite", "background", *options)
+    return place.process(*fix_arguments(server), "--suite", "background", *options)
 
 
 def _wait_for_child(place: Place, *, finished: bool = True) -> tuple[str, str]:

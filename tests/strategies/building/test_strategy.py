@@ -22,7 +22,7 @@ from coder.models.scripted import ScriptedModel
 from coder.session.log import EventLog
 from coder.settings import Config
 from coder.strategies.build import build_components
-from coder.wiring.session import Approach, open_session
+from coder.wiring.session import Approach, SessionSetup
 from tests.builders import git, repo
 from tests.session.fakes import UNTESTED, FakeRepository, FakeVerifier, kit
 from tests.walls import walls
@@ -166,9 +166,8 @@ def run_build(
         budget=Budget(seconds=120),
     )
     approach = Approach(model=model, strategy=build_components(rounds=2), reason="")
-    with open_session(
-        task, Config(), chosen_approach=approach, root=root, walls=walls(), attended=False
-    ) as handle:
+    setup = SessionSetup(root=root, config=Config(), backend=walls(), trusted=task.trusted, approach=approach)
+    with setup.open(task) as handle:
 
         async def stop_in_time() -> None:
             async for record in handle.log.follow():
