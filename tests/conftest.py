@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.builders import plain_environment
 from tests.portable import force_portable_paths
@@ -54,12 +55,22 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 def pytest_configure(config: pytest.Config) -> None:
     """Have pytest compile its plugins once, instead of in each of hundreds of sandboxed test runs.
 
-    Collect garbage less often, and restore the handling of interrupts, which a shell's background processes
-    ignore: otherwise all that tests start and interrupt would ignore them too.
+    Draw the same few examples of properties each time, collect garbage less often, and restore the
+    handling of interrupts, which a shell's background processes ignore: otherwise all that tests start and
+    interrupt would ignore them too.
     """
     gc.set_threshold(50_000)  # a fifth of the time of collecting tests is looking for garbage at the default
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    settings.register_profile(
+        "suite",
+        max_examples=25,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+    )
+    settings.load_profile("suite")
     if config.option.portable:
         force_portable_paths()
     if hasattr(config, "workerinput") or config.option.collectonly:

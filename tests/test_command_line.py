@@ -61,9 +61,9 @@ def test_proves_applies_and_undoes_fix(tmp_path: Path, server: FakeServer) -> No
     assert place.traces() == ("", "")
 
 
-def test_json_output_ends_with_verdict(place: Place, server: FakeServer) -> None:
+def test_json_output_ends_with_verdict_and_fix_is_merged(place: Place, server: FakeServer) -> None:
     server.turns += [LOOK, PATCH]
-    result = place.fix(server, "--json")
+    result = place.fix(server, "--json", "--merge")
     events = [json.loads(line) for line in result.stdout.splitlines()]
     kinds = [
         event["event"] for event in events if event["event"] != "warning"
@@ -80,16 +80,30 @@ def test_json_output_ends_with_verdict(place: Place, server: FakeServer) -> None
         ("apply_patch", True),
     ]
     assert (events[-1]["verdict"], events[-1]["exit_code"], events[-1]["requests"]) == ("PROVEN", 0, 2)
+    assert "+ int(rest)" in (place.repository / "clock.py").read_text()
+    assert git(place.repository, "status", "--porcelain") == ""
 
 
 def test_dry_run_leaves_nothing_and_writes_diff(place: Place, server: FakeServer, tmp_path: Path) -> None:
     server.turns += [PATCH]
     before = place.user_state()
-    options = ("--dry-run", "--output", str(tmp_path / "fix.diff"), "--not-test", "test_old.py::test_odd")
+    refused = place.fix(server, "--max-usd", "0.5")
+    assert refused.returncode == 5
+    assert "the limit of $0.5 (max_usd) cannot be kept. Add --max-tokens" in " ".join(refused.stdout.split())
+    limits = ("--max-usd", "0.5", "--max-requests", "20")
+    options = (
+        *limits,
+        "--dry-run",
+        "--output",
+        str(tmp_path / "fix.diff"),
+        "--not-test",
+        "test_old.py::test_odd",
+    )
     result = place.fix(server, *options)
     assert result.returncode == 0
-    (log,) = tmp_path.glob("state/coder/sessions/*/events.jsonl")
-    assert '"unrelated_tests":["test_old.py::test_odd"]' in log.read_text()
+    assert "instead it is limited to 20 requests" in " ".join(result.stdout.split())
+    logs = [log.read_text() for log in tmp_path.glob("state/coder/sessions/*/events.jsonl")]
+    assert ['"unrelated_tests":["test_old.py::test_odd"]' in log for log in logs].count(True) == 1
     assert "+    return int(hours) * 60 + int(rest)" in (tmp_path / "fix.diff").read_text()
     assert place.user_state() == before
     assert (
@@ -114,33 +128,6 @@ def test_makes_edits_and_runs_plan(place: Place, server: FakeServer, tmp_path: P
     assert result.returncode == 0, result.stdout + result.stderr
     assert len(server.requests) == 2
     assert "The sign is a plus." in json.dumps(server.requests[1])
-
-
-def test_request_limit_stands_in_for_money_without_a_price(place: Place, server: FakeServer) -> None:
-    server.turns += [PATCH]
-    refused = place.fix(server, "--max-usd", "0.5")
-    assert refused.returncode == 5
-    assert "the limit of $0.5 (max_usd) cannot be kept. Add --max-tokens" in " ".join(refused.stdout.split())
-    admitted = place.fix(server, "--max-usd", "0.5", "--max-requests", "20")
-    assert admitted.returncode == 0, admitted.stdout
-    assert "instead it is limited to 20 requests" in " ".join(admitted.stdout.split())
-
-
-def test_merge_brings_a_proven_fix_onto_the_branch(place: Place, server: FakeServer) -> None:
-    server.turns += [PATCH]
-    assert place.fix(server, "--merge").returncode == 0
-    assert "+ int(rest)" in (place.repository / "clock.py").read_text()
-    assert git(place.repository, "status", "--porcelain") == ""
-
-
-def test_apply_refuses_dirty_path(place: Place, server: FakeServer) -> None:
-    server.turns += [PATCH]
-    place.fix(server)
-    (place.repository / "clock.py").write_text("mine\n")
-    result = place.coder("apply", "last")
-    assert result.returncode == 2
-    assert "clock.py" in result.stderr
-    assert (place.repository / "clock.py").read_text() == "mine\n"
 
 
 def test_attempt_of_a_session_without_a_fix_is_shown_and_applied(place: Place, server: FakeServer) -> None:
@@ -305,15 +292,9 @@ def test_offline_repair_needs_failing_test_and_names_suspects(place: Place) -> N
     assert "clock.py::minutes" in result.stdout
 
 
-def test_demo_ends_proven_and_suggests_next_step(place: Place) -> None:
-    result = place.coder("demo")
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert "\nPROVEN  " in result.stdout
-    assert "period.start <= stretches[-1].end" in result.stdout
-    assert "coder apply" in result.stdout
-
-
-def test_last_fix_is_per_repository(place: Place, server: FakeServer, tmp_path: Path) -> None:
+def test_last_fix_is_per_repository_and_spares_dirty_paths(
+    place: Place, server: FakeServer, tmp_path: Path
+) -> None:
     server.turns += [PATCH]
     place.fix(server)
     other = repo(tmp_path / "other", FILES)
@@ -322,6 +303,10 @@ def test_last_fix_is_per_repository(place: Place, server: FakeServer, tmp_path: 
     session = place.coder("log").stdout.split()[0]
     result = place.coder("undo", session, "--yes", "--repo", str(other))
     assert (result.returncode, f"belongs to {place.repository}" in result.stderr) == (2, True)
+    (place.repository / "clock.py").write_text("mine\n")
+    result = place.coder("apply", "last")
+    assert (result.returncode, "clock.py" in result.stderr) == (2, True)
+    assert (place.repository / "clock.py").read_text() == "mine\n"
 
 
 def test_closed_output_pipe_ends_session_quietly(place: Place, server: FakeServer) -> None:
@@ -371,46 +356,49 @@ def test_verifies_existing_change_repeatedly(place: Place, tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
-def test_signed_statement_is_judged_again(place: Place, tmp_path: Path) -> None:
-    (place.repository / "fix.diff").write_text(FIX)
-    assert place.coder("verify", "fix.diff", "--trust", "--against", "HEAD").returncode == 0
-    key, statement = tmp_path / "key", tmp_path / "statement.json"
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
-    options = ("log", "evidence", "last", "--in-toto", "--output", str(statement), "--sign")
-    assert place.coder(*options, str(key)).returncode == 0
-    signers = tmp_path / "signers"
-    signers.write_text(f"me {key.with_suffix('.pub').read_text()}")
-    check = ["ssh-keygen", "-Y", "verify", "-f", str(signers), "-I", "me", "-n", "coder", "-s"]
-    with statement.open() as file:
-        subprocess.run([*check, f"{statement}.sig"], stdin=file, check=True, capture_output=True)
-    second = place.coder("verify", "--check", "--evidence", str(statement), "--trust")
-    assert (second.returncode, second.stderr) == (
-        0,
-        STILL_PROVEN,
-    )
-    refused = place.coder(*options, str(tmp_path / "nothing"))
-    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
-    assert "is written, but not signed: ssh-keygen says: " in refused.stderr
-
-
-def test_check_ignores_test_command_of_foreign_evidence(place: Place, tmp_path: Path) -> None:
+def test_judges_signed_statement_again_without_foreign_command(place: Place, tmp_path: Path) -> None:
     (place.repository / "fix.diff").write_text(FIX)
     file = tmp_path / "evidence.json"
     options = ("--trust", "--against", "HEAD", "--not-test", "t.py::test_old", "--not-test", "t.py::test_odd")
     assert place.coder("verify", "fix.diff", *options, "--evidence", str(file)).returncode == 0
     assert json.loads(file.read_text())["unrelated_tests"] == ["t.py::test_old", "t.py::test_odd"]
     file.write_text(json.dumps({**json.loads(file.read_text()), "test_command": f"touch {tmp_path}/ran"}))
-    answer = place.coder("verify", "--check", "--evidence", str(file), "--trust")
-    assert (answer.returncode, "so it was not run" in answer.stderr, (tmp_path / "ran").exists()) == (
-        2,
-        True,
-        False,
-    )
+    foreign = place.coder("verify", "--check", "--evidence", str(file), "--trust")
+    assert (foreign.returncode, "so it was not run" in foreign.stderr) == (2, True)
+    assert not (tmp_path / "ran").exists()
+
+    key, statement = tmp_path / "key", tmp_path / "statement.json"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    signing = ("log", "evidence", "last", "--in-toto", "--output", str(statement), "--sign")
+    assert place.coder(*signing, str(key)).returncode == 0
+    signers = tmp_path / "signers"
+    signers.write_text(f"me {key.with_suffix('.pub').read_text()}")
+    check = ["ssh-keygen", "-Y", "verify", "-f", str(signers), "-I", "me", "-n", "coder", "-s"]
+    with statement.open() as text:
+        subprocess.run([*check, f"{statement}.sig"], stdin=text, check=True, capture_output=True)
+    second = place.coder("verify", "--check", "--evidence", str(statement), "--trust")
+    assert (second.returncode, second.stderr) == (0, STILL_PROVEN)
+    refused = place.coder(*signing, str(tmp_path / "nothing"))
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "is written, but not signed: ssh-keygen says: " in refused.stderr
 
 
 def test_fix_on_newer_head_is_unverified_until_judged(place: Place, server: FakeServer) -> None:
     server.turns += [PATCH]
     assert place.fix(server).returncode == 0
+    tests = place.repository / "test_clock.py"
+    contradiction = (
+        "\n    def test_contradicts(self):\n        self.assertEqual(minutes('09:30'), 9 * 60 - 30)\n"
+    )
+    tests.write_text(tests.read_text() + contradiction)
+    git(place.repository, "commit", "-qam", "contradict")
+    before = place.user_state()
+    refused = place.coder("apply", "last", "--verify", "--trust")
+    assert refused.returncode == 6, refused.stdout + refused.stderr
+    assert "Not applied, and nothing was changed" in refused.stdout
+    assert place.user_state() == before
+    git(place.repository, "reset", "-q", "--hard", "HEAD^")
+
     (place.repository / "other.py").write_text("x = 1\n")
     git(place.repository, "add", "other.py")
     git(place.repository, "commit", "-qm", "other")
@@ -426,19 +414,3 @@ def test_fix_on_newer_head_is_unverified_until_judged(place: Place, server: Fake
     assert place.coder("undo", "last", "--yes").returncode == 0
     assert "- int(rest)" in (place.repository / "clock.py").read_text()
     assert git(place.repository, "for-each-ref", "refs/notes", "refs/heads/coder") == ""
-
-
-def test_a_fix_that_fails_on_a_newer_head_is_not_applied(place: Place, server: FakeServer) -> None:
-    server.turns += [PATCH]
-    assert place.fix(server).returncode == 0
-    path = next(place.repository.rglob("test_*.py"))
-    path.write_text(
-        path.read_text()
-        + "\n    def test_contradicts(self):\n        self.assertEqual(minutes('09:30'), 9 * 60 - 30)\n"
-    )
-    git(place.repository, "commit", "-qam", "contradict")
-    before = place.user_state()
-    result = place.coder("apply", "last", "--verify", "--trust")
-    assert result.returncode == 6, result.stdout + result.stderr
-    assert "Not applied, and nothing was changed" in result.stdout
-    assert place.user_state() == before

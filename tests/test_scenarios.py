@@ -96,30 +96,20 @@ def make_editable(root: Path, source: Path) -> None:
 
 def run_scenario(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[SessionFinished, list[Record]]:
     flags = expect.get("flags", {})
-    budget = Budget(
-        attempts=flags.get("attempts", 3), tokens=flags.get("max_tokens"), requests=flags.get("max_requests")
-    )
     task = Task(
         issue=(scenario / "issue.md").read_text(encoding="utf-8").strip(),
         directory=root,
         only=tuple(flags.get("only", ())),
-        dry_run=flags.get("dry_run", False),
-        plan_only=flags.get("plan_only", False),
         single_file=flags.get("single_file", False),
         mode=flags.get("mode", "fix"),
         accept_test_edits=flags.get("accept_test_edits", False),
         trusted=True,
-        budget=budget,
+        budget=Budget(attempts=flags.get("attempts", 3)),
     )
     strategy = (
         build_components(rounds=flags.get("rounds", 2))
         if task.mode == "build"
-        else build_strategy(
-            flags.get("strategy", "linear"),
-            width=flags.get("width", 3),
-            rounds=flags.get("rounds", 2),
-            review_rounds=2,
-        )
+        else build_strategy(flags.get("strategy", "linear"), width=3, rounds=2, review_rounds=2)
     )
     if seconds := flags.get("search_seconds"):
         strategy = offline_first(strategy, seconds=seconds)

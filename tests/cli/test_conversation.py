@@ -68,22 +68,7 @@ def test_follow_up_extends_conversation_and_branch(place: Place, server: FakeSer
 
     assert "which holds the fix." in place.coder("apply", "last").stdout
     assert git(place.repository, "rev-parse", "main") == git(place.repository, "rev-parse", branch)
-
-
-def test_undo_takes_back_the_newest_request_alone(place: Place, server: FakeServer) -> None:
-    server.turns += [
-        PATCH,
-        Turn(text="minutes() is documented", calls=(call("apply_patch", diff=NAMED),)),
-    ]
-    request(place, server, "fix", ISSUE)
-    branch = git(place.repository, "for-each-ref", "--format=%(refname:short)", "refs/heads/coder")
-    fix = git(place.repository, "rev-parse", branch)
-    request(place, server, "do", "Document minutes().", "--continue")
-    refused = place.coder("apply", "last", "--verify")
-    assert (refused.returncode, f"builds on {fix[:10]}" in refused.stderr) == (2, True)
-    assert f"back to {fix[:10]}" in place.coder("undo", "last", "--yes").stdout
-    assert git(place.repository, "rev-parse", branch) == fix
-    assert "deleted the branch" in place.coder("undo", "last", "--yes").stdout.lower()
+    assert "coder undo" in place.coder("log", "rewind", "last@2").stdout
 
 
 def test_question_changes_nothing_and_needs_a_model(place: Place, server: FakeServer) -> None:
@@ -118,27 +103,22 @@ def test_interrupted_session_goes_on_with_its_change(place: Place, server: FakeS
     assert "+ int(rest)" in source
 
 
-def test_running_session_is_not_continued(place: Place, server: FakeServer) -> None:
-    server.turns += [PATCH]
-    request(place, server, "fix", ISSUE)
+def test_finished_session_answers_commands_that_change_nothing(place: Place, server: FakeServer) -> None:
+    server.turns += [Turn(status=503, error="overloaded"), PATCH]
+    assert "Trying again in" in request(place, server, "fix", ISSUE)
+    before = place.user_state()
     (session,) = (Path(place.environment["XDG_STATE_HOME"]) / "coder" / "sessions").iterdir()
     with session_lock(session):
         options = ("--continue", "--trust", "--model", "fake", "--base-url", server.url)
         refused = place.coder("do", "Document it.", *options)
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert f"in use by process {os.getpid()}" in refused.stderr
-
-
-def test_retry_is_shown(place: Place, server: FakeServer) -> None:
-    server.turns += [Turn(status=503, error="overloaded"), PATCH]
-    assert "Trying again in" in request(place, server, "fix", ISSUE)
-
-
-def test_undo_without_terminal_names_the_option(place: Place, server: FakeServer) -> None:
-    server.turns += [PATCH]
-    request(place, server, "fix", ISSUE)
-    result = place.coder("undo", "last")
-    assert (result.returncode, "add --yes" in result.stderr) == (2, True)
+    undo = place.coder("undo", "last")
+    assert (undo.returncode, "add --yes" in undo.stderr) == (2, True)
+    outputs = [place.coder("log", command) for command in ("diff", "show", "evidence", "context")]
+    assert [output.returncode for output in outputs] == [0] * 4, [output.stderr for output in outputs]
+    assert outputs[0].stdout.startswith("diff --git a/clock.py")
+    assert place.user_state() == before
 
 
 def make_two_requests(place: Place, server: FakeServer) -> tuple[str, str]:
@@ -152,6 +132,19 @@ def make_two_requests(place: Place, server: FakeServer) -> tuple[str, str]:
     fix = git(place.repository, "rev-parse", branch)
     request(place, server, "do", "Document minutes().", "--continue")
     return branch, fix
+
+
+def test_undo_takes_back_the_newest_request_alone(place: Place, server: FakeServer) -> None:
+    branch, fix = make_two_requests(place, server)
+    for name in ("last@3", "last@0", "last@two"):
+        result = place.coder("log", "rewind", name)
+        assert (result.returncode, result.stderr.count("\n")) == (2, 1)
+        assert "the conversation has 2" in result.stderr
+    refused = place.coder("apply", "last", "--verify")
+    assert (refused.returncode, f"builds on {fix[:10]}" in refused.stderr) == (2, True)
+    assert f"back to {fix[:10]}" in place.coder("undo", "last", "--yes").stdout
+    assert git(place.repository, "rev-parse", branch) == fix
+    assert "deleted the branch" in place.coder("undo", "last", "--yes").stdout.lower()
 
 
 COMMENTED = Turn(
@@ -209,20 +202,6 @@ def test_fork_has_a_branch_of_its_own(place: Place, server: FakeServer) -> None:
     assert git(place.repository, "rev-parse", branch) == tip
 
 
-def test_unknown_request_is_refused(place: Place, server: FakeServer) -> None:
-    make_two_requests(place, server)
-    for name in ("last@3", "last@0", "last@two"):
-        result = place.coder("log", "rewind", name)
-        assert (result.returncode, result.stderr.count("\n")) == (2, 1)
-        assert "the conversation has 2" in result.stderr
-
-
-def test_applied_change_is_named_when_rewound(place: Place, server: FakeServer) -> None:
-    make_two_requests(place, server)
-    place.coder("apply", "last")
-    assert "coder undo" in place.coder("log", "rewind", "last").stdout
-
-
 def test_only_an_applied_diff_is_taken_out(place: Place, server: FakeServer) -> None:
     server.turns += [PATCH, Turn(text="Nothing to do.")]
     request(place, server, "fix", ISSUE, "--dry-run")
@@ -257,11 +236,3 @@ def test_continued_session_keeps_model_and_server(place: Place, server: FakeServ
     other = place.coder("ask", "And then?", "-c", "--trust", "--base-url", "http://127.0.0.1:9/v1")
     assert "http://127.0.0.1:9/v1" in other.stderr + other.stdout
     assert len(server.requests) == 2
-
-
-def test_log_commands_default_to_the_newest_session(place: Place, server: FakeServer) -> None:
-    server.turns.append(PATCH)
-    request(place, server, "fix", ISSUE)
-    outputs = [place.coder("log", command) for command in ("diff", "show", "evidence", "context")]
-    assert [output.returncode for output in outputs] == [0] * 4, [output.stderr for output in outputs]
-    assert outputs[0].stdout.startswith("diff --git a/clock.py")

@@ -30,7 +30,7 @@ def containers(span: JsonSpan) -> list[JsonSpan]:
     return own + [found for child in span.children for found in containers(child)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(value=VALUES, layout=st.sampled_from(LAYOUTS), data=st.data())
 def test_appended_child_is_the_only_difference(
     value: object, layout: dict[str, Any], data: st.DataObject

@@ -7,7 +7,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 from hypothesis.configuration import set_hypothesis_home_dir
 
@@ -20,7 +20,6 @@ from benchmarks.patching.damaged_lines import LINES
 from benchmarks.patching.history import parts_of
 from coder.patching import PatchError, apply
 
-SAME_EACH_TIME = settings(derandomize=True, database=None, deadline=None, max_examples=60)
 DAMAGES = Table()
 DAMAGES.damages = {**LAYOUT.damages, **LINES.damages, **FILES.damages}
 PATH = "src/box.py"
@@ -132,7 +131,6 @@ def damage_case(case: Case, random: Random) -> bool:
     )
 
 
-@SAME_EACH_TIME
 @given(edit=edits(), context=st.integers(1, 5), seed=st.integers(0, 2**32))
 def test_damaged_but_certain_diff_gives_intended_file(
     edit: tuple[list[str], list[str]], context: int, seed: int
@@ -152,7 +150,6 @@ def test_damaged_but_certain_diff_gives_intended_file(
         assert files(Path(place)) == {name: text.data for name, text in case.after.items()}
 
 
-@SAME_EACH_TIME
 @given(edit=edits(), context=st.integers(1, 5))
 def test_applied_diff_can_be_undone(edit: tuple[list[str], list[str]], context: int) -> None:
     before, after = edit
@@ -167,13 +164,11 @@ def test_applied_diff_can_be_undone(edit: tuple[list[str], list[str]], context: 
             assert files(Path(place)) == start
 
 
-@SAME_EACH_TIME
 @given(lines=st.lists(st.sampled_from([*PIECES, *MORE_PIECES, *BLOCK]), max_size=25))
 def test_refused_diff_pieces_change_nothing(lines: list[str]) -> None:
     is_unharmed_if_refused("\n".join(lines))
 
 
-@SAME_EACH_TIME
 @given(
     text=st.text(max_size=300),
     start=st.sampled_from(
@@ -184,7 +179,6 @@ def test_refused_text_changes_nothing(text: str, start: str) -> None:
     is_unharmed_if_refused(start + text)
 
 
-@SAME_EACH_TIME
 @given(
     edit=edits(),
     cuts=st.lists(

@@ -1,6 +1,7 @@
 """Helpers that build small sources and apply templates to them."""
 
 import ast
+import re
 
 from coder.core.ports import Edit
 from coder.core.verdict import Failure
@@ -8,6 +9,17 @@ from coder.python.source import PythonSource
 from coder.repair.candidates import RepairCandidate
 from coder.repair.context.site import RewriteSite
 from coder.repair.generators import TEMPLATES
+
+
+def split_edits(text: str) -> tuple[str, str]:
+    """Return a source before and after its edits, each written as «old→new»."""
+    return re.sub("«(.*?)→.*?»", r"\1", text, flags=re.S), re.sub("«.*?→(.*?)»", r"\1", text, flags=re.S)
+
+
+def failure_of(exception: str) -> Failure:
+    """Return a failure for `Type: message`."""
+    type_, _, message = exception.partition(": ")
+    return Failure(type=type_, message=message)
 
 
 def rewritten(family: str, text: str, *failures: Failure) -> set[str]:

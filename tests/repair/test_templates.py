@@ -1,4 +1,7 @@
-"""Each template at a place that it repairs and at one that it leaves alone."""
+"""Each template at a place that it repairs and at one that it leaves alone.
+
+`split_edits` explains the notation of the cases.
+"""
 
 import ast
 import re
@@ -9,1134 +12,703 @@ from coder.core.verdict import Failure, Frame
 from coder.python.source import PythonSource
 from coder.repair.context.site import RewriteSite
 from coder.repair.generators import TEMPLATES
-from tests.repair.places import rewritten
+from tests.repair.places import failure_of, rewritten, split_edits
 
-REPAIRED = [
-    ("variable", "def f(g, x):\n    return x(x)\n", "def f(g, x):\n    return g(x)\n"),
-    ("variable", "def f(x, kind):\n    return str(x)\n", "def f(x, kind):\n    return kind(x)\n"),
-    ("kept", "x + 1\n", "x += 1\n"),
-    ("string", "x = ''.join(y)\n", "x = ','.join(y)\n"),
-    ("string", "x = y.split('/')\n", "x = y.split('.')\n"),
-    ("grouping", "x = a - 32 * 5 / 9\n", "x = (a - 32) * 5 / 9\n"),
-    ("arithmetic", "x = a // b\n", "x = -(-a // b)\n"),
-    ("arithmetic", "x = a * b\n", "x = a * b / 100\n"),
-    ("begun_again", "for a in b:\n    n = 0\n    n += a\n", "n = 0\nfor a in b:\n    n += a\n"),
-    ("exchanged", "x[i] = x[j]\nx[j] = x[i]\n", "x[i], x[j] = x[j], x[i]\n"),
-    (
-        "against_itself",
-        "class A:\n def __eq__(self, other):\n  return self.x == self.x\n",
-        "class A:\n def __eq__(self, other):\n  return self.x == other.x\n",
-    ),
-    (
-        "against_itself",
-        "class A:\n @property\n def x(self):\n  return self.x\n",
-        "class A:\n @property\n def x(self):\n  return self._x\n",
-    ),
-    ("clamped", "y = max(high, min(low, x))\n", "y = max(low, min(high, x))\n"),
-    ("clamped", "y = min(low, max(high, x))\n", "y = max(low, min(high, x))\n"),
-    (
-        "base_case",
-        "def f(n, memo):\n    if n in memo:\n        return memo[n]\n    r = n * 2\n    return r\n",
-        "def f(n, memo):\n    if n in memo:\n        return memo[n]\n    r = n * 2\n"
-        "    memo[n] = r\n    return r\n",
-    ),
-    ("pattern", "import re\nx = re.match('a.b', y)\n", "import re\nx = re.match(r'a\\.b', y)\n"),
-    ("pattern", "import re\nx = re.match('\\t.b', y)\n", "import re\nx = re.match('\\t\\\\.b', y)\n"),
-    ("branch_order", "if a:\n    b()\nelif c:\n    d()\n", "if c:\n    d()\nelif a:\n    b()\n"),
-    (
-        "branch_order",
-        "try:\n    a()\nexcept B:\n    c()\nexcept D:\n    e()\n",
-        "try:\n    a()\nexcept D:\n    e()\nexcept B:\n    c()\n",
-    ),
-    ("bound_late", "x = [lambda y: y + i for i in z]\n", "x = [lambda y, i=i: y + i for i in z]\n"),
-    (
-        "bound_late",
-        "for i in x:\n    def f():\n        return i\n",
-        "for i in x:\n    def f(i=i):\n        return i\n",
-    ),
-    ("outer_name", "N = 0\ndef f():\n    N = 1\n", "N = 0\ndef f():\n    global N\n    N = 1\n"),
-    ("sifted", "x = [a for a in b]\n", "x = [a for a in b if a]\n"),
-    ("sifted", "x = a.split(',')\n", "x = [part.strip() for part in a.split(',')]\n"),
-    ("in_place", "x = f(y.sort(key=k))\n", "x = f(sorted(y, key=k))\n"),
-    ("in_place", "x = y.reverse()\n", "x = y[::-1]\n"),
-    ("in_place", "x = x.append(y)\n", "x.append(y)\n"),
-    ("in_place", "def f(x, y):\n    return x.append(y)\n", "def f(x, y):\n    x.append(y)\n    return x\n"),
-    ("iterated", "x = (a for a in b)\n", "x = [a for a in b]\n"),
-    ("iterated", "for a in set(b): pass\n", "for a in dict.fromkeys(b): pass\n"),
-    ("iterated", "for a, b in c: pass\n", "for a, b in enumerate(c): pass\n"),
-    ("shared", "x = [[0] * a] * b\n", "x = [[0] * a for _ in range(b)]\n"),
-    (
-        "shared",
-        "class A(B):\n x = []\n y = 1\n",
-        "class A(B):\n def __init__(self, *args, **kwargs):\n"
-        "     super().__init__(*args, **kwargs)\n     self.x = []\n y = 1\n",
-    ),
-    ("separated", "x = ['a' 'b']\n", "x = ['a', 'b']\n"),
-    ("calling", "x = y.strip\n", "x = y.strip()\n"),
-    ("calling", "def f(a=1): pass\nx = f\n", "def f(a=1): pass\nx = f()\n"),
-    (
-        "calling",
-        "class A:\n    def x(self): pass\n    def y(self):\n        return 1 + self.x\n",
-        "class A:\n    def x(self): pass\n    def y(self):\n        return 1 + self.x()\n",
-    ),
-    (
-        "calling",
-        "class A:\n    @property\n    def x(self): pass\n    def y(self):\n        return self.x()\n",
-        "class A:\n    @property\n    def x(self): pass\n    def y(self):\n        return self.x\n",
-    ),
-    ("grouping", "x = tuple(f(a * b))\n", "x = tuple(f(a)) * b\n"),
-    ("grouping", "x = str(a + b)\n", "x = str(a) + b\n"),
-    ("wrapped", "x = y[: self.n]\n", "x = y[: abs(self.n)]\n"),
-    ("wrapped", "x = y.startswith('#')\n", "x = y.lstrip().startswith('#')\n"),
-    ("wrapped", "def f(x):\n    return x.command\n", "def f(x):\n    return [x.command]\n"),
-    ("wrapped", "x = {'a': y}\n", "x = {'a': str(y)}\n"),
-    ("quoting", "x = {field: value}\n", "x = {'field': value}\n"),
-    ("quoting", "x = y[field]\n", "x = y['field']\n"),
-    ("named_value", "def f(y, field):\n    return y['field']\n", "def f(y, field):\n    return y[field]\n"),
-    (
-        "named_value",
-        "class A:\n def f(self):\n  return self.low\nclass B(A):\n def g(self, x):\n  return max(0, x)\n",
+REPAIRED = {
+    "variable": [
+        "def f(g, x):\n    return «x→g»(x)\n",
+        "def f(x, kind):\n    return «str→kind»(x)\n",
+        "class A:\n    def f(self, size):\n        return g(«self.→»size)\n",
+        "def f(width, height):\n    return width * «width→height»\n",
+        "class A:\n    def f(self):\n        self.size = 1\n        return «→self.»size\n",
+    ],
+    "kept": [
+        "x +«→=» 1\n",
+    ],
+    "string": [
+        "x = '«→,»'.join(y)\n",
+        "x = y.split('«/→.»')\n",
+        "x = 'a-b«→ »'\n",
+    ],
+    "grouping": [
+        "x = «a - 32→(a - 32)» * 5 / 9\n",
+        "x = tuple(f(a« * b))→)) * b»\n",
+        "x = str(a« + b)→) + b»\n",
+        "x = «a + b→(a + b)» * c\n",
+        "x = «(a + b) * c→a + (b * c)»\n",
+        "x = «a or b→(a or b)» and c\n",
+    ],
+    "arithmetic": [
+        "x = «a // b→-(-a // b)»\n",
+        "x = a * b«→ / 100»\n",
+        "x = a «-→+» b\n",
+        "x = «a - b→b - a»\n",
+        "total «-→+»= 1  # down\n",
+        "total «+→»= 1\n",
+        "x = «→int(»(a + b) /«/ 7→ 7)»\n",
+    ],
+    "begun_again": [
+        "«→n = 0\n»for a in b:\n    n «= 0\n    n →»+= a\n",
+    ],
+    "exchanged": [
+        "x[i]« = x[j]\n→, »x[j] = x[«→j], x[»i]\n",
+    ],
+    "against_itself": [
+        "class A:\n def __eq__(self, other):\n  return self.x == «self→other».x\n",
+        "class A:\n @property\n def x(self):\n  return self.«x→_x»\n",
+    ],
+    "clamped": [
+        "y = max(«high, min(low→low, min(high», x))\n",
+        "y = «min(low, max→max(low, min»(high, x))\n",
+    ],
+    "base_case": [
+        "def f(n, memo):\n    if n in memo:\n        return memo[n]\n    r = n * 2\n    «→memo[n] = r\n"
+        "    »return r\n",
+    ],
+    "pattern": [
+        "import re\nx = re.match(«'a→r'a\\».b', y)\n",
+        "import re\nx = re.match('\\t«→\\\\».b', y)\n",
+        "import re\nx = rf'({A}{WS}«+→*»{B})'\n",
+        "import re\nx = rf'{A}[0-9]{{«→1,»2}}'\n",
+        "x = re.match('[0-9]+(px)«→?»', y)\n",
+        "HOUR = r'\\d{2}:«→?»\\d{2}'\n",
+        "HOUR = r'\\d{«→1,»2}:\\d{2}'\n",
+        "import re\nPARTS = {'f': '[0-9]{«→1,»6}'}\n",
+        "import re\nx = '%s%s«+→*»' % (y, z)\n",
+        "x = re.sub(r'«→\\».py$', '', y)\n",
+    ],
+    "branch_order": [
+        "if«→ c:\n    d()\nelif» a:\n    b()\n«elif c:\n    d()\n→»",
+        "try:\n    a«→()\nexcept D:\n    e»()\nexcept B:\n    c()\n«except D:\n    e()\n→»",
+    ],
+    "bound_late": [
+        "x = [lambda y«→, i=i»: y + i for i in z]\n",
+        "for i in x:\n    def f(«→i=i»):\n        return i\n",
+    ],
+    "outer_name": [
+        "N = 0\ndef f():\n    «→global N\n    »N = 1\n",
+    ],
+    "sifted": [
+        "x = [a for a in b«→ if a»]\n",
+        "x =«→ [part.strip() for part in» a.split(',')«→]»\n",
+    ],
+    "in_place": [
+        "x = f(«y.sort(→sorted(y, »key=k))\n",
+        "x = y«.reverse()→[::-1]»\n",
+        "x« = x→».append(y)\n",
+        "def f(x, y):\n    «return →»x.append(y)«→\n    return x»\n",
+    ],
+    "iterated": [
+        "x = «(→[»a for a in b«)→]»\n",
+        "for a in «set→dict.fromkeys»(b): pass\n",
+        "for a, b in «c→enumerate(c)»: pass\n",
+    ],
+    "shared": [
+        "x = [[0] * a«] * b→ for _ in range(b)]»\n",
+        "class A(B):\n «→def __init__(self, *args, **kwargs):\n     super().__init__(*args, **kwargs)\n"
+        "     self.»x = []\n y = 1\n",
+    ],
+    "separated": [
+        "x = ['a'«→,» 'b']\n",
+    ],
+    "calling": [
+        "x = y.strip«→()»\n",
+        "def f(a=1): pass\nx = f«→()»\n",
+        "class A:\n    def x(self): pass\n    def y(self):\n        return 1 + self.x«→()»\n",
+        "class A:\n    @property\n    def x(self): pass\n    def y(self):\n        return self.x«()→»\n",
+    ],
+    "wrapped": [
+        "x = y[: «self.n→abs(self.n)»]\n",
+        "x = y.«→lstrip().»startswith('#')\n",
+        "def f(x):\n    return «→[»x.command«→]»\n",
+        "x = {'a': «y→str(y)»}\n",
+        "x = getattr(f, 'name', '')«→ or ''»\n",
+        "x = f(«y→str(y)»)\n",
+        "x = f(y, «'left'→('left',)»)\n",
+        "x = y in ('left'«→,»)\n",
+        "x = y«→.upper()» == 'AS'\n",
+        "for a, b in c«→.items()»: pass\n",
+        "def f(x):\n    return «x.match→bool(x.match)»\n",
+    ],
+    "quoting": [
+        "x = {«field→'field'»: value}\n",
+        "x = y[«field→'field'»]\n",
+    ],
+    "named_value": [
+        "def f(y, field):\n    return y[«'field'→field»]\n",
         "class A:\n def f(self):\n  return self.low\nclass B(A):\n def g(self, x):\n"
-        "  return max(self.low, x)\n",
-    ),
-    (
-        "decorated",
-        "class A:\n    @property\n    def x(self): pass\n    def y(self): pass\n",
-        "class A:\n    @property\n    def x(self): pass\n    @property\n    def y(self): pass\n",
-    ),
-    ("decorated", "class A:\n    def y(x): pass\n", "class A:\n    @staticmethod\n    def y(x): pass\n"),
-    ("decorated", "class A:\n    def y(cls): pass\n", "class A:\n    @classmethod\n    def y(cls): pass\n"),
-    (
-        "decorated",
-        "import functools\ndef f(g):\n    def h(x):\n        return g(x)\n    return h\n",
-        "import functools\ndef f(g):\n    @functools.wraps(g)\n    def h(x):\n"
-        "        return g(x)\n    return h\n",
-    ),
-    ("undecorated", "@cache\ndef f(x): pass\n", "def f(x): pass\n"),
-    (
-        "inserted",
-        "class A:\n @property\n def x(self):\n  return self.y[4:]\n @x.setter\n def x(self, z):\n  pass\n",
-        "class A:\n @property\n def x(self):\n  return self.y[4:]\n @x.setter\n"
-        " def x(self, z):\n  self.y[4:] = z\n",
-    ),
-    (
-        "inserted",
-        "def f(x, y):\n    k = y['k']\n    if x.a:\n        k.append(f(x))\n    elif x.b:\n        pass\n",
+        "  return max(«0→self.low», x)\n",
+        "def f(low):\n    return max(«0→low», 1)\n",
+        "def f(a, sep=' '):\n    return «' '→sep».join(a)\n",
+    ],
+    "decorated": [
+        "class A:\n    @property\n    def x(self): pass\n    «→@property\n    »def y(self): pass\n",
+        "class A:\n    «→@staticmethod\n    »def y(x): pass\n",
+        "class A:\n    «→@classmethod\n    »def y(cls): pass\n",
+        "import functools\ndef f(g):\n    «→@functools.wraps(g)\n    »def h(x):\n        return g(x)\n"
+        "    return h\n",
+    ],
+    "undecorated": [
+        "«@cache\n→»def f(x): pass\n",
+    ],
+    "inserted": [
+        "class A:\n @property\n def x(self):\n  return self.y[4:]\n @x.setter\n def x(self, z):\n"
+        "  «pass→self.y[4:] = z»\n",
         "def f(x, y):\n    k = y['k']\n    if x.a:\n        k.append(f(x))\n    elif x.b:\n"
-        "        k.append(x['k'])\n",
-    ),
-    ("wrapped", "x = getattr(f, 'name', '')\n", "x = getattr(f, 'name', '') or ''\n"),
-    ("constant", "x = y is True\n", "x = y is None\n"),
-    (
-        "variable",
-        "class A:\n    def f(self, size):\n        return g(self.size)\n",
-        "class A:\n    def f(self, size):\n        return g(size)\n",
-    ),
-    ("option", "f = lru_cache(maxsize=9)(g)\n", "f = lru_cache(maxsize=9, typed=True)(g)\n"),
-    (
-        "unconditional",
-        "def f(x, seen):\n    if True:\n        x.pop()\n    else:\n        seen.add(x)\n",
-        "def f(x, seen):\n    if x in seen:\n        x.pop()\n    else:\n        seen.add(x)\n",
-    ),
-    (
-        "unconditional",
-        "def f(seen, key, value):\n    if True:\n        seen[key] = value\n",
-        "def f(seen, key, value):\n    if key not in seen:\n        seen[key] = value\n",
-    ),
-    (
-        "unconditional",
-        "def f(x):\n    if True:\n        for y in x:\n            g(y)\n",
-        "def f(x):\n    if isinstance(x, list):\n        for y in x:\n            g(y)\n",
-    ),
-    (
-        "unconditional",
-        "def f(flags, known):\n    for name, bit in known:\n        if True:\n            g(name)\n",
-        "def f(flags, known):\n    for name, bit in known:\n        if flags & bit:\n            g(name)\n",
-    ),
-    (
-        "copied",
-        "TOP_SIZE = 2\nTOP_SIZES = 4\ndef f(n):\n    n += TOP_SIZE\n    return n\n",
-        "TOP_SIZE = 2\nTOP_SIZES = 4\ndef f(n):\n    n += TOP_SIZES\n    n += TOP_SIZE\n    return n\n",
-    ),
-    (
-        "copied",
-        "def f(x, y):\n    if x in m.FG_ALL:\n        y.up(fg=m.FG_ALL[x])\n"
-        "    elif x in m.BG_ALL:\n        pass\n",
-        "def f(x, y):\n    if x in m.FG_ALL:\n        y.up(fg=m.FG_ALL[x])\n"
-        "    elif x in m.BG_ALL:\n        y.up(bg=m.BG_ALL[x])\n",
-    ),
-    (
-        "uncalled",
-        "class A:\n    def _check(self, x): ...\n    def f(self, x):\n        y = x\n        return y\n",
-        "class A:\n    def _check(self, x): ...\n    def f(self, x):\n        y = x\n"
-        "        self._check(x)\n        return y\n",
-    ),
-    (
-        "uncalled",
-        "def _cut(text, width=1): return text\ndef f(width, rows):\n    for row in rows:\n        pass\n",
-        "def _cut(text, width=1): return text\ndef f(width, rows):\n    for row in rows:\n"
-        "        row = _cut(row, width)\n",
-    ),
-    (
-        "uncalled",
-        "def f(n):\n    def inner(k=1, n=2):\n        yield n\n    g()\n",
-        "def f(n):\n    def inner(k=1, n=2):\n        yield n\n    yield from inner(n=n)\n    g()\n",
-    ),
-    (
-        "copied",
-        "def f(x):\n    n = n + x[0]\n    g(n)\n",
-        "def f(x):\n    n = n + x[0]\n    n = n + x[1]\n    g(n)\n",
-    ),
-    ("flag", "F_C = 4\nf(F_A | F_B)\n", "F_C = 4\nf(F_A | F_B | F_C)\n"),
-    ("flag", "f(F_A | F_B)\n", "f(F_A)\n"),
-    ("flag", "x = f(re.I)\ny = f(re.M | re.S)\n", "x = f(re.I | re.M)\ny = f(re.M | re.S)\n"),
-    (
-        "kind",
-        "def __getitem__(s, i):\n    return isinstance(i, int)\n",
-        "def __getitem__(s, i):\n    return isinstance(i, (int, slice))\n",
-    ),
-    (
-        "kind",
-        "x = isinstance(y, ast.Load)\nast.Store\n",
-        "x = isinstance(y, (ast.Load, ast.Store))\nast.Store\n",
-    ),
-    ("pattern", "import re\nx = rf'({A}{WS}+{B})'\n", "import re\nx = rf'({A}{WS}*{B})'\n"),
-    ("pattern", "import re\nx = rf'{A}[0-9]{{2}}'\n", "import re\nx = rf'{A}[0-9]{{1,2}}'\n"),
-    ("arithmetic", "x = a - b\n", "x = a + b\n"),
-    ("arithmetic", "x = a - b\n", "x = b - a\n"),
-    ("arithmetic", "total -= 1  # down\n", "total += 1  # down\n"),
-    ("arithmetic", "total += 1\n", "total = 1\n"),
-    ("arithmetic", "x = (a + b) // 7\n", "x = int((a + b) / 7)\n"),
-    ("comparison", "if a < b: pass\n", "if a <= b: pass\n"),
-    ("comparison", "ok = a  not  in b\n", "ok = a  in b\n"),
-    ("comparison", "ok = 0 < a < n\n", "ok = 0 < a <= n\n"),
-    ("boolean", "if a and b and c: pass\n", "if a or b or c: pass\n"),
-    ("boolean", "if a and b: pass\n", "if b: pass\n"),
-    ("negation", "if ready: pass\n", "if not ready: pass\n"),
-    ("negation", "while not ready: pass\n", "while ready: pass\n"),
-    ("negation", "x = [a for a in b if a.ok()]\n", "x = [a for a in b if not a.ok()]\n"),
-    ("negation", "if x: pass\n", "if x is not None: pass\n"),
-    ("boundary", "x = a[n]\n", "x = a[n - 1]\n"),
-    ("boundary", "for i in range(len(a)): pass\n", "for i in range(len(a) - 1): pass\n"),
-    ("boundary", "for i in range(n - 1): pass\n", "for i in range(n): pass\n"),
-    ("boundary", "x = a[1:]\n", "x = a[2:]\n"),
-    ("constant", "flag = True\n", "flag = False\n"),
-    ("constant", "x = n * 10\n", "x = n * 100\n"),
-    ("constant", "x = f(None)\n", "x = f([])\n"),
-    ("initial", "total = 1\n", "total = 0\n"),
-    ("initial", "found = []\n", "found = {}\n"),
-    ("initial", "found = list()\n", "found = set()\n"),
-    (
-        "variable",
-        "def f(width, height):\n    return width * width\n",
-        "def f(width, height):\n    return width * height\n",
-    ),
-    (
-        "variable",
-        "class A:\n    def f(self):\n        self.size = 1\n        return size\n",
-        "class A:\n    def f(self):\n        self.size = 1\n        return self.size\n",
-    ),
-    (
-        "attribute",
-        "class A:\n    def f(self):\n        self.low = self.high\n",
-        "class A:\n    def f(self):\n        self.low = self.low\n",
-    ),
-    ("attribute", "x.start = 1\ny = x.star\n", "x.start = 1\ny = x.start\n"),
-    ("key", "a = {'colour': 1}\nb = a['color']\n", "a = {'colour': 1}\nb = a['colour']\n"),
-    ("neighbour", "x = min(a, b)\n", "x = max(a, b)\n"),
-    ("neighbour", "a.append(b)\n", "a.extend(b)\n"),
-    (
-        "neighbour",
-        "def to_grams(x): ...\ndef to_gram(x): ...\ny = to_gram(1)\n",
-        "def to_grams(x): ...\ndef to_gram(x): ...\ny = to_grams(1)\n",
-    ),
-    ("index_order", "x = a[i + 1][j]\n", "x = a[j][i + 1]\n"),
-    ("element", "x = len(rows)\n", "x = len(rows[0])\n"),
-    ("element", "x = y[i]\n", "x = y\n"),
-    (
-        "unconditional",
+        "        «pass→k.append(x['k'])»\n",
+        "class A:\n    def __init__(self):\n        self.seen = {}\n    def f(self, name, kind):\n"
+        "        «pass→self.seen[name] = kind»\n        return self.seen[name]\n",
+        "def f(x, seen):\n    if x and x not in seen:\n        «pass→seen.append(x)»\n    return seen\n",
+        "def f(x):\n    «pass→return x»\n",
+        "class A:\n    def f(self, size):\n        self.«→size = size\n        self.»x = 1\n",
+        "def f(x):\n    for y in x:\n        if y:\n            «pass→continue»\n",
+        "class A:\n    @property\n    def x(self):\n        return self._x\n    @x.setter\n"
+        "    def x(self, value):\n        check(value)\n        «pass→self._x = value»\n",
+        "def f(a_size, size):\n    if size:\n        found_size = size\n    else:\n"
+        "        «pass→found_size = a_size»\n    return found_size\n",
+    ],
+    "constant": [
+        "x = y is «True→None»\n",
+        "flag = «True→False»\n",
+        "x = n * «10→100»\n",
+        "x = f(«None→[]»)\n",
+    ],
+    "option": [
+        "f = lru_cache(maxsize=9«→, typed=True»)(g)\n",
+        "x = sorted(a«→, reverse=True»)\n",
+        "x = a.split(b«→, 1»)\n",
+        "def f(cache, key):\n    cache.pop(key«→, None»)\n",
+    ],
+    "unconditional": [
+        "def f(x, seen):\n    if «True→x in seen»:\n        x.pop()\n    else:\n        seen.add(x)\n",
+        "def f(seen, key, value):\n    if «True→key not in seen»:\n        seen[key] = value\n",
+        "def f(x):\n    if «True→isinstance(x, list)»:\n        for y in x:\n            g(y)\n",
+        "def f(flags, known):\n    for name, bit in known:\n        if «True→flags & bit»:\n"
+        "            g(name)\n",
         "class A:\n    def __init__(self, x):\n        self.on = x\n    def f(self):\n"
-        "        if True:\n            g()\n",
-        "class A:\n    def __init__(self, x):\n        self.on = x\n    def f(self):\n"
-        "        if self.on:\n            g()\n",
-    ),
-    ("named_value", "def f(low):\n    return max(0, 1)\n", "def f(low):\n    return max(low, 1)\n"),
-    (
-        "unconditional",
-        "class A:\n    def f(self, x):\n        if True:\n            return self.size\n",
-        "class A:\n    def f(self, x):\n        if x != self.size:\n            return self.size\n",
-    ),
-    (
-        "unconditional",
-        "def f(x):\n    if True:\n        return 1\n",
-        "def f(x):\n    if not x:\n        return 1\n",
-    ),
-    (
-        "unconditional",
-        "def f(x, y):\n    if x == 3: return y\n    return True\n",
-        "def f(x, y):\n    if x == 3: return y\n    return y != 3\n",
-    ),
-    (
-        "unconditional",
-        "def f(x):\n    if True:\n        y = x.parts\n",
-        "def f(x):\n    if x.parts:\n        y = x.parts\n",
-    ),
-    (
-        "unconditional",
-        "def f(a, b):\n    if True:\n        return a\n",
-        "def f(a, b):\n    if not a and not b:\n        return a\n",
-    ),
-    (
-        "unconditional",
-        "def f(a):\n    if True:\n        a = abs(a)\n",
-        "def f(a):\n    if a < 0:\n        a = abs(a)\n",
-    ),
-    ("unconditional", "def f(a):\n    seen = True\n", "def f(a):\n    seen = not seen\n"),
-    (
-        "given_elsewhere",
-        "def f(a):\n    x = 0\n    while a:\n        x = a[x]\n",
-        "def f(a):\n    x = a[x]\n    while a:\n        x = a[x]\n",
-    ),
-    (
-        "given_by_sibling",
-        "def f(a, n):\n    n = 0\ndef g(a):\n    n = a[n - 1]\n",
-        "def f(a, n):\n    n = a[n - 1]\ndef g(a):\n    n = a[n - 1]\n",
-    ),
-    ("kept_best", "best = found\n", "best = max(best, found)\n"),
-    ("kept_best", "x = min(a, b)\n", "x = b\n"),
-    ("wraparound", "x = (hour + 5)\n", "x = ((hour + 5) % 24)\n"),
-    (
-        "wraparound",
-        "class A:\n    def f(self):\n        self.at = self.at + 1\n        return self.kept[self.at]\n",
-        "class A:\n    def f(self):\n        self.at = (self.at + 1) % len(self.kept)\n"
-        "        return self.kept[self.at]\n",
-    ),
-    (
-        "copied",
-        "def f(a, out):\n    if a.left:\n        out.append(a.left.show())\n    if a.right:\n        pass\n",
+        "        if «True→self.on»:\n            g()\n",
+        "class A:\n    def f(self, x):\n        if «True→x != self.size»:\n            return self.size\n",
+        "def f(x):\n    if «True→not x»:\n        return 1\n",
+        "def f(x, y):\n    if x == 3: return y\n    return «True→y != 3»\n",
+        "def f(x):\n    if «True→x.parts»:\n        y = x.parts\n",
+        "def f(a, b):\n    if «True→not a and not b»:\n        return a\n",
+        "def f(a):\n    if «True→a < 0»:\n        a = abs(a)\n",
+        "def f(a):\n    seen = «True→not seen»\n",
+        "def f(a):\n    if «True→len(a) != 20»:\n        raise ValueError(a)\n    return a\n",
+    ],
+    "copied": [
+        "TOP_SIZE = 2\nTOP_SIZES = 4\ndef f(n):\n    n += «→TOP_SIZES\n    n += »TOP_SIZE\n    return n\n",
+        "def f(x, y):\n    if x in m.FG_ALL:\n        y.up(fg=m.FG_ALL[x])\n    elif x in m.BG_ALL:\n"
+        "        «pass→y.up(bg=m.BG_ALL[x])»\n",
+        "def f(x):\n    n = n + x[0]\n    «→n = n + x[1]\n    »g(n)\n",
         "def f(a, out):\n    if a.left:\n        out.append(a.left.show())\n    if a.right:\n"
-        "        out.append(a.right.show())\n",
-    ),
-    (
-        "copied",
-        "class A:\n    def up(self):\n        pass\n    def down(self):\n        self.n -= 1\n",
-        "class A:\n    def up(self):\n        self.n += 1\n    def down(self):\n        self.n -= 1\n",
-    ),
-    (
-        "inserted",
-        "class A:\n    def __init__(self):\n        self.seen = {}\n"
-        "    def f(self, name, kind):\n        pass\n"
-        "        return self.seen[name]\n",
-        "class A:\n    def __init__(self):\n        self.seen = {}\n"
-        "    def f(self, name, kind):\n        self.seen[name] = kind\n"
-        "        return self.seen[name]\n",
-    ),
-    (
-        "inserted",
-        "def f(x, seen):\n    if x and x not in seen:\n        pass\n    return seen\n",
-        "def f(x, seen):\n    if x and x not in seen:\n        seen.append(x)\n    return seen\n",
-    ),
-    ("option", "x = sorted(a)\n", "x = sorted(a, reverse=True)\n"),
-    ("option", "x = a.split(b)\n", "x = a.split(b, 1)\n"),
-    (
-        "step",
-        "def f(a):\n    y = []\n    for x in a:\n        pass\n",
-        "def f(a):\n    y = []\n    for x in a:\n        y.append(x)\n",
-    ),
-    (
-        "step",
-        "def f(a):\n    n = 0\n    while a:\n        a = a[1:]\n    return n\n",
-        "def f(a):\n    n = 0\n    while a:\n        a = a[1:]\n        n += 1\n    return n\n",
-    ),
-    ("step", "def f(a, b):\n    if a: pass\n", "def f(a, b):\n    if a: a = b\n"),
-    ("grouping", "x = a + b * c\n", "x = (a + b) * c\n"),
-    ("grouping", "x = (a + b) * c\n", "x = a + (b * c)\n"),
-    ("grouping", "x = a or b and c\n", "x = (a or b) and c\n"),
-    ("argument_order", "x = f(a, b)\n", "x = f(b, a)\n"),
-    ("argument_order", "x = a, b\n", "x = b, a\n"),
-    (
-        "argument_missing",
-        "def g(x, deep=0): ...\ndef f(x, deep):\n    g(x)\n",
-        "def g(x, deep=0): ...\ndef f(x, deep):\n    g(x, deep=deep)\n",
-    ),
-    ("argument_missing", "f(a, b)\n", "f(a)\n"),
-    ("slicing", "x = a[1:]\n", "x = a[:1]\n"),
-    ("index_order", "x = grid[row, column]\n", "x = grid[column, row]\n"),
-    ("slicing", "x = a[0]\n", "x = a[-1]\n"),
-    ("slicing", "x = a[::2]\n", "x = a[::-2]\n"),
-    ("slice_missing", "for x in items: pass\n", "for x in items[1:]: pass\n"),
-    ("missing_return", "def f(x):\n    g(x)\n", "def f(x):\n    return g(x)\n"),
-    ("missing_return", "def f(x):\n    y = x\n", "def f(x):\n    y = x\n    return y\n"),
-    ("returned_value", "def f(x):\n    return g(x)\n", "def f(x):\n    return x\n"),
-    (
-        "inserted_guard",
-        "def f(x):\n    y = x.z\n    return y\n",
-        "def f(x):\n    if x is None:\n        return None\n    y = x.z\n    return y\n",
-    ),
-    (
-        "default_value",
-        "def f(x=None):\n    '''Doc.'''\n    return len(x)\n",
-        "def f(x=None):\n    '''Doc.'''\n    if x is None:\n        x = []\n    return len(x)\n",
-    ),
-    (
-        "condition",
-        "def f(x, y):\n    if x.a:\n        y()\n",
-        "def f(x, y):\n    if x is not None and x.a:\n        y()\n",
-    ),
-    (
-        "dropped_guard",
-        "for x in y:\n    if x:\n        break\n",
-        "for x in y:\n    if x:\n        continue\n",
-    ),
-    ("awaiting", "async def f():\n    return g()\n", "async def f():\n    return await g()\n"),
-    ("yielding", "def f(x):\n    yield g(x)\n", "def f(x):\n    yield from g(x)\n"),
-    (
-        "super_call",
-        "class A(B):\n    def __init__(self, x):\n        self.x = x\n",
-        "class A(B):\n    def __init__(self, x):\n        super().__init__(x)\n        self.x = x\n",
-    ),
-    (
-        "statement_order",
-        "def f(x):\n    x += 1\n    y = x\n    return y\n",
-        "def f(x):\n    y = x\n    x += 1\n    return y\n",
-    ),
-    (
-        "indentation",
-        "def f(x):\n    for y in x:\n        y()\n        return y\n",
-        "def f(x):\n    for y in x:\n        y()\n    return y\n",
-    ),
-    (
-        "indentation",
-        "def f(x):\n    for y in x:\n        y()\n    x()\n",
-        "def f(x):\n    for y in x:\n        y()\n        x()\n",
-    ),
-    (
-        "indentation",
-        "def f(x):\n    if x:\n        y()\n    else:\n        z()\n        x = 1\n",
-        "def f(x):\n    if x:\n        y()\n    else:\n        z()\n    x = 1\n",
-    ),
-    ("deletion", "def f(x):\n    x = x.strip()\n    return x\n", "def f(x):\n    return x\n"),
-    ("string", "x = 'a-b'\n", "x = 'a-b '\n"),
-    ("exception_type", "raise ValueError('no')\n", "raise TypeError('no')\n"),
-    ("branch", "x = a if b else c\n", "x = c if b else a\n"),
-    ("branch", "if a:\n    b()\n", "while a:\n    b()\n"),
-    ("target", "total = x\n", "total += x\n"),
-    ("target", "text.strip()\n", "text = text.strip()\n"),
-    ("wrapped", "x = f(y)\n", "x = f(str(y))\n"),
-    ("wrapped", "x = f(y, 'left')\n", "x = f(y, ('left',))\n"),
-    ("wrapped", "x = y in ('left')\n", "x = y in ('left',)\n"),
-    ("negation", "x = x or {}\n", "x = {} if x is None else x\n"),
-    (
-        "other_condition",
-        "def f(x):\n    if m := g(x):\n        return m\n    if x:\n        return 1\n",
-        "def f(x):\n    if m := g(x):\n        return m\n    if x and (m := g(x)):\n        return 1\n",
-    ),
-    (
-        "own_class",
-        "class A:\n    def f(self):\n        return A(1)\n",
-        "class A:\n    def f(self):\n        return type(self)(1)\n",
-    ),
-    (
-        "own_class",
-        "class A:\n    @classmethod\n    def f(cls):\n        return A(1)\n",
-        "class A:\n    @classmethod\n    def f(cls):\n        return cls(1)\n",
-    ),
-    ("wrapped", "x = y == 'AS'\n", "x = y.upper() == 'AS'\n"),
-    ("wrapped", "for a, b in c: pass\n", "for a, b in c.items(): pass\n"),
-    ("unwrapped", "x = -y\n", "x = y\n"),
-    ("unwrapped", "x = sorted(y)\n", "x = y\n"),
-    ("inserted", "def f(x):\n    pass\n", "def f(x):\n    return x\n"),
-    (
-        "inserted",
-        "class A:\n    def f(self, size):\n        self.x = 1\n",
-        "class A:\n    def f(self, size):\n        self.size = size\n        self.x = 1\n",
-    ),
-    (
-        "inserted",
-        "def f(x):\n    for y in x:\n        if y:\n            pass\n",
-        "def f(x):\n    for y in x:\n        if y:\n            continue\n",
-    ),
-    (
-        "copied",
-        "def f(x):\n    x = clean(x)\n    return x\ndef g(x):\n    return x\n",
-        "def f(x):\n    x = clean(x)\n    return x\ndef g(x):\n    x = clean(x)\n    return x\n",
-    ),
-    (
-        "copied",
-        "def f(a):\n    if not a:\n        raise KeyError\n    a()\ndef g(b):\n    b()\n",
-        "def f(a):\n    if not a:\n        raise KeyError\n    a()\ndef g(b):\n    if not b:\n"
-        "        raise KeyError\n    b()\n",
-    ),
-    (
-        "other_condition",
-        "def f(a, b):\n    if a.ok and b:\n        b()\n    if b:\n        a()\n",
-        "def f(a, b):\n    if a.ok and b:\n        b()\n    if a.ok and b:\n        a()\n",
-    ),
-    (
-        "other_condition",
-        "def f(a, b):\n    if a.ok and b:\n        b()\n    if b > 1:\n        a()\n",
-        "def f(a, b):\n    if a.ok and b:\n        b()\n    if a.ok or b > 1:\n        a()\n",
-    ),
-    (
-        "copied",
-        "def f(a, b):\n    if b[0]:\n        pass\n    for k, v in a:\n        g(k, h(v))\n",
-        "def f(a, b):\n    if b[0]:\n        g(b[0], h(b[1]))\n    for k, v in a:\n        g(k, h(v))\n",
-    ),
-    ("pattern", "x = re.match('[0-9]+(px)', y)\n", "x = re.match('[0-9]+(px)?', y)\n"),
-    ("pattern", "HOUR = r'\\d{2}:\\d{2}'\n", "HOUR = r'\\d{2}:?\\d{2}'\n"),
-    ("pattern", "HOUR = r'\\d{2}:\\d{2}'\n", "HOUR = r'\\d{1,2}:\\d{2}'\n"),
-    ("pattern", "import re\nPARTS = {'f': '[0-9]{6}'}\n", "import re\nPARTS = {'f': '[0-9]{1,6}'}\n"),
-    ("pattern", "import re\nx = '%s%s+' % (y, z)\n", "import re\nx = '%s%s*' % (y, z)\n"),
-    (
-        "inserted_guard",
-        "def f(text, table):\n    return table.sub(text)\n",
-        "def f(text, table):\n    if not table:\n        return text\n    return table.sub(text)\n",
-    ),
-    (
-        "inserted_guard",
-        "class A:\n    def f(self):\n        for x in self.all():\n            x()\n",
-        "class A:\n    def f(self):\n        if not self.all():\n            return False\n"
-        "        for x in self.all():\n            x()\n",
-    ),
-    (
-        "named_value",
-        "def f(a, sep=' '):\n    return ' '.join(a)\n",
-        "def f(a, sep=' '):\n    return sep.join(a)\n",
-    ),
-    ("wrapped", "def f(x):\n    return x.match\n", "def f(x):\n    return bool(x.match)\n"),
-    ("unwrapped", "echo('%s=%s' % (key, value))\n", "echo(value)\n"),
-    (
-        "converted_elsewhere",
-        "def f(at):\n    if at > 1:\n        return str(at)\n    raise Late(at=at)\n",
-        "def f(at):\n    if at > 1:\n        return str(at)\n"
-        "    raise Late(at=str(at) if at is not None else None)\n",
-    ),
-    (
-        "argument_missing",
-        "class A:\n    def __init__(self, x, depth=1): ...\ndef f(x, depth):\n"
-        "    return A(x) if depth else x\n",
-        "class A:\n    def __init__(self, x, depth=1): ...\ndef f(x, depth):\n"
-        "    return A(x, depth=depth) if depth else x\n",
-    ),
-    (
-        "argument_missing",
-        "def f(x, strict=False):\n    return g(x)\n",
-        "def f(x, strict=False):\n    return g(x, strict=strict)\n",
-    ),
-    (
-        "condition",
-        "def f(a):\n    if a:\n        a.b()\n    return a.c\n",
-        "def f(a):\n    if a and not a.c:\n        a.b()\n    return a.c\n",
-    ),
-    ("pattern", "x = re.sub(r'.py$', '', y)\n", "x = re.sub(r'\\.py$', '', y)\n"),
-    (
-        "copied",
-        "def major(x):\n    raise TypeError('major is fixed')\ndef minor(x):\n    pass\n",
+        "        «pass→out.append(a.right.show())»\n",
+        "class A:\n    def up(self):\n        «pass→self.n += 1»\n    def down(self):\n        self.n -= 1\n",
+        "def f(x):\n    x = clean(x)\n    return x\ndef g(x):\n    «→x = clean(x)\n    »return x\n",
+        "def f(a):\n    if not a:\n        raise KeyError\n    a()\ndef g(b):\n    «→if not b:\n"
+        "        raise KeyError\n    »b()\n",
+        "def f(a, b):\n    if b[0]:\n        «pass→g(b[0], h(b[1]))»\n    for k, v in a:\n"
+        "        g(k, h(v))\n",
         "def major(x):\n    raise TypeError('major is fixed')\ndef minor(x):\n"
-        "    raise TypeError('minor is fixed')\n",
-    ),
-    ("similar", "x = load(path, 1)\ny = load(path)\n", "x = load(path, 1)\ny = load(path, 1)\n"),
-    ("argument_added", "def f(x, y):\n    return g(x)\n", "def f(x, y):\n    return g(x, y)\n"),
-    ("argument_added", "x = g(a, deep=True)\ny = g(b)\n", "x = g(a, deep=True)\ny = g(b, deep=True)\n"),
-    (
-        "mutable_default",
-        "def f(x, seen=[]):\n    return seen\n",
-        "def f(x, seen=None):\n    if seen is None:\n        seen = []\n    return seen\n",
-    ),
-    ("placeholder", "x = '%d of %s' % (a, b)\n", "x = '%s of %s' % (a, b)\n"),
-    ("placeholder", "x = f'{a:.1f}'\n", "x = f'{a:.2f}'\n"),
-    (
-        "placeholder",
-        "def f(name):\n    return 'hello {name}'\n",
-        "def f(name):\n    return f'hello {name}'\n",
-    ),
-    (
-        "placeholder",
-        "def f(a, b):\n    return (\n        '{a} is'\n        \"no \" '{b.name!r}'\n"
-        "        '{c}, {a} {}'\n    )\n",
-        "def f(a, b):\n    return (\n        f'{a} is'\n        \"no \" f'{b.name!r}'\n"
-        "        '{c}, {a} {}'\n    )\n",
-    ),
-    ("opening", "f = open(path, 'w')\n", 'f = open(path, "a")\n'),
-    ("opening", "f = open(path)\n", 'f = open(path, encoding="utf-8")\n'),
-    (
-        "copied",
-        "def check(x):\n    try:\n        assert x\n    except AssertionError:\n"
-        "        text = 'odd'\n        pass\n"
-        "def other(x):\n    text = 'none'\n    if x is None:\n        raise ValueError(text)\n",
-        "def check(x):\n    try:\n        assert x\n    except AssertionError:\n"
-        "        text = 'odd'\n        raise ValueError(text)\n"
-        "def other(x):\n    text = 'none'\n    if x is None:\n        raise ValueError(text)\n",
-    ),
-    (
-        "copied",
-        "class A:\n    def __init__(self, a, b):\n        self.a = a or self.same\n        pass\n",
+        "    «pass→raise TypeError('minor is fixed')»\n",
+        "def check(x):\n    try:\n        assert x\n    except AssertionError:\n        text = 'odd'\n"
+        "        «pass→raise ValueError(text)»\ndef other(x):\n    text = 'none'\n    if x is None:\n"
+        "        raise ValueError(text)\n",
         "class A:\n    def __init__(self, a, b):\n        self.a = a or self.same\n"
-        "        self.b = b or self.same\n",
-    ),
-    (
-        "copied",
-        "ed_start = re.compile('a')\nrcs_ed_start = re.compile('b')\n"
-        "def ed(hunk):\n    split(hunk, ed_start)\n    found = ed_start.match(hunk[0])\n    return found\n"
-        "def rcs_ed(hunk):\n    split(hunk, rcs_ed_start)\n    pass\n    return found\n",
-        "ed_start = re.compile('a')\nrcs_ed_start = re.compile('b')\n"
-        "def ed(hunk):\n    split(hunk, ed_start)\n    found = ed_start.match(hunk[0])\n    return found\n"
+        "        «pass→self.b = b or self.same»\n",
+        "ed_start = re.compile('a')\nrcs_ed_start = re.compile('b')\ndef ed(hunk):\n"
+        "    split(hunk, ed_start)\n    found = ed_start.match(hunk[0])\n    return found\n"
         "def rcs_ed(hunk):\n    split(hunk, rcs_ed_start)\n"
-        "    found = rcs_ed_start.match(hunk[0])\n    return found\n",
-    ),
-    (
-        "inserted",
-        "class A:\n    @property\n    def x(self):\n        return self._x\n"
-        "    @x.setter\n    def x(self, value):\n        check(value)\n        pass\n",
-        "class A:\n    @property\n    def x(self):\n        return self._x\n"
-        "    @x.setter\n    def x(self, value):\n        check(value)\n        self._x = value\n",
-    ),
-    (
-        "copied",
-        "def f(s1, s2):\n    s1 = s1.strip()\n    pass\n",
-        "def f(s1, s2):\n    s1 = s1.strip()\n    s2 = s2.strip()\n",
-    ),
-    ("option", "def f(cache, key):\n    cache.pop(key)\n", "def f(cache, key):\n    cache.pop(key, None)\n"),
-    (
-        "unconditional",
-        "def f(a):\n    if True:\n        raise ValueError(a)\n    return a\n",
-        "def f(a):\n    if len(a) != 20:\n        raise ValueError(a)\n    return a\n",
-    ),
-    ("enlisted", "x = y in 'uxn'\n", "x = y in 'Uuxn'\n"),
-    ("unwrapped", "x = y,\n", "x = y\n"),
-    ("negation", "if cache.get(key): pass\n", "if key in cache: pass\n"),
-    ("negation", "if not cache.get(key): pass\n", "if key not in cache: pass\n"),
-    (
-        "neighbour",
+        "    «pass→found = rcs_ed_start.match(hunk[0])»\n    return found\n",
+        "def f(s1, s2):\n    s1 = s1.strip()\n    «pass→s2 = s2.strip()»\n",
+    ],
+    "uncalled": [
+        "class A:\n    def _check(self, x): ...\n    def f(self, x):\n        y = x\n"
+        "        «→self._check(x)\n        »return y\n",
+        "def _cut(text, width=1): return text\ndef f(width, rows):\n    for row in rows:\n"
+        "        «pass→row = _cut(row, width)»\n",
+        "def f(n):\n    def inner(k=1, n=2):\n        yield n\n    «→yield from inner(n=n)\n    »g()\n",
+    ],
+    "flag": [
+        "F_C = 4\nf(F_A | F_B«→ | F_C»)\n",
+        "f(F_A« | F_B→»)\n",
+        "x = f(re.I«→ | re.M»)\ny = f(re.M | re.S)\n",
+    ],
+    "kind": [
+        "def __getitem__(s, i):\n    return isinstance(i, «int→(int, slice)»)\n",
+        "x = isinstance(y, «ast.Load→(ast.Load, ast.Store)»)\nast.Store\n",
+        "x = isinstance(y, «list→(list, tuple)»)\n",
+        "x = isinstance(y, (list, set, Odd«→, frozenset»))\n",
+        "x = isinstance(y, «(bool, int)→bool»)\n",
+    ],
+    "comparison": [
+        "if a <«→=» b: pass\n",
+        "ok = a  «not  →»in b\n",
+        "ok = 0 < a <«→=» n\n",
+    ],
+    "boolean": [
+        "if a «and b and→or b or» c: pass\n",
+        "if «a and →»b: pass\n",
+    ],
+    "negation": [
+        "if «→not »ready: pass\n",
+        "while «not →»ready: pass\n",
+        "x = [a for a in b if «→not »a.ok()]\n",
+        "if x«→ is not None»: pass\n",
+        "x = «x or {}→{} if x is None else x»\n",
+        "if «cache.get(key)→key in cache»: pass\n",
+        "if «not cache.get(key)→key not in cache»: pass\n",
+    ],
+    "boundary": [
+        "x = a[n«→ - 1»]\n",
+        "for i in range(len(a)«→ - 1»): pass\n",
+        "for i in range(n« - 1→»): pass\n",
+        "x = a[«1→2»:]\n",
+    ],
+    "initial": [
+        "total = «1→0»\n",
+        "found = «[]→{}»\n",
+        "found = «list→set»()\n",
+    ],
+    "attribute": [
+        "class A:\n    def f(self):\n        self.low = self.«high→low»\n",
+        "x.start = 1\ny = x.«star→start»\n",
+        "class A:\n    def f(self):\n        self.size = 1\n        return g(self«→.size»)\n",
+    ],
+    "key": [
+        "a = {'colour': 1}\nb = a['«color→colour»']\n",
+    ],
+    "neighbour": [
+        "x = «min→max»(a, b)\n",
+        "a.«append→extend»(b)\n",
+        "def to_grams(x): ...\ndef to_gram(x): ...\ny = «to_gram→to_grams»(1)\n",
         "def told(target, value, scope): ...\ndef f(target, v, scope):\n"
-        "    return scope[g](target, v, scope)\n",
-        "def told(target, value, scope): ...\ndef f(target, v, scope):\n    return told(target, v, scope)\n",
-    ),
-    (
-        "argument_added",
-        "class A:\n    def f(self):\n        self.size = 1\n        return B(name=self.name)\n",
+        "    return «scope[g]→told»(target, v, scope)\n",
+    ],
+    "index_order": [
+        "x = a[«i + 1][j→j][i + 1»]\n",
+        "x = grid[«row, column→column, row»]\n",
+    ],
+    "element": [
+        "x = len(rows«→[0]»)\n",
+        "x = y«[i]→»\n",
+    ],
+    "given_elsewhere": [
+        "def f(a):\n    x = «0→a[x]»\n    while a:\n        x = a[x]\n",
+    ],
+    "given_by_sibling": [
+        "def f(a, n):\n    n = «0→a[n - 1]»\ndef g(a):\n    n = a[n - 1]\n",
+    ],
+    "kept_best": [
+        "best = «found→max(best, found)»\n",
+        "x = «min(a, b)→b»\n",
+    ],
+    "wraparound": [
+        "x = «→(»(hour + 5)«→ % 24)»\n",
+        "class A:\n    def f(self):\n        self.at = «→(»self.at + 1«→) % len(self.kept)»\n"
+        "        return self.kept[self.at]\n",
+    ],
+    "step": [
+        "def f(a):\n    y = []\n    for x in a:\n        «pass→y.append(x)»\n",
+        "def f(a):\n    n = 0\n    while a:\n        a = a[1:]«→\n        n += 1»\n    return n\n",
+        "def f(a, b):\n    if a: «pass→a = b»\n",
+    ],
+    "argument_order": [
+        "x = f(«a, b→b, a»)\n",
+        "x = «a, b→b, a»\n",
+    ],
+    "argument_missing": [
+        "def g(x, deep=0): ...\ndef f(x, deep):\n    g(x«→, deep=deep»)\n",
+        "f(a«, b→»)\n",
+        "class A:\n    def __init__(self, x, depth=1): ...\ndef f(x, depth):\n"
+        "    return A(x«→, depth=depth») if depth else x\n",
+        "def f(x, strict=False):\n    return g(x«→, strict=strict»)\n",
+    ],
+    "slicing": [
+        "x = a[«1:→:1»]\n",
+        "x = a[«0→-1»]\n",
+        "x = a[::«→-»2]\n",
+    ],
+    "slice_missing": [
+        "for x in items«→[1:]»: pass\n",
+    ],
+    "missing_return": [
+        "def f(x):\n    «→return »g(x)\n",
+        "def f(x):\n    y = x«→\n    return y»\n",
+    ],
+    "returned_value": [
+        "def f(x):\n    return «g(x)→x»\n",
+    ],
+    "inserted_guard": [
+        "def f(x):\n    «→if x is None:\n        return None\n    »y = x.z\n    return y\n",
+        "def f(text, table):\n    «→if not table:\n        return text\n    »return table.sub(text)\n",
+        "class A:\n    def f(self):\n        «→if not self.all():\n            return False\n"
+        "        »for x in self.all():\n            x()\n",
+    ],
+    "default_value": [
+        "def f(x=None):\n    '''Doc.'''\n    «→if x is None:\n        x = []\n    »return len(x)\n",
+    ],
+    "condition": [
+        "def f(x, y):\n    if x«→ is not None and x».a:\n        y()\n",
+        "def f(a):\n    if a«→ and not a.c»:\n        a.b()\n    return a.c\n",
+    ],
+    "dropped_guard": [
+        "for x in y:\n    if x:\n        «break→continue»\n",
+    ],
+    "awaiting": [
+        "async def f():\n    return «→await »g()\n",
+    ],
+    "yielding": [
+        "def f(x):\n    yield «→from »g(x)\n",
+    ],
+    "super_call": [
+        "class A(B):\n    def __init__(self, x):\n        «→super().__init__(x)\n        »self.x = x\n",
+    ],
+    "statement_order": [
+        "def f(x):\n    «→y = x\n    »x += 1\n    «y = x\n    →»return y\n",
+    ],
+    "indentation": [
+        "def f(x):\n    for y in x:\n        y()«\n        →\n    »return y\n",
+        "def f(x):\n    for y in x:\n        y()«\n    →\n        »x()\n",
+        "def f(x):\n    if x:\n        y()\n    else:\n        z()«\n        →\n    »x = 1\n",
+        "def f(x):\n    if x:«\n        y = 1→»\n        z = 2\n    else:\n        z = 3\n    «→y = 1\n"
+        "    »return y, z\n",
+    ],
+    "deletion": [
+        "def f(x):\n    «x = x.strip()\n    →»return x\n",
+    ],
+    "exception_type": [
+        "raise «ValueError→TypeError»('no')\n",
+    ],
+    "branch": [
+        "x = «a→c» if b else «c→a»\n",
+        "«if→while» a:\n    b()\n",
+    ],
+    "target": [
+        "total «→+»= x\n",
+        "text«→ = text».strip()\n",
+    ],
+    "other_condition": [
+        "def f(x):\n    if m := g(x):\n        return m\n    if x«→ and (m := g(x))»:\n        return 1\n",
+        "def f(a, b):\n    if a.ok and b:\n        b()\n    if «→a.ok and »b:\n        a()\n",
+        "def f(a, b):\n    if a.ok and b:\n        b()\n    if «→a.ok or »b > 1:\n        a()\n",
+    ],
+    "own_class": [
+        "class A:\n    def f(self):\n        return «A→type(self)»(1)\n",
+        "class A:\n    @classmethod\n    def f(cls):\n        return «A→cls»(1)\n",
+    ],
+    "unwrapped": [
+        "x = «-→»y\n",
+        "x = «sorted(y)→y»\n",
+        "echo(«'%s=%s' % (key, value)→value»)\n",
+        "x = y«,→»\n",
+    ],
+    "converted_elsewhere": [
+        "def f(at):\n    if at > 1:\n        return str(at)\n"
+        "    raise Late(at=«at→str(at) if at is not None else None»)\n",
+    ],
+    "similar": [
+        "x = load(path, 1)\ny = load(path«→, 1»)\n",
+    ],
+    "argument_added": [
+        "def f(x, y):\n    return g(x«→, y»)\n",
+        "x = g(a, deep=True)\ny = g(b«→, deep=True»)\n",
         "class A:\n    def f(self):\n        self.size = 1\n"
-        "        return B(name=self.name, size=self.size)\n",
-    ),
-    (
-        "attribute",
-        "class A:\n    def f(self):\n        self.size = 1\n        return g(self)\n",
-        "class A:\n    def f(self):\n        self.size = 1\n        return g(self.size)\n",
-    ),
-    (
-        "enclosed",
-        "def f(x):\n    with x:\n        g()\ndef h(x):\n    k()\n",
-        "def f(x):\n    with x:\n        g()\ndef h(x):\n    with x:\n        k()\n",
-    ),
-    ("kind", "x = isinstance(y, list)\n", "x = isinstance(y, (list, tuple))\n"),
-    ("kind", "x = isinstance(y, (list, set, Odd))\n", "x = isinstance(y, (list, set, Odd, frozenset))\n"),
-    ("kind", "x = isinstance(y, (bool, int))\n", "x = isinstance(y, bool)\n"),
-    (
-        "indentation",
-        "def f(x):\n    if x:\n        y = 1\n        z = 2\n    else:\n        z = 3\n    return y, z\n",
-        "def f(x):\n    if x:\n        z = 2\n    else:\n        z = 3\n    y = 1\n    return y, z\n",
-    ),
-    (
-        "inserted",
-        "def f(a_size, size):\n    if size:\n        found_size = size\n    else:\n"
-        "        pass\n    return found_size\n",
-        "def f(a_size, size):\n    if size:\n        found_size = size\n    else:\n"
-        "        found_size = a_size\n    return found_size\n",
-    ),
-]
-REPAIRED_WITH_FAILURE = [
-    (
-        "advanced",
-        "while x:\n    y = x[0]\n",
-        "while x:\n    y = x.pop(0)\n",
-        "TooLong",
-        "the test did not end",
-    ),
-    (
-        "vocabulary",
-        "x = y.length\n",
-        "x = len(y)\n",
-        "AttributeError",
-        "'list' object has no attribute 'length'",
-    ),
-    ("vocabulary", "x.push(y)\n", "x.append(y)\n", "AttributeError", "'list' object has no attribute 'push'"),
-    (
-        "meant_as",
-        "x = y.keys()[0]\n",
-        "x = list(y.keys())[0]\n",
-        "TypeError",
-        "'dict_keys' object is not subscriptable",
-    ),
-    (
-        "meant_as",
-        "x = len(a for a in b)\n",
-        "x = len([a for a in b])\n",
-        "TypeError",
-        "object of type 'generator' has no len()",
-    ),
-    (
-        "meant_as",
-        "x = a + b\n",
-        "x = a + [b]\n",
-        "TypeError",
-        'can only concatenate list (not "str") to list',
-    ),
-    (
-        "base_case",
-        "def f(n):\n  return n\n",
-        "def f(n):\n  if n <= 0:\n      return 1\n  return n\n",
-        "RecursionError",
-        "maximum",
-    ),
-    ("lookup", "x[a] += 1\n", "x[a] = x.get(a, 0) + 1\n", "KeyError", "'a'"),
-    ("lookup", "x[a].append(b)\n", "x.setdefault(a, []).append(b)\n", "KeyError", "'a'"),
-    (
-        "iterated",
-        "x = ','.join(y)\n",
-        "x = ','.join(map(str, y))\n",
-        "TypeError",
-        "sequence item 0: expected str instance, int found",
-    ),
-    (
-        "iterated",
-        "for a in n: pass\n",
-        "for a in range(n): pass\n",
-        "TypeError",
-        "'int' object is not iterable",
-    ),
-    ("calling", "x = y.size()\n", "x = y.size\n", "TypeError", "'int' object is not callable"),
-    (
-        "inserted",
-        "def f(x):\n    for y in x:\n        seen += y\n    return seen\n",
-        "def f(x):\n    seen = 0\n    for y in x:\n        seen += y\n    return seen\n",
-        "UnboundLocalError",
-        "local variable 'seen' referenced before assignment",
-    ),
-    (
-        "signature",
-        "def f(x, width=1): ...\nf(1, wdth=2)\n",
-        "def f(x, width=1): ...\nf(1, width=2)\n",
-        "TypeError",
-        "f() got an unexpected keyword argument 'wdth'",
-    ),
-    (
-        "signature",
-        "def f(x):\n    return x\n",
-        "def f(x, deep=None):\n    return x\n",
-        "TypeError",
-        "f() got an unexpected keyword argument 'deep'",
-    ),
-    (
-        "signature",
-        "class A:\n    def f(x):\n        return x\n",
-        "class A:\n    def f(self, x):\n        return x\n",
-        "TypeError",
-        "A.f() takes 1 positional argument but 2 were given",
-    ),
-    (
-        "signature",
-        "def f(x, y):\n    return x\n",
-        "def f(x, y=None):\n    return x\n",
-        "TypeError",
-        "f() missing 1 required positional argument: 'y'",
-    ),
-    (
-        "argument_added",
-        "def f(x, y):\n    return g(x)\n",
-        "def f(x, y):\n    return g(y, x)\n",
-        "TypeError",
-        "g() missing 1 required positional argument: 'b'",
-    ),
-    (
-        "placeholder",
-        "x = f'Hello, {name}'\n",
-        "x = f'Hello {name}'\n",
-        "AssertionError",
-        "assert 'Hello, Ada' == 'Hello Ada'",
-    ),
-    (
-        "undefined_name",
-        "def f(count):\n    return cuont\n",
-        "def f(count):\n    return count\n",
-        "NameError",
-        "name 'cuont' is not defined",
-    ),
-    (
-        "undefined_name",
-        "x = insort(y)\n",
-        "from bisect import insort\nx = insort(y)\n",
-        "NameError",
-        "name 'insort' is not defined",
-    ),
-    (
-        "undefined_name",
-        "def f(cuont):\n    return cuont\ndef g(count):\n    return cuont\n",
-        "def f(cuont):\n    return cuont\ndef g(count):\n    return count\n",
-        "NameError",
-        "name 'cuont' is not defined",
-    ),
-    (
-        "undefined_name",
-        "from typing import Any\ndef f(x: Optional[int]) -> Any:\n    return x\n",
-        "from typing import Any, Optional\ndef f(x: Optional[int]) -> Any:\n    return x\n",
-        "NameError",
-        "name 'Optional' is not defined",
-    ),
-    (
-        "undefined_name",
-        "import os\n@cache\ndef f():\n    return os\n",
-        "from functools import cache\nimport os\n@cache\ndef f():\n    return os\n",
-        "NameError",
-        "name 'cache' is not defined",
-    ),
-    (
-        "moved",
-        "import collections\ndef f(x):\n    return isinstance(x, collections.Mapping)\n",
-        "import collections.abc\nimport collections\ndef f(x):\n"
-        "    return isinstance(x, collections.abc.Mapping)\n",
-        "AttributeError",
-        "module 'collections' has no attribute 'Mapping'",
-    ),
-    (
-        "moved",
-        "import time\nnow = time.clock\n",
-        "import time\nnow = time.perf_counter\n",
-        "AttributeError",
-        "module 'time' has no attribute 'clock'",
-    ),
-    (
-        "moved",
-        "from collections import Mapping, deque\n",
-        "from collections.abc import Mapping\nfrom collections import deque\n",
-        "ImportError",
-        "cannot import name 'Mapping' from 'collections' (/lib/collections/__init__.py)",
-    ),
-    (
-        "moved",
-        "from collections import (  # kinds\n    Mapping,\n    deque,\n    Set,\n)\n",
-        "from collections.abc import Mapping, Set\nfrom collections import (  # kinds\n    deque,\n)\n",
-        "ImportError",
-        "cannot import name 'Mapping' from 'collections' (/lib/collections/__init__.py)",
-    ),
-    (
-        "undefined_name",
-        "try:\n    import sentinel\nexcept ImportError:\n    MISSING = object()\n"
-        "def f(x=MISING, y=MISING):\n    return x\n",
-        "try:\n    import sentinel\nexcept ImportError:\n    MISSING = object()\n"
-        "def f(x=MISSING, y=MISSING):\n    return x\n",
-        "NameError",
-        "name 'MISING' is not defined",
-    ),
-    (
-        "moved",
-        "from itertools import chain, izip\n",
-        "izip = zip\nfrom itertools import chain\n",
-        "ImportError",
-        "cannot import name 'izip' from 'itertools' (unknown location)",
-    ),
-    (
-        "moved",
-        "from fractions import gcd as divisor\n",
-        "from math import gcd as divisor\n",
-        "ImportError",
-        "cannot import name 'gcd' from 'fractions' (/lib/fractions.py)",
-    ),
-    (
-        "factory",
-        "from dataclasses import dataclass\n@dataclass\nclass A:\n    x: list = []\n",
-        "from dataclasses import dataclass, field\n@dataclass\nclass A:\n"
-        "    x: list = field(default_factory=list)\n",
-        "ValueError",
-        "mutable default <class 'list'> for field x is not allowed: use default_factory",
-    ),
-    (
-        "factory",
-        "import dataclasses\n@dataclasses.dataclass\nclass A:\n    x: dict = {'a': 1}\n",
-        "import dataclasses\n@dataclasses.dataclass\nclass A:\n"
-        "    x: dict = dataclasses.field(default_factory=lambda: {'a': 1})\n",
-        "ValueError",
-        "mutable default <class 'dict'> for field x is not allowed: use default_factory",
-    ),
-    (
-        "undefined_name",
-        "'''Doc.'''\nx = math.pi\n",
-        "'''Doc.'''\nimport math\nx = math.pi\n",
-        "NameError",
-        "name 'math' is not defined",
-    ),
-    (
-        "inserted",
-        "class A:\n    def __init__(self, x):\n        self.x = x\n        self.seen[x] = x\n",
-        "class A:\n    def __init__(self, x):\n        self.x = x\n        self.seen = {}\n"
-        "        self.seen[x] = x\n",
-        "AttributeError",
-        "'A' object has no attribute 'seen'",
-    ),
-    (
-        "inserted",
-        "class A:\n    def __init__(self):\n        self._begin()\n    def _begin(self):\n        pass\n"
-        "    def f(self):\n        return next(self.__n)\n",
-        "class A:\n    def __init__(self):\n        self._begin()\n    def _begin(self):\n"
-        "        self.__n = itertools.count()\n"
-        "    def f(self):\n        return next(self.__n)\n",
-        "AttributeError",
-        "'A' object has no attribute '_A__n'",
-    ),
-    (
-        "opening",
-        "x = open(y)\n",
-        'x = open(y, encoding="utf-8", errors="ignore")\n',
-        "UnicodeDecodeError",
-        "'utf-8' codec can't decode byte 0x80 in position 0",
-    ),
-    (
-        "enlisted",
-        "x = y in {'first', 'second'}\n",
-        "x = y in {'first', 'second', 'third'}\n",
-        "AssertionError",
-        "third is not kept",
-    ),
-    (
-        "enlisted",
-        "x = ('check', 'run')\n",
-        "x = ('check', 'popen', 'run')\n",
-        "AssertionError",
-        "assert 'popen()' == 'run()'",
-    ),
-    (
-        "inserted_guard",
-        "def f(a):\n    if a[0] == '#':\n        b = a[1]\n",
-        "def f(a):\n    if a[0] == '#':\n        if len(a) < 2:\n            return None\n        b = a[1]\n",
-        "IndexError",
-        "string index out of range",
-    ),
-    (
-        "enlisted",
-        "x = y[-1] == 's'\n",
-        "x = y[-1] in ('s', 'x')\n",
-        "AssertionError",
-        "assert 'boxs' == 'boxes'",
-    ),
-    (
-        "enlisted",
-        "unit = 'minutes'\nx = unit in ('days', 'hours')\n",
-        "unit = 'minutes'\nx = unit in ('days', 'hours', 'minutes')\n",
-        "AssertionError",
-        "no unit day dais dates hour hose house horse hoes ours of days or hours or minutes",
-    ),
-    ("enlisted", "x = y == 'a b'\n", "x = y in ('a b', 'c d')\n", "AssertionError", "no 'c d' there"),
-    ("enlisted", "x = y != 'a b'\n", "x = y not in ('a b', 'c d')\n", "AssertionError", "no 'c d' there"),
-    (
-        "enlisted",
-        "WORDS = {'KEY': word, 'SET': word, 'ON': other}\n",
-        "WORDS = {'KEY': word, 'SET': word, 'ON': other, 'VIEW': word}\n",
-        "AssertionError",
-        "assert VIEW is a word",
-    ),
-    (
-        "enlisted",
-        "import datetime\nTIMES = (int, datetime.date)\n",
-        "import datetime\nTIMES = (int, datetime.date, datetime.time)\n",
-        "AssertionError",
-        "assert f(datetime.time(10, 11)) == 1",
-    ),
-    (
-        "condition",
-        "def f(given):\n    if isinstance(given, list): pass\n",
-        "def f(given):\n    if isinstance(given, list) or hasattr(given, 'filename'): pass\n",
-        "AttributeError",
-        "'X' object has no attribute 'filename'",
-    ),
-    (
-        "inserted_guard",
-        "def f(given):\n    x = len(given)\n",
-        "def f(given):\n    if not hasattr(given, '__len__'):\n        return False\n    x = len(given)\n",
-        "TypeError",
-        "object of type 'int' has no len()",
-    ),
-    (
-        "wrapped",
-        "x = 'no %s' % y\n",
-        "x = 'no %s' % (y,)\n",
-        "TypeError",
-        "not all arguments converted during string formatting",
-    ),
-    (
-        "unknown_attribute",
-        "x = y.upr()\n",
-        "x = y.upper()\n",
-        "AttributeError",
-        "'str' object has no attribute 'upr'",
-    ),
-    (
-        "unknown_attribute",
-        "x = y.upr()\nz = x.upr()\n",
-        "x = y.upper()\nz = x.upper()\n",
-        "AttributeError",
-        "'str' object has no attribute 'upr'",
-    ),
-    (
-        "unknown_key",
-        "a = {'name': 1}\nb = a['nme']\n",
-        "a = {'name': 1}\nb = a['name']\n",
-        "KeyError",
-        "'nme'",
-    ),
-    (
-        "unknown_import",
-        "from b import speling\nspelling()\n",
-        "from b import spelling\nspelling()\n",
-        "ImportError",
-        "cannot import name 'speling' from 'b'",
-    ),
-    ("asserted_number", "x = 7 * 24\n", "x = 7 * 25\n", "AssertionError", "assert 168 == 175"),
-    ("asserted_number", "x = 7\n", "x = 21\n", "AssertionError", "assert 14 == 42"),
-    ("lookup", "x = a[k]\n", "x = a.get(k, 0)\n", "KeyError", "'k'"),
-    (
-        "raising",
-        "class A:\n    def f(self):\n        pass\n",
-        "class A:\n    def f(self):\n        raise NotImplementedError()\n",
-        "Failed",
-        "DID NOT RAISE <class 'NotImplementedError'>",
-    ),
-    (
-        "raising",
-        "from errors import Odd, RangeError\ndef f(x):\n    if x:\n        pass\n    raise Odd(x)\n",
-        "from errors import Odd, RangeError\ndef f(x):\n    if x:\n"
-        "        raise RangeError('range error')\n    raise Odd(x)\n",
-        "Failed",
-        "DID NOT RAISE <class 'errors.MultipleError'>",
-    ),
-    (
-        "inserted",
-        "def f(token):\n    held = token['attrs']\n    return str(start)\n",
-        "def f(token):\n    held = token['attrs']\n    start = held.get(\"start\", 1)\n"
-        "    return str(start)\n",
-        "NameError",
-        "name 'start' is not defined",
-    ),
-    (
-        "inserted",
-        "def f(x):\n    if x:\n        seen = x[0]\n    return seen == 'a' or 'b' in seen\n",
-        "def f(x):\n    seen = ''\n    if x:\n        seen = x[0]\n    return seen == 'a' or 'b' in seen\n",
-        "UnboundLocalError",
-        "local variable 'seen' referenced before assignment",
-    ),
-    (
-        "inserted",
-        "def f(x):\n    lengths = sizes(x)\n    return cut(x, minlen)\n",
-        "def f(x):\n    lengths = sizes(x)\n    minlen = min(lengths)\n    return cut(x, minlen)\n",
-        "NameError",
-        "name 'minlen' is not defined",
-    ),
-    (
-        "inserted",
-        "def f(g, x):\n    given = x\n    return done(answer)\n",
-        "def f(g, x):\n    given = x\n    answer = g(**given)\n    return done(answer)\n",
-        "NameError",
-        "name 'answer' is not defined",
-    ),
-    (
-        "raising",
-        "class Odd(Exception): ...\ndef f(x):\n    return g(x)\n",
-        "class Odd(Exception): ...\ndef f(x):\n    if x is None:\n        raise Odd()\n    return g(x)\n",
-        "AssertionError",
-        "Odd not raised by f",
-    ),
-    (
-        "raising",
-        "def f(x):\n    try:\n        g(x)\n    except KeyError as error:\n        return None\n",
-        "def f(x):\n    try:\n        g(x)\n    except KeyError as error:\n"
-        "        raise ValueError() from error\n",
-        "Failed",
-        "DID NOT RAISE <class 'ValueError'>",
-    ),
-    (
-        "unknown_attribute",
-        "class A:\n    def f(self):\n        return self._inner.run()\n",
-        "class A:\n    def f(self):\n        return self.run()\n",
-        "AttributeError",
-        "'A' object has no attribute '_inner'",
-    ),
-    (
-        "enlisted",
-        "TYPES = {'int': int, 'float': float}\n",
-        "TYPES = {'int': int, 'float': float, 'str': str}\n",
-        "KeyError",
-        "'str'",
-    ),
-    ("unpacked", "a, b = x\n", "a, b = x[:2]\n", "ValueError", "too many values to unpack (expected 2)"),
-    (
-        "unpacked",
-        "a, b = x or y\n",
-        "a, b = (x or y)[-2:]\n",
-        "ValueError",
-        "too many values to unpack (expected 2, got 3)",
-    ),
-    (
-        "wrapped",
-        "x = inflate(y)\n",
-        "x = inflate(y).decode()\n",
-        "TypeError",
-        "a bytes-like object is required, not 'str'",
-    ),
-    (
-        "wrapped",
-        "x = f(y)\n",
-        "x = f(y.encode())\n",
-        "TypeError",
-        "a bytes-like object is required, not 'str'",
-    ),
-    (
-        "uncalled",
-        "def _cut(x, y): return x\ndef f(g, y):\n    v = g(y)\n    return z\n",
-        "def _cut(x, y): return x\ndef f(g, y):\n    v = g(y)\n    z = _cut(v, y)\n    return z\n",
-        "NameError",
-        "name 'z' is not defined",
-    ),
-    (
-        "undefined_name",
-        "x = long(1)\ny = long(2)\n",
-        "x = int(1)\ny = int(2)\n",
-        "NameError",
-        "name 'long' is not defined",
-    ),
-    (
-        "string",
-        "x = 'Hello, ' + name\n",
-        "x = 'Hello ' + name\n",
-        "AssertionError",
-        "assert 'Hello, Ada' == 'Hello Ada'",
-    ),
-    (
-        "string",
-        'x = "Hello, " + name\n',
-        'x = "Hello " + name\n',
-        "AssertionError",
-        "'Hello, Ada' != 'Hello Ada'\n- Hello, Ada\n",
-    ),
-    (
-        "filled",
-        "x = 'Value of {} is {}'.format(a, b)\n",
-        "x = 'Value of {} is {}.'.format(a, b)\n",
-        "AssertionError",
-        "assert 'Value of a is b' == 'Value of a is b.'",
-    ),
-    (
-        "filled",
-        "x = f'{a!r}, and {b}'\n",
-        "x = f'{a!r} and {b}'\n",
-        "AssertionError",
-        "assert '1, and 2' == '1 and 2'",
-    ),
-    (
-        "exception_type",
-        "try:\n    f()\nexcept KeyError:\n    pass\n",
-        "try:\n    f()\nexcept (KeyError, IndexError):\n    pass\n",
-        "IndexError",
-        "list index out of range",
-    ),
-]
+        "        return B(name=self.name«→, size=self.size»)\n",
+    ],
+    "mutable_default": [
+        "def f(x, seen=«[]):→None):\n    if seen is None:\n        seen = []»\n    return seen\n",
+    ],
+    "placeholder": [
+        "x = '%«d→s» of %s' % (a, b)\n",
+        "x = f'{a:.«1f→2f»}'\n",
+        "def f(name):\n    return «→f»'hello {name}'\n",
+        "def f(a, b):\n    return (\n        «→f»'{a} is'\n        \"no \" «→f»'{b.name!r}'\n"
+        "        '{c}, {a} {}'\n    )\n",
+    ],
+    "opening": [
+        "f = open(path, «'w'→\"a\"»)\n",
+        'f = open(path«→, encoding="utf-8"»)\n',
+    ],
+    "enlisted": [
+        "x = y in '«uxn→Uuxn»'\n",
+    ],
+    "enclosed": [
+        "def f(x):\n    with x:\n        g()\ndef h(x):\n    «→with x:\n        »k()\n",
+    ],
+}
+REPAIRED_WITH_FAILURE = {
+    "advanced": [
+        ("while x:\n    y = x«[0]→.pop(0)»\n", "TooLong: the test did not end"),
+    ],
+    "vocabulary": [
+        ("x = «y.length→len(y)»\n", "AttributeError: 'list' object has no attribute 'length'"),
+        ("x.«push→append»(y)\n", "AttributeError: 'list' object has no attribute 'push'"),
+    ],
+    "meant_as": [
+        ("x = «y.keys(→list(y.keys()»)[0]\n", "TypeError: 'dict_keys' object is not subscriptable"),
+        ("x = len(«→[»a for a in b«→]»)\n", "TypeError: object of type 'generator' has no len()"),
+        ("x = a + «b→[b]»\n", 'TypeError: can only concatenate list (not "str") to list'),
+    ],
+    "base_case": [
+        ("def f(n):\n  «→if n <= 0:\n      return 1\n  »return n\n", "RecursionError: maximum"),
+    ],
+    "lookup": [
+        ("x[a] «+=→= x.get(a, 0) +» 1\n", "KeyError: 'a'"),
+        ("x«[a]→.setdefault(a, [])».append(b)\n", "KeyError: 'a'"),
+        ("x = a«[k]→.get(k, 0)»\n", "KeyError: 'k'"),
+    ],
+    "iterated": [
+        ("x = ','.join(«y→map(str, y)»)\n", "TypeError: sequence item 0: expected str instance, int found"),
+        ("for a in «n→range(n)»: pass\n", "TypeError: 'int' object is not iterable"),
+    ],
+    "calling": [
+        ("x = y.size«()→»\n", "TypeError: 'int' object is not callable"),
+    ],
+    "inserted": [
+        (
+            "def f(x):\n    «→seen = 0\n    »for y in x:\n        seen += y\n    return seen\n",
+            "UnboundLocalError: local variable 'seen' referenced before assignment",
+        ),
+        (
+            "class A:\n    def __init__(self, x):\n        self.x = x\n        self.seen«→ = {}\n"
+            "        self.seen»[x] = x\n",
+            "AttributeError: 'A' object has no attribute 'seen'",
+        ),
+        (
+            "class A:\n    def __init__(self):\n        self._begin()\n    def _begin(self):\n"
+            "        «pass→self.__n = itertools.count()»\n    def f(self):\n        return next(self.__n)\n",
+            "AttributeError: 'A' object has no attribute '_A__n'",
+        ),
+        (
+            "def f(token):\n    held = token['attrs']\n    «→start = held.get(\"start\", 1)\n"
+            "    »return str(start)\n",
+            "NameError: name 'start' is not defined",
+        ),
+        (
+            "def f(x):\n    «→seen = ''\n    »if x:\n        seen = x[0]\n"
+            "    return seen == 'a' or 'b' in seen\n",
+            "UnboundLocalError: local variable 'seen' referenced before assignment",
+        ),
+        (
+            "def f(x):\n    lengths = sizes(x)\n    «→minlen = min(lengths)\n    »return cut(x, minlen)\n",
+            "NameError: name 'minlen' is not defined",
+        ),
+        (
+            "def f(g, x):\n    given = x\n    «→answer = g(**given)\n    »return done(answer)\n",
+            "NameError: name 'answer' is not defined",
+        ),
+    ],
+    "signature": [
+        (
+            "def f(x, width=1): ...\nf(1, «wdth→width»=2)\n",
+            "TypeError: f() got an unexpected keyword argument 'wdth'",
+        ),
+        (
+            "def f(x«→, deep=None»):\n    return x\n",
+            "TypeError: f() got an unexpected keyword argument 'deep'",
+        ),
+        (
+            "class A:\n    def f(«→self, »x):\n        return x\n",
+            "TypeError: A.f() takes 1 positional argument but 2 were given",
+        ),
+        (
+            "def f(x, y«→=None»):\n    return x\n",
+            "TypeError: f() missing 1 required positional argument: 'y'",
+        ),
+    ],
+    "argument_added": [
+        (
+            "def f(x, y):\n    return g(«→y, »x)\n",
+            "TypeError: g() missing 1 required positional argument: 'b'",
+        ),
+    ],
+    "placeholder": [
+        ("x = f'Hello«,→» {name}'\n", "AssertionError: assert 'Hello, Ada' == 'Hello Ada'"),
+    ],
+    "undefined_name": [
+        ("def f(count):\n    return «cuont→count»\n", "NameError: name 'cuont' is not defined"),
+        ("«→from bisect import insort\n»x = insort(y)\n", "NameError: name 'insort' is not defined"),
+        (
+            "def f(cuont):\n    return cuont\ndef g(count):\n    return «cuont→count»\n",
+            "NameError: name 'cuont' is not defined",
+        ),
+        (
+            "from typing import Any«→, Optional»\ndef f(x: Optional[int]) -> Any:\n    return x\n",
+            "NameError: name 'Optional' is not defined",
+        ),
+        (
+            "«→from functools import cache\n»import os\n@cache\ndef f():\n    return os\n",
+            "NameError: name 'cache' is not defined",
+        ),
+        (
+            "try:\n    import sentinel\nexcept ImportError:\n    MISSING = object()\n"
+            "def f(x=«MISING, y=MISING→MISSING, y=MISSING»):\n    return x\n",
+            "NameError: name 'MISING' is not defined",
+        ),
+        ("'''Doc.'''\n«→import math\n»x = math.pi\n", "NameError: name 'math' is not defined"),
+        ("x = «long(1)\ny = long→int(1)\ny = int»(2)\n", "NameError: name 'long' is not defined"),
+    ],
+    "moved": [
+        (
+            "«→import collections.abc\n»import collections\ndef f(x):\n"
+            "    return isinstance(x, collections.«→abc.»Mapping)\n",
+            "AttributeError: module 'collections' has no attribute 'Mapping'",
+        ),
+        (
+            "import time\nnow = time.«clock→perf_counter»\n",
+            "AttributeError: module 'time' has no attribute 'clock'",
+        ),
+        (
+            "«→from collections.abc import Mapping\n»from collections import «Mapping, →»deque\n",
+            "ImportError: cannot import name 'Mapping' from 'collections' (/lib/collections/__init__.py)",
+        ),
+        (
+            "«→from collections.abc import Mapping, Set\n»from collections import (  # kinds\n"
+            "    «Mapping,\n    deque,\n    Set→deque»,\n)\n",
+            "ImportError: cannot import name 'Mapping' from 'collections' (/lib/collections/__init__.py)",
+        ),
+        (
+            "«→izip = zip\n»from itertools import chain«, izip→»\n",
+            "ImportError: cannot import name 'izip' from 'itertools' (unknown location)",
+        ),
+        (
+            "from «fractions→math» import gcd as divisor\n",
+            "ImportError: cannot import name 'gcd' from 'fractions' (/lib/fractions.py)",
+        ),
+    ],
+    "factory": [
+        (
+            "from dataclasses import dataclass«→, field»\n@dataclass\nclass A:\n"
+            "    x: list = «[]→field(default_factory=list)»\n",
+            "ValueError: mutable default <class 'list'> for field x is not allowed: use default_factory",
+        ),
+        (
+            "import dataclasses\n@dataclasses.dataclass\nclass A:\n"
+            "    x: dict = «{'a': 1}→dataclasses.field(default_factory=lambda: {'a': 1})»\n",
+            "ValueError: mutable default <class 'dict'> for field x is not allowed: use default_factory",
+        ),
+    ],
+    "opening": [
+        (
+            'x = open(y«→, encoding="utf-8", errors="ignore"»)\n',
+            "UnicodeDecodeError: 'utf-8' codec can't decode byte 0x80 in position 0",
+        ),
+    ],
+    "enlisted": [
+        ("x = y in {'first', 'second'«→, 'third'»}\n", "AssertionError: third is not kept"),
+        ("x = ('check', '«→popen', '»run')\n", "AssertionError: assert 'popen()' == 'run()'"),
+        ("x = y[-1] «== 's'→in ('s', 'x')»\n", "AssertionError: assert 'boxs' == 'boxes'"),
+        (
+            "unit = 'minutes'\nx = unit in ('days', 'hours'«→, 'minutes'»)\n",
+            "AssertionError: no unit day dais dates hour hose house horse hoes ours of days or hours "
+            "or minutes",
+        ),
+        ("x = y «== 'a b'→in ('a b', 'c d')»\n", "AssertionError: no 'c d' there"),
+        ("x = y «!= 'a b'→not in ('a b', 'c d')»\n", "AssertionError: no 'c d' there"),
+        (
+            "WORDS = {'KEY': word, 'SET': word, 'ON': other«→, 'VIEW': word»}\n",
+            "AssertionError: assert VIEW is a word",
+        ),
+        (
+            "import datetime\nTIMES = (int, datetime.date«→, datetime.time»)\n",
+            "AssertionError: assert f(datetime.time(10, 11)) == 1",
+        ),
+        ("TYPES = {'int': int, 'float': float«→, 'str': str»}\n", "KeyError: 'str'"),
+    ],
+    "inserted_guard": [
+        (
+            "def f(a):\n    if a[0] == '#':\n        «→if len(a) < 2:\n            return None\n"
+            "        »b = a[1]\n",
+            "IndexError: string index out of range",
+        ),
+        (
+            "def f(given):\n    «→if not hasattr(given, '__len__'):\n        return False\n"
+            "    »x = len(given)\n",
+            "TypeError: object of type 'int' has no len()",
+        ),
+    ],
+    "condition": [
+        (
+            "def f(given):\n    if isinstance(given, list)«→ or hasattr(given, 'filename')»: pass\n",
+            "AttributeError: 'X' object has no attribute 'filename'",
+        ),
+    ],
+    "wrapped": [
+        ("x = 'no %s' % «y→(y,)»\n", "TypeError: not all arguments converted during string formatting"),
+        ("x = inflate(y)«→.decode()»\n", "TypeError: a bytes-like object is required, not 'str'"),
+        ("x = f(y«→.encode()»)\n", "TypeError: a bytes-like object is required, not 'str'"),
+    ],
+    "unknown_attribute": [
+        ("x = y.«upr→upper»()\n", "AttributeError: 'str' object has no attribute 'upr'"),
+        ("x = y.«upr→upper»()\nz = x.«upr→upper»()\n", "AttributeError: 'str' object has no attribute 'upr'"),
+        (
+            "class A:\n    def f(self):\n        return self.«_inner.→»run()\n",
+            "AttributeError: 'A' object has no attribute '_inner'",
+        ),
+    ],
+    "unknown_key": [
+        ("a = {'name': 1}\nb = a['«nme→name»']\n", "KeyError: 'nme'"),
+    ],
+    "unknown_import": [
+        (
+            "from b import «speling→spelling»\nspelling()\n",
+            "ImportError: cannot import name 'speling' from 'b'",
+        ),
+    ],
+    "asserted_number": [
+        ("x = 7 * «24→25»\n", "AssertionError: assert 168 == 175"),
+        ("x = «7→21»\n", "AssertionError: assert 14 == 42"),
+    ],
+    "raising": [
+        (
+            "class A:\n    def f(self):\n        «pass→raise NotImplementedError()»\n",
+            "Failed: DID NOT RAISE <class 'NotImplementedError'>",
+        ),
+        (
+            "from errors import Odd, RangeError\ndef f(x):\n    if x:\n"
+            "        «pass→raise RangeError('range error')»\n    raise Odd(x)\n",
+            "Failed: DID NOT RAISE <class 'errors.MultipleError'>",
+        ),
+        (
+            "class Odd(Exception): ...\ndef f(x):\n    «→if x is None:\n        raise Odd()\n"
+            "    »return g(x)\n",
+            "AssertionError: Odd not raised by f",
+        ),
+        (
+            "def f(x):\n    try:\n        g(x)\n    except KeyError as error:\n"
+            "        «return None→raise ValueError() from error»\n",
+            "Failed: DID NOT RAISE <class 'ValueError'>",
+        ),
+    ],
+    "unpacked": [
+        ("a, b = x«→[:2]»\n", "ValueError: too many values to unpack (expected 2)"),
+        ("a, b = «x or y→(x or y)[-2:]»\n", "ValueError: too many values to unpack (expected 2, got 3)"),
+    ],
+    "uncalled": [
+        (
+            "def _cut(x, y): return x\ndef f(g, y):\n    v = g(y)\n    «→z = _cut(v, y)\n    »return z\n",
+            "NameError: name 'z' is not defined",
+        ),
+    ],
+    "string": [
+        ("x = 'Hello«,→» ' + name\n", "AssertionError: assert 'Hello, Ada' == 'Hello Ada'"),
+        ('x = "Hello«,→» " + name\n', "AssertionError: 'Hello, Ada' != 'Hello Ada'\n- Hello, Ada\n"),
+    ],
+    "filled": [
+        (
+            "x = 'Value of {} is {}«→.»'.format(a, b)\n",
+            "AssertionError: assert 'Value of a is b' == 'Value of a is b.'",
+        ),
+        ("x = f'{a!r}«,→» and {b}'\n", "AssertionError: assert '1, and 2' == '1 and 2'"),
+    ],
+    "exception_type": [
+        (
+            "try:\n    f()\nexcept «KeyError→(KeyError, IndexError)»:\n    pass\n",
+            "IndexError: list index out of range",
+        ),
+    ],
+}
 UNCHANGED = {
     "kept": "x += 1\nx == 1 or y\n",
     "advanced": "while x:\n    y = x[0]\n",
@@ -1236,15 +808,22 @@ UNCHANGED = {
 }
 
 
-@pytest.mark.parametrize(("family", "before", "after"), REPAIRED)
-def test_template_repairs(family: str, before: str, after: str) -> None:
+@pytest.mark.parametrize(
+    ("family", "edits"), [(family, edits) for family, cases in REPAIRED.items() for edits in cases]
+)
+def test_template_repairs(family: str, edits: str) -> None:
+    before, after = split_edits(edits)
     assert after in rewritten(family, before)
 
 
-@pytest.mark.parametrize(("family", "before", "after", "kind", "message"), REPAIRED_WITH_FAILURE)
-def test_template_uses_failure(family: str, before: str, after: str, kind: str, message: str) -> None:
-    assert after in rewritten(family, before, Failure(type=kind, message=message))
-    assert after not in rewritten(family, before, Failure(type="AssertionError", message="assert False"))
+@pytest.mark.parametrize(
+    ("family", "edits", "exception"),
+    [(family, *case) for family, cases in REPAIRED_WITH_FAILURE.items() for case in cases],
+)
+def test_template_uses_failure(family: str, edits: str, exception: str) -> None:
+    before, after = split_edits(edits)
+    assert after in rewritten(family, before, failure_of(exception))
+    assert after not in rewritten(family, before, failure_of("AssertionError: assert False"))
 
 
 def test_prefers_name_read_under_condition() -> None:
@@ -1364,11 +943,8 @@ def test_template_leaves_other_code_alone(family: str, text: str) -> None:
 
 
 def test_every_template_has_positive_and_negative_case() -> None:
-    assert (
-        {row[0] for row in REPAIRED} | {row[0] for row in REPAIRED_WITH_FAILURE} | {"converted", "demanded"}
-        == set(UNCHANGED)
-        == set(TEMPLATES)
-    )
+    repaired = {*REPAIRED, *REPAIRED_WITH_FAILURE, "converted", "demanded"}
+    assert repaired == set(UNCHANGED) == set(TEMPLATES)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Changes that look finished, each judged by real runs (tests/cases/verdicts).
 
 `verdict.txt` has the verdict's kind, then lines that its reason, notes or tests hold; `command.txt` the test
-command, if it is not pytest; `accept_test_edits.txt` stands for that option.
+command, if it is not pytest. What a fake runner can show is in `verdict/`; these need the real one.
 """
 
 import shutil
@@ -35,7 +35,6 @@ def test_verdict_and_messages_match_case(case: Path, tmp_path: Path, make_runner
         runner=runner,
         issue=issue,
         needs_ties=True,
-        accepts_test_edits=(case / "accept_test_edits.txt").exists(),
     )
     verdict = verifier.verify(trees.patch, extract_node_ids(issue))
     kind, *lines = (case / "verdict.txt").read_text("utf-8").splitlines()

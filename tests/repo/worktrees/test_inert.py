@@ -13,33 +13,38 @@ from tests.builders import git, repo, write
 from tests.repo.opened import open_session_repository
 
 EXECUTING = {
-    "filter.x.clean": "{run}",
-    "filter.x.smudge": "{run}",
-    "filter.x.process": "{run}",
-    "core.fsmonitor": "{program}",
-    "core.hooksPath": "{hooks}",
-    "core.sshCommand": "{run}",
-    "core.askPass": "{program}",
-    "core.editor": "{run}",
-    "core.pager": "{run}",
-    "core.gitProxy": "{program}",
-    "core.alternateRefsCommand": "{run}",
-    "sequence.editor": "{run}",
-    "credential.helper": "!{run}",
-    "diff.x.textconv": "{run}",
-    "diff.x.command": "{run}",
-    "diff.external": "{program}",
-    "merge.x.driver": "{run}",
-    "gpg.program": "{program}",
-    "gpg.ssh.defaultKeyCommand": "{run}",
-    "alias.status": "!{run}",
-    "alias.log": "!{run}",
-    "trailer.x.command": "{run}",
-    "submodule.x.update": "!{run}",
-    "uploadpack.packObjectsHook": "{program}",
-    "include.path": "{included}",
-    "includeIf.gitdir:/**.path": "{included}",
+    "commands": {
+        "filter.x.clean": "{run}",
+        "filter.x.smudge": "{run}",
+        "core.fsmonitor": "{program}",
+        "core.hooksPath": "{hooks}",
+        "core.sshCommand": "{run}",
+        "core.askPass": "{program}",
+        "core.editor": "{run}",
+        "core.pager": "{run}",
+        "core.gitProxy": "{program}",
+        "core.alternateRefsCommand": "{run}",
+        "sequence.editor": "{run}",
+        "credential.helper": "!{run}",
+        "diff.x.textconv": "{run}",
+        "merge.x.driver": "{run}",
+        "gpg.program": "{program}",
+        "alias.status": "!{run}",
+        "alias.log": "!{run}",
+        "trailer.x.command": "{run}",
+        "submodule.x.update": "!{run}",
+        "uploadpack.packObjectsHook": "{program}",
+    },
+    "other filter and diff": {
+        "filter.x.process": "{run}",
+        "diff.x.command": "{run}",
+        "gpg.ssh.defaultKeyCommand": "{run}",
+    },
+    "diff": {"diff.external": "{program}"},
+    "include": {"include.path": "{included}"},
+    "conditional include": {"includeIf.gitdir:/**.path": "{included}"},
 }
+"""Settings by groups in which none keeps git from using another."""
 
 
 def _verify(root: Path) -> None:
@@ -81,9 +86,9 @@ def _locate(root: Path) -> None:
 
 
 @pytest.mark.parametrize("enter", [_verify, _fix, _locate])
-@pytest.mark.parametrize("key", EXECUTING)
+@pytest.mark.parametrize("settings", EXECUTING.values(), ids=EXECUTING)
 def test_repository_configuration_runs_nothing(
-    tmp_path: Path, key: str, enter: Callable[[Path], None]
+    tmp_path: Path, settings: dict[str, str], enter: Callable[[Path], None]
 ) -> None:
     root = repo(
         tmp_path / "r",
@@ -91,25 +96,31 @@ def test_repository_configuration_runs_nothing(
     )
     write(root, {"a.dat": "b\n"})
     git(root, "commit", "-qam", "second")
-    mark = tmp_path / "ran"
-    program = tmp_path / "hooks" / "post-index-change"
-    write(tmp_path, {"hooks/post-index-change": f"#!/bin/sh\ntouch {mark}\n"})
-    program.chmod(0o755)
-    write(
-        tmp_path,
-        {"included": f'[filter "x"]\n\tclean = "touch {mark}; cat"\n\tsmudge = "touch {mark}; cat"\n'},
-    )
-    places = {
-        "run": f"touch {mark}; cat",
-        "program": program,
-        "hooks": program.parent,
-        "included": tmp_path / "included",
-    }
-    git(root, "config", key, EXECUTING[key].format(**places))
-    if not key.startswith("filter"):  # the file is configured to be under a filter in each case
-        git(root, "config", "filter.x.clean", f"touch {mark}; cat")
+    marks = tmp_path / "ran"
+    marks.mkdir()
+    if "filter.x.clean" not in settings:  # the file is configured to be under a filter in each case
+        git(root, "config", "filter.x.clean", f"touch {marks}/filter.x.clean; cat")
+    for number, (key, value) in enumerate(settings.items()):
+        mark, place = marks / str(number), tmp_path / str(number)
+        write(
+            place,
+            {
+                "hooks/post-index-change": f"#!/bin/sh\ntouch {mark}\n",
+                "included": f'[filter "x"]\n\tclean = "touch {mark}; cat"\n\tsmudge = "touch {mark}; cat"\n',
+            },
+        )
+        program = place / "hooks" / "post-index-change"
+        program.chmod(0o755)
+        places = {
+            "run": f"touch {mark}; cat",
+            "program": program,
+            "hooks": program.parent,
+            "included": place / "included",
+        }
+        git(root, "config", key, value.format(**places))
     enter(root)
-    assert not mark.exists()
+    assert [[*settings][int(path.name)] for path in marks.glob("[0-9]*")] == []
+    assert [*marks.iterdir()] == []
 
 
 def test_does_not_fetch_missing_object(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coder.core.errors import LimitReached
@@ -95,11 +95,6 @@ class ForkingRepository(FakeRepository):
         return self.forks[candidate.worktree].checkpoint(candidate, subject)
 
 
-@settings(
-    max_examples=20,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
 @given(
     count=st.integers(1, 6), requests=st.none() | st.integers(1, 9), tokens=st.none() | st.integers(1, 90_000)
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coder.core.errors import LimitReached, ModelError
@@ -289,7 +289,6 @@ def test_plain_question_after_an_interruption_hears_of_the_findings(tmp_path: Pa
     assert request.system.startswith("You answer questions")
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     topics=st.integers(1, 5),
     looks=st.integers(0, 4),

@@ -40,26 +40,28 @@ def is_modal(terminal: Stage) -> bool:
     return terminal.app.screen.is_modal
 
 
-@pytest.mark.parametrize(
-    ("keys", "option"),
-    [
-        (["enter"], "refuse"),
-        (["up", "enter"], "allow"),
-        (["down", "enter"], "refuse"),
-        (["y"], "allow"),
-        (["n"], "refuse"),
-        (["1"], "allow"),
-        (["2"], "refuse"),
-        (["3", "enter"], "refuse"),
-    ],
-)
-def test_answers_question_with_chosen_option(keys: list[str], option: str) -> None:
-    async def scene(terminal: Stage) -> None:
-        terminal.session.tell(story.QUESTION)
-        await terminal.wait_for_question()
-        await terminal.pilot.press(*keys)
+def test_answers_question_with_chosen_option() -> None:
+    answers = {
+        ("enter",): "refuse",
+        ("up", "enter"): "allow",
+        ("down", "enter"): "refuse",
+        ("y",): "allow",
+        ("n",): "refuse",
+        ("1",): "allow",
+        ("2",): "refuse",
+        ("3", "enter"): "refuse",
+    }
 
-    assert received_commands(scene) == [Answer(question="q1", option=option)]
+    async def scene(terminal: Stage) -> None:
+        for keys in answers:
+            terminal.session.tell(story.QUESTION.model_copy(update={"question": " ".join(keys)}))
+            await terminal.wait_for_question()
+            await terminal.pilot.press(*keys)
+            await terminal.settle()
+
+    assert received_commands(scene) == [
+        Answer(question=" ".join(keys), option=option) for keys, option in answers.items()
+    ]
 
 
 APPROVAL = story.QUESTION.model_copy(update={"takes_instruction": True})
@@ -94,25 +96,28 @@ def test_y_answers_only_approvals_among_several_options(takes_instruction: bool,
     assert received_commands(scene) == [Answer(question="q1", option=option)]
 
 
-@pytest.mark.parametrize(
-    ("keys", "hunk_numbers"),
-    [
-        (["enter"], (0, 1, 2)),
-        (["n", "enter"], (1, 2)),
-        (["y", "n", "y", "enter"], (0, 2)),
-        (["r", "enter"], ()),
-        (["r", "down", "y", "enter"], (1,)),
-        (["r", "space", "a", "space", "enter"], (1, 2)),
-        (["y", "y", "n", "y", "enter"], (0, 1, 2)),
-    ],
-)
-def test_answers_review_with_accepted_hunks(keys: list[str], hunk_numbers: tuple[int, ...]) -> None:
-    async def scene(terminal: Stage) -> None:
-        terminal.session.tell(story.REVIEW)
-        await terminal.wait_for_question()
-        await terminal.pilot.press(*keys)
+def test_answers_review_with_accepted_hunks() -> None:
+    answers = {
+        ("enter",): (0, 1, 2),
+        ("n", "enter"): (1, 2),
+        ("y", "n", "y", "enter"): (0, 2),
+        ("r", "enter"): (),
+        ("r", "down", "y", "enter"): (1,),
+        ("r", "space", "a", "space", "enter"): (1, 2),
+        ("y", "y", "n", "y", "enter"): (0, 1, 2),
+        ("f", "f", "n", "F", "n", "enter"): (1,),  # from file to file
+    }
 
-    assert received_commands(scene) == [Decide(question="q1", accepted=hunk_numbers)]
+    async def scene(terminal: Stage) -> None:
+        for keys in answers:
+            terminal.session.tell(story.REVIEW.model_copy(update={"question": " ".join(keys)}))
+            await terminal.wait_for_question()
+            await terminal.pilot.press(*keys)
+            await terminal.settle()
+
+    assert received_commands(scene) == [
+        Decide(question=" ".join(keys), accepted=hunks) for keys, hunks in answers.items()
+    ]
 
 
 def test_review_describes_delivery() -> None:
@@ -127,15 +132,6 @@ def test_review_describes_delivery() -> None:
         await terminal.wait_for_question("Review: enter delivers the whole fix")
 
     assert received_commands(scene) == []
-
-
-def test_keys_jump_between_files() -> None:
-    async def scene(terminal: Stage) -> None:
-        terminal.session.tell(story.REVIEW)
-        await terminal.wait_for_question()
-        await terminal.pilot.press("f", "f", "n", "F", "n", "enter")
-
-    assert received_commands(scene) == [Decide(question="q1", accepted=(1,))]
 
 
 def test_wide_review_lists_files_and_shows_both_sides() -> None:

@@ -52,23 +52,32 @@ async def press_each(terminal: Stage, *keys: str) -> None:
         await terminal.settle()
 
 
-@pytest.mark.parametrize(
-    ("keys", "accepted", "omitted"),
-    [
-        (["space", "enter"], (0, 1, 2), (3,)),
-        (["y", "n", "enter"], (0, 1, 2), (4,)),
-        (["r", "down", "y", "enter"], (0, 1, 2), (3, 5, 6)),
-        (["space", "escape"], (0, 1, 2), ()),
-        (["space", "space", "enter"], (0, 1, 2), ()),
-        (["r", "enter"], (0, 2), ()),
-    ],
-)
-def test_chooses_single_lines(keys: list[str], accepted: tuple[int, ...], omitted: tuple[int, ...]) -> None:
-    async def scene(terminal: Stage) -> None:
-        await press_each(terminal, "down", "l", *keys, "enter")
+def test_chooses_single_lines() -> None:
+    everything = (0, 1, 2)
+    choices = {
+        ("space", "enter"): (everything, (3,)),
+        ("y", "n", "enter"): (everything, (4,)),
+        ("r", "down", "y", "enter"): (everything, (3, 5, 6)),
+        ("space", "escape"): (everything, ()),
+        ("space", "space", "enter"): (everything, ()),
+        ("r", "enter"): ((0, 2), ()),
+    }
 
-    edits = (EditedHunk(hunk=1, omitted=omitted),) if omitted else ()
-    assert review_with(scene) == [Decide(question="q1", accepted=accepted, edits=edits)]
+    async def scene(terminal: Stage) -> None:
+        for number, keys in enumerate(choices, 1):
+            if number > 1:
+                terminal.session.tell(story.REVIEW.model_copy(update={"question": f"q{number}"}))
+                await terminal.wait_for_question()
+            await press_each(terminal, "down", "l", *keys, "enter")
+
+    assert review_with(scene) == [
+        Decide(
+            question=f"q{number}",
+            accepted=accepted,
+            edits=(EditedHunk(hunk=1, omitted=omitted),) if omitted else (),
+        )
+        for number, (accepted, omitted) in enumerate(choices.values(), 1)
+    ]
 
 
 def test_review_shows_what_is_left_of_a_hunk() -> None:

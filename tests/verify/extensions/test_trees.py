@@ -53,8 +53,8 @@ NEW_TESTS = TESTS + "\n\ndef test_sum():\n    assert add(2, 3) == 5\n"
 FIX = {"fast/operator.h": "#define OPERATOR +\n", "test_add.py": NEW_TESTS}
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def built_repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a repository with the module of its first commit built in place."""
     files = {
         ".gitignore": "*.so\nbuild/\n__pycache__/\n",
@@ -64,10 +64,16 @@ def root(tmp_path: Path) -> Path:
         "fast/operator.h": HEADER,
         "test_add.py": TESTS,
     }
-    root = repo(tmp_path / "r", files)
+    root = repo(tmp_path_factory.mktemp("built") / "r", files)
     command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
     subprocess.run(command, cwd=root, check=True, capture_output=True)
     return root
+
+
+@pytest.fixture
+def root(built_repository: Path, tmp_path: Path) -> Path:
+    """Return a copy of the built repository."""
+    return shutil.copytree(built_repository, tmp_path / "r", symlinks=True)
 
 
 def judge(root: Path, change: dict[str, str]) -> tuple[Verdict, TestReport]:

@@ -1,2 +1,0 @@
-def test_never_worked():
-    assert 1 == 2

@@ -1,2 +1,0 @@
-def slug(title):
-    return title.lower().replace(" ", "-", 1)

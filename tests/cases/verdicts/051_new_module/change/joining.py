@@ -1,2 +1,0 @@
-def join_items(items):
-    return ",".join(items)
