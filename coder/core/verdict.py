@@ -238,6 +238,11 @@ class MutationReport(Value):
     ended: bool = True
     """False where time ran out."""
 
+    @property
+    def share(self) -> str:
+        """How many of the tried variants a test notices, such as `3 of 4`."""
+        return f"{self.tried - len(self.unguarded)} of {self.tried}"
+
 
 class LineCoverage(Value):
     """Lines of new code that tests execute."""

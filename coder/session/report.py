@@ -79,9 +79,8 @@ def _evidence_lines(verdict: Verdict) -> list[str]:
         more = f" and {rest} more places" if rest > 0 else ""
         lines.append(f"Tests execute {coverage.executed} of {coverage.lines} lines{missing}{more}.")
     if guarded := verdict.guarded:
-        caught = guarded.tried - len(guarded.unguarded)
         ended = "" if guarded.ended else ", as far as time went"
-        lines.append(f"Tests caught {caught} of {guarded.tried} deliberate breakages{ended}.")
+        lines.append(f"Tests caught {guarded.share} deliberate breakages{ended}.")
     if verdict.is_deliverable:
         lines.append("Not verified: only its own tests and a reviewer say that it does what was asked.")
     return ["", *lines] if lines else []

@@ -1,12 +1,10 @@
 """Events printed as terminal lines, in colour on a terminal and plain in a pipe."""
 
 import asyncio
-import json
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
 
 from rich.console import Console
 from rich.live import Live
@@ -15,47 +13,43 @@ from rich.text import Text
 
 from coder.core.events import (
     Answer,
-    BaselineMeasured,
-    CandidateDropped,
-    CandidateForked,
-    ConversationContinued,
     Event,
-    Failed,
     MessageFinished,
     NoteMade,
     PhaseEntered,
-    QuestionAnswered,
     QuestionAsked,
-    ReasoningStreamed,
     Record,
     SessionCommand,
     SessionStarted,
     StageChanged,
-    StrategyChosen,
-    TextStreamed,
     ToolFinished,
     ToolStarted,
     ToolStreamed,
-    Verified,
-    Warned,
 )
-from coder.core.messages import AssistantMessage, ToolCall, UserMessage
+from coder.core.messages import AssistantMessage, ToolCall
 from coder.core.notes import (
-    Evaluation,
     Finding,
     Findings,
-    ResearchPlan,
-    ResearchReport,
-    ResearchResult,
-    describe_note,
 )
 from coder.core.state import Status, advance_status
-from coder.core.values import sanitize_text, shorten_line
+from coder.core.values import sanitize_text
 from coder.core.verdict import Verdict
 from coder.session.log import utc_now
-from coder.ui.summary import STYLES, format_counts, format_spending
+from coder.ui.describe import Line, Style, current_activity, describe_event, shorten, summarize_arguments
+from coder.ui.summary import STYLES, format_spending
 
-LINE_CHARACTERS = 110
+STYLES_OF_LINES: Mapping[Style, str] = {
+    "phase": "bold",
+    "about": "dim",
+    "note": "italic",
+    "place": "cyan",
+    "red": "red",
+    "detail": "dim",
+    "warning": "yellow",
+    "error": "red",
+    "answer": "dim",
+    "verdict": "",
+}
 QUIET_SECONDS = 10.0
 """Time without output on a pipe after which a progress line is printed."""
 
@@ -100,7 +94,7 @@ class LinePrinter:
             self._calls[record.event.candidate, record.event.call.id] = record.event.call
         lines = self._lines_with_heading(record.event)
         if not lines and isinstance(record.event, ToolStreamed) and self._is_quiet(record):
-            lines = [Text(f"  ... {_one_line(record.event.text)}", "dim")]
+            lines = [Text(f"  ... {shorten(record.event.text)}", "dim")]
         self._last_output_at = record.at if lines else self._last_output_at
         for line in lines:
             if (safe := sanitize_text(line.plain)) != line.plain:
@@ -155,13 +149,13 @@ class LinePrinter:
                     if self._verbose
                     else message.text.splitlines()[: 0 if message.ok else 1]
                 )
-                return [line, *(Text(f"    {_one_line(text)}", "dim") for text in output_lines)]
+                return [line, *(Text(f"    {shorten(text)}", "dim") for text in output_lines)]
             case MessageFinished(message=AssistantMessage(calls=())) if self._status.phase == "answer":
                 return []  # the summary shows it
             case MessageFinished(message=AssistantMessage(text=text)) if text.strip():
                 text_lines = text.strip().splitlines()
                 return [
-                    Text(f"  {_one_line(line)}", "italic")
+                    Text(f"  {shorten(line)}", "italic")
                     for line in (text_lines if self._verbose else text_lines[:4])
                 ]
             case _:
@@ -180,7 +174,7 @@ class LinePrinter:
             self._activity,
         ]
         return Spinner(
-            "dots", Text(_one_line(sanitize_text(" · ".join(part for part in parts if part))), "dim")
+            "dots", Text(shorten(sanitize_text(" · ".join(part for part in parts if part))), "dim")
         )
 
     async def _ask(self, event: QuestionAsked) -> None:
@@ -193,56 +187,22 @@ class LinePrinter:
         self._live.start()
 
 
+def _render(line: Line) -> Text:
+    """Return a line in colour."""
+    style = STYLES_OF_LINES[line.style]
+    lead = STYLES[line.kind] if line.kind else "bold"
+    return Text.assemble("  " * line.indent, (line.lead, lead), (line.text, "" if line.kind else style))
+
+
 def _plain_lines(event: Event) -> list[Text]:
     match event:
         case SessionStarted(session=session, repository=repository, model=model, dirty=dirty):
             suffix = ", uncommitted work included" if dirty else ""
             return [Text(f"session {session}, {model}"), Text(f"{repository}{suffix}", "dim")]
-        case BaselineMeasured(
-            command=command, counts=counts, denied=denied, seconds=seconds, problem=problem
-        ):
-            summary = problem or f"{format_counts(counts, denied)} in {seconds:.1f} s"
-            return [
-                Text.assemble(("tests on the untouched code: ", "bold"), summary, (f"   {command}", "dim"))
-            ]
-        case StrategyChosen() | ConversationContinued() | CandidateForked() | CandidateDropped():
-            return _branch_lines(event)
-        case PhaseEntered(phase=phase, attempt=attempt):
-            return [Text(phase if attempt == 1 else f"{phase} (attempt {attempt})", "bold")]
-        case NoteMade():
-            return _note_lines(event)
-        case Verified() | StageChanged():
-            return _verdict_lines(event.verdict) if isinstance(event, Verified) else stage_lines(event)
-        case QuestionAnswered(option=option, by=by, instruction=instruction):
-            return (
-                [Text(f"  {option}{f': {instruction}' if instruction else ''}", "dim")]
-                if by == "person"
-                else [Text(f"  nobody to ask: {option}", "yellow")]
-            )
-        case Warned(text=text):
-            return [Text(f"  {text}", "yellow")]
-        case Failed(error=error):
-            return [Text(error, "red")]
+        case StageChanged():
+            return stage_lines(event)
         case _:
-            return []
-
-
-def _note_lines(event: NoteMade) -> list[Text]:
-    note = event.note
-    if isinstance(note, ResearchPlan | ResearchResult | Evaluation | ResearchReport):
-        name = event.candidate.partition("/")[2]
-        return [Text(f"  {name}: {_one_line(line)}", "italic") for line in describe_note(note)]
-    if event.implied or note.kind == "give_up":
-        return []
-    steps = [
-        Text(f"    {number}. {_one_line(step.intent)}")
-        for number, step in enumerate(getattr(note, "steps", ()), start=1)
-    ] + [
-        Text(f"    {number}. {component.name} ({component.path}): {_one_line(component.purpose)}")
-        for number, component in enumerate(getattr(note, "components", ()), start=1)
-    ]
-    places = [Text(f"    {place}", "cyan") for place in getattr(note, "places", ())[:5]]
-    return [Text(f"  {line}", "italic") for line in note.summary.splitlines()[:4]] + steps + places
+            return [_render(line) for line in describe_event(event)]
 
 
 def _researcher_label(candidate: str) -> str:
@@ -256,80 +216,14 @@ def stage_lines(event: StageChanged) -> list[Text]:
     if event.state == "running":
         return [] if event.component else [Text(event.stage, "bold")]
     style = "green" if event.state == "done" else "red"
-    remark = f": {_one_line(event.remark)}" if event.remark else ""
+    remark = f": {shorten(event.remark)}" if event.remark else ""
     return [Text.assemble(f"  {event.stage} {event.component}".rstrip(), (f"  {event.state}", style), remark)]
-
-
-def _verdict_lines(verdict: Verdict) -> list[Text]:
-    lines = [Text.assemble("  ", (verdict.label, STYLES[verdict.kind]), f"  {verdict.reason}")]
-    for result in [*verdict.still_red, *verdict.broken][:5]:
-        lines.append(Text(f"    {result.id}", "red"))
-        lines += [Text(f"      {line}", "dim") for line in result.output_tail]
-    lines += [Text(f"    {replaced.line}", "yellow") for replaced in verdict.replaced_assertions]
-    return lines + [Text(f"    noted: {note}", "dim") for note in verdict.notes[:3]]
-
-
-def _branch_lines(
-    event: StrategyChosen | ConversationContinued | CandidateForked | CandidateDropped,
-) -> list[Text]:
-    match event:
-        case ConversationContinued(session=session):
-            return [Text(f"continues session {session}", "dim")]
-        case StrategyChosen(strategy=strategy, reason=reason):
-            return [Text.assemble(("strategy: ", "bold"), f"{strategy}, {reason}")]
-        case CandidateForked(role="researcher", candidate=candidate, approach=approach):
-            return [Text(f"  {candidate.partition('/')[2]} looks into: {_one_line(approach)}", "dim")]
-        case CandidateForked(candidate=candidate, parent=parent, approach=approach):
-            return [Text(f"  {candidate} grows out of {parent}: {approach}", "dim")] if parent else []
-        case CandidateDropped(candidate=candidate, reason=reason):
-            return [Text(f"  {candidate} goes no further: {_one_line(reason)}", "dim")]
-
-
-def current_activity(event: Event) -> str:
-    """Return the current activity that an event starts; empty if it starts none."""
-    match event:
-        case ToolStarted(call=call):
-            return call.name
-        case ToolStreamed(text=text):
-            return text
-        case TextStreamed() | ReasoningStreamed():
-            return "the model writes"
-        case PhaseEntered(phase=phase):
-            return "tests run" if phase == "verify" else "thinking"
-        case ToolFinished() | Verified() | MessageFinished(message=UserMessage()):
-            return "thinking"
-        case _:
-            return ""
-
-
-def summarize_arguments(arguments: str) -> str:
-    """Return a call's arguments in one short line."""
-    try:
-        values: Any = json.loads(arguments)
-    except json.JSONDecodeError:
-        return _one_line(arguments)
-    if not isinstance(values, dict):
-        return _one_line(arguments)
-    if isinstance(diff := values.get("diff"), str):
-        paths = [line[6:] for line in diff.splitlines() if line.startswith("+++ b/")]
-        return _one_line(", ".join(paths) or "a diff")
-    return _one_line(
-        " ".join(
-            str(value) if index == 0 else f"{name}={value}"
-            for index, (name, value) in enumerate(values.items())
-            if value
-        )
-    )
 
 
 def _format_choices(event: QuestionAsked) -> str:
     """Join the options, with the default option in capitals."""
     options = [option.upper() if option == event.default else option for option in event.options]
     return "/".join(options) + (", or what to do instead" if event.takes_instruction else "")
-
-
-def _one_line(text: str) -> str:
-    return shorten_line(text, LINE_CHARACTERS)
 
 
 async def read_line() -> str:
@@ -392,8 +286,7 @@ def observation(finding: Finding, verdict: Verdict) -> str:
         if _is_near(finding, place.path, place.line):
             return f"none would notice a difference here ({place.what}, line {place.line})"
     if report and report.tried:
-        share = f"{report.tried - len(report.unguarded)} of {report.tried}"
-        return f"none fails here; they caught {share} deliberate breakages of the change"
+        return f"none fails here; they caught {report.share} deliberate breakages of the change"
     return "none fails here; whether one would notice a difference here was not tried"
 
 

@@ -169,8 +169,7 @@ def _mutation_result(guarded: MutationReport | None) -> str:
     """Describe how many deliberate breakages of the change the tests notice."""
     if guarded is None or not guarded.tried:
         return ""
-    caught = guarded.tried - len(guarded.unguarded)
-    return f"; tests caught {caught} of {guarded.tried} deliberate breakages of the change"
+    return f"; tests caught {guarded.share} deliberate breakages of the change"
 
 
 def _interrupted_work_hint(finish_event: SessionFinished, session: str) -> str:

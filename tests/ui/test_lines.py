@@ -22,7 +22,8 @@ from coder.core.verdict import EXIT_CODE, Counts, Failure, TestResult, Verdict, 
 from coder.session.log import EventLog
 from coder.store.jsonl import boundary_events, read_records
 from coder.ui import summary
-from coder.ui.lines import LinePrinter, summarize_arguments
+from coder.ui.describe import summarize_arguments
+from coder.ui.lines import LinePrinter
 
 LOGS = Path(__file__).parent.parent / "logs"
 START = datetime(2026, 1, 1, tzinfo=UTC)

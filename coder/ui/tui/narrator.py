@@ -8,21 +8,13 @@ from textual.widget import Widget
 from textual.widgets import Markdown, Static
 
 from coder.core.events import (
-    BaselineMeasured,
-    CandidateForked,
-    ContextCompacted,
-    ConversationContinued,
     DeliverNowOffered,
     Event,
-    Failed,
     MessageFinished,
-    NoteMade,
     PhaseEntered,
-    PlanAnswered,
     QuestionAnswered,
     QuestionAsked,
     Record,
-    ReviewAnswered,
     SessionFinished,
     SessionStarted,
     StageChanged,
@@ -30,15 +22,13 @@ from coder.core.events import (
     ToolFinished,
     ToolStarted,
     Verified,
-    Warned,
 )
 from coder.core.messages import AssistantMessage, UserMessage
-from coder.core.notes import Evaluation, ResearchPlan, ResearchReport, ResearchResult, describe_note
 from coder.core.state import Status, advance_status
 from coder.core.values import sanitize_text
 from coder.core.verdict import Verdict
-from coder.ui.lines import current_activity
-from coder.ui.summary import abbreviate_number, format_counts, format_money, report_body, summary_lines
+from coder.ui.describe import current_activity, describe_event
+from coder.ui.summary import abbreviate_number, format_money, report_body, summary_lines
 from coder.ui.tui.diff import render_diff
 from coder.ui.tui.prompt import Prompt
 from coder.ui.tui.transcript import (
@@ -52,8 +42,6 @@ from coder.ui.tui.transcript import (
     Transcript,
     quote_names,
 )
-
-MAX_RED_TESTS = 5
 
 
 class Narrator:
@@ -203,8 +191,6 @@ def _event_widgets(event: Event) -> Iterable[Widget]:
             yield _line(
                 f"session {session}, {model}{', with your uncommitted work' if dirty else ''}", "about"
             )
-        case PhaseEntered(phase=phase, attempt=attempt):
-            yield _line(phase if attempt == 1 else f"{phase} (attempt {attempt})", "phase")
         case MessageFinished(message=UserMessage(text=text)):
             lines = text.strip().splitlines() or [""]
             title = Content.assemble(("sent to the model", "bold"), "  ", sanitize_text(lines[0]))
@@ -212,94 +198,18 @@ def _event_widgets(event: Event) -> Iterable[Widget]:
             yield Fold(
                 title, lambda: [Static(sanitize_text(text), classes="output", markup=False)], remark=remark
             )
-        case Verified(verdict=verdict):
-            yield from _verdict_widgets(verdict)
-        case ConversationContinued(session=session):
-            yield _line(f"continues session {session}", "about")
-        case Failed(error=error):
-            yield _line(error, "error")
-        case ReviewAnswered():
-            for line in _describe_review(event):
-                yield _line(line, "answer")
         case _:
-            yield from _remark_widgets(event)
-
-
-def _remark_widgets(event: Event) -> Iterable[Widget]:
-    match event:
-        case BaselineMeasured(
-            command=command, counts=counts, denied=denied, seconds=seconds, problem=problem
-        ):
-            yield _line(
-                (
-                    "tests on the untouched code: "
-                    f"{problem or f'{format_counts(counts, denied)} in {seconds:.1f} s'}   "
-                    f"{command}"
-                ),
-                "about",
-            )
-        case CandidateForked() | NoteMade():
-            yield from _role_widgets(event)
-        case Warned(text=text):
-            yield _line(text, "warning")
-        case ContextCompacted():
-            yield _line(
-                "The conversation fills the model's context: older parts are sent in short from now on.",
-                "warning",
-            )
-        case QuestionAnswered(option=option, by=by, instruction=instruction):
-            reply = f"{option}: {instruction}" if instruction else option
-            yield _line(reply if by == "person" else f"nobody to ask: {option}", "answer")
-        case PlanAnswered(plan=plan):
-            yield _line("the plan is accepted" if plan else "the plan is refused", "answer")
-
-
-def _describe_review(event: ReviewAnswered) -> list[str]:
-    if event.refused:
-        return ["reviewed: nothing is to be delivered"]
-    if event.comments:
-        return [f"comment: {comment.text}" for comment in event.comments]
-    count, edited = len(event.accepted), len({edit.hunk for edit in event.edits} & {*event.accepted})
-    edits = f", {edited} of them edited" if edited else ""
-    return [f"reviewed: {count} hunk{'s' * (count != 1)} accepted{edits}"]
-
-
-def _role_widgets(event: CandidateForked | NoteMade) -> Iterable[Widget]:
-    """Show who begins, and the note of whoever ends."""
-    name = event.candidate.partition("/")[2]
-    if isinstance(event, CandidateForked):
-        if event.role == "researcher":
-            yield _line(f"{name} looks into: {event.approach}", "note")
-        return
-    note = event.note
-    if isinstance(note, ResearchPlan | ResearchResult | Evaluation | ResearchReport):
-        for text in describe_note(note):
-            yield _line(f"{name}: {text}", "note")
-    elif not event.implied:
-        yield _line(f"{note.kind.replace('_', ' ')}: {note.summary}", "note")
-        for number, step in enumerate(getattr(note, "steps", ()), start=1):
-            yield _line(f"  {number}. {step.intent}", "note")
-        for number, component in enumerate(getattr(note, "components", ()), start=1):
-            yield _line(f"  {number}. {component.name}: {component.purpose}", "note")
+            for line in describe_event(event):
+                kind = f" {line.kind.name.lower()}" if line.kind else ""
+                style = "about" if line.style == "detail" else line.style
+                yield _line(
+                    f"{'  ' * (line.indent - 1)}{line.words}" if style == "note" else line.words,
+                    f"{style}{kind}",
+                )
 
 
 def _verdict_text(verdict: Verdict) -> str:
     return f"{verdict.label}  {verdict.reason}"
-
-
-def _verdict_widgets(verdict: Verdict) -> Iterable[Widget]:
-    yield _line(_verdict_text(verdict), f"verdict {verdict.kind.name.lower()}")
-    reds = [*verdict.still_red, *verdict.broken]
-    for result in reds[:MAX_RED_TESTS]:
-        yield _line(result.id, "red")
-        for line in result.output_tail:
-            yield _line(line, "about")
-    if len(reds) > MAX_RED_TESTS:
-        yield _line(f"and {len(reds) - MAX_RED_TESTS} more", "red")
-    for replaced in verdict.replaced_assertions:
-        yield _line(replaced.line, "about")
-    for note in verdict.notes:
-        yield _line(f"noted: {note}", "about")
 
 
 def _summary_widgets(event: SessionFinished, lines: Sequence[str]) -> Iterable[Widget]:

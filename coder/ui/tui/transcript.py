@@ -17,7 +17,7 @@ from textual.widgets import Static
 from coder.core.events import StageChanged
 from coder.core.messages import ToolCall, ToolMessage
 from coder.core.values import sanitize_text
-from coder.ui.lines import summarize_arguments
+from coder.ui.describe import summarize_arguments
 from coder.ui.tui.diff import render_diff_lines
 
 if TYPE_CHECKING:

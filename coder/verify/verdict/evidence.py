@@ -109,9 +109,8 @@ def _mutation_lines(guarded: MutationReport | None) -> Iterator[str]:
     """Yield how many mutants of the change the tests catch, and the surviving ones."""
     if guarded is None:
         return
-    caught = guarded.tried - len(guarded.unguarded)
     cutoff = "" if guarded.ended else ", as far as time went"
-    yield f"Guard: {caught} of {guarded.tried} variants of the change are noticed by a test{cutoff}."
+    yield f"Guard: {guarded.share} variants of the change are noticed by a test{cutoff}."
     yield ""
     yield from (
         f"- `{place.path}:{place.line}` {place.what}, and no test fails" for place in guarded.unguarded

@@ -1,0 +1,197 @@
+"""Events in words, the same ones for every front end."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from coder.core.events import (
+    BaselineMeasured,
+    CandidateDropped,
+    CandidateForked,
+    ContextCompacted,
+    ConversationContinued,
+    Event,
+    Failed,
+    MessageFinished,
+    NoteMade,
+    PhaseEntered,
+    PlanAnswered,
+    QuestionAnswered,
+    ReasoningStreamed,
+    ReviewAnswered,
+    StrategyChosen,
+    TextStreamed,
+    ToolFinished,
+    ToolStarted,
+    ToolStreamed,
+    Verified,
+    Warned,
+)
+from coder.core.messages import UserMessage
+from coder.core.notes import Evaluation, ResearchPlan, ResearchReport, ResearchResult, describe_note
+from coder.core.values import shorten_line
+from coder.core.verdict import Verdict, VerdictKind
+from coder.ui.summary import format_counts
+
+LINE_CHARACTERS = 110
+MOST_RED_TESTS = 5
+Style = Literal["phase", "about", "note", "place", "red", "detail", "warning", "error", "answer", "verdict"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One line about an event."""
+
+    text: str
+    style: Style
+    lead: str = ""
+    """Emphasized words before the text."""
+    indent: int = 0
+    """Levels below the heading of the phase."""
+    kind: VerdictKind | None = None
+    """Of a verdict."""
+
+    @property
+    def words(self) -> str:
+        """The whole line without its style."""
+        return f"{self.lead}{self.text}"
+
+
+def describe_event(event: Event) -> Iterator[Line]:
+    """Yield the lines that an event is told in; none for one that shows only in what follows from it."""
+    match event:
+        case BaselineMeasured(counts=counts, denied=denied, seconds=seconds, problem=problem):
+            summary = problem or f"{format_counts(counts, denied)} in {seconds:.1f} s"
+            text = f"{summary}   {event.command}"
+            yield Line(lead="tests on the untouched code: ", text=text, style="about")
+        case PhaseEntered(phase=phase, attempt=attempt):
+            yield Line(text=phase if attempt == 1 else f"{phase} (attempt {attempt})", style="phase")
+        case NoteMade():
+            yield from _describe_note(event)
+        case Verified(verdict=verdict):
+            yield from _describe_verdict(verdict)
+        case ContextCompacted():
+            text = "The conversation fills the model's context: older parts are sent in short from now on."
+            yield Line(text=text, style="warning", indent=1)
+        case Warned(text=text):
+            yield Line(text=text, style="warning", indent=1)
+        case Failed(error=error):
+            yield Line(text=error, style="error")
+        case QuestionAnswered() | PlanAnswered() | ReviewAnswered():
+            for text in _describe_answer(event):
+                yield Line(text=text, style="answer", indent=1)
+        case _:
+            yield from _describe_course(event)
+
+
+def _describe_course(event: Event) -> Iterator[Line]:
+    """Describe the course that a session takes: its strategy and its candidates."""
+    match event:
+        case ConversationContinued(session=session):
+            yield Line(text=f"continues session {session}", style="about")
+        case StrategyChosen(strategy=strategy, reason=reason):
+            yield Line(lead="strategy: ", text=f"{strategy}, {reason}", style="about")
+        case CandidateForked(role="researcher", candidate=candidate, approach=approach):
+            text = f"{candidate.partition('/')[2]} looks into: {shorten(approach)}"
+            yield Line(text=text, style="note", indent=1)
+        case CandidateForked(candidate=candidate, parent=parent, approach=approach) if parent:
+            yield Line(text=f"{candidate} grows out of {parent}: {approach}", style="about", indent=1)
+        case CandidateDropped(candidate=candidate, reason=reason):
+            text = f"{candidate} goes no further: {shorten(reason)}"
+            yield Line(text=text, style="about", indent=1)
+
+
+def _describe_note(event: NoteMade) -> Iterator[Line]:
+    note = event.note
+    if isinstance(note, ResearchPlan | ResearchResult | Evaluation | ResearchReport):
+        name = event.candidate.partition("/")[2]
+        for text in describe_note(note):
+            yield Line(text=f"{name}: {shorten(text)}", style="note", indent=1)
+        return
+    if event.implied or note.kind == "give_up":
+        return
+    for text in note.summary.splitlines()[:4]:
+        yield Line(text=text, style="note", indent=1)
+    for number, step in enumerate(getattr(note, "steps", ()), start=1):
+        yield Line(text=f"{number}. {shorten(step.intent)}", style="note", indent=2)
+    for number, component in enumerate(getattr(note, "components", ()), start=1):
+        text = f"{number}. {component.name} ({component.path}): {shorten(component.purpose)}"
+        yield Line(text=text, style="note", indent=2)
+    for place in getattr(note, "places", ())[:5]:
+        yield Line(text=str(place), style="place", indent=2)
+
+
+def _describe_verdict(verdict: Verdict) -> Iterator[Line]:
+    yield Line(lead=verdict.label, text=f"  {verdict.reason}", style="verdict", indent=1, kind=verdict.kind)
+    reds = [*verdict.still_red, *verdict.broken]
+    for result in reds[:MOST_RED_TESTS]:
+        yield Line(text=result.id, style="red", indent=2)
+        for text in result.output_tail:
+            yield Line(text=text, style="detail", indent=3)
+    if len(reds) > MOST_RED_TESTS:
+        yield Line(text=f"and {len(reds) - MOST_RED_TESTS} more", style="red", indent=2)
+    for replaced in verdict.replaced_assertions:
+        yield Line(text=replaced.line, style="warning", indent=2)
+    for note in verdict.notes:
+        yield Line(text=f"noted: {note}", style="detail", indent=2)
+
+
+def _describe_answer(event: QuestionAnswered | PlanAnswered | ReviewAnswered) -> list[str]:
+    match event:
+        case QuestionAnswered(option=option, by="person", instruction=instruction):
+            return [f"{option}: {instruction}" if instruction else option]
+        case QuestionAnswered(option=option):
+            return [f"nobody to ask: {option}"]
+        case PlanAnswered(plan=plan):
+            return ["the plan is accepted" if plan else "the plan is refused"]
+        case ReviewAnswered(refused=True):
+            return ["reviewed: nothing is to be delivered"]
+        case ReviewAnswered(comments=comments) if comments:
+            return [f"comment: {comment.text}" for comment in comments]
+        case ReviewAnswered(accepted=accepted, edits=edits):
+            edited = len({edit.hunk for edit in edits} & {*accepted})
+            remark = f", {edited} of them edited" if edited else ""
+            return [f"reviewed: {len(accepted)} hunk{'s' * (len(accepted) != 1)} accepted{remark}"]
+
+
+def current_activity(event: Event) -> str:
+    """Return the current activity that an event starts; empty if it starts none."""
+    match event:
+        case ToolStarted(call=call):
+            return call.name
+        case ToolStreamed(text=text):
+            return text
+        case TextStreamed() | ReasoningStreamed():
+            return "the model writes"
+        case PhaseEntered(phase=phase):
+            return "tests run" if phase == "verify" else "thinking"
+        case ToolFinished() | Verified() | MessageFinished(message=UserMessage()):
+            return "thinking"
+        case _:
+            return ""
+
+
+def summarize_arguments(arguments: str) -> str:
+    """Return a call's arguments in one short line."""
+    try:
+        values: Any = json.loads(arguments)
+    except json.JSONDecodeError:
+        return shorten(arguments)
+    if not isinstance(values, dict):
+        return shorten(arguments)
+    if isinstance(diff := values.get("diff"), str):
+        paths = [line[6:] for line in diff.splitlines() if line.startswith("+++ b/")]
+        return shorten(", ".join(paths) or "a diff")
+    return shorten(
+        " ".join(
+            str(value) if index == 0 else f"{name}={value}"
+            for index, (name, value) in enumerate(values.items())
+            if value
+        )
+    )
+
+
+def shorten(text: str) -> str:
+    """Return the first line of a text, cut to the width of a line."""
+    return shorten_line(text, LINE_CHARACTERS)
