@@ -13,7 +13,7 @@ from coder.verify.running import launch
 ROOT = Path(__file__).parents[1]
 NO_PROC_SCRIPT = SERVE_SCRIPT.replace(
     "import serve",
-    "import serve\nfrom coder.sandbox.process import launcher\nlauncher.has_proc = lambda: False",
+    "import serve\nfrom coder.sandbox import launcher\nlauncher.has_proc = lambda: False",
 )
 """Start of a launcher whose process table comes from ps(1)."""
 PORTABLE_SCRIPT = NO_PROC_SCRIPT.replace("import socket, sys", 'import socket, sys; sys.platform = "posix"')

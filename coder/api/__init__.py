@@ -241,7 +241,7 @@ def apply(
     Raises:
         UserError: it does not fit, is ambiguous, or leads outside of the directory; no file was changed.
     """
-    from coder.core.values import sanitize_text
+    from coder.core.text import sanitize_text
     from coder.patching import PatchError
     from coder.patching.plan import ConfinedTree, write_patch
 

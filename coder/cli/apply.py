@@ -71,7 +71,7 @@ def apply(
     """
 
     from coder.core.errors import UserError
-    from coder.core.values import sanitize_text
+    from coder.core.text import sanitize_text
 
     if verify and (check or reverse):
         raise UserError("--verify judges a fix and applies it: leave --check and --reverse away.")
@@ -159,7 +159,7 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
     """
     from coder.cli.running import run_task
     from coder.core.errors import UserError
-    from coder.core.values import sanitize_text
+    from coder.core.text import sanitize_text
     from coder.core.verdict import Evidence
     from coder.repo.checkout import apply_commit, apply_verified_copy, find_missing, prepare_unverified_copy
     from coder.repo.git import find_checkout
@@ -296,7 +296,7 @@ def _apply_attempt(repo: Path, name: str, number: int, *, check: bool, reverse: 
 
 def _apply_diff(repo: Path, text: str, *, check: bool, reverse: bool) -> None:
     from coder import api
-    from coder.core.values import sanitize_text
+    from coder.core.text import sanitize_text
 
     applied = api.apply(text, directory=repo, check=check, reverse=reverse)
     for file in applied.files:

@@ -106,7 +106,7 @@ def run(
         return _judge_push(judge, remote=(arguments or [""])[0])
     import json
 
-    from coder.core.values import sanitize_text
+    from coder.core.text import sanitize_text
     from coder.hooks.agents import AGENTS
     from coder.hooks.judging import answer_agent
 
@@ -125,7 +125,7 @@ def run(
 
 def _judge_push(judge: "Judge", *, remote: str) -> int:
     from coder.core.errors import CoderError
-    from coder.core.values import sanitize_text
+    from coder.core.text import sanitize_text
     from coder.hooks.judging import judge_push
 
     code = 0
@@ -189,7 +189,7 @@ def watch(
     from coder import api
     from coder.cli.options import read_issue
     from coder.core.errors import UserError
-    from coder.core.values import sanitize_text
+    from coder.core.text import sanitize_text
     from coder.hooks.judging import watch_verdicts
     from coder.repo.git import find_checkout
 

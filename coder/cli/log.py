@@ -128,7 +128,7 @@ def _session_line(
     undone: "frozenset[str]",
 ) -> str:
     from coder.core.state import outcome_label
-    from coder.core.values import sanitize_text
+    from coder.core.text import sanitize_text
     from coder.store.jsonl import list_conversation
 
     kind = outcome_label(finish_event) if finish_event else "cut off"
@@ -141,7 +141,7 @@ def _session_line(
 
 
 def _match_lines(directory: Path, query: str) -> list[str]:
-    from coder.core.values import sanitize_text
+    from coder.core.text import sanitize_text
     from coder.store.jsonl import search_session
 
     return [
@@ -302,7 +302,7 @@ def show(id: SessionArgument = "last") -> None:
 
     from rich.console import Console
 
-    from coder.core.values import sanitize_text
+    from coder.core.text import sanitize_text
     from coder.directories import sessions_directory
     from coder.session.log import EventLog
     from coder.store.jsonl import boundary_events, find_session, read_records

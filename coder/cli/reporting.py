@@ -30,7 +30,7 @@ def report_errors(
         )
         return 2
     except CoderError as error:
-        from coder.core.values import sanitize_text
+        from coder.core.text import sanitize_text
 
         message = sanitize_text(_mask_secrets(str(error)))
         error_code = 2 if isinstance(error, UserError) else 1
@@ -53,7 +53,7 @@ def broken_change_notices() -> tuple[str, ...]:
 
     if "--after" in sys.argv or not any(sessions_directory().glob("*/whole_suite.json")):
         return ()
-    from coder.core.values import sanitize_text
+    from coder.core.text import sanitize_text
     from coder.wiring.whole_suite import unreported_failures
 
     try:

@@ -1,6 +1,5 @@
 """What a terminal shows beside a session: reviews of a diff, closing lines, the interface's settings."""
 
-import asyncio
 import json
 import os
 import sys
@@ -89,7 +88,7 @@ def _print_session(console: "Console", records: "Sequence[Record]") -> None:
     from rich.text import Text
 
     from coder.core.events import SessionFinished, SessionStarted
-    from coder.core.values import sanitize_text
+    from coder.core.text import sanitize_text
     from coder.ui.lines import LinePrinter
     from coder.ui.summary import print_result
 
@@ -97,6 +96,8 @@ def _print_session(console: "Console", records: "Sequence[Record]") -> None:
         if isinstance(record.event, SessionStarted):
             console.print(Text(f"> {sanitize_text(record.event.task.issue)}", "bold"))
     printer = LinePrinter(console, verbose=False, send=lambda _: None)
+    import asyncio
+
     asyncio.run(printer.replay(_iterate(records)))
     if records and isinstance(finished := records[-1].event, SessionFinished):
         print_result(console, finished)

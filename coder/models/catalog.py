@@ -5,15 +5,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from genai_prices import Usage, calc_price
-from genai_prices.types import AbstractUsage, PriceCalculation
 from pydantic import SecretStr
 
 from coder.core.errors import UserError
 from coder.core.values import Value
+
+if TYPE_CHECKING:
+    from genai_prices.types import AbstractUsage, PriceCalculation
 
 
 class Provider(Value):
@@ -381,6 +382,8 @@ def describe_tool_support(choice: ModelChoice) -> str:
 
 def find_list_price(choice: ModelChoice, input_tokens: int, output_tokens: int) -> Decimal | None:
     """Return the highest price of a request of this size in US dollars; None if the model is not listed."""
+    from genai_prices import Usage, calc_price
+
     billings = (
         Usage(input_tokens=input_tokens, output_tokens=output_tokens),
         Usage(input_tokens=input_tokens, cache_write_tokens=input_tokens, output_tokens=output_tokens),
@@ -394,8 +397,10 @@ def find_list_price(choice: ModelChoice, input_tokens: int, output_tokens: int) 
         return None
 
 
-def find_cost(choice: ModelChoice, usage: AbstractUsage) -> Decimal | None:
+def find_cost(choice: ModelChoice, usage: "AbstractUsage") -> Decimal | None:
     """Return the cost of a request by the price that its limit was reserved at; None if it is not listed."""
+    from genai_prices import calc_price
+
     try:
         return calc_price(usage, model_ref=choice.model, provider_id=choice.provider).total_price
     except (LookupError, ValueError):
@@ -419,8 +424,10 @@ def describe_price(choice: ModelChoice) -> str:
     return f"{context}, {into} in and {out} out per million"
 
 
-def _find_listing(choice: ModelChoice) -> PriceCalculation | None:
+def _find_listing(choice: ModelChoice) -> "PriceCalculation | None":
     """Return a model's entry, with the price of a thousand tokens each way."""
+    from genai_prices import Usage, calc_price
+
     try:
         return calc_price(
             Usage(input_tokens=1000, output_tokens=1000), model_ref=choice.model, provider_id=choice.provider

@@ -3,11 +3,14 @@
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from coder.core.ports import Model
 from coder.models.catalog import GGUF, GgufServer, ModelChoice, detect_tool_support, find_key, is_loopback
-from coder.models.request_errors import RetryPolicy
 from coder.models.text_protocol import AdaptiveModel, TextProtocolModel
+
+if TYPE_CHECKING:
+    from coder.models.request_errors import RetryPolicy
 
 
 def open_model(
@@ -17,7 +20,7 @@ def open_model(
     tool_calling: bool | None = None,
     images: bool | None = None,
     record: Path | None = None,
-    retry_policy: RetryPolicy | None = None,
+    retry_policy: "RetryPolicy | None" = None,
 ) -> Model:
     """Create a Model for a choice; no request that costs is sent before its first use.
 

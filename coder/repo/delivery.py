@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from coder.core.errors import GitError, SigningError
-from coder.core.values import Delivery, NewCommit, sanitize_text
+from coder.core.text import sanitize_text
+from coder.core.values import Delivery, NewCommit
 from coder.files.regular_files import replace_text
 from coder.repo import trees
 from coder.repo.git import Git, repository_lock

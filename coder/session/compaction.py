@@ -20,7 +20,8 @@ from coder.core.messages import REMARK_OPENING, AssistantMessage, Message, ToolC
 from coder.core.notes import Plan
 from coder.core.plan import format_plan
 from coder.core.state import candidate_messages, candidate_records
-from coder.core.values import Value, shorten_line
+from coder.core.text import shorten_line
+from coder.core.values import Value
 from coder.core.verdict import VerdictKind
 
 TARGET_SHARE = 0.5

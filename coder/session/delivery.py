@@ -17,7 +17,8 @@ from coder.core.state import (
     named_tests,
     reviewer_findings,
 )
-from coder.core.values import Candidate, Delivery, Patch, Value, sanitize_text
+from coder.core.text import sanitize_text
+from coder.core.values import Candidate, Delivery, Patch, Value
 from coder.core.verdict import Verdict, VerdictKind
 from coder.patching import PatchError
 from coder.patching.git_hunks import split_git_diff

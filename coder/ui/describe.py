@@ -30,7 +30,7 @@ from coder.core.events import (
 )
 from coder.core.messages import UserMessage
 from coder.core.notes import Evaluation, ResearchPlan, ResearchReport, ResearchResult, describe_note
-from coder.core.values import shorten_line
+from coder.core.text import shorten_line
 from coder.core.verdict import Verdict, VerdictKind
 from coder.ui.summary import format_counts
 

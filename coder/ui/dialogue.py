@@ -27,7 +27,8 @@ from coder.core.events import (
 )
 from coder.core.plan import format_plan
 from coder.core.state import delivered_diff, describe_context, interrupted_task, next_mode, session_status
-from coder.core.values import HunkComment, sanitize_text
+from coder.core.text import sanitize_text
+from coder.core.values import HunkComment
 from coder.patching.git_hunks import split_git_diff
 from coder.session.log import EventLog
 from coder.ui.lines import LinePrinter, read_line

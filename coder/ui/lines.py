@@ -32,7 +32,7 @@ from coder.core.notes import (
     Findings,
 )
 from coder.core.state import Status, advance_status
-from coder.core.values import sanitize_text
+from coder.core.text import sanitize_text
 from coder.core.verdict import Verdict
 from coder.session.log import utc_now
 from coder.ui.describe import Line, Style, current_activity, describe_event, shorten, summarize_arguments

@@ -10,7 +10,8 @@ from rich.text import Text
 from coder.core.events import SessionFinished
 from coder.core.messages import UsageTotals
 from coder.core.state import outcome_label
-from coder.core.values import Delivery, sanitize_text
+from coder.core.text import sanitize_text
+from coder.core.values import Delivery
 from coder.core.verdict import Counts, DeniedResource, MutationReport, VerdictKind, describe_proof
 
 STYLES = {

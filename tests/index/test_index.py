@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from coder.files.tokenize import count_terms
-from coder.index import snapshot
+from coder.index import parsing
 from coder.index.database import Database
 from coder.index.index import SymbolIndex
 from coder.index.parsing import IN_NAME
@@ -281,10 +281,10 @@ def test_processes_and_single_thread_agree(tmp_path: Path, monkeypatch: pytest.M
         },
     )
     alone = SymbolIndex(tree, tmp_path / "alone.sqlite").refresh()
-    monkeypatch.setattr(snapshot, "SMALL_BYTES", 1)
-    monkeypatch.setattr(snapshot, "BATCH_BYTES", 100)
+    monkeypatch.setattr(parsing, "SMALL_BYTES", 1)
+    monkeypatch.setattr(parsing, "BATCH_BYTES", 100)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    monkeypatch.setattr(snapshot, "parse_files", fail_in_this_process)
+    monkeypatch.setattr(parsing, "parse_files", fail_in_this_process)
     together = SymbolIndex(tree, tmp_path / "together.sqlite").refresh()
     for index in (alone, together):
         assert len(index.uses_of_name("helper")) == 12
@@ -300,8 +300,8 @@ def test_processes_and_single_thread_agree(tmp_path: Path, monkeypatch: pytest.M
 
 def test_works_in_process_when_none_can_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {f"m{number}.py": "helper()\n" * (number + 1) for number in range(4)})
-    monkeypatch.setattr(snapshot, "SMALL_BYTES", 1)
-    monkeypatch.setattr(snapshot, "BATCH_BYTES", 1)
+    monkeypatch.setattr(parsing, "SMALL_BYTES", 1)
+    monkeypatch.setattr(parsing, "BATCH_BYTES", 1)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "no-such-python"))
     assert len(SymbolIndex(tmp_path).refresh().uses_of_name("helper")) == 4

@@ -160,7 +160,7 @@ def test_model_file_is_served_inside_this_process(tmp_path: Path, monkeypatch: p
 def test_says_what_a_model_file_lacks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, message: str
 ) -> None:
-    monkeypatch.setattr("coder.models.opening.find_spec", lambda _name: None)
+    monkeypatch.setattr("coder.models.catalog.find_spec", lambda _name: None)
     (tmp_path / "m.gguf").touch()
     with pytest.raises(UserError, match=message):
         choose_by_name(f"gguf:{tmp_path / name}", reason="named by a test", environment={})

@@ -184,7 +184,7 @@ class CoderApp(KeyedApp[None]):
         return await self._start(request)
 
     async def _ask_for_trust(self, trust: TrustQuestion) -> None:
-        from coder.ui.tui.conversation import ask_for_trust
+        from coder.ui.tui.asking import ask_for_trust
 
         self._alerts.notify("an answer is needed")
         if await ask_for_trust(self, trust):

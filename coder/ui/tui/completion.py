@@ -13,7 +13,7 @@ from textual.widgets import TextArea
 from textual_autocomplete import AutoComplete, DropdownItem, TargetState
 
 from coder.core.errors import CoderError
-from coder.core.values import sanitize_text
+from coder.core.text import sanitize_text
 from coder.ui.tui.commands import HELP, Argument, CommandArguments
 from coder.ui.tui.prompt import Prompt
 from coder.ui.tui.services import RepositoryNames

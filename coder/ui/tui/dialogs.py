@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 from coder.core.events import QuestionAsked
 from coder.core.notes import Plan
 from coder.core.plan import format_plan, parse_plan
-from coder.core.values import sanitize_text
+from coder.core.text import sanitize_text
 from coder.ui.tui.commands import help_lines
 from coder.ui.tui.keys import KeyBindings, KeyedApp, find_key_bindings
 from coder.ui.tui.prompt import Prompt

@@ -10,7 +10,8 @@ from textual.highlight import guess_language, highlight
 from textual.widget import Widget
 from textual.widgets import Static
 
-from coder.core.values import Hunk, sanitize_text
+from coder.core.text import sanitize_text
+from coder.core.values import Hunk
 from coder.patching.git_hunks import split_git_diff
 
 TRIPLE_QUOTES = re.compile(r"""^(.*?)[rRbBuUfF]{0,2}(\"{3}|'{3})""")

@@ -1,5 +1,7 @@
 """Presentation of records: each one becomes calls on the transcript and the status line."""
 
+import json
+import re
 from collections.abc import Iterable, Sequence
 
 from textual.containers import Horizontal
@@ -23,25 +25,44 @@ from coder.core.events import (
     ToolStarted,
     Verified,
 )
-from coder.core.messages import AssistantMessage, UserMessage
+from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from coder.core.state import Status, advance_status
-from coder.core.values import sanitize_text
+from coder.core.text import sanitize_text
 from coder.core.verdict import Verdict
-from coder.ui.describe import current_activity, describe_event
+from coder.ui.describe import current_activity, describe_event, summarize_arguments
 from coder.ui.summary import abbreviate_number, format_money, report_body, summary_lines
-from coder.ui.tui.diff import render_diff
+from coder.ui.tui.diff import render_diff, render_diff_lines
 from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.transcript import (
-    CallFold,
-    EarlierRecords,
-    Fold,
-    Insertion,
-    ReplyView,
-    StageRow,
-    StatusBar,
-    Transcript,
-    quote_names,
-)
+from coder.ui.tui.transcript import EarlierRecords, Fold, Insertion, StatusBar, Transcript
+
+
+class ReplyView(Widget):
+    """Grows with the streamed text, and ends as the message in the log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._text = ""
+        self._waiting = False
+
+    def render(self) -> Content:
+        return highlight_markdown(self._text.strip())
+
+    def stream(self, text: str) -> None:
+        """Add a piece; all pieces before the next frame are drawn together."""
+        self._text += text
+        if not self._waiting:
+            self._waiting = True
+            self.set_timer(FRAME_SECONDS, self._draw)
+
+    def finish(self, text: str) -> None:
+        """Show the whole message, which differs from the streamed text if the model was asked again."""
+        if text.strip() != self._text.strip():
+            self._text = text
+            self._draw()
+
+    def _draw(self) -> None:
+        self._waiting = False
+        self.refresh(layout=True)
 
 
 class Narrator:
@@ -229,3 +250,98 @@ def _summary_widgets(event: SessionFinished, lines: Sequence[str]) -> Iterable[W
 
 def _line(text: str, classes: str) -> Static:
     return Static(sanitize_text(text), markup=False, classes=classes)
+
+
+FRAME_SECONDS = 0.05
+"""Time between updates of streamed text; shorter ones occupy a core and read no better."""
+
+
+class CallFold(Fold):
+    """Name, arguments and outcome of a call; inside, its whole arguments and output."""
+
+    def __init__(self, call: ToolCall) -> None:
+        title = Content.assemble(
+            (call.name, "bold"), "  ", sanitize_text(summarize_arguments(call.arguments))
+        )
+        super().__init__(title, self._content_widgets, remark="running")
+        self._call = call
+        self._answer: ToolMessage | None = None
+
+    def finish(self, answer: ToolMessage, seconds: float, *, refused: bool = False) -> None:
+        """Show the outcome; the output is shown as the model saw it."""
+        self._answer = answer
+        self.set_class(not answer.ok, "failed")
+        failure = "refused" if refused else f"failed {seconds:.1f} s"
+        self.set_remark(f"{seconds:.1f} s" if answer.ok else failure)
+
+    def _content_widgets(self) -> Iterable[Widget]:
+        yield from _argument_widgets(self._call.arguments)
+        if self._answer is not None:
+            yield Static(sanitize_text(self._answer.text), classes="output", markup=False)
+
+
+def _argument_widgets(arguments: str) -> Iterable[Widget]:
+    try:
+        values = json.loads(arguments)
+    except json.JSONDecodeError:
+        values = None
+    if not isinstance(values, dict):
+        yield Static(sanitize_text(arguments), classes="arguments", markup=False)
+        return
+    for name, value in values.items():
+        if name == "diff" and isinstance(value, str):
+            yield from render_diff_lines(value, path="")
+        else:
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            yield Static(sanitize_text(f"{name}: {text}"), classes="arguments", markup=False)
+
+
+MARKS = {"running": ("…", "$text-muted"), "done": ("✓", "$success"), "failed": ("✗", "$error")}
+
+
+class StageRow(Static):
+    """Shows a stage and the state of each component in it."""
+
+    def __init__(self, stage: str) -> None:
+        super().__init__(markup=False, classes="stage")
+        self._stage = stage
+        self._changes: dict[str, StageChanged] = {}
+
+    def show_change(self, event: StageChanged) -> None:
+        """Show the newest state of the stage, or of one component in it."""
+        self._changes[event.component] = event
+        whole = self._changes.get("")
+        parts = [change for name, change in self._changes.items() if name]
+        pieces: list[str | tuple[str, str]] = [(self._stage, "bold")]
+        pieces += [" ", MARKS[whole.state]] if whole else []
+        for change in parts:
+            pieces += [f"  {change.component} ", MARKS[change.state]]
+        remarks = [change.remark for change in (*parts, *([whole] if whole else [])) if change.remark]
+        pieces += [f"  {sanitize_text('; '.join(remarks))}"] if remarks else []
+        self.update(Content.assemble(*pieces))
+
+
+_MARKS = [
+    (re.compile(r"^#{1,6} .*$", re.MULTILINE), "bold $text-primary"),
+    (re.compile(r"^ *(?:[-*+]|\d+[.)]) ", re.MULTILINE), "bold $text-primary"),
+    (re.compile(r"\*\*[^*\n]+\*\*"), "bold"),
+    (re.compile(r"`[^`\n]+`"), "$text-warning"),
+    (re.compile(r"^```.*?(?:^```|\Z)", re.MULTILINE | re.DOTALL), "$text-warning"),
+]
+_CODE_OR_NAME = re.compile(
+    r"(?P<code>^```.*?(?:^```|\Z)|`[^`\n]+`)|(?P<name>[\w./-]*(?<!\w)__\w+__(?:[\w./:-]*\w)?)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def quote_names(text: str) -> str:
+    """Return Markdown with names such as `a/__init__.py:3` as code, which Markdown takes for bold text."""
+    return _CODE_OR_NAME.sub(lambda match: match["code"] or f"`{match['name']}`", text)
+
+
+def highlight_markdown(text: str) -> Content:
+    """Highlight headings, list marks, strong words and code, in unfinished text as well."""
+    content = Content(sanitize_text(text))
+    for mark, style in _MARKS:
+        content = content.highlight_regex(mark, style=style)
+    return content

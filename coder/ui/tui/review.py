@@ -19,7 +19,8 @@ from textual.widgets.option_list import Option
 from textual.widgets.tree import TreeNode
 
 from coder.core.events import ReviewAsked
-from coder.core.values import EditedHunk, Hunk, HunkComment, HunkDecisions, first_line, sanitize_text
+from coder.core.text import sanitize_text
+from coder.core.values import EditedHunk, Hunk, HunkComment, HunkDecisions, first_line
 from coder.patching.git_hunks import edited_body, hunk_lines, replace_new_lines, split_git_diff
 from coder.ui.tui.dialogs import Dialog, VimScroll
 from coder.ui.tui.diff import colour_lines, render_hunk, render_hunk_side_by_side

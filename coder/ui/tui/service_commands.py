@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual.app import App
 
 from coder.core.errors import UserError
-from coder.core.values import sanitize_text
+from coder.core.text import sanitize_text
 from coder.ui.tui.commands import CLOSED_COMMANDS, CommandArguments, explain_unknown_argument
 from coder.ui.tui.services import MOST_CHARACTERS, Services, require_service
 from coder.ui.tui.session_screen import SessionScreen
@@ -103,7 +103,7 @@ class ServiceCommands:
             self._screen.show_lines(["This output is too long to go with your next request."])
 
     async def _confirm(self, command: str, objection: str) -> bool:
-        from coder.ui.tui.conversation import ask_user
+        from coder.ui.tui.asking import ask_user
 
         question = f"Allow this? {command}   ({objection})"
         return await ask_user(self._app, question, options=("allow", "refuse")) == "allow"

@@ -11,7 +11,7 @@ from textual.events import Key
 from textual.screen import Screen
 from textual.widgets import Static
 
-from coder.core.values import sanitize_text, shorten_line
+from coder.core.text import sanitize_text, shorten_line
 from coder.ui.tui.commands import CommandArguments
 from coder.ui.tui.keys import KeyBindings
 from coder.ui.tui.prompt import Prompt, make_prompt

@@ -1,7 +1,5 @@
 """The conversation on the screen: messages, replies, tool calls, stages; earlier ones on demand."""
 
-import json
-import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
@@ -14,11 +12,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
-from coder.core.events import StageChanged
-from coder.core.messages import ToolCall, ToolMessage
-from coder.core.values import sanitize_text
-from coder.ui.describe import summarize_arguments
-from coder.ui.tui.diff import render_diff_lines
+from coder.core.text import sanitize_text
 
 if TYPE_CHECKING:
     from coder.core.events import Record
@@ -238,104 +232,6 @@ class EarlierRecords(Static, can_focus=True):
         self.ask()
 
 
-FRAME_SECONDS = 0.05
-"""Time between updates of streamed text; shorter ones occupy a core and read no better."""
-
-
-class ReplyView(Widget):
-    """Grows with the streamed text, and ends as the message in the log."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._text = ""
-        self._waiting = False
-
-    def render(self) -> Content:
-        return highlight_markdown(self._text.strip())
-
-    def stream(self, text: str) -> None:
-        """Add a piece; all pieces before the next frame are drawn together."""
-        self._text += text
-        if not self._waiting:
-            self._waiting = True
-            self.set_timer(FRAME_SECONDS, self._draw)
-
-    def finish(self, text: str) -> None:
-        """Show the whole message, which differs from the streamed text if the model was asked again."""
-        if text.strip() != self._text.strip():
-            self._text = text
-            self._draw()
-
-    def _draw(self) -> None:
-        self._waiting = False
-        self.refresh(layout=True)
-
-
-class CallFold(Fold):
-    """Name, arguments and outcome of a call; inside, its whole arguments and output."""
-
-    def __init__(self, call: ToolCall) -> None:
-        title = Content.assemble(
-            (call.name, "bold"), "  ", sanitize_text(summarize_arguments(call.arguments))
-        )
-        super().__init__(title, self._content_widgets, remark="running")
-        self._call = call
-        self._answer: ToolMessage | None = None
-
-    def finish(self, answer: ToolMessage, seconds: float, *, refused: bool = False) -> None:
-        """Show the outcome; the output is shown as the model saw it."""
-        self._answer = answer
-        self.set_class(not answer.ok, "failed")
-        failure = "refused" if refused else f"failed {seconds:.1f} s"
-        self.set_remark(f"{seconds:.1f} s" if answer.ok else failure)
-
-    def _content_widgets(self) -> Iterable[Widget]:
-        yield from _argument_widgets(self._call.arguments)
-        if self._answer is not None:
-            yield Static(sanitize_text(self._answer.text), classes="output", markup=False)
-
-
-def _argument_widgets(arguments: str) -> Iterable[Widget]:
-    try:
-        values = json.loads(arguments)
-    except json.JSONDecodeError:
-        values = None
-    if not isinstance(values, dict):
-        yield Static(sanitize_text(arguments), classes="arguments", markup=False)
-        return
-    for name, value in values.items():
-        if name == "diff" and isinstance(value, str):
-            yield from render_diff_lines(value, path="")
-        else:
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            yield Static(sanitize_text(f"{name}: {text}"), classes="arguments", markup=False)
-
-
-MARKS = {"running": ("…", "$text-muted"), "done": ("✓", "$success"), "failed": ("✗", "$error")}
-
-
-class StageRow(Static):
-    """Shows a stage and the state of each component in it."""
-
-    def __init__(self, stage: str) -> None:
-        super().__init__(markup=False, classes="stage")
-        self._stage = stage
-        self._changes: dict[str, StageChanged] = {}
-
-    def show_change(self, event: StageChanged) -> None:
-        """Show the newest state of the stage, or of one component in it."""
-        self._changes[event.component] = event
-        whole = self._changes.get("")
-        parts = [change for name, change in self._changes.items() if name]
-        pieces: list[str | tuple[str, str]] = [(self._stage, "bold")]
-        pieces += [" ", MARKS[whole.state]] if whole else []
-        for change in parts:
-            pieces += [f"  {change.component} ", MARKS[change.state]]
-        remarks = [change.remark for change in (*parts, *([whole] if whole else [])) if change.remark]
-        pieces += [f"  {sanitize_text('; '.join(remarks))}"] if remarks else []
-        self.update(Content.assemble(*pieces))
-
-
 class StatusBar(Static):
     """Status of a session, its seconds, which tick while it runs, and the current activity."""
 
@@ -382,29 +278,3 @@ class StatusBar(Static):
         line = " · ".join(part for part in (self._standing, elapsed, doing) if part)
         if line != self.content:
             self.update(line, layout=False)
-
-
-_MARKS = [
-    (re.compile(r"^#{1,6} .*$", re.MULTILINE), "bold $text-primary"),
-    (re.compile(r"^ *(?:[-*+]|\d+[.)]) ", re.MULTILINE), "bold $text-primary"),
-    (re.compile(r"\*\*[^*\n]+\*\*"), "bold"),
-    (re.compile(r"`[^`\n]+`"), "$text-warning"),
-    (re.compile(r"^```.*?(?:^```|\Z)", re.MULTILINE | re.DOTALL), "$text-warning"),
-]
-_CODE_OR_NAME = re.compile(
-    r"(?P<code>^```.*?(?:^```|\Z)|`[^`\n]+`)|(?P<name>[\w./-]*(?<!\w)__\w+__(?:[\w./:-]*\w)?)",
-    re.MULTILINE | re.DOTALL,
-)
-
-
-def quote_names(text: str) -> str:
-    """Return Markdown with names such as `a/__init__.py:3` as code, which Markdown takes for bold text."""
-    return _CODE_OR_NAME.sub(lambda match: match["code"] or f"`{match['name']}`", text)
-
-
-def highlight_markdown(text: str) -> Content:
-    """Highlight headings, list marks, strong words and code, in unfinished text as well."""
-    content = Content(sanitize_text(text))
-    for mark, style in _MARKS:
-        content = content.highlight_regex(mark, style=style)
-    return content

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 
 from coder.core.paths import test_file_of, test_function_of
-from coder.core.values import shorten_line
+from coder.core.text import shorten_line
 from coder.core.verdict import ReplacedAssertion
 from coder.verify.review.tampering import dotted_name, parse_or_empty, read_check, read_tests
 from coder.verify.test_files.successors import find_successions

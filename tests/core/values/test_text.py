@@ -1,6 +1,6 @@
 import pytest
 
-from coder.core.values import sanitize_text
+from coder.core.text import sanitize_text
 
 
 @pytest.mark.parametrize(

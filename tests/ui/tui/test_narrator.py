@@ -15,7 +15,8 @@ from coder.core.events import (
 from coder.core.messages import AssistantMessage, UserMessage
 from coder.core.phases import StageState
 from coder.core.verdict import VerdictKind
-from coder.ui.tui.transcript import CallFold, ReplyView, Transcript
+from coder.ui.tui.narrator import CallFold, ReplyView
+from coder.ui.tui.transcript import Transcript
 from tests.ui.tui import story
 from tests.ui.tui.fakes import Stage, stage
 

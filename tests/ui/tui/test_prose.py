@@ -1,6 +1,6 @@
 import pytest
 
-from coder.ui.tui.transcript import highlight_markdown, quote_names
+from coder.ui.tui.narrator import highlight_markdown, quote_names
 
 
 @pytest.mark.parametrize(

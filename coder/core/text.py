@@ -1,0 +1,35 @@
+"""Short texts for a screen; loads no library, since every front end needs it at once."""
+
+import re
+
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
+_BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+"""Marks, embeddings, overrides and isolates of Unicode's bidirectional algorithm (UAX 9), which reorder
+displayed text."""
+_SURROGATES = range(0xD800, 0xE000)
+"""Surrogate code points, which no encoding can write."""
+_UNSAFE = (
+    *(code for code in range(32) if chr(code) not in "\t\n"),
+    *range(127, 160),
+    0x2028,
+    0x2029,
+    *_BIDI,
+    *_SURROGATES,
+)
+_REPLACEMENTS = dict.fromkeys(_UNSAFE, "�") | {ord("\r"): None}
+
+
+def sanitize_text(text: str) -> str:
+    """Remove escape sequences, and replace control and bidirectional characters by a visible mark.
+
+    Tab and newline are kept.
+
+    Everything shown on a screen or written into a commit message, a trailer or a note goes through here.
+    """
+    return _SEQUENCE.sub("", text).translate(_REPLACEMENTS)
+
+
+def shorten_line(text: str, limit: int) -> str:
+    """Return a text as one line of at most `limit` characters; an ellipsis stands for the rest."""
+    line = " ".join(text.split()) if "\n" in text else text
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"

@@ -1,0 +1,189 @@
+"""Questions of a session as dialogs, and the answers that they return."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual.app import App
+
+from coder.core.errors import UserError
+from coder.core.events import (
+    Amend,
+    Answer,
+    Decide,
+    Event,
+    PlanAnswered,
+    PlanAsked,
+    QuestionAnswered,
+    QuestionAsked,
+    ReviewAnswered,
+    ReviewAsked,
+    SessionCommand,
+)
+from coder.core.task import Restore
+from coder.core.text import sanitize_text, shorten_line
+from coder.core.values import HunkDecisions
+from coder.ui.tui.dialogs import ChosenOption, PlanDecision, PlanScreen, QuestionScreen
+from coder.ui.tui.review import ReviewScreen
+from coder.ui.tui.services import TrustQuestion
+
+if TYPE_CHECKING:
+    from coder.session.log import EventLog
+    from coder.ui.tui.services import SessionArchive
+
+
+AnyQuestionScreen = QuestionScreen | ReviewScreen | PlanScreen
+
+
+async def ask_user(app: App[None], text: str, *, options: tuple[str, str]) -> str:
+    """Ask a question that no session asks, from a worker; the second option is the safe one."""
+    question = QuestionAsked(question="interface", text=text, options=options, default=options[1])
+    return (await app.push_screen_wait(QuestionScreen(question))).option
+
+
+async def ask_for_trust(app: App[None], trust: TrustQuestion) -> bool:
+    """Ask whether the repository is trusted, and return whether the application goes on."""
+    if await ask_user(app, trust.text, options=("trust", trust.decline)) != "trust":
+        return trust.can_decline
+    trust.trust()
+    return True
+
+
+class QuestionQueue:
+    """Open questions of one session; the first is on the screen."""
+
+    def __init__(
+        self, app: App[None], send: Callable[[SessionCommand], None], alert: Callable[[str], None]
+    ) -> None:
+        """Take `alert`, which calls the user."""
+        self._app = app
+        self._send = send
+        self._alert = alert
+        self._open: dict[str, AnyQuestionScreen] = {}
+
+    def handle_event(self, event: Event) -> None:
+        """Show the question that an event asks, or close the one that it answers."""
+        match event:
+            case QuestionAsked(question=question):
+                self._ask(question, QuestionScreen(event))
+            case ReviewAsked(question=question):
+                self._ask(question, ReviewScreen(event))
+            case PlanAsked(question=question, plan=plan):
+                self._ask(question, PlanScreen(plan))
+            case (
+                QuestionAnswered(question=question)
+                | PlanAnswered(question=question)
+                | ReviewAnswered(question=question)
+            ):
+                self._close(question)
+            case _:
+                pass
+
+    def close(self) -> None:
+        """Close all questions, because nothing waits for an answer any more."""
+        for question in reversed([*self._open]):
+            self._close(question)
+
+    def _ask(self, question: str, screen: AnyQuestionScreen) -> None:
+        self._open[question] = screen
+        if len(self._open) == 1:
+            self._alert("an answer is needed")
+            self._show(question, screen)
+
+    def _show(self, question: str, screen: AnyQuestionScreen) -> None:
+        def send_answer(result: ChosenOption | HunkDecisions | PlanDecision | None) -> None:
+            self._open.pop(question, None)
+            if isinstance(result, ChosenOption):
+                self._send(Answer(question=question, **result._asdict()))
+            elif isinstance(result, PlanDecision):
+                self._send(Amend(question=question, plan=result.plan))
+            elif result is not None:
+                self._send(Decide(question=question, **dict(result)))
+            if self._open:
+                self._show(*next(iter(self._open.items())))
+
+        self._app.push_screen(screen, send_answer)
+
+    def _close(self, question: str) -> None:
+        screen = self._open.pop(question, None)
+        if screen is not None and screen.is_attached:
+            screen.pop_until_active()
+            screen.dismiss()
+
+
+PARTS: dict[str, Restore] = {
+    "code and conversation": "both",
+    "conversation only": "conversation",
+    "code only": "code",
+}
+STAY = "stay here"
+TEXT_CHARACTERS = 60
+
+
+class ChosenPoint(NamedTuple):
+    """A point of the conversation, and what returns to it."""
+
+    request: int
+    """Number of the request before which it is, from 1."""
+    restore: Restore
+
+
+class EarlierPoint(NamedTuple):
+    """A point of the conversation that was returned to."""
+
+    log: "EventLog"
+    sentence: str
+    left: tuple[str, ...]
+    """Requests that are not in the conversation any more."""
+
+
+async def go_back(
+    app: App[None], archive: "SessionArchive | None", session: str, text: str
+) -> EarlierPoint | None:
+    """Store the point that the user names or chooses, and return it; None to stay.
+
+    Call it from a worker.
+
+    Raises:
+        CoderError: there is nothing to go back to.
+    """
+    if archive is None or not session:
+        raise UserError("There is nothing to go back to yet.")
+    requests = await asyncio.to_thread(archive.requests, session)
+    point = await choose_point(app, requests, text)
+    if point is None:
+        return None
+    stored, sentence = await asyncio.to_thread(archive.go_back, session, point.request, point.restore)
+    left = () if point.restore == "code" else tuple(requests[point.request - 1 :])
+    return EarlierPoint(await asyncio.to_thread(archive.load, stored), sentence, left)
+
+
+async def choose_point(app: App[None], requests: Sequence[str], typed: str) -> ChosenPoint | None:
+    """Return the point that the user names, or chooses among the requests; None to stay.
+
+    Call it from a worker.
+
+    Raises:
+        UserError: what is typed is no number of a request.
+    """
+    if typed and not (typed.isdecimal() and 1 <= int(typed) <= len(requests)):
+        raise UserError(f"There is no request {typed}: this conversation has {len(requests)}.")
+    request = int(typed) if typed else await _choose_request(app, requests)
+    if request is None:
+        return None
+    part = await _choose(app, f"What goes back to before request {request}?", (*PARTS, STAY))
+    return None if part == STAY else ChosenPoint(request, PARTS[part])
+
+
+async def _choose_request(app: App[None], requests: Sequence[str]) -> int | None:
+    lines = [
+        f"{number}  {sanitize_text(shorten_line(' '.join(text.split()), TEXT_CHARACTERS))}"
+        for number, text in enumerate(requests, start=1)
+    ]
+    line = await _choose(app, "Go back to before which request?", (*lines, STAY))
+    return None if line == STAY else int(line.split()[0])
+
+
+async def _choose(app: App[None], text: str, options: tuple[str, ...]) -> str:
+    question = QuestionAsked(question="rewind", text=text, options=options, default=STAY)
+    return (await app.push_screen_wait(QuestionScreen(question))).option
