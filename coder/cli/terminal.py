@@ -1,4 +1,4 @@
-"""What a terminal shows beside a session: reviews of a diff, closing lines, the interface's settings."""
+"""Output on a terminal beside a session: reviews of a diff, closing lines, settings of the interface."""
 
 import json
 import os

@@ -240,7 +240,7 @@ class MutationReport(Value):
 
     @property
     def share(self) -> str:
-        """How many of the tried variants a test notices, such as `3 of 4`."""
+        """Share of the tried variants that a test notices, such as `3 of 4`."""
         return f"{self.tried - len(self.unguarded)} of {self.tried}"
 
 

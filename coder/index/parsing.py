@@ -215,7 +215,7 @@ BATCHES = 4
 LARGEST_BATCH_BYTES = 4_000_000
 MOST_WORKERS = 8
 SCRIPT = (
-    "import sys; sys.path[:] = sys.argv[1:]; from coder.index.snapshot import serve_batches; serve_batches()"
+    "import sys; sys.path[:] = sys.argv[1:]; from coder.index.parsing import serve_batches; serve_batches()"
 )
 Batch = Sequence[Job]
 Allocate = Callable[[int], int]

@@ -1,4 +1,10 @@
-"""Applying diffs as models write them: unambiguously, or not at all."""
+"""Applying diffs as models write them: unambiguously, or not at all.
+
+`coder/patching/` turns a diff in any dialect, however damaged, into hunks (`parse.py`). Each hunk must
+match exactly one place, and what it removes must be there (`match.py`). Then all files are written or none
+(`plan.py`), each through a function that opens the path component by component and follows no link. What
+is ambiguous is refused with the nearest real lines.
+"""
 
 from pathlib import Path
 

@@ -1,1 +1,24 @@
-"""Template-based program repair without a model: fault localization, candidate edits, search and ranking."""
+"""Template-based program repair without a model: fault localization, candidate edits, search and ranking.
+
+`strategies/offline.py` asks the Proposer port, implemented by `repair/proposer.py`:
+
+1. **Localize**: Ochiai suspiciousness from the coverage of failing and passing tests
+   (`repair/localization/`, `verify/running/tracing.py`). Where tests cannot be collected, the traceback
+   stands for coverage.
+2. **Generate**: small text edits (`repair/generators/`), code copied from the same file
+   (`repair/context/donor_code.py`), the same edit at every similar place
+   (`repair/search/repeated_edits.py`), pairs of edits (`search/pairs.py`), and repairs of files that Python cannot
+   parse (`repair/syntax_errors.py`).
+3. **Try**: a warm test process forks once for each candidate (`verify/warm/trials.py`).
+4. **Rank**: survivors answer calls recorded from the tests, varied calls, and the documentation's examples
+   (`verify/target/trials/coder_questions.py`). Those that answer alike form one cluster
+   (`repair/ranking/behavioral_clusters.py`); code smells (`ranking/code_smells.py`) and disguised deletions
+   (`disguised_deletions.py`) count against an edit. Where no cluster outweighs the others none is offered:
+   they are shown, with a call on which they differ.
+5. **Prove**: what is offered is judged and delivered as any fix. Tests that it breaks guard a second
+   search.
+
+With a model, `strategies/offline.py` gives this search ten seconds if a test of the issue fails already: a
+PROVEN edit saves the bill, anything else becomes an unproven hint in the first message.
+`tools/locate_fault.py` and `coder locate --tests` expose the localization alone.
+"""
