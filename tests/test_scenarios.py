@@ -199,7 +199,7 @@ def observed(session_end: SessionFinished, records: list[Record], expect: dict[s
         "menders": [
             [event.candidate, event.approach]
             for event in events
-            if isinstance(event, CandidateForked) and event.role == "mender"
+            if isinstance(event, CandidateForked) and event.role == "repairer"
         ],
         "plans": [
             len(event.note.steps)

@@ -80,7 +80,7 @@ def test_reads_trusted_instructions_and_reports_typos(root: Path) -> None:
 
 
 def test_full_sandbox_needs_no_trust_question(root: Path) -> None:
-    assert not ensure_trust(root, walls=FakeBackend())
+    assert not ensure_trust(root, backend=FakeBackend())
 
 
 def test_refused_trust_goes_on_in_a_reduced_sandbox(root: Path) -> None:
@@ -90,18 +90,18 @@ def test_refused_trust_goes_on_in_a_reduced_sandbox(root: Path) -> None:
         questions.append(question)
         return False
 
-    assert not ensure_trust(root, walls=FakeBackend(limitations="no network"), confirm=refuse)
+    assert not ensure_trust(root, backend=FakeBackend(limitations="no network"), confirm=refuse)
     assert "reduced sandbox (no network)" in questions[0] and "go on in the sandbox" in questions[0]
     assert not is_trusted(root)
 
 
 def test_refused_trust_runs_nothing_without_a_sandbox(root: Path) -> None:
     with pytest.raises(UserError, match="nothing was run"):
-        ensure_trust(root, walls=None, confirm=lambda _: False)
+        ensure_trust(root, backend=None, confirm=lambda _: False)
 
 
 def test_accepted_trust_is_remembered(root: Path) -> None:
-    assert ensure_trust(root, walls=FakeBackend(limitations="no network"), confirm=lambda _: True)
+    assert ensure_trust(root, backend=FakeBackend(limitations="no network"), confirm=lambda _: True)
     assert is_trusted(root)
 
 
@@ -109,6 +109,6 @@ def test_accepted_trust_is_remembered(root: Path) -> None:
 def test_runs_nothing_untrusted_where_nobody_can_be_asked(root: Path, limitations: str | None) -> None:
     walls = None if limitations is None else FakeBackend(limitations=limitations)
     with pytest.raises(UserError, match="not trusted, and its tests would run on this machine"):
-        ensure_trust(root, walls=walls)
+        ensure_trust(root, backend=walls)
     trust_repository(root)
-    assert ensure_trust(root, walls=walls)
+    assert ensure_trust(root, backend=walls)

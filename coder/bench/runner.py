@@ -102,14 +102,14 @@ class Outcome(Value):
 
 
 def run_jobs(
-    pairs: Sequence[tuple[Job, SuiteTask]], *, state: Path, walls: SandboxBackend | None, processes: int
+    pairs: Sequence[tuple[Job, SuiteTask]], *, state: Path, backend: SandboxBackend | None, processes: int
 ) -> Iterator[tuple[Job, Outcome | JobFailed]]:
     """Run jobs in parallel and yield each result as it arrives; their sessions are stored in `state`."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(
         processes, mp_context=context, initializer=_initialize_worker, initargs=(str(state),)
     ) as pool:
-        waiting = {pool.submit(run_job, job, task, walls): job for job, task in pairs}
+        waiting = {pool.submit(run_job, job, task, backend): job for job, task in pairs}
         try:
             for done in as_completed(waiting):
                 try:
@@ -145,7 +145,7 @@ def _initialize_worker(state: str) -> None:
         os.environ.pop(variable, None)
 
 
-def run_job(job: Job, task: SuiteTask, walls: SandboxBackend | None) -> Outcome:
+def run_job(job: Job, task: SuiteTask, backend: SandboxBackend | None) -> Outcome:
     """Run a session on a task and the hidden tests on its result.
 
     Raises:
@@ -156,10 +156,10 @@ def run_job(job: Job, task: SuiteTask, walls: SandboxBackend | None) -> Outcome:
         task.unpack(root)
         init_repository(root, message="Begin")
         config = load_config(root, _flags(job, task))
-        finish_event, session = _session(job, task, config, root=root, walls=walls)
+        finish_event, session = _session(job, task, config, root=root, backend=backend)
         diff = finish_event.delivery.diff if finish_event.delivery else ""
         report = (
-            _run_hidden_tests(task, config, diff, Path(name).resolve() / "judged" / task.name, walls)
+            _run_hidden_tests(task, config, diff, Path(name).resolve() / "judged" / task.name, backend)
             if diff
             else None
         )
@@ -213,10 +213,10 @@ def _flags(job: Job, task: SuiteTask) -> dict[str, Any]:
 
 
 def _session(
-    job: Job, task: SuiteTask, config: Config, *, root: Path, walls: SandboxBackend | None
+    job: Job, task: SuiteTask, config: Config, *, root: Path, backend: SandboxBackend | None
 ) -> tuple[SessionFinished, str]:
     setup = SessionSetup(
-        root=root, config=config, backend=walls, trusted=True, approach=_approach(job, task, config)
+        root=root, config=config, backend=backend, trusted=True, approach=_approach(job, task, config)
     )
     session_task = setup.make_task(task.issue, mode=_mode(job), dry_run=True, budget=job.budget)
     with setup.open(session_task) as handle:
@@ -237,7 +237,7 @@ def _approach(job: Job, task: SuiteTask, config: Config) -> Approach:
 
 
 def _run_hidden_tests(
-    task: SuiteTask, config: Config, diff: str, tree: Path, walls: SandboxBackend | None
+    task: SuiteTask, config: Config, diff: str, tree: Path, backend: SandboxBackend | None
 ) -> TestReport:
     """Run the hidden tests on a fresh copy with the change."""
     tree.parent.mkdir(parents=True)
@@ -245,7 +245,7 @@ def _run_hidden_tests(
     apply(diff, tree)
     task.reveal(tree)
     hidden_task = Task(issue=task.issue, directory=tree, test_command=config.test)
-    with make_sandbox(walls) as sandbox:
+    with make_sandbox(backend) as sandbox:
         runner = build_project_runtime(hidden_task, config, root=tree, sandbox=sandbox).runner()
         return runner.run(tree, task.hidden_tests)
 

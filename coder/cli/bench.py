@@ -139,7 +139,7 @@ def _run(
     results = run_jobs(
         pairs,
         state=(directory / "state").resolve(),
-        walls=require_backend(unsafe=unsafe),
+        backend=require_backend(unsafe=unsafe),
         processes=processes,
     )
     for number, (job, result) in enumerate(results, 1):

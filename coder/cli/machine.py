@@ -39,7 +39,7 @@ def doctor_lines(repo: Path) -> Iterator[str]:
     for ok, name, text in (
         *_check_program(),
         *_check_sandbox(choice),
-        *_check_repository(repo, walls=choice.backend),
+        *_check_repository(repo, backend=choice.backend),
         *_check_models(),
         *_check_terminal(),
     ):
@@ -72,7 +72,7 @@ def _check_sandbox(choice: "BackendChoice") -> Iterator[CheckResult]:
         yield True, "", choice.remedy
 
 
-def _check_repository(directory: Path, *, walls: "SandboxBackend | None") -> Iterator[CheckResult]:
+def _check_repository(directory: Path, *, backend: "SandboxBackend | None") -> Iterator[CheckResult]:
     from coder.core.errors import CoderError
     from coder.repo.git import find_checkout
     from coder.trust import is_trusted
@@ -82,9 +82,9 @@ def _check_repository(directory: Path, *, walls: "SandboxBackend | None") -> Ite
     try:
         root = find_checkout(directory).root
         yield True, "git", f"repository {root}"
-        if walls is None:
+        if backend is None:
             return
-        project = inspect_project(root, walls=walls)
+        project = inspect_project(root, backend=backend)
     except CoderError as error:
         yield False, "git", str(error)
         return
@@ -235,7 +235,7 @@ def trust(
         bool, typer.Option("--forget", help="Trust it no longer, and forget what was allowed always.")
     ] = False,
 ) -> None:
-    """Trust a repository: its tests need no sandbox with whole walls, and its AGENTS.md is sent to the
+    """Trust a repository: its tests need no full sandbox, and its AGENTS.md is sent to the
     model.
     """
     from coder.repo.git import find_checkout

@@ -66,7 +66,7 @@ class InterfaceRepository:
         self._archive = archive
         self._unsafe = unsafe
         self._resumed = resumed
-        self._walls: SandboxBackend | None = None
+        self._backend: SandboxBackend | None = None
 
     def open(self) -> "OpenedRepository":
         """Check the repository, choose the sandbox, and read the session to resume.
@@ -82,19 +82,19 @@ class InterfaceRepository:
 
         find_checkout(self._directory)
         config = self._settings.config
-        self._walls = require_backend(unsafe=self._unsafe, image=config.image)
-        is_sandboxed = self._walls is not None and not self._walls.limitations
+        self._backend = require_backend(unsafe=self._unsafe, image=config.image)
+        is_sandboxed = self._backend is not None and not self._backend.limitations
         needs_trust = not is_sandboxed and not is_trusted(self._root)
         return OpenedRepository(
-            trust=_trust_question(self._root, self._walls) if needs_trust else None,
+            trust=_trust_question(self._root, self._backend) if needs_trust else None,
             has_alerts=config.alerts,
             notices=broken_change_notices(),
             initial_session=RecordedSession(self._archive.load(self._resumed)) if self._resumed else None,
         )
 
-    def walls(self) -> "SandboxBackend | None":
+    def backend(self) -> "SandboxBackend | None":
         """Return the sandbox that was chosen when the repository was opened."""
-        return self._walls
+        return self._backend
 
     async def start(self, request: "UserRequest") -> InteractiveSession:
         """Open a session for a request."""
@@ -114,7 +114,7 @@ class InterfaceRepository:
             self._settings.flags,
             resumed=self._archive.loaded,
             trusted=is_trusted(self._root),
-            walls=self._walls,
+            backend=self._backend,
         )
 
 
@@ -156,7 +156,7 @@ def run_tui(
     services = Services(
         archive=archive,
         names=IndexedNames(root),
-        shell=SandboxShell(root, settings, walls=repository.walls),
+        shell=SandboxShell(root, settings, backend=repository.backend),
         settings=settings,
         history=StoredHistory(root),
     )
@@ -212,16 +212,16 @@ def _converse(repository: InterfaceRepository, services: "Services", first_messa
     return dialogue.newest_log
 
 
-def _trust_question(root: Path, walls: "SandboxBackend | None") -> "TrustQuestion":
+def _trust_question(root: Path, backend: "SandboxBackend | None") -> "TrustQuestion":
     """Return the question on a repository whose tests would run without a full sandbox."""
     from coder.trust import trust_repository
     from coder.ui.tui.services import TrustQuestion
     from coder.wiring.preparation import trust_question
 
     return TrustQuestion(
-        text=trust_question(root, walls),
-        decline="leave" if walls is None else "go on in the sandbox",
-        can_decline=walls is not None,
+        text=trust_question(root, backend),
+        decline="leave" if backend is None else "go on in the sandbox",
+        can_decline=backend is not None,
         trust=lambda: trust_repository(root),
     )
 
@@ -248,7 +248,7 @@ def _open_session(
     *,
     resumed: str,
     trusted: bool,
-    walls: "SandboxBackend | None",
+    backend: "SandboxBackend | None",
 ) -> InteractiveSession:
     """Open a session for a request; `resumed` is the session whose model it takes unless `flags` name one."""
     from coder.cli.options import read_issue, typed_mentions
@@ -267,7 +267,7 @@ def _open_session(
         modes: dict[str, Mode] = {"change": "change", "ask": "ask", "build": "build"}
         mode = modes.get(request.mode, "fix")
         approach = choose_approach(config, model_name=flags.get("model"), mode=mode)
-    setup = SessionSetup(root=root, config=config, backend=walls, trusted=trusted, approach=approach)
+    setup = SessionSetup(root=root, config=config, backend=backend, trusted=trusted, approach=approach)
     if judges:
         task = setup.make_task("", directory=directory, needs_ties=False)
     else:

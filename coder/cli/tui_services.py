@@ -155,11 +155,11 @@ class SandboxShell:
     """Runs commands in the user's checkout, which they may read and not change."""
 
     def __init__(
-        self, root: Path, settings: "InterfaceSettings", *, walls: "Callable[[], SandboxBackend | None]"
+        self, root: Path, settings: "InterfaceSettings", *, backend: "Callable[[], SandboxBackend | None]"
     ) -> None:
         self._root = root
         self._settings = settings
-        self._walls = walls
+        self._backend = backend
 
     def objection(self, command: str) -> str:
         decision = self._decide(command)
@@ -172,7 +172,7 @@ class SandboxShell:
         from coder.core.ports import Limits
         from coder.wiring.preparation import make_sandbox
 
-        with make_sandbox(self._walls(), self._settings.config) as sandbox:
+        with make_sandbox(self._backend(), self._settings.config) as sandbox:
             execution = sandbox.run(
                 ["sh", "-c", command],
                 cwd=self._root,
@@ -192,7 +192,7 @@ class SandboxShell:
         config = self._settings.config
         permissions = Permissions(
             mode=config.approve,
-            is_sandboxed=self._walls() is not None,
+            is_sandboxed=self._backend() is not None,
             rules=(*configured_rules(config), *allowed_rules(self._root)),
         )
         return decide_command(permissions, command, root=self._root)

@@ -139,18 +139,20 @@ def plan_patch(
         PatchError: any part of it does not fit, is ambiguous, or leads outside of the root.
     """
     patches = parse_diff(diff)
-    aims = resolve_targets([reversed_patch(patch) for patch in patches] if reverse else patches, root)
+    planned_targets = resolve_targets(
+        [reversed_patch(patch) for patch in patches] if reverse else patches, root
+    )
     changes: list[FileChange] = []
     faults: list[PatchError] = []
-    for aim in aims:
+    for planned in planned_targets:
         try:
             tree = ConfinedTree(root, may_read=may_read)
             changes.append(
                 _change(
-                    _restore_secrets(aim, tree, restore),
+                    _restore_secrets(planned, tree, restore),
                     tree,
                     failed_before or {},
-                    MAX_ERROR_LINES // min(len(aims), MAX_REPORTED_FILES),
+                    MAX_ERROR_LINES // min(len(planned_targets), MAX_REPORTED_FILES),
                 )
             )
         except PatchError as error:
@@ -274,85 +276,89 @@ class ConfinedTree:
             os.close(handle)
 
 
-def _restore_secrets(aim: PatchTarget, tree: ConfinedTree, restore: Callable[[str, str], str]) -> PatchTarget:
-    content = tree.read(aim.source) if aim.source else None
-    source = decode_source(content[0], aim.source).text if content else ""
+def _restore_secrets(
+    planned: PatchTarget, tree: ConfinedTree, restore: Callable[[str, str], str]
+) -> PatchTarget:
+    content = tree.read(planned.source) if planned.source else None
+    source = decode_source(content[0], planned.source).text if content else ""
     try:
         hunks = tuple(
             replace(hunk, lines=tuple(replace(line, text=restore(line.text, source)) for line in hunk.lines))
-            for hunk in aim.hunks
+            for hunk in planned.hunks
         )
     except LookupError as error:
         raise PatchError(
-            f"{aim.target or aim.source} does not hold the value that {error.args[0]} stands for. "
+            f"{planned.target or planned.source} does not hold the value that {error.args[0]} stands for. "
             "A placeholder can be used only in the file that it was read from."
         ) from None
-    return replace(aim, hunks=hunks)
+    return replace(planned, hunks=hunks)
 
 
 def _change(
-    aim: PatchTarget, tree: ConfinedTree, failed_before: Mapping[str, int], most_lines: int
+    planned: PatchTarget, tree: ConfinedTree, failed_before: Mapping[str, int], most_lines: int
 ) -> FileChange:
-    if not aim.source:
-        return _creation(aim, tree)
-    content = tree.read(aim.source)
+    if not planned.source:
+        return _creation(planned, tree)
+    content = tree.read(planned.source)
     if content is None:
-        raise PatchError(f"{aim.source} does not exist.")
+        raise PatchError(f"{planned.source} does not exist.")
     data, mode = content
-    before = decode_source(data, aim.source)
-    if not aim.target:
-        return _deletion(aim, before, data=data, mode=mode)
-    if aim.target != aim.source and tree.exists(aim.target):
-        raise PatchError(f"{aim.target} exists already; {aim.source} cannot be renamed to it.")
-    results = place_hunks(aim.hunks, before.lines)
+    before = decode_source(data, planned.source)
+    if not planned.target:
+        return _deletion(planned, before, data=data, mode=mode)
+    if planned.target != planned.source and tree.exists(planned.target):
+        raise PatchError(f"{planned.target} exists already; {planned.source} cannot be renamed to it.")
+    results = place_hunks(planned.hunks, before.lines)
     if any(isinstance(result, Misfit) for result in results):
         raise explain_misfits(
-            aim.source, results, before.lines, failed_before=failed_before, most_lines=most_lines
+            planned.source, results, before.lines, failed_before=failed_before, most_lines=most_lines
         )
-    changes = edits_of_hunks([result for result in results if isinstance(result, Placement)], aim.source)
+    changes = edits_of_hunks([result for result in results if isinstance(result, Placement)], planned.source)
     after = apply_edits(before, changes)
-    encode_source(after, aim.target)
+    encode_source(after, planned.target)
     return FileChange(
-        path=aim.target,
+        path=planned.target,
         before=before,
         after=after,
-        mode=_mode(aim.mode, mode),
+        mode=_mode(planned.mode, mode),
         original=data,
         original_mode=mode,
-        renamed_from=aim.source if aim.target != aim.source else "",
+        renamed_from=planned.source if planned.target != planned.source else "",
         edits=changes,
     )
 
 
-def _creation(aim: PatchTarget, tree: ConfinedTree) -> FileChange:
-    if tree.exists(aim.target):
+def _creation(planned: PatchTarget, tree: ConfinedTree) -> FileChange:
+    if tree.exists(planned.target):
         raise PatchError(
-            f"{aim.target} exists already. Patch what it holds, with '--- a/{aim.target}' "
-            f"above '+++ b/{aim.target}'."
+            f"{planned.target} exists already. Patch what it holds, with '--- a/{planned.target}' "
+            f"above '+++ b/{planned.target}'."
         )
     return FileChange(
-        path=aim.target,
+        path=planned.target,
         before=None,
-        after=new_file_source(aim.hunks, aim.target),
-        mode=_mode(aim.mode, NEW_FILE_MODE),
+        after=new_file_source(planned.hunks, planned.target),
+        mode=_mode(planned.mode, NEW_FILE_MODE),
     )
 
 
-def _deletion(aim: PatchTarget, before: TextFile, *, data: bytes, mode: int) -> FileChange:
+def _deletion(planned: PatchTarget, before: TextFile, *, data: bytes, mode: int) -> FileChange:
     lines = [
-        line for hunk in {hunk.lines: hunk for hunk in aim.hunks}.values() for line in hunk.without_tail.lines
+        line
+        for hunk in {hunk.lines: hunk for hunk in planned.hunks}.values()
+        for line in hunk.without_tail.lines
     ]
     if any(line.mark == "+" for line in lines):
-        raise PatchError(f"{aim.source}: a deleted file cannot have added lines.")
+        raise PatchError(f"{planned.source}: a deleted file cannot have added lines.")
     if lines and [normalize_line(line.text) for line in lines] != [
         normalize_line(line) for line in before.lines
     ]:
         raise PatchError(
-            f"{aim.source} is not what the patch deletes: it has {len(before.lines)} lines, "
+            f"{planned.source} is not what the patch deletes: it has {len(before.lines)} lines, "
             f"the patch {len(lines)}. Read it first."
         )
     return FileChange(
-        path=aim.source, before=before, after=None, mode=mode, original=data, original_mode=mode
+        path=planned.source, before=before, after=None, mode=mode, original=data, original_mode=mode
     )
 
 
@@ -397,12 +403,12 @@ def resolve_targets(patches: Sequence[FilePatch], root: Path) -> list[PatchTarge
         other.
     """
     merged: dict[str, PatchTarget] = {}
-    for aim in (_resolve(patch, ConfinedTree(root), root) for patch in patches):
-        path = aim.source or aim.target
+    for planned in (_resolve(patch, ConfinedTree(root), root) for patch in patches):
+        path = planned.source or planned.target
         if earlier := merged.get(path):
-            aim = _merge(earlier, aim, path)
-        merged[path] = aim
-    targets = [aim.target for aim in merged.values() if aim.target]
+            planned = _merge(earlier, planned, path)
+        merged[path] = planned
+    targets = [planned.target for planned in merged.values() if planned.target]
     if duplicate := next((target for target in targets if targets.count(target) > 1), None):
         raise PatchError(f"The patch writes {duplicate} twice. Write each file once.")
     return list(merged.values())
@@ -425,7 +431,7 @@ def _merge(earlier: PatchTarget, later: PatchTarget, path: str) -> PatchTarget:
 
 def _resolve(patch: FilePatch, tree: ConfinedTree, root: Path) -> PatchTarget:
     header = patch.header
-    aim = PatchTarget(source="", target="", hunks=patch.hunks, mode=header.mode)
+    planned = PatchTarget(source="", target="", hunks=patch.hunks, mode=header.mode)
     if header.mode and not header.mode.startswith("100"):
         raise PatchError(
             f"{header.new or header.old}: only regular files can be changed, not symbolic "
@@ -433,16 +439,16 @@ def _resolve(patch: FilePatch, tree: ConfinedTree, root: Path) -> PatchTarget:
         )
     if header.renamed_from and header.renamed_to:
         source, target = resolve_rename(header.renamed_from, header.renamed_to, tree.exists)
-        return replace(aim, source=source, target=target)
+        return replace(planned, source=source, target=target)
     if not (header.old or header.new):
         path = _find_without_header(patch, tree, root)
-        return replace(aim, source=path, target=path)
+        return replace(planned, source=path, target=path)
     if header.old == DEV_NULL or header.creates:
-        return replace(aim, target=new_file_path(header.new if header.new != DEV_NULL else header.old))
+        return replace(planned, target=new_file_path(header.new if header.new != DEV_NULL else header.old))
     path = find_existing_path(header.old, header.new, tree.exists) or _find_by_suffix(patch, tree, root)
     if path:
-        return replace(aim, source=path, target="" if header.new == DEV_NULL or header.deletes else path)
-    return replace(aim, target=_name(header))
+        return replace(planned, source=path, target="" if header.new == DEV_NULL or header.deletes else path)
+    return replace(planned, target=_name(header))
 
 
 def _name(header: RawFile) -> str:

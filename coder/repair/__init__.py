@@ -7,8 +7,8 @@
    stands for coverage.
 2. **Generate**: small text edits (`repair/generators/`), code copied from the same file
    (`repair/context/donor_code.py`), the same edit at every similar place
-   (`repair/search/repeated_edits.py`), pairs of edits (`search/pairs.py`), and repairs of files that Python cannot
-   parse (`repair/syntax_errors.py`).
+   (`repair/search/repeated_edits.py`), pairs of edits (`search/pairs.py`), and repairs of files that Python
+   cannot parse (`repair/syntax_errors.py`).
 3. **Try**: a warm test process forks once for each candidate (`verify/warm/trials.py`).
 4. **Rank**: survivors answer calls recorded from the tests, varied calls, and the documentation's examples
    (`verify/target/trials/coder_questions.py`). Those that answer alike form one cluster

@@ -54,15 +54,15 @@ def choose_backend(image: str | None = None) -> BackendChoice:
     faults: list[str] = []
     for name, make in container_backends(image) if image else backends():
         try:
-            walls = make()
-            fault = probe_backend(walls)
+            backend = make()
+            fault = probe_backend(backend)
         except SandboxError as error:
             fault = str(error)
         if not fault:
             return BackendChoice(
-                backend=walls,
+                backend=backend,
                 faults=tuple(faults),
-                remedy=suggest_remedy(faults) if walls.limitations else "",
+                remedy=suggest_remedy(faults) if backend.limitations else "",
             )
         faults.append(f"{name}: {fault}")
     return BackendChoice(

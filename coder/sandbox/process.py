@@ -139,11 +139,11 @@ class ProcessSandbox:
                 return run_once()
         return run_once()
 
-    def _with_exit_code(self, name: str, execution: Execution, walls: SandboxBackend) -> Execution:
+    def _with_exit_code(self, name: str, execution: Execution, backend: SandboxBackend) -> Execution:
         """Replace the exit code of the wrapped command by that of the command itself."""
         try:
             return execution.model_copy(
-                update={"exit_code": walls.exit_code(execution.exit_code or 0, execution.output)}
+                update={"exit_code": backend.exit_code(execution.exit_code or 0, execution.output)}
             )
         except SandboxError as error:
             raise type(error)(f"{name} could not be started: {error}.") from None

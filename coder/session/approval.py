@@ -105,7 +105,7 @@ def decide_command(
     )
     if runs_without_asking:
         return PermissionDecision(action="allow", network=needs_network)
-    why = "; ".join(reasons) or ("runs a program" if rights.is_sandboxed else "runs without walls around it")
+    why = "; ".join(reasons) or ("runs a program" if rights.is_sandboxed else "runs without a sandbox")
     if rights.mode == "read-only":
         return PermissionDecision(action="deny", why=f"{why}: the mode read-only does not allow that")
     is_certain = not doubts and all(run.sure for run in resolved_runs)

@@ -23,7 +23,7 @@ from coder.strategies.verify_phase import attempt_number, attempts_left, judge_c
 PhaseOutcome = bool | Literal["spent"]
 """Whether the phase succeeded; `spent` if it failed and no attempt is left."""
 Route = Mapping[tuple[PhaseName, PhaseOutcome], PhaseName]
-TRUNK_ROUTE: Route = {("locate", True): "reproduce"}
+LOCATE_ROUTE: Route = {("locate", True): "reproduce"}
 """Shared trunk of all branches: find what to change, then the test that shows the issue."""
 SINGLE_CHANGE_ROUTE: Route = {
     ("reproduce", True): "edit",
@@ -36,7 +36,7 @@ REPAIR_ROUTE: Route = {("diagnose", True): "repair", ("repair", True): "verify"}
 RETRY_ROUTE: Route = {**REPAIR_ROUTE, ("verify", False): "diagnose", ("verify", "spent"): "explain"}
 CHANGE_ROUTE: Route = {("locate", True): "edit", ("edit", True): "verify", **RETRY_ROUTE}
 """A change that no failing test has to ask for."""
-LINEAR_ROUTE: Route = {**TRUNK_ROUTE, **SINGLE_CHANGE_ROUTE, **RETRY_ROUTE}
+LINEAR_ROUTE: Route = {**LOCATE_ROUTE, **SINGLE_CHANGE_ROUTE, **RETRY_ROUTE}
 """Self-debugging loop; a missing row ends it, after a good verdict or with nothing left to try."""
 
 

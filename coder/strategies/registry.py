@@ -13,8 +13,8 @@ from coder.strategies.candidate_status import is_abandoned, is_repairable, score
 from coder.strategies.follow import (
     CHANGE_ROUTE,
     LINEAR_ROUTE,
+    LOCATE_ROUTE,
     SINGLE_CHANGE_ROUTE,
-    TRUNK_ROUTE,
     answer_question,
     follow_route,
     judge_unjudged_source,
@@ -46,7 +46,7 @@ def build_strategy(
     `rounds` limits the rounds of the tree search, `review_rounds` those of repairing what reviewers flag.
     `reproduces` tells whether a failing test is sought before the change.
     """
-    trunk = follow_route(TRUNK_ROUTE if reproduces else {})
+    trunk = follow_route(LOCATE_ROUTE if reproduces else {})
     linear_route = LINEAR_ROUTE if reproduces else CHANGE_ROUTE
     one_change = follow_route(SINGLE_CHANGE_ROUTE, "reproduce" if reproduces else "edit")
     judge_only = follow_route({}, "verify")

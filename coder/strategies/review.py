@@ -337,7 +337,7 @@ def repair_flagged(reviews: tuple[Findings, ...], patch: Patch) -> Strategy:
         add_user_message(
             context,
             candidate,
-            context.prompts.render("mended", diff=repaired_patch.diff[:REPAIR_CHARACTERS]),
+            context.prompts.render("repaired", diff=repaired_patch.diff[:REPAIR_CHARACTERS]),
         )
         return await follow_route({}, "verify")(context, candidate)
 
@@ -378,17 +378,17 @@ async def _fork_for_repair(
 ) -> Candidate:
     """Fork the candidate as it is, for the repair of some findings alone."""
     repair_count = sum(
-        isinstance(record.event, CandidateForked) and record.event.role == "mender"
+        isinstance(record.event, CandidateForked) and record.event.role == "repairer"
         for record in context.log.records
     )
     position = context.log.records[-1].number
     child = await asyncio.to_thread(
         context.repository.create_candidate, f"{candidate.id}-mend-{repair_count + 1}"
     )
-    approach = f"mends {format_places(group)}"
+    approach = f"repairs {format_places(group)}"
     context.log.append(
         CandidateForked(
-            candidate=child.id, parent=candidate.id, position=position, role="mender", approach=approach
+            candidate=child.id, parent=candidate.id, position=position, role="repairer", approach=approach
         )
     )
     await asyncio.to_thread(context.repository.rollback, child, patch.tree)
@@ -410,7 +410,7 @@ def repair_findings(findings: Sequence[Finding], patch: Patch, *, then: Route) -
     """Return a strategy that repairs flagged places in one conversation, and rolls back changes elsewhere."""
 
     async def opening(context: SessionContext, _candidate: Candidate) -> str:
-        return context.prompts.render("mend", findings=findings)
+        return context.prompts.render("repair_flagged", findings=findings)
 
     async def settle(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | str | None:
         if state.entry or not state.changed:

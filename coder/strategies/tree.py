@@ -45,8 +45,8 @@ def beam_search(
     Without a fix, `explain` runs on the best branch.
     """
 
-    async def strategy(context: SessionContext, trunk: Candidate) -> Candidate:
-        contexts = await fork_branches(context, trunk, max(1, min(width, attempts_left(context))))
+    async def strategy(context: SessionContext, parent: Candidate) -> Candidate:
+        contexts = await fork_branches(context, parent, max(1, min(width, attempts_left(context))))
         failures: list[Exception] = []
 
         async def grow(branch: Candidate) -> bool:
@@ -84,7 +84,7 @@ def beam_search(
             share_failures(context, active, completed_branches)
         if not scores and failures:
             raise failures[-1]
-        scores = scores or {trunk: await score(context, trunk)}
+        scores = scores or {parent: await score(context, parent)}
         best = max(scores, key=scores.__getitem__)
         return best if has_deliverable_change(context, best) else await explain(context, best)
 
@@ -126,22 +126,22 @@ SEEDS = (
 
 
 async def fork_branches(
-    context: SessionContext, trunk: Candidate, width: int
+    context: SessionContext, parent: Candidate, width: int
 ) -> dict[Candidate, SessionContext]:
-    """Return the trunk and its new siblings, each with an equal share of the remaining budget.
+    """Return the parent and its new siblings, each with an equal share of the remaining budget.
 
     Each sibling has an approach of its own.
     """
-    contexts = {trunk: replace(context, budget=context.budget.share(width))}
+    contexts = {parent: replace(context, budget=context.budget.share(width))}
     for number, seed in enumerate(SEEDS[: width - 1], start=1):
         role = f"branch {number}"
         sibling_context = replace(
-            contexts[trunk],
+            contexts[parent],
             budget=context.budget.share(width),
             temperature=seed.temperature,
             role=role if role in context.models else context.role,
         )
-        contexts[await fork_sibling(sibling_context, trunk, seed)] = sibling_context
+        contexts[await fork_sibling(sibling_context, parent, seed)] = sibling_context
     return contexts
 
 

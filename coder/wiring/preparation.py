@@ -40,7 +40,7 @@ def read_attachments(text: str, root: Path, config: Config) -> tuple[Attachment,
 
 
 def ensure_trust(
-    root: Path, *, walls: SandboxBackend | None, confirm: Callable[[str], bool] | None = None
+    root: Path, *, backend: SandboxBackend | None, confirm: Callable[[str], bool] | None = None
 ) -> bool:
     """Return whether the repository is trusted; ask the user if its tests would run without a full sandbox.
 
@@ -52,28 +52,28 @@ def ensure_trust(
     """
     if is_trusted(root):
         return True
-    if walls is not None and not walls.limitations:
+    if backend is not None and not backend.limitations:
         return False
     if confirm is None:
         raise UserError(
             f"{root} is not trusted, and its tests would run on this machine. Run `coder trust {root}` once, "
             "or add --trust."
         )
-    refusal = "" if walls is None else " No: go on in the sandbox, without its AGENTS.md."
-    if confirm(f"{trust_question(root, walls)}{refusal}"):
+    refusal = "" if backend is None else " No: go on in the sandbox, without its AGENTS.md."
+    if confirm(f"{trust_question(root, backend)}{refusal}"):
         trust_repository(root)
         return True
-    if walls is None:
+    if backend is None:
         raise UserError(f"{root} is not trusted: nothing was run.")
     return False
 
 
-def trust_question(root: Path, walls: SandboxBackend | None) -> str:
+def trust_question(root: Path, backend: SandboxBackend | None) -> str:
     """Return the question on a repository whose tests would run without a full sandbox."""
     place = (
         "without a sandbox, with all your rights"
-        if walls is None
-        else f"in a reduced sandbox ({walls.limitations})"
+        if backend is None
+        else f"in a reduced sandbox ({backend.limitations})"
     )
     return f"The tests of {root} will run on this machine {place}. Trust this repository?"
 
@@ -82,7 +82,7 @@ OVERLAYS = "overlays"
 
 
 def make_sandbox(
-    walls: SandboxBackend | None, config: Config | None = None, *, exposed: Iterable[Path] = ()
+    backend: SandboxBackend | None, config: Config | None = None, *, exposed: Iterable[Path] = ()
 ) -> ProcessSandbox:
     """Return a sandbox with the private files and limits of the configuration, or of the default one.
 
@@ -91,7 +91,7 @@ def make_sandbox(
     effective = config or Config()
     return ProcessSandbox(
         os.environ,
-        backend=walls,
+        backend=backend,
         exposed=(TARGET, state_directory() / OVERLAYS, *exposed),
         deny_read=(*DENY_READ, *effective.deny_read),
         caps=sandbox_caps(effective),
@@ -104,9 +104,9 @@ def command_memory(root: Path) -> Path:
     return index_database(root).with_suffix(".command.json")
 
 
-def inspect_project(root: Path, *, walls: SandboxBackend | None) -> Project:
+def inspect_project(root: Path, *, backend: SandboxBackend | None) -> Project:
     """Return how the repository at `root` is tested."""
-    with make_sandbox(walls) as sandbox:
+    with make_sandbox(backend) as sandbox:
         candidates = find_candidates(
             root, sandbox=sandbox, environment=os.environ, test_command=load_config(root, {}).test
         )

@@ -199,7 +199,7 @@ def prepare_session(
         root=root,
         config=config,
         backend=backend,
-        trusted=trusted or ensure_trust(root, walls=backend, confirm=confirm),
+        trusted=trusted or ensure_trust(root, backend=backend, confirm=confirm),
         approach=approach or choose_approach(config, model_name=flags.get("model"), mode=mode),
         unpriced=any(flags.get(name) is not None for name in ("max_tokens", "max_requests")),
     )
@@ -209,7 +209,7 @@ def prepare_session(
 def _open_session(
     setup: SessionSetup, task: Task, *, attended: bool, reviews: bool
 ) -> Iterator[SessionHandle]:
-    root, config, chosen_approach, walls = setup.root, setup.config, setup.approach, setup.backend
+    root, config, chosen_approach, backend = setup.root, setup.config, setup.approach, setup.backend
     recover_sessions()
     earlier = find_continuation(task.continues, root, request=task.issue) if task.continues else None
     sources = task.sources or (earlier.sources if earlier and task.mode == "ask" else ())
@@ -232,7 +232,7 @@ def _open_session(
         if earlier is not None and not repository.contains(earlier.commit):
             earlier = earlier.model_copy(update={"commit": "", "branch": ""})
         stack.callback(repository.close)
-        sandbox = stack.enter_context(make_sandbox(walls, config, exposed=repository.exposed_directories))
+        sandbox = stack.enter_context(make_sandbox(backend, config, exposed=repository.exposed_directories))
         store = stack.enter_context(closing(SessionStore(directory)))
         if task.after:
             link_whole_suite(task.after, identity)
@@ -243,9 +243,9 @@ def _open_session(
         unfinished = tuple(
             request for request in (earlier.unfinished_requests if earlier else ()) if request != task.issue
         )
-        bench = build_project_runtime(task, config, root=root, sandbox=sandbox)
-        stack.callback(bench.close)
-        verifier = bench.verifier_factory(
+        runtime = build_project_runtime(task, config, root=root, sandbox=sandbox)
+        stack.callback(runtime.close)
+        verifier = runtime.verifier_factory(
             task.issue,
             unfinished_issues=unfinished,
             requires_identifier_ties=task.mode == "fix",
@@ -268,9 +268,9 @@ def _open_session(
             repository=repository,
             verifier=verifier(repository),
             make_verifier=verifier,
-            proposer=bench.proposer(),
-            installer=bench.installer(root, verifier(repository).reset_baseline),
-            cutoff=bench.cutoff,
+            proposer=runtime.proposer(),
+            installer=runtime.installer(root, verifier(repository).reset_baseline),
+            cutoff=runtime.cutoff,
             continued=earlier,
             sandbox=sandbox,
             store=store,
@@ -280,16 +280,16 @@ def _open_session(
                 log, attended=attended, remember=lambda new_rules: remember_rules(root, new_rules)
             ),
             permissions=_build_permissions(
-                config, root, sandbox=sandbox, test_command=bench.project.command.text
+                config, root, sandbox=sandbox, test_command=runtime.project.command.text
             ),
             secrets=private,
             workspace=_workspace_factory(
                 task,
                 config,
                 repository,
-                project=bench.project,
+                project=runtime.project,
                 verifier=verifier(repository),
-                faults=bench.faults(),
+                faults=runtime.faults(),
                 sandbox=sandbox,
                 log=log,
                 private=private,
@@ -308,7 +308,7 @@ def _open_session(
         )
         session = Session(context, chosen_approach.strategy, id=identity, version=__version__)
         yield SessionHandle(
-            id=identity, session=session, log=log, suite=config.suite, is_sandboxed=walls is not None
+            id=identity, session=session, log=log, suite=config.suite, is_sandboxed=backend is not None
         )
 
 
@@ -643,9 +643,9 @@ def locate_faults(
     """
     root = find_checkout(directory).root
     config = load_config(root, {})
-    walls = require_backend(unsafe=unsafe, image=config.image)
+    backend = require_backend(unsafe=unsafe, image=config.image)
     if not trusted:
-        ensure_trust(root, walls=walls, confirm=confirm)
+        ensure_trust(root, backend=backend, confirm=confirm)
     sessions_directory().mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix="locate-", dir=sessions_directory()) as state,
@@ -653,18 +653,18 @@ def locate_faults(
         closing(
             open_repository(root, session=f"locate-{secrets.token_hex(4)}", state=Path(state), base=None)
         ) as repository,
-        make_sandbox(walls, config, exposed=repository.exposed_directories) as sandbox,
+        make_sandbox(backend, config, exposed=repository.exposed_directories) as sandbox,
     ):
         task = Task(issue="", directory=root, test_command=config.test)
-        bench = build_project_runtime(task, config, root=root, sandbox=sandbox)
+        runtime = build_project_runtime(task, config, root=root, sandbox=sandbox)
         worktree = repository.create_candidate("c1").worktree
-        report = None if tests else bench.runner().run(worktree, progress=progress)
+        report = None if tests else runtime.runner().run(worktree, progress=progress)
         if report is not None and report.problem is not None:
             return SuspectRanking(problem=report.problem.text)
         failing = tests or tuple(result.id for result in (report.project_failures if report else ()))
         if not failing:
             return SuspectRanking(problem="no test fails.")
-        return bench.faults().rank_suspects(worktree, failing, seconds=SUSPECT_SECONDS, progress=progress)
+        return runtime.faults().rank_suspects(worktree, failing, seconds=SUSPECT_SECONDS, progress=progress)
 
 
 def scripted_approach(script: Path, config: Config, *, mode: Mode = "fix") -> Approach:

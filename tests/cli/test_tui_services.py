@@ -27,7 +27,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def shell(root: Path) -> SandboxShell:
-    return SandboxShell(root, InterfaceSettings(root, {}), walls=lambda: choose_backend().backend)
+    return SandboxShell(root, InterfaceSettings(root, {}), backend=lambda: choose_backend().backend)
 
 
 def test_names_are_readable_files_and_definitions(root: Path) -> None:

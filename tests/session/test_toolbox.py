@@ -86,9 +86,7 @@ def test_read_only_command_needs_no_question(tmp_path: Path) -> None:
 def test_refuses_command_when_unattended(tmp_path: Path) -> None:
     context = kit(tmp_path)
     tool_result, _ = run_tool_call(context, run("make docs"))
-    assert (
-        "was not allowed (it runs without walls around it), and nothing was done" in tool_result.message.text
-    )
+    assert "was not allowed (it runs without a sandbox), and nothing was done" in tool_result.message.text
     assert [record.event for record in context.log.records if isinstance(record.event, QuestionAnswered)] == [
         QuestionAnswered(question="q1", option="refuse", by="default")
     ]
@@ -134,7 +132,7 @@ def test_a_reply_asks_one_question(tmp_path: Path) -> None:
     )
     assert [question.text for question in questions] == [
         (
-            "Allow all of this?\n  - run: make docs   (runs without walls around it)\n"
+            "Allow all of this?\n  - run: make docs   (runs without a sandbox)\n"
             "  - run: pip install x   (installs packages)"
         )
     ]

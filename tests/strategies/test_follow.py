@@ -13,10 +13,10 @@ from coder.models.scripted import Scene, ScriptedCall, ScriptedModel, ScriptStep
 from coder.session.context import SessionContext
 from coder.strategies.follow import (
     LINEAR_ROUTE,
+    LOCATE_ROUTE,
     REPAIR_ROUTE,
     RETRY_ROUTE,
     SINGLE_CHANGE_ROUTE,
-    TRUNK_ROUTE,
     Route,
     follow_route,
 )
@@ -82,7 +82,7 @@ def test_documented_table_matches_route() -> None:
     }
     assert documented == dict(LINEAR_ROUTE)
     parts: dict[str, Route] = {
-        "`TRUNK_ROUTE`": TRUNK_ROUTE,
+        "`LOCATE_ROUTE`": LOCATE_ROUTE,
         "`SINGLE_CHANGE_ROUTE`": SINGLE_CHANGE_ROUTE,
         "`REPAIR_ROUTE`": REPAIR_ROUTE,
         "`RETRY_ROUTE`, with `REPAIR_ROUTE`": RETRY_ROUTE,

@@ -62,7 +62,7 @@ class RepairModel:
     """Number of requests that must have arrived before the first is answered."""
     calls: list[str] = field(default_factory=list)
     gathered: asyncio.Event = field(default_factory=asyncio.Event)
-    name: str = "fake:mender"
+    name: str = "fake:repairer"
     context_tokens: int | None = None
     accepts_images: bool = False
 
@@ -97,7 +97,7 @@ def one_line_diff(path: str, at: int, old: str, new: str) -> str:
     return f"--- a/{path}\n+++ b/{path}\n@@ -{at} +{at} @@\n-{old}\n+{new}\n"
 
 
-def run_repairs(tmp_path: Path, mender: RepairModel, *places: str) -> SessionContext:
+def run_repairs(tmp_path: Path, repairer: RepairModel, *places: str) -> SessionContext:
     """Return the context after the findings at these places of two files have been repaired."""
     root = tmp_path / "root"
     context = kit(root, repository=DirectoryRepository(root=root), verifier=FakeVerifier())
@@ -110,7 +110,7 @@ def run_repairs(tmp_path: Path, mender: RepairModel, *places: str) -> SessionCon
             candidate.id, replace(context.workspace(candidate), root=candidate.worktree, named={})
         )
 
-    whole = replace(context, model=mender, workspace=workspace)
+    whole = replace(context, model=repairer, workspace=workspace)
 
     async def scenario() -> None:
         candidate = whole.repository.create_candidate("c1")
@@ -140,13 +140,13 @@ def test_repairs_separate_places_concurrently(tmp_path: Path) -> None:
         one_line_diff("a.py", 2, "    return 1", "    return 0"),
         one_line_diff("a.py", 6, "    return 2", "    return 3"),
     )
-    mender = RepairModel(
+    repairer = RepairModel(
         {"a.py:2": first, "a.py:6": other, "b.py:2": first.replace("a.py", "b.py")}, together=3
     )
-    context = run_repairs(tmp_path, mender, "a.py:2", "b.py:2", "a.py:6")
+    context = run_repairs(tmp_path, repairer, "a.py:2", "b.py:2", "a.py:6")
     assert (tmp_path / "c1" / "a.py").read_text() == PLAIN.replace("1", "0").replace("2", "3")
     assert (tmp_path / "c1" / "b.py").read_text() == PLAIN.replace("1", "0")
-    assert (len(mender.calls), verifications(context), drop_reasons(context)) == (3, ["c1"], {})
+    assert (len(repairer.calls), verifications(context), drop_reasons(context)) == (3, ["c1"], {})
 
 
 def test_repairs_conflicting_places_in_one_conversation(tmp_path: Path) -> None:
@@ -155,10 +155,10 @@ def test_repairs_conflicting_places_in_one_conversation(tmp_path: Path) -> None:
         place: f"--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,3 @@\n+{new}\n def f():\n     return 1\n"
         for place, new in imports.items()
     }
-    mender = RepairModel(diffs, together=2)
-    context = run_repairs(tmp_path, mender, "a.py:2", "a.py:6")
+    repairer = RepairModel(diffs, together=2)
+    context = run_repairs(tmp_path, repairer, "a.py:2", "a.py:6")
     assert (tmp_path / "c1" / "a.py").read_text() == f"import re\n{PLAIN}"
-    assert (sorted(mender.calls[:2]), mender.calls[2:], verifications(context)) == (
+    assert (sorted(repairer.calls[:2]), repairer.calls[2:], verifications(context)) == (
         ["a.py:2", "a.py:6"],
         ["a.py:2"],
         ["c1"],
@@ -169,11 +169,11 @@ def test_repairs_conflicting_places_in_one_conversation(tmp_path: Path) -> None:
 
 
 def test_failed_repair_keeps_other_repairs(tmp_path: Path) -> None:
-    mender = RepairModel(
+    repairer = RepairModel(
         {"a.py:2": ModelError("down"), "b.py:2": one_line_diff("b.py", 2, "    return 1", "    return 0")},
         together=2,
     )
-    context = run_repairs(tmp_path, mender, "a.py:2", "b.py:2")
+    context = run_repairs(tmp_path, repairer, "a.py:2", "b.py:2")
     assert ((tmp_path / "c1" / "a.py").read_text(), (tmp_path / "c1" / "b.py").read_text()) == (
         PLAIN,
         PLAIN.replace("1", "0"),
@@ -196,11 +196,11 @@ def test_repairs_adjacent_definitions_together(tmp_path: Path) -> None:
         "--- a/a.py\n+++ b/a.py\n@@ -1,6 +1,6 @@\n def f():\n-    return 1\n+    return 0\n \n \n"
         " def g():\n     return 2\n"
     )
-    mender = RepairModel({"a.py:2": both}, together=1)
-    context = run_repairs(tmp_path, mender, "a.py:2", "a.py:1")
-    assert (mender.calls, verifications(context)) == (["a.py:2"], ["c1"])
+    repairer = RepairModel({"a.py:2": both}, together=1)
+    context = run_repairs(tmp_path, repairer, "a.py:2", "a.py:1")
+    assert (repairer.calls, verifications(context)) == (["a.py:2"], ["c1"])
     assert not [
         record
         for record in context.log.records
-        if isinstance(record.event, CandidateForked) and record.event.role == "mender"
+        if isinstance(record.event, CandidateForked) and record.event.role == "repairer"
     ]
