@@ -344,10 +344,6 @@ class Impact(Protocol):
         """Analyse one source after another while iterated, so that later queries are answered immediately."""
         ...
 
-    def recorded_seconds(self, tests: Sequence[str]) -> float:
-        """Return the processor time that tests have taken, as far as it is known."""
-        ...
-
 
 class TestRunner(Protocol):
     """Runs the target project's tests in any checkout of it."""
@@ -646,6 +642,3 @@ class Store(Protocol):
 
     def store_blob(self, text: str) -> str:
         """Store a large output and return its SHA-256."""
-
-    def read_blob(self, sha256: str) -> str:
-        """Return a stored output by its SHA-256."""

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 from ripgrepy import Ripgrepy  # type: ignore[import-untyped]  # the package has no types
 
-from coder.core.errors import ToolError, UserError
+from coder.core.errors import ToolError
 from coder.files.regular_files import find_special_files
 from coder.permissions.private_files import DENY_READ, readable_paths
 
@@ -184,30 +184,6 @@ def ripgrep_path() -> str:
         "ripgrep (rg) is not installed here, so nothing can be searched. Install it, or "
         "set CODER_RG to its path."
     )
-
-
-def ripgrep_version() -> str:
-    """Return rg's version and path.
-
-    Raises:
-        UserError: there is none, or it does not run.
-    """
-    try:
-        path = ripgrep_path()
-        result = subprocess.run(
-            [path, "--no-config", "--version"],
-            capture_output=True,
-            text=True,
-            timeout=SEARCH_SECONDS,
-            check=True,
-        )
-    except ToolError as error:
-        raise UserError(str(error)) from None
-    except (OSError, subprocess.SubprocessError) as error:
-        raise UserError(
-            f"{path} does not run: {error}. Install ripgrep, or set CODER_RG to its path."
-        ) from None
-    return f"{result.stdout.splitlines()[0]} ({path})"
 
 
 def _packaged_binaries() -> list[Path]:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from coder.index.database import Database
 from coder.index.parsers import Definition, Import
-from coder.index.parsing import DEFINED, DERIVED, TOKEN, USED, definition_from_row, load_definitions
+from coder.index.parsing import DEFINED, TOKEN, USED, definition_from_row, load_definitions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,10 +93,6 @@ class IndexSnapshot:
         """Return the files that define a bare name, sorted; much cheaper than `defined` for hundreds."""
         files = {self._file(entry >> 8)[0] for entry in self.database.term_entries(DEFINED + name)}
         return tuple(sorted(path for identity in files for path in self._paths.get(identity, ())))
-
-    def subclasses(self, name: str) -> tuple[IndexedPlace, ...]:
-        """Return every class with this bare name among its bases."""
-        return self._places(DERIVED + name)
 
     def uses_of_name(self, name: str) -> tuple[NameUse, ...]:
         """Return the lines where a bare name occurs in code, including definitions and imports, by path."""

@@ -19,7 +19,6 @@ def open_model(
     environment: Mapping[str, str],
     tool_calling: bool | None = None,
     images: bool | None = None,
-    record: Path | None = None,
     retry_policy: "RetryPolicy | None" = None,
 ) -> Model:
     """Create a Model for a choice; no request that costs is sent before its first use.
@@ -28,10 +27,8 @@ def open_model(
         tool_calling: False for models that cannot call tools; None detects it: a llama.cpp on this machine is
             asked, others are tried until they refuse. llama.cpp constrains calls in text by a grammar.
         images: whether the model accepts images; None: as far as its name or its server tells.
-        record: the file in which the exchange is recorded, for `cassette.load`.
     """
     # Imported late: loading these takes up to a second, which code that only needs names must not pay.
-    from coder.models.cassette import ModelRecorder
     from coder.models.provider import ProviderModel, model_factory
 
     # Warnings about fields that the libraries do not know yet are of no use to the user.
@@ -61,4 +58,4 @@ def open_model(
         if tool_calling is False
         else AdaptiveModel(direct)
     )
-    return ModelRecorder(model, record) if record else model
+    return model

@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from pydantic import SecretStr
@@ -14,7 +12,7 @@ from pydantic import SecretStr
 from coder.core.errors import ModelError
 from coder.core.messages import Delta, Reply, Request, ToolSpec, Usage, UserMessage
 from coder.core.ports import Model
-from coder.models import cassette, provider
+from coder.models import provider
 from coder.models.catalog import KEY_VARIABLES, ModelChoice
 from coder.models.opening import open_model
 from coder.models.provider import ProviderModel
@@ -168,24 +166,6 @@ def scripted_bench(turns: list[Turn]) -> Iterator[Bench]:
     )
 
 
-@contextmanager
-def recording_bench(turns: list[Turn]) -> Iterator[Bench]:
-    """Yield a model while it is being recorded."""
-    with TemporaryDirectory() as folder, scripted_bench(turns) as bench:
-        yield Bench(cassette.ModelRecorder(bench.model, Path(folder) / "takes.jsonl"))
-
-
-@contextmanager
-def replayed_bench(turns: list[Turn]) -> Iterator[Bench]:
-    """Yield a replayed model, every turn having been recorded as the answer to ASKED."""
-    with TemporaryDirectory() as folder, scripted_bench(turns) as bench:
-        path = Path(folder) / "takes.jsonl"
-        recorder = Bench(cassette.ModelRecorder(bench.model, path))
-        for turn in turns:
-            recorder.fail() if turn.error else recorder.ask()
-        yield Bench(cassette.load_cassette(path))
-
-
 WIRES: dict[str, Rig] = {
     "chat": partial(
         wire_bench, stream=wires.chat_stream, error=wires.openai_error, provider="compatible", path="/v1"
@@ -204,6 +184,4 @@ RIGS: dict[str, Rig] = {
     "bedrock": bedrock_bench,
     "text_protocol": text_protocol_bench,
     "scripted": scripted_bench,
-    "recorded": recording_bench,
-    "played": replayed_bench,
 }

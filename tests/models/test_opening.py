@@ -7,14 +7,14 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from coder.core.errors import UserError
-from coder.models import cassette, provider
+from coder.models import provider
 from coder.models.catalog import ModelChoice, choose_by_name
 from coder.models.opening import open_model
 from coder.models.provider import ProviderModel
 from coder.models.request_errors import ReplyLimits
 from coder.models.text_protocol import AdaptiveModel, TextProtocolModel
 from tests.models import wires
-from tests.models.contract import ASKED, Bench
+from tests.models.contract import Bench
 from tests.models.fakes import Turn, serve, serve_answers
 
 HERE = ModelChoice(
@@ -66,16 +66,6 @@ def test_reports_unreachable_server_immediately() -> None:
         "Nothing answers at http://127.0.0.1:9/v1. Start the server of compatible:m there, or take "
         "another with --model."
     )
-
-
-@pytest.mark.loopback
-def test_records_and_replays_exchange(tmp_path: Path) -> None:
-    path = tmp_path / "takes.jsonl"
-    with serve(wires.chat_stream, wires.openai_error, [Turn(text="It is line 7.")]) as fake:
-        choice = HERE.model_copy(update={"base_url": f"{fake.url}/v1"})
-        reply = Bench(open_model(choice, environment={}, tool_calling=True, record=path)).ask()
-    assert Bench(cassette.load_cassette(path)).ask() == reply
-    assert Bench(cassette.load_cassette(path)).ask(ASKED)[0].message.text == "It is line 7."
 
 
 @pytest.mark.loopback

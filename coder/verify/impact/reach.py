@@ -99,10 +99,6 @@ class TracedImpact:
             key=lambda test: (seconds.get(test, 0.0) > SLOW_SECONDS, rank_of.get(test, QUICK_TESTS_FIRST)),
         )
 
-    def recorded_seconds(self, tests: Sequence[str]) -> float:
-        """Return the processor time that tests took when they were traced."""
-        return sum(self._reached.seconds.get(test, 0.0) for test in tests)
-
     def _tests_affected_by(self, path: str, text: str | None, new_files: list[str]) -> Iterator[str]:
         before = self._read(path)
         if text == before:

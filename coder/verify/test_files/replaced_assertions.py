@@ -94,7 +94,3 @@ def _pair(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
         if tag != "equal":
             pairs = zip_longest(old[start:end], new[new_start:new_end], fillvalue="")
             yield from ((before, after) for before, after in pairs if before)
-
-
-def _one_line(text: str) -> str:
-    return shorten_line(text.strip(), LONGEST)
