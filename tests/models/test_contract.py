@@ -79,8 +79,6 @@ def test_marks_conversation_over_context_limit(rig: str) -> None:
 
 
 def test_stops_at_once_when_cancelled_in_the_middle(rig: str) -> None:
-    if rig == "played":
-        pytest.skip("a recording is played without pauses")
 
     async def ask_and_cancel(bench: Bench) -> None:
         received = asyncio.Event()
