@@ -256,13 +256,16 @@ class Git:
             file.seek(0)
             command = [*_unset_prefix(variables), executable, *self._setting_options(), *arguments]
             # As a process: the thread of GitPython's own time limit survives an interrupt and delays exit.
-            process = git.Git(str(self.directory)).execute(
-                command,
-                istream=file,
-                env=variables,
-                as_process=True,
-                start_new_session=not has_terminal,
-            )
+            try:
+                process = git.Git(str(self.directory)).execute(
+                    command,
+                    istream=file,
+                    env=variables,
+                    as_process=True,
+                    start_new_session=not has_terminal,
+                )
+            except git.GitCommandNotFound:  # Popen says so of a missing working directory, too
+                raise GitError(f"git {arguments[0]} cannot start: {self.directory} is gone.") from None
             try:
                 stdout, stderr = self._communicate(process, timeout_seconds)
             except subprocess.TimeoutExpired as late:

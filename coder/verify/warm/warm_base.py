@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from coder.core.errors import GitError
 from coder.core.ports import Impact, ImpactedTests, Progress
 from coder.core.values import Value
 from coder.core.verdict import TestReport, TestRun
@@ -100,7 +101,7 @@ class WarmBase:
     def _prepare(self) -> None:
         try:
             self._keep_base_ready()
-        except FileNotFoundError:  # the session ended and removed its worktrees while this thread read one
+        except (FileNotFoundError, GitError):  # the session ended and removed a worktree that was being read
             self._warm = self._impact = None
 
     def _keep_base_ready(self) -> None:
