@@ -67,7 +67,8 @@ class SessionContext:
     verifier: Verifier
     make_verifier: Callable[[Repository], Verifier]
     """Makes a verifier with another base, to prove a fix again without the uncommitted work."""
-    proposer: Proposer
+    make_proposer: Callable[[], Proposer]
+    """Loads the engine that repairs without a model."""
     sandbox: Sandbox
     store: Store
     log: EventLog

@@ -144,7 +144,7 @@ async def propose_edits(
 
     def search() -> Proposals:
         with context.repository.restore_on_exit(candidate):
-            return context.proposer.propose(
+            return context.make_proposer().propose(
                 candidate.worktree,
                 tests,
                 context.task.issue,

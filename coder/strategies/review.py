@@ -8,14 +8,13 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from pathlib import Path
 
-from coder.core.errors import LimitReached, ModelError, UserError
-from coder.core.events import CandidateForked, Event, FilesChanged, PhaseEntered, Warned
+from coder.core.errors import LimitReached, ModelError
+from coder.core.events import CandidateForked, Event, FilesChanged, Warned
 from coder.core.notes import Done, Finding, Findings, Note
 from coder.core.paths import is_test_path
 from coder.core.phases import REPAIR, REVIEW, PhaseName
 from coder.core.state import FAILURE_REVIEWER, candidate_verdicts, named_tests
 from coder.core.values import Candidate, Hunk, Patch
-from coder.patching import PatchError, apply
 from coder.patching.git_hunks import split_git_diff
 from coder.permissions.risk import high_risk_paths
 from coder.python.source import parse_module
@@ -478,20 +477,6 @@ ADVISED_PHASE_SPECS: Mapping[PhaseName, PhaseSpec] = {
 """Phases of a fix with advice from another reader before each diagnosis."""
 
 
-def judge_existing_change(change: Patch, test_ids: tuple[str, ...] = ()) -> Strategy:
-    """Return a strategy that judges one existing change, given as a tree or else as a diff."""
-
-    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
-        await asyncio.to_thread(_apply_change, context, candidate, change)
-        patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
-        context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
-        context.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=1))
-        await judge_change(context, candidate, patch, test_ids)
-        return candidate
-
-    return strategy
-
-
 def judge_and_review(judge: Strategy, *, choose_reviewers: ChooseReviewers) -> Strategy:
     """Return a strategy that judges an existing change and has it read; nothing is repaired."""
 
@@ -504,13 +489,3 @@ def judge_and_review(judge: Strategy, *, choose_reviewers: ChooseReviewers) -> S
         return candidate
 
     return strategy
-
-
-def _apply_change(context: SessionContext, candidate: Candidate, change: Patch) -> None:
-    if change.tree:
-        context.repository.rollback(candidate, change.tree)
-        return
-    try:
-        apply(change.diff, candidate.worktree)
-    except PatchError as error:
-        raise UserError(f"The diff does not fit {context.repository.base[:10]}: {error}") from None

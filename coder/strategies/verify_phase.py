@@ -2,15 +2,17 @@
 
 import asyncio
 
+from coder.core.errors import UserError
 from coder.core.events import FilesChanged, PhaseEntered, Verified
 from coder.core.messages import UserMessage
 from coder.core.paths import extract_node_ids, find_command_tests, is_test_path, match_test_ids, test_file_of
 from coder.core.state import candidate_messages, candidate_verdicts, unrelated_tests
 from coder.core.values import Candidate, Hunk, Patch
 from coder.core.verdict import Verdict, VerdictKind
+from coder.patching import PatchError, apply
 from coder.patching.git_hunks import split_git_diff
 from coder.python.lint import find_syntax_error, find_undefined_names
-from coder.session.context import SessionContext
+from coder.session.context import SessionContext, Strategy
 from coder.session.phase import PhaseState
 
 
@@ -181,3 +183,27 @@ def _find_faults(context: SessionContext, candidate: Candidate, path: str) -> li
     if error := find_syntax_error(after, path):
         return [error]
     return find_undefined_names(context.workspace(candidate).history.read_file(path) or "", after, path)
+
+
+def judge_existing_change(change: Patch, test_ids: tuple[str, ...] = ()) -> Strategy:
+    """Return a strategy that judges one existing change, given as a tree or else as a diff."""
+
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+        await asyncio.to_thread(_apply_change, context, candidate, change)
+        patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+        context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+        context.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=1))
+        await judge_change(context, candidate, patch, test_ids)
+        return candidate
+
+    return strategy
+
+
+def _apply_change(context: SessionContext, candidate: Candidate, change: Patch) -> None:
+    if change.tree:
+        context.repository.rollback(candidate, change.tree)
+        return
+    try:
+        apply(change.diff, candidate.worktree)
+    except PatchError as error:
+        raise UserError(f"The diff does not fit {context.repository.base[:10]}: {error}") from None

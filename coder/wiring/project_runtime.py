@@ -8,12 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from coder.core.phases import Cutoff
-from coder.core.ports import Limits, Repository, Traces
+from coder.core.ports import FaultLocator, Limits, Proposer, Repository, Traces
 from coder.core.task import Task
 from coder.directories import index_database, state_directory
-from coder.repair.proposer import TemplateProposer
-from coder.repair.search.counted_trials import CountedTrials
-from coder.repair.search.fault import SpectrumFaults
 from coder.sandbox.choice import UNSAFE_FLAG
 from coder.sandbox.process import ProcessSandbox
 from coder.settings import Config
@@ -104,7 +101,9 @@ class ProjectRuntime:
             project=self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits
         )
 
-    def faults(self) -> SpectrumFaults:
+    def faults(self) -> FaultLocator:
+        from coder.repair.search.fault import SpectrumFaults
+
         return SpectrumFaults(self.tracer())
 
     def tools(self) -> ExaminationTools:
@@ -129,7 +128,10 @@ class ProjectRuntime:
             self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits
         )
 
-    def proposer(self) -> TemplateProposer:
+    def proposer(self) -> Proposer:
+        from coder.repair.proposer import TemplateProposer
+        from coder.repair.search.counted_trials import CountedTrials
+
         scratch = self.sandbox.scratch
         trials = PytestTrials(project=self.project, sandbox=self.sandbox, scratch=scratch, limits=self.limits)
         return TemplateProposer(

@@ -25,7 +25,6 @@ from coder.directories import index_database, sessions_directory
 from coder.files.regular_files import read_regular_text
 from coder.index.index import SymbolIndex
 from coder.models.catalog import ModelChoice, choose_beside, choose_by_name, choose_model
-from coder.models.opening import open_model
 from coder.models.scripted import ScriptedModel, load_script
 from coder.permissions.private_files import DENY_READ
 from coder.permissions.secrets import PLACEHOLDER, Secrets, secret_environment_values
@@ -40,22 +39,12 @@ from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.residue import ResidueSandbox
 from coder.session.approval import Approval, Permissions
 from coder.session.budget import BudgetTracker, RateLimiter
-from coder.session.context import SessionContext, Strategy
+from coder.session.context import Revise, SessionContext, Strategy
 from coder.session.continuation import Continuation
 from coder.session.log import EventLog
 from coder.session.session import Session
 from coder.settings import Config, configured_rules, ignored_settings, load_config
 from coder.store.jsonl import SessionStore
-from coder.strategies.build import build_components
-from coder.strategies.offline import offline_first, search_repair
-from coder.strategies.offline_answer import answer_offline
-from coder.strategies.registry import answer_strategy, build_strategy, log_strategy_choice
-from coder.strategies.review import (
-    committee_reviewers,
-    judge_and_review,
-    judge_existing_change,
-    revise_flagged,
-)
 from coder.tools.registry import TOOLS
 from coder.trust import allowed_rules, remember_rules
 from coder.verify.project.project import Project
@@ -268,7 +257,7 @@ def _open_session(
             repository=repository,
             verifier=verifier(repository),
             make_verifier=verifier,
-            proposer=runtime.proposer(),
+            make_proposer=runtime.proposer,
             installer=runtime.installer(root, verifier(repository).reset_baseline),
             cutoff=runtime.cutoff,
             continued=earlier,
@@ -289,7 +278,7 @@ def _open_session(
                 repository,
                 project=runtime.project,
                 verifier=verifier(repository),
-                faults=runtime.faults(),
+                faults=runtime.faults,
                 sandbox=sandbox,
                 log=log,
                 private=private,
@@ -297,7 +286,7 @@ def _open_session(
             instructions=_read_instructions(root, task.directory) if task.trusted else "",
             seed=config.seed,
             needs_review=reviews,
-            revise=None if chosen_approach.is_offline else revise_flagged,
+            revise=None if chosen_approach.is_offline or task.given else _load_revision(),
             notices=(
                 *repository.exclusions,
                 *refusals,
@@ -310,6 +299,12 @@ def _open_session(
         yield SessionHandle(
             id=identity, session=session, log=log, suite=config.suite, is_sandboxed=backend is not None
         )
+
+
+def _load_revision() -> Revise:
+    from coder.strategies.review import revise_flagged
+
+    return revise_flagged
 
 
 def _mask_request(task: Task, private: Secrets) -> Task:
@@ -392,7 +387,7 @@ def _workspace_factory(
     *,
     project: Project,
     verifier: Verifier,
-    faults: FaultLocator,
+    faults: Callable[[], FaultLocator],
     sandbox: ProcessSandbox,
     log: EventLog,
     private: Secrets,
@@ -410,7 +405,7 @@ def _workspace_factory(
 
             def suspects(tests: tuple[str, ...], progress: Progress) -> SuspectRanking:
                 with around():
-                    return faults.rank_suspects(
+                    return faults().rank_suspects(
                         candidate.worktree, tests, seconds=TRACING_SECONDS, progress=progress
                     )
 
@@ -468,6 +463,9 @@ def choose_approach(config: Config, *, model_name: str | None, mode: Mode = "fix
     Raises:
         UserError: the model cannot be used, or a strategy or mode needs one and there is none.
     """
+    from coder.strategies.offline import search_repair
+    from coder.strategies.offline_answer import answer_offline
+
     nobody = ScriptedModel((), name="no model")
     if config.strategy == "offline" and (mode == "fix" or (mode == "ask" and model_name is None)):
         strategy = answer_offline if mode == "ask" else search_repair()
@@ -511,6 +509,10 @@ def choose_strategy(config: Config, mode: Mode) -> Strategy:
     Raises:
         UserError: it is for bugs alone, and the mode is another one.
     """
+    from coder.strategies.build import build_components
+    from coder.strategies.offline import offline_first
+    from coder.strategies.registry import answer_strategy, build_strategy, log_strategy_choice
+
     if mode == "ask":
         return answer_strategy
     if mode == "build":
@@ -531,6 +533,8 @@ def choose_strategy(config: Config, mode: Mode) -> Strategy:
 
 def _open_models(choice: ModelChoice, config: Config) -> tuple[Model, dict[str, tuple[Model, ...]]]:
     """Return the executor's model, and the models of each role, followed by their fallbacks."""
+    from coder.models.opening import open_model
+
     tool_calling = None if config.tool_calling else False
 
     def open_choice(model_choice: ModelChoice) -> Model:
@@ -566,6 +570,8 @@ def reviewing_approach(judging: Approach, config: Config, *, model_name: str | N
     Raises:
         UserError: there is no model.
     """
+    from coder.strategies.review import committee_reviewers, judge_and_review
+
     choice = choose_model(
         model=model_name, configured=config.model, base_url=config.base_url, environment=os.environ
     )
@@ -595,6 +601,8 @@ def judging_approach(
     Raises:
         UserError: there is no such change.
     """
+    from coder.strategies.verify_phase import judge_existing_change
+
     nobody = ScriptedModel((), name="judging")
     if diff is not None:
         base_name = against or "HEAD with the uncommitted work"

@@ -320,7 +320,7 @@ def kit(
         repository=fake,
         verifier=chosen,
         make_verifier=lambda _: chosen,
-        proposer=FakeProposer(),
+        make_proposer=FakeProposer,
         sandbox=sandbox,
         store=FakeStore(),
         log=log,

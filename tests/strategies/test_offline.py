@@ -68,7 +68,7 @@ def offline_context(
     issue: str = "a.py says 1",
     **options: object,
 ) -> SessionContext:
-    return replace(kit(root, verifier=verifier, issue=issue, **options), proposer=proposer)  # type: ignore[arg-type]  # what kit takes, by name
+    return replace(kit(root, verifier=verifier, issue=issue, **options), make_proposer=lambda: proposer)  # type: ignore[arg-type]  # what kit takes, by name
 
 
 def run_offline(context: SessionContext) -> list[object]:
