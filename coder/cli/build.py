@@ -65,22 +65,18 @@ def build(
     if own_plan is not None and not own_plan.components:
         raise UserError(f"{plan} is the plan of a fix. A plan of components: coder build GOAL --plan-only")
     is_new = into is not None and _prepare_directory(into)
-    try:
-        handle = run_task(
-            text,
-            replace(options, trust=options.trust or is_new),
-            mode="build",
-            # The first run of the tests comes before any fix.
-            settings={"attempts": max_iterations + 1, "review_rounds": max_iterations},
-            directory=into,
-            output=output,
-            single_file=single_file,
-            plan_only=plan_only,
-            plan=own_plan,
-        )
-    except KeyboardInterrupt:
-        print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
-        return 130
+    handle = run_task(
+        text,
+        replace(options, trust=options.trust or is_new),
+        mode="build",
+        # The first run of the tests comes before any fix.
+        settings={"attempts": max_iterations + 1, "review_rounds": max_iterations},
+        directory=into,
+        output=output,
+        single_file=single_file,
+        plan_only=plan_only,
+        plan=own_plan,
+    )
     finish_event = handle.finish_event
     if is_new and into is not None and finish_event.delivery and finish_event.delivery.commit:
         from coder.cli.apply import apply_session

@@ -75,8 +75,8 @@ def fix(
         raise UserError(
             "--merge brings the fix onto your branch and --dry-run leaves nothing: give one of them."
         )
-    if offline and (options.model or strategy not in (None, StrategyName.offline)):
-        raise UserError("--offline works without a model: leave --model and --strategy away.")
+    if offline and (options.model or options.base_url or strategy not in (None, StrategyName.offline)):
+        raise UserError("--offline works without a model: leave --model, --base-url and --strategy away.")
     if plan is not None and (plan_only or offline or strategy not in (None, StrategyName.plan)):
         raise UserError("--plan runs a plan: leave --plan-only, --offline and any other --strategy away.")
     if plan_only and (offline or strategy not in (None, StrategyName.plan)):
@@ -217,26 +217,22 @@ def _run_request(
         UserError: before anything was started.
     """
     text = read_issue(argument)
-    only = tuple(path.removeprefix("./") for path in options.only or ())
-    try:
-        from coder.cli.running import run_task
-        from coder.repo.git import find_checkout
+    from coder.cli.running import run_task
+    from coder.repo.git import find_checkout
 
-        if mode == "fix" and not fields.get("base"):
-            _require_match(find_checkout(options.repo).root, only)
-        handle = run_task(
-            text,
-            options,
-            mode=mode,
-            settings=settings or {},
-            output=output,
-            mentions=typed_mentions(argument),
-            only=only,
-            **fields,
-        )
-    except KeyboardInterrupt:
-        print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
-        return 130
+    only = tuple(path.removeprefix("./") for path in options.only or ())
+    if mode == "fix" and not fields.get("base"):
+        _require_match(find_checkout(options.repo).root, only)
+    handle = run_task(
+        text,
+        options,
+        mode=mode,
+        settings=settings or {},
+        output=output,
+        mentions=typed_mentions(argument),
+        only=only,
+        **fields,
+    )
     return handle.finish_event.exit_code
 
 

@@ -242,7 +242,7 @@ def read_issue(argument: str) -> str:
     elif (name := _issue_file(argument)) is not None:
         rest = argument[len(name) + 1 :].strip()
         text = f"{_read_issue_file(Path(name)).rstrip()}\n\n{rest}"
-    elif "\n" not in argument and len(argument) < 255 and Path(argument).is_file():
+    elif _is_file(argument):
         raise UserError(f"{argument!r} is a file. To use its content as the issue, write @{argument}.")
     else:
         text = argument
@@ -263,13 +263,23 @@ def _issue_file(argument: str) -> str | None:
     if not argument.startswith("@"):
         return None
     words = argument[1:]
-    name = words.split(maxsplit=1)[0] if words.strip() else words
+    if words[:1].isspace():
+        return None
+    name = words.split(maxsplit=1)[0] if words else words
     if name.lower().endswith(IMAGE_SUFFIXES):
         return None
-    if words == name or Path(words).is_file():
+    if words == name or _is_file(words):
         return words
-    is_mention = name.endswith(SOURCE_SUFFIXES) or not (Path(name).is_file() or name.endswith(TEXT_SUFFIXES))
+    is_mention = name.endswith(SOURCE_SUFFIXES) or not (_is_file(name) or name.endswith(TEXT_SUFFIXES))
     return None if is_mention else name
+
+
+def _is_file(text: str) -> bool:
+    """Tell whether a text names a file; one that is too long for a name does not."""
+    try:
+        return Path(text).is_file()
+    except OSError:
+        return False
 
 
 def read_plan(path: Path) -> "Plan":

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -42,34 +43,42 @@ def run_task(
     Raises:
         UserError: before anything was started.
     """
-    signal.signal(signal.SIGUSR1, lambda *_: None)  # too early to deliver; by default it would end coder
-    attended = sys.stdin.isatty() and sys.stdout.isatty() and not options.json
+    ignore_early_deadline()
     json, place, continues = options.json, directory or options.repo, options.continued_session
-    setup = prepare_session(
-        place,
-        flags={**options.settings, **(settings or {})},
-        trusted=options.trust,
-        unsafe=options.unsafe_no_sandbox,
-        approach=approach,
-        mode=mode,
-        continues=continues,
-        confirm=typer.confirm if attended else None,
-    )
+    attended = sys.stdin.isatty() and sys.stdout.isatty() and not json
     console = PipedConsole(highlight=False)
-    if not json:
-        console.print(
-            Text(f"{setup.approach.model.name}: {setup.approach.reason}", "dim"),
-            soft_wrap=not console.is_terminal,
-        )
-    fields = {
-        "directory": place,
-        "accept_test_edits": options.accept_test_edits,
-        "unrelated_tests": tuple(options.not_test or ()),
-        **fields,
-    }
-    task = setup.make_task(text, mode=mode, continues=continues, **fields)
-    with setup.open(task, attended=attended) as handle:
-        asyncio.run(_run_and_show(handle, console, json=json, verbose=options.verbose))
+    if output is not None:
+        check_writable(output, kind="answer" if mode == "ask" else "diff")
+    with ExitStack() as stack:
+        try:
+            setup = prepare_session(
+                place,
+                flags={**options.settings, **(settings or {})},
+                trusted=options.trust,
+                unsafe=options.unsafe_no_sandbox,
+                approach=approach,
+                mode=mode,
+                continues=continues,
+                confirm=typer.confirm if attended else None,
+            )
+            if not json:
+                console.print(
+                    Text(f"{setup.approach.model.name}: {setup.approach.reason}", "dim"),
+                    soft_wrap=not console.is_terminal,
+                )
+            fields = {
+                "directory": place,
+                "accept_test_edits": options.accept_test_edits,
+                "unrelated_tests": tuple(options.not_test or ()),
+                **fields,
+            }
+            task = setup.make_task(text, mode=mode, continues=continues, **fields)
+            handle = stack.enter_context(setup.open(task, attended=attended))
+        except KeyboardInterrupt:
+            print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
+            raise SystemExit(130) from None
+        asyncio.run(_run_and_show(handle, console, json=json, verbose=options.verbose, attended=attended))
+        ignore_early_deadline()  # the end of the loop has set the default again
     finish_event = handle.finish_event
     if task.dry_run and finish_event.delivery and attended and can_review():
         review_on_terminal(
@@ -78,16 +87,6 @@ def run_task(
             title="Dry run",
             verdict=finish_event.verdict,
         )
-    if output is not None and finish_event.delivery:
-        _write(
-            output,
-            delivered_diff(setup.root, finish_event.delivery),
-            kind="diff",
-            recovery_command="coder log diff last",
-        )
-    elif output is not None and (task.plan_only or mode == "ask") and finish_event.exit_code == 0:
-        kind = "answer" if mode == "ask" else "plan"
-        _write(output, f"{finish_event.report}\n", kind=kind, recovery_command="coder log show last")
     if not json:
         summary.print_summary(console, finish_event, session=handle.id)
     if handle.start_whole_suite() and not json:
@@ -95,10 +94,34 @@ def run_task(
             f"later    the whole suite now runs in the background; the result: coder log show {handle.id}",
             soft_wrap=not console.is_terminal,
         )
+    if output is not None and finish_event.delivery:
+        _write(output, delivered_diff(setup.root, finish_event.delivery), kind="diff", kept="log diff")
+    elif output is not None and (task.plan_only or mode == "ask") and finish_event.exit_code == 0:
+        kind = "answer" if mode == "ask" else "plan"
+        _write(output, f"{finish_event.report}\n", kind=kind, kept="log show")
     return handle
 
 
-async def _run_and_show(handle: SessionHandle, console: Console, *, json: bool, verbose: bool) -> None:
+def ignore_early_deadline() -> None:
+    """Ignore SIGUSR1 where nothing can be delivered early; by default it would end coder."""
+    signal.signal(signal.SIGUSR1, lambda *_: None)
+
+
+def check_writable(file: Path, *, kind: str) -> None:
+    """Refuse a file that cannot be written, before anything is run.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    if file.is_dir() or not os.access(file if file.exists() else file.absolute().parent, os.W_OK):
+        raise UserError(
+            f"The {kind} cannot be written to {file}: see that its directory exists and is yours."
+        )
+
+
+async def _run_and_show(
+    handle: SessionHandle, console: Console, *, json: bool, verbose: bool, attended: bool
+) -> None:
     """Run the session with one follower.
 
     The first Ctrl-C stops it in order, the second immediately; SIGUSR1 cuts large test runs short.
@@ -108,7 +131,7 @@ async def _run_and_show(handle: SessionHandle, console: Console, *, json: bool, 
         loop.add_signal_handler(number, _request_stop, handle, number)
     loop.add_signal_handler(signal.SIGUSR1, handle.session.send, DeliverNow())
     records = handle.log.follow()
-    lines = LinePrinter(console, verbose=verbose, send=handle.session.send)
+    lines = LinePrinter(console, verbose=verbose, send=handle.session.send, attended=attended)
     follower = asyncio.ensure_future(jsonl.write_records(records) if json else lines.show(records))
     session_run = asyncio.ensure_future(handle.session.run())
     await asyncio.wait({session_run, follower}, return_when=asyncio.FIRST_COMPLETED)
@@ -123,11 +146,11 @@ def _request_stop(handle: SessionHandle, number: int) -> None:
     asyncio.get_running_loop().add_signal_handler(number, os._exit, 130)
 
 
-def _write(path: Path, text: str, *, kind: str, recovery_command: str) -> None:
+def _write(path: Path, text: str, *, kind: str, kept: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UserError(
-            f"The {kind} could not be written to {path}: {error.strerror}. It is kept: {recovery_command}"
+            f"The {kind} could not be written to {path}: {error.strerror}. It is kept: coder {kept} last"
         ) from None
     print(f"The {kind} is in {path}.", file=sys.stderr)

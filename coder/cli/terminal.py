@@ -32,7 +32,6 @@ def review_on_terminal(
 
     `verdict` is that on this very diff.
     """
-    pass
     from coder.core.events import ReviewAsked
     from coder.session.review import removable_hunk_numbers
     from coder.settings import load_config

@@ -255,7 +255,7 @@ def _open_session(
     from coder.core.task import Attachment
     from coder.settings import load_config
     from coder.wiring.conversations import inherit_model
-    from coder.wiring.session import SessionSetup, choose_approach, judging_approach
+    from coder.wiring.session import SessionSetup, allows_unpriced, choose_approach, judging_approach
 
     plans = request.mode == "plan"
     config = load_config(root, {**flags, "strategy": "plan"} if plans else flags)
@@ -267,7 +267,14 @@ def _open_session(
         modes: dict[str, Mode] = {"change": "change", "ask": "ask", "build": "build"}
         mode = modes.get(request.mode, "fix")
         approach = choose_approach(config, model_name=flags.get("model"), mode=mode)
-    setup = SessionSetup(root=root, config=config, backend=backend, trusted=trusted, approach=approach)
+    setup = SessionSetup(
+        root=root,
+        config=config,
+        backend=backend,
+        trusted=trusted,
+        approach=approach,
+        unpriced=allows_unpriced(flags),
+    )
     if judges:
         task = setup.make_task("", directory=directory, needs_ties=False)
     else:

@@ -55,7 +55,7 @@ def verify(
 
     Exit codes: 0 PROVEN, 3 PASSING, 6 BROKEN, 7 INCONCLUSIVE, 2 wrong use, 130 interrupted.
     """
-    from coder.cli.running import run_task
+    from coder.cli.running import check_writable, run_task
     from coder.core.attestation import build_attestation
     from coder.wiring.session import judging_approach
 
@@ -64,36 +64,32 @@ def verify(
         return _judge_by_whole_suite(after, options, commit=change, base=against)
     statement = _read_attestation(evidence, change) if check else None
     if evidence is not None and not check:
-        _check_writable(evidence)
+        check_writable(evidence, kind="evidence")
     unrelated_tests = tuple(options.not_test or ())
-    try:
-        if statement is not None:
-            approach = judging_approach(
-                repo,
-                diff=statement.diff,
-                revision=None,
-                against=statement.base,
-                test_ids=statement.verdict.targets,
-                tree=statement.verdict.tree,
-            )
-            if options.test is None:
-                options = replace(options, test=_check_command(statement.test_command, repo))
-            purpose, needs_ties = statement.issue, bool(statement.verdict.untied)
-            unrelated_tests += statement.unrelated_tests
-        else:
-            approach = judging_approach(repo, diff=read_diff(change, repo), revision=change, against=against)
-            purpose, needs_ties = read_issue(issue) if issue else "", bool(issue)
-        handle = run_task(
-            purpose, options, approach=approach, needs_ties=needs_ties, unrelated_tests=unrelated_tests
+    if statement is not None:
+        approach = judging_approach(
+            repo,
+            diff=statement.diff,
+            revision=None,
+            against=statement.base,
+            test_ids=statement.verdict.targets,
+            tree=statement.verdict.tree,
         )
-        if statement is not None:
-            return _compare_verdicts(statement, handle.finish_event)
-        if evidence is not None and (new_attestation := build_attestation(handle.log.records)):
-            _write_evidence(evidence, new_attestation.model_dump_json(indent=2))
-        return handle.finish_event.exit_code
-    except KeyboardInterrupt:
-        print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
-        return 130
+        if options.test is None:
+            options = replace(options, test=_check_command(statement.test_command, repo))
+        purpose, needs_ties = statement.issue, bool(statement.verdict.untied)
+        unrelated_tests += statement.unrelated_tests
+    else:
+        approach = judging_approach(repo, diff=read_diff(change, repo), revision=change, against=against)
+        purpose, needs_ties = read_issue(issue) if issue else "", bool(issue)
+    handle = run_task(
+        purpose, options, approach=approach, needs_ties=needs_ties, unrelated_tests=unrelated_tests
+    )
+    if statement is not None:
+        return _compare_verdicts(statement, handle.finish_event)
+    if evidence is not None and (new_attestation := build_attestation(handle.log.records)):
+        _write_evidence(evidence, new_attestation.model_dump_json(indent=2))
+    return handle.finish_event.exit_code
 
 
 def _judge_by_whole_suite(session: str, options: Options, *, commit: str | None, base: str | None) -> int:
@@ -202,18 +198,6 @@ def _compare_verdicts(statement: "Attestation", finish_event: "SessionFinished")
         return finish_event.exit_code or VERDICT_DIFFERS
     print(f"The evidence still holds: {statement.verdict.label}.", file=sys.stderr)
     return 0
-
-
-def _check_writable(file: Path) -> None:
-    """Refuse a file that cannot be written before any test runs, so that the events tell the exit code."""
-    import os
-
-    from coder.core.errors import UserError
-
-    if file.is_dir() or not os.access(file if file.exists() else file.absolute().parent, os.W_OK):
-        raise UserError(
-            f"The evidence cannot be written to {file}: see that its directory exists and is yours."
-        )
 
 
 def _write_evidence(file: Path, text: str) -> None:

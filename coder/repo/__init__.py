@@ -12,7 +12,7 @@ delivered as a diff.
 A worktree gets what tests need and git ignores: generated and built files as copies (`repo/artifacts.py`;
 Meson's extension modules from its build directories, PHP packages of Composer), and `node_modules` as
 directories of links into the checkout, except that links to the project's own workspaces lead to the
-worktree's, and installed packages that depend on one are copied (`installed_packages.py`). Commands read
+worktree's, and installed packages that depend on one are copied (`artifacts.py`). Commands read
 the linked packages, and write caches beside the links.
 
 What tests, tracing and search write in that worktree is reverted (`SessionRepository.restore_on_exit`);

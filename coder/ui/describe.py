@@ -143,6 +143,8 @@ def _describe_answer(event: QuestionAnswered | PlanAnswered | ReviewAnswered) ->
             return [f"{option}: {instruction}" if instruction else option]
         case QuestionAnswered(option=option):
             return [f"nobody to ask: {option}"]
+        case PlanAnswered(by="default") | ReviewAnswered(by="default"):
+            return ["nobody to ask: nothing was changed in it"]
         case PlanAnswered(plan=plan):
             return ["the plan is accepted" if plan else "the plan is refused"]
         case ReviewAnswered(refused=True):
@@ -193,5 +195,5 @@ def summarize_arguments(arguments: str) -> str:
 
 
 def shorten(text: str) -> str:
-    """Return the first line of a text, cut to the width of a line."""
+    """Return a text in one line, cut to the width of a line."""
     return shorten_line(text, LINE_CHARACTERS)

@@ -57,7 +57,16 @@ QUIET_SECONDS = 10.0
 class LinePrinter:
     """Follower of the event log that prints lines."""
 
-    def __init__(self, console: Console, *, verbose: bool, send: Callable[[SessionCommand], None]) -> None:
+    def __init__(
+        self,
+        console: Console,
+        *,
+        verbose: bool,
+        send: Callable[[SessionCommand], None],
+        attended: bool = True,
+    ) -> None:
+        """Take `attended`: whether somebody can answer questions; else the session takes their defaults."""
+        self._attended = attended
         self._console = console
         self._verbose = verbose
         self._send = send
@@ -79,7 +88,7 @@ class LinePrinter:
         with self._live:
             async for record in records:
                 self.print_record(record)
-                if isinstance(record.event, QuestionAsked):
+                if isinstance(record.event, QuestionAsked) and self._attended:
                     await self._ask(record.event)
 
     async def replay(self, records: AsyncIterator[Record]) -> None:
@@ -168,7 +177,7 @@ class LinePrinter:
         seconds = (utc_now() - status.started).total_seconds() if status.started else 0.0
         parts = [
             status.phase,
-            f"attempt {status.attempt}",
+            f"attempt {status.attempt}" if status.attempt else "",
             *format_spending(status.spent),
             f"{seconds:.0f} s",
             self._activity,

@@ -190,8 +190,13 @@ def prepare_session(
         backend=backend,
         trusted=trusted or ensure_trust(root, backend=backend, confirm=confirm),
         approach=approach or choose_approach(config, model_name=flags.get("model"), mode=mode),
-        unpriced=any(flags.get(name) is not None for name in ("max_tokens", "max_requests")),
+        unpriced=allows_unpriced(flags),
     )
+
+
+def allows_unpriced(flags: Mapping[str, Any]) -> bool:
+    """Tell whether limits on the command line allow a model without a price under a limit of money."""
+    return any(flags.get(name) is not None for name in ("max_tokens", "max_requests"))
 
 
 @contextmanager
@@ -500,7 +505,7 @@ def choose_approach(config: Config, *, model_name: str | None, mode: Mode = "fix
 def _recordable_url(url: str) -> str | None:
     """Return a URL unless it may hold a password or a key."""
     parts = urlsplit(url)
-    return None if parts.username or parts.query else url
+    return None if "@" in parts.netloc or parts.query else url
 
 
 def choose_strategy(config: Config, mode: Mode) -> Strategy:

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from coder.cli.options import Options, read_issue, typed_mentions
+from coder.cli.running import check_writable
 from coder.core.errors import UserError
 
 
@@ -37,6 +38,21 @@ def test_issue_files_differ_from_mentions(
     Path("a.py").write_text("x = 1\n")
     Path("shot.PNG").write_bytes(b"\x89PNG")
     assert (read_issue(argument), typed_mentions(argument).strip()) == (issue, mentions)
+
+
+@pytest.mark.parametrize("words", ["@a.py " + "x" * 400, "д" * 200, "@ README.md please"])
+def test_text_that_cannot_name_a_file_is_the_issue(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("README.md").write_text("It fails.\n")
+    assert (read_issue(words), typed_mentions(words)) == (words, words)
+
+
+def test_output_that_cannot_be_written_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="The diff cannot be written to"):
+        check_writable(tmp_path / "missing" / "fix.diff", kind="diff")
+    check_writable(tmp_path / "fix.diff", kind="diff")
 
 
 def test_one_session_is_continued_at_a_time() -> None:

@@ -9,6 +9,8 @@ from rich.console import Console
 from coder.core.events import (
     BaselineMeasured,
     Event,
+    QuestionAnswered,
+    QuestionAsked,
     Record,
     SessionFinished,
     ToolFinished,
@@ -55,6 +57,19 @@ def test_baseline_counts_tests_that_cannot_run_apart() -> None:
     )
     counts = "364 passed, 12 failed, 182 cannot run in the sandbox (no network)"
     assert render_lines(make_records(event)).startswith(f"tests on the untouched code: {counts} in 1.0 s")
+
+
+def test_asks_nobody_where_nobody_can_answer() -> None:
+    question = QuestionAsked(question="q1", text="Install numpy?", options=("yes", "no"), default="no")
+    answer = QuestionAnswered(question="q1", option="no", by="default")
+    log = EventLog(records=make_records(question, answer))
+    log.close()
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=100, _environ={})
+    printer = LinePrinter(console, verbose=False, send=lambda _: None, attended=False)
+    asyncio.run(printer.show(log.follow()))
+    assert "Install numpy?" not in out.getvalue()
+    assert "nobody to ask: no" in out.getvalue()
 
 
 def test_recorded_session_reads_in_order() -> None:

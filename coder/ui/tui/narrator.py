@@ -183,7 +183,12 @@ class Narrator:
         """Mark interrupted calls, then show the summary, without the verdict if it stands right above."""
         for call in self._calls.values():
             call.set_remark("stopped")
-        if self._status.phase == "answer" and event.report and self._newest_reply is not None:
+        if (
+            self._status.phase == "answer"
+            and event.exit_code == 0
+            and event.report
+            and self._newest_reply is not None
+        ):
             self._newest_reply.remove()  # the report is the same text, rendered
         session = self._status.session
         command = f"/{{}} {session}" if self._is_recorded else "/{}"
