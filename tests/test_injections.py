@@ -42,7 +42,7 @@ from coder.session.log import EventLog
 from coder.session.session import Session
 from coder.settings import collect_settings, config_from_settings, configured_rules
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
-from tests.session.fakes import kit
+from tests.session.fakes import kit, with_models
 
 INJECTIONS = sorted((Path(__file__).parent / "cases" / "injections").glob("[0-9]*"))
 TOKEN = "ghp_" + "Q7w2" * 9
@@ -131,8 +131,7 @@ def build_session(
         deny_read=() if off == "private" else DENY_READ,
     )
     context = replace(
-        plain,
-        model=model,
+        with_models(plain, model=model),
         tools=tuple(replace(tool, asks=False) for tool in plain.tools) if off == "approvals" else plain.tools,
         log=log,
         secrets=secrets,

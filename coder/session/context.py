@@ -54,12 +54,36 @@ class RemarkQueue:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ModelAccess:
+    """The models of a session, and what has been learnt about them."""
+
+    model: Model
+    """Model of the executor, and of every role without a model of its own."""
+    by_role: Mapping[str, tuple[Model, ...]] = field(default_factory=dict)
+    """The second and later ones of a role take over while those before them are down."""
+    base_url: str | None = None
+    """The model's server, to be recorded as in SessionStarted."""
+    context_tokens: int | None = None
+    """Size of every model's context window by the user's settings; None: the model's own."""
+    seed: int | None = None
+    rate_limiter: RateLimiter = field(default_factory=RateLimiter)
+    failed: set[str] = field(default_factory=set)
+    """Names of models that failed permanently in this session."""
+    context_limits: dict[str, int] = field(default_factory=dict)
+    """Input tokens that models have refused in this session, by name."""
+
+    def available(self, role: str) -> tuple[Model, ...]:
+        """Return the models of a role that are not down, in order of preference; never empty."""
+        chain = self.by_role.get(role) or self.by_role.get("executor") or (self.model,)
+        return tuple(model for model in chain if model.name not in self.failed) or chain[-1:]
+
+
+@dataclass(frozen=True, kw_only=True)
 class SessionContext:
     """Immutable container of everything a session was wired with."""
 
     task: Task
-    model: Model
-    """Model of the executor, and of every role without a model of its own."""
+    models: ModelAccess
     tools: tuple[Tool, ...]
     """The same tools in the same order for the whole session, because prompt caches key on them."""
     prompts: Prompts
@@ -88,25 +112,13 @@ class SessionContext:
     """Permissions for what may be done without asking."""
     secrets: Secrets = Secrets()  # noqa: RUF009 (a frozen value)
     """Values that neither a model nor a record may see."""
-    models: Mapping[str, tuple[Model, ...]] = field(default_factory=dict)
-    """Models by role; the second and later ones take over while those before them are down."""
-    failed_models: set[str] = field(default_factory=set)
-    """Names of models that failed permanently in this session."""
     remarks: RemarkQueue = field(default_factory=RemarkQueue)
     """The user's remarks for the next request."""
-    context_tokens: int | None = None
-    """Size of every model's context window by the user's settings; None: the model's own."""
-    context_limits: dict[str, int] = field(default_factory=dict)
-    """Input tokens that models have refused in this session, by name."""
-    rate_limiter: RateLimiter = field(default_factory=RateLimiter)
     role: str = "executor"
     """Role that the model speaks in; for another role, make a changed copy of this object."""
     system: str = "system"
     """Name of the system prompt of every request."""
     temperature: float | None = None
-    base_url: str | None = None
-    """The model's server, to be recorded as in SessionStarted."""
-    seed: int | None = None
     revise: "Revise | None" = None
     """Works on what the user flags in a review; None if there is no model to do so."""
     needs_review: bool = False
@@ -122,10 +134,14 @@ class SessionContext:
         return self.continued is not None and bool(self.continued.messages)
 
     @property
+    def model(self) -> Model:
+        """Model of the executor."""
+        return self.models.model
+
+    @property
     def available_models(self) -> tuple[Model, ...]:
         """Models for this role that are not down, in order of preference; never empty."""
-        chain = self.models.get(self.role) or self.models.get("executor") or (self.model,)
-        return tuple(model for model in chain if model.name not in self.failed_models) or chain[-1:]
+        return self.models.available(self.role)
 
 
 Strategy = Callable[[SessionContext, Candidate], Awaitable[Candidate]]

@@ -92,7 +92,7 @@ class Session:
                 base=context.repository.base,
                 dirty=context.repository.dirty,
                 model=context.model.name,
-                base_url=context.base_url,
+                base_url=context.models.base_url,
                 version=self._version,
             )
         )

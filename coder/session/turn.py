@@ -68,7 +68,7 @@ async def run_turn(context: SessionContext, candidate: Candidate) -> Reply:
             raise
     request = _make_request(context, candidate_messages(context.log.records, candidate.id))
     refused_tokens = context.budget.estimate_input_tokens(request)
-    context.context_limits[context.available_models[0].name] = int(refused_tokens * LEARNT_SHARE)
+    context.models.context_limits[context.available_models[0].name] = int(refused_tokens * LEARNT_SHARE)
     _compact_if_full(context, candidate)
     return await _ask(context, candidate)
 
@@ -95,13 +95,13 @@ def _input_limit(context: SessionContext) -> int | None:
     window = _context_tokens(context)
     limits = (
         window - _output_limit(window) if window else None,
-        context.context_limits.get(context.available_models[0].name),
+        context.models.context_limits.get(context.available_models[0].name),
     )
     return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _context_tokens(context: SessionContext) -> int | None:
-    return context.context_tokens or context.available_models[0].context_tokens
+    return context.models.context_tokens or context.available_models[0].context_tokens
 
 
 def _output_limit(window: int | None) -> int:
@@ -117,7 +117,7 @@ def _make_request(context: SessionContext, messages: tuple[Message, ...]) -> Req
         tools=tuple(tool.spec for tool in context.tools),
         max_output_tokens=_output_limit(_context_tokens(context)),
         temperature=context.temperature,
-        seed=context.seed,
+        seed=context.models.seed,
     )
 
 
@@ -132,7 +132,7 @@ async def _ask(context: SessionContext, candidate: Candidate) -> Reply:
         except ModelError as error:
             if error.context_overflow or not others:
                 raise
-            context.failed_models.add(model.name)
+            context.models.failed.add(model.name)
             context.log.append(Warned(text=f"{error} {others[0].name} goes on."))
 
 
@@ -206,7 +206,7 @@ async def _complete(context: SessionContext, candidate: Candidate, model: Model,
 
     async with (
         context.budget.reserve(request, price=model.maximum_cost_usd, role=context.role) as reservation,
-        context.rate_limiter.request_slot(),
+        context.models.rate_limiter.request_slot(),
     ):
         try:
             reply = await model.complete(reservation.request, show)

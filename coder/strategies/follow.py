@@ -98,7 +98,7 @@ async def run_verify_phase(
 
     If the other branches have spent all attempts, the change is not judged.
     """
-    async with context.rate_limiter.attempt_slot(lambda: attempts_left(context)) as is_granted:
+    async with context.models.rate_limiter.attempt_slot(lambda: attempts_left(context)) as is_granted:
         if not is_granted:
             return "spent"
         context.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=attempt))

@@ -139,7 +139,7 @@ async def fork_branches(
             contexts[parent],
             budget=context.budget.share(width),
             temperature=seed.temperature,
-            role=role if role in context.models else context.role,
+            role=role if role in context.models.by_role else context.role,
         )
         contexts[await fork_sibling(sibling_context, parent, seed)] = sibling_context
     return contexts

@@ -48,7 +48,7 @@ async def verify_change(
     """
     progress = context.log.progress_listener(candidate.id)
     target_tests = tuple(dict.fromkeys((*test_ids, *requested_tests(context, candidate))))
-    async with context.rate_limiter.verification_slot():
+    async with context.models.rate_limiter.verification_slot():
         verdict = await asyncio.to_thread(
             context.verifier.verify,
             patch,

@@ -39,7 +39,7 @@ from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.residue import ResidueSandbox
 from coder.session.approval import Approval, Permissions
 from coder.session.budget import BudgetTracker, RateLimiter
-from coder.session.context import Revise, SessionContext, Strategy
+from coder.session.context import ModelAccess, Revise, SessionContext, Strategy
 from coder.session.continuation import Continuation
 from coder.session.log import EventLog
 from coder.session.session import Session
@@ -252,11 +252,14 @@ def _open_session(
         )
         context = SessionContext(
             task=task,
-            model=chosen_approach.model,
-            models=chosen_approach.models,
-            base_url=chosen_approach.base_url,
-            context_tokens=config.context_tokens,
-            rate_limiter=RateLimiter(requests_per_minute=config.requests_per_minute),
+            models=ModelAccess(
+                model=chosen_approach.model,
+                by_role=chosen_approach.models,
+                base_url=chosen_approach.base_url,
+                context_tokens=config.context_tokens,
+                seed=config.seed,
+                rate_limiter=RateLimiter(requests_per_minute=config.requests_per_minute),
+            ),
             tools=TOOLS,
             prompts=PackagedPrompts(),
             repository=repository,
@@ -289,7 +292,6 @@ def _open_session(
                 private=private,
             ),
             instructions=_read_instructions(root, task.directory) if task.trusted else "",
-            seed=config.seed,
             needs_review=reviews,
             revise=None if chosen_approach.is_offline or task.given else _load_revision(),
             notices=(

@@ -4,11 +4,12 @@ import hashlib
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 from coder.core.phases import Policy
 from coder.core.ports import Execution, Limits, Progress, Repository, Verifier
@@ -30,7 +31,7 @@ from coder.models.scripted import Scene, ScriptedModel
 from coder.prompting import PackagedPrompts
 from coder.session.approval import Approval
 from coder.session.budget import BudgetTracker
-from coder.session.context import SessionContext
+from coder.session.context import ModelAccess, SessionContext
 from coder.session.log import EventLog
 from coder.tools.registry import TOOLS
 from coder.workspace.workspace import Workspace
@@ -314,7 +315,7 @@ def kit(
         task=Task(
             issue=issue, directory=root, budget=budget, only=only, dry_run=dry_run, merge=merge, trusted=True
         ),
-        model=ScriptedModel(scenes),
+        models=ModelAccess(model=ScriptedModel(scenes)),
         tools=TOOLS,
         prompts=PackagedPrompts(),
         repository=fake,
@@ -329,3 +330,8 @@ def kit(
         workspace=lambda _: workspace,
         needs_review=reviews,
     )
+
+
+def with_models(context: SessionContext, **changes: Any) -> SessionContext:
+    """Return a context with other values of its ModelAccess."""
+    return replace(context, models=replace(context.models, **changes))

@@ -31,7 +31,7 @@ from coder.session.session import Session
 from coder.store.jsonl import read_records
 from coder.strategies.registry import build_strategy
 from coder.workspace.workspace import Workspace
-from tests.session.fakes import PROVEN, STILL_RED, FakeRepository, FakeVerifier, kit
+from tests.session.fakes import PROVEN, STILL_RED, FakeRepository, FakeVerifier, kit, with_models
 
 LOGS = Path(__file__).parents[1] / "logs"
 ISSUE = "tests/test_a.py::test_a fails"
@@ -151,8 +151,7 @@ def run(
     (root / "checkout" / "a.py").write_text(start)
     model = ScriptedModel([reply] * MOST_REQUESTS)
     context = replace(
-        context,
-        model=model,
+        with_models(context, model=model),
         continued=continued,
         task=context.task.model_copy(update={"mode": mode}),
         workspace=_workspaces(context),

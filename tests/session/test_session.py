@@ -41,6 +41,7 @@ from tests.session.fakes import (
     FakeSandbox,
     FakeVerifier,
     kit,
+    with_models,
 )
 
 FIX = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"
@@ -310,7 +311,7 @@ def test_images_go_to_models_that_accept_them_and_stay_the_same(tmp_path: Path) 
     spare = ScriptedModel([patch(FIX)], name="blind")
     attachment = Attachment(name="a.gif (image, 1 kB)", text="", image=image)
     task = context.task.model_copy(update={"attachments": (attachment,)})
-    context = replace(context, task=task, models={"executor": (model, spare)})
+    context = replace(with_models(context, by_role={"executor": (model, spare)}), task=task)
     session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
 
     async def scenario() -> None:

@@ -11,7 +11,7 @@ from coder.core.messages import AssistantMessage, Reply, Usage
 from coder.models.scripted import ScriptedModel, ScriptStep
 from coder.session.context import SessionContext
 from coder.session.turn import add_user_message, run_turn
-from tests.session.fakes import kit
+from tests.session.fakes import kit, with_models
 
 
 def request_text(context: SessionContext) -> str:
@@ -27,7 +27,7 @@ def test_fallback_model_replaces_failed_model_for_good(
         ScriptedModel([ModelError("The server is down.")], name="first"),
         ScriptedModel([ScriptStep(text="Yes."), ScriptStep(text="Again.")], name="second"),
     )
-    context = replace(kit(tmp_path), models={"executor": (first, second)})
+    context = with_models(kit(tmp_path), by_role={"executor": (first, second)})
     assert [request_text(context), request_text(context)] == ["Yes.", "Again."]
     assert len(first.requests) == 1
     assert Warned(text="The server is down. second goes on.") in [
@@ -43,7 +43,7 @@ def test_opaque_parts_go_only_to_their_model(tmp_path: Path) -> None:
     )
     context = kit(tmp_path)
     for model in (first, second, second, first):
-        request_text(replace(context, model=model))
+        request_text(with_models(context, model=model))
 
     def opaque_parts(model: ScriptedModel) -> list[tuple[str, str]]:
         return [
@@ -59,13 +59,13 @@ def test_opaque_parts_go_only_to_their_model(tmp_path: Path) -> None:
 def test_sends_seed_with_each_request(tmp_path: Path) -> None:
     model = ScriptedModel([ScriptStep(text="Yes."), ScriptStep(text="Yes.")])
     for seed in (None, 7):
-        request_text(replace(kit(tmp_path), model=model, seed=seed))
+        request_text(with_models(kit(tmp_path), model=model, seed=seed))
     assert [request.seed for request in model.requests] == [None, 7]
 
 
 def test_role_has_own_model_and_usage(tmp_path: Path) -> None:
     reviewer = ScriptedModel([ScriptStep(text="I read it.")], name="reviewer")
-    context = replace(kit(tmp_path), models={"reviewer": (reviewer,)}, role="reviewer")
+    context = replace(with_models(kit(tmp_path), by_role={"reviewer": (reviewer,)}), role="reviewer")
     assert request_text(context) == "I read it."
     assert [record.event.role for record in context.log.records if isinstance(record.event, BudgetSpent)] == [
         "reviewer"

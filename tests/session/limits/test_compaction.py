@@ -1,6 +1,5 @@
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise, takewhile
 from pathlib import Path
@@ -24,7 +23,7 @@ from coder.models.scripted import ScriptedModel, ScriptStep
 from coder.session.context import SessionContext
 from coder.session.continuation import read_continuation
 from coder.session.turn import add_user_message, run_turn
-from tests.session.fakes import STILL_RED, kit
+from tests.session.fakes import STILL_RED, kit, with_models
 
 WINDOW = 32_768
 ISSUE = "minutes() forgets the rest of the hour"
@@ -65,7 +64,7 @@ def window_context(
     root: Path, turns: int, *, window: int | None = WINDOW
 ) -> tuple[SessionContext, ScriptedModel]:
     model = ScriptedModel([read_call(number) for number in range(turns)], context_tokens=window)
-    return replace(kit(root), model=model), model
+    return with_models(kit(root), model=model), model
 
 
 def size(context: SessionContext, request: Request) -> int:
@@ -122,7 +121,7 @@ def test_superseded_results_go_before_older_ones(tmp_path: Path) -> None:
         [read_call(number, path) for number, path in enumerate(paths)],
         context_tokens=WINDOW,
     )
-    context = replace(kit(tmp_path), model=model)
+    context = with_models(kit(tmp_path), model=model)
     start(context)
     converse(context, ["x" * 4_500] * len(paths))
     event = next(r.event for r in context.log.records if isinstance(r.event, ContextCompacted))
@@ -146,12 +145,12 @@ def test_result_becomes_one_line_and_the_rest_stays(tmp_path: Path) -> None:
 def test_window_of_unknown_size_is_learnt(tmp_path: Path) -> None:
     overflow = ModelError("too long", context_overflow=True)
     model = ScriptedModel([read_call(n) for n in range(6)] + [overflow, ScriptStep(text="Yes.")])
-    context = replace(kit(tmp_path), model=model)
+    context = with_models(kit(tmp_path), model=model)
     candidate = start(context)
     converse(context, ["x" * 9_000] * 6)
     assert asyncio.run(run_turn(context, candidate)).message.text == "Yes."
     assert size(context, model.requests[-1]) < size(context, model.requests[-2])
-    assert context.context_limits
+    assert context.models.context_limits
 
 
 def test_note_says_what_was_found_changed_and_added(tmp_path: Path) -> None:

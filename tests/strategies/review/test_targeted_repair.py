@@ -18,7 +18,7 @@ from coder.core.values import Candidate, Patch
 from coder.session.context import SessionContext
 from coder.strategies.review import repair_flagged
 from coder.workspace.workspace import Workspace
-from tests.session.fakes import FakeRepository, FakeVerifier, kit
+from tests.session.fakes import FakeRepository, FakeVerifier, kit, with_models
 
 PLAIN = "def f():\n    return 1\n\n\ndef g():\n    return 2\n"
 DOUBLE = Usage(cost_usd=Decimal(0))
@@ -110,7 +110,7 @@ def run_repairs(tmp_path: Path, repairer: RepairModel, *places: str) -> SessionC
             candidate.id, replace(context.workspace(candidate), root=candidate.worktree, named={})
         )
 
-    whole = replace(context, model=repairer, workspace=workspace)
+    whole = replace(with_models(context, model=repairer), workspace=workspace)
 
     async def scenario() -> None:
         candidate = whole.repository.create_candidate("c1")

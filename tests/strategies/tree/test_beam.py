@@ -134,7 +134,7 @@ def test_branches_use_assigned_models(tmp_path: Path) -> None:
     context = replace(
         context,
         repository=ForkingRepository(root=tmp_path),
-        models={"branch 1": (other,), "executor": (context.model,)},
+        models=replace(context.models, by_role={"branch 1": (other,), "executor": (context.model,)}),
     )
 
     async def scenario() -> dict[Candidate, SessionContext]:
