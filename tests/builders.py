@@ -45,6 +45,16 @@ def write(directory: Path, files: Mapping[str, str]) -> None:
         path.write_text(text, encoding="utf-8")
 
 
+def read_case(case: Path, folder: str) -> dict[str, str]:
+    """Return the text files of a folder of a case: its own, and those that `shared.txt` names."""
+    listing = case / "shared.txt"
+    shared = listing.read_text(encoding="utf-8").splitlines() if listing.exists() else []
+    files = [(case / folder, path) for path in (case / folder).rglob("*") if path.is_file()]
+    common = case.parent / "shared" / folder
+    files += [(common, case.parent / "shared" / name) for name in shared if name.startswith(f"{folder}/")]
+    return {str(path.relative_to(root)): path.read_text(encoding="utf-8") for root, path in sorted(files)}
+
+
 def write_tree(directory: Path, files: Mapping[str, str]) -> Path:
     """Write files into a directory and return it."""
     write(directory, files)

@@ -2,7 +2,9 @@
 
 issue.md      the issue                          before/   the repository's one commit
 script.jsonl  the model's replies                dirty/    uncommitted files on top (optional)
-after/        files as delivered (optional)      expect.json:
+after/        files as delivered (optional)      shared.txt  files of shared/, too (optional)
+
+expect.json:
 
 kind, requests, attempts, targets, phases, subject   as in the session's end
 flags         options of the command line (search_seconds: before the model; mode: build)
@@ -28,7 +30,7 @@ import shutil
 import subprocess
 import sysconfig
 import venv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +59,7 @@ from coder.strategies.build import build_components
 from coder.strategies.offline import offline_first
 from coder.strategies.registry import build_strategy
 from coder.wiring.session import Approach, SessionSetup
+from tests.builders import read_case, write
 from tests.walls import walls
 
 SCENARIOS = sorted((Path(__file__).parent / "cases" / "scenarios").glob("[0-9]*"))
@@ -69,9 +72,8 @@ def git(directory: Path, *arguments: str) -> str:
 
 def prepare_repository(scenario: Path, root: Path, expect: dict[str, Any]) -> None:
     """Create a repository with one commit, and uncommitted work if the scenario has some."""
-    if (scenario / "before").is_dir():
-        shutil.copytree(scenario / "before", root)
-    root.mkdir(exist_ok=True)
+    root.mkdir()
+    write(root, read_case(scenario, "before"))
     (root / ".gitignore").write_text(".venv/\n__pycache__/\n", encoding="utf-8")
     git(root, "init", "-q", "-b", "main")
     git(root, "config", "user.name", "A Person")
@@ -144,8 +146,8 @@ def test_scenario(scenario: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -
     assert observed(session_end, records, expect) == {
         name: value for name, value in expect.items() if name not in ("flags", "editable")
     }
-    if (scenario / "after").is_dir():
-        assert delivered_files(root, session_end, scenario / "after") == contents(scenario / "after")
+    if after := read_case(scenario, "after"):
+        assert delivered_files(root, session_end, after) == after
 
 
 def observed(session_end: SessionFinished, records: list[Record], expect: dict[str, Any]) -> dict[str, Any]:
@@ -271,7 +273,7 @@ def contents(directory: Path, skip: tuple[str, ...] = ()) -> dict[str, str]:
     }
 
 
-def delivered_files(root: Path, session_end: SessionFinished, after: Path) -> dict[str, str]:
-    """Return the delivered branch's content of the files that `after` holds."""
+def delivered_files(root: Path, session_end: SessionFinished, names: Iterable[str]) -> dict[str, str]:
+    """Return the delivered branch's content of these files."""
     assert session_end.delivery is not None
-    return {name: git(root, "show", f"{session_end.delivery.branch}:{name}") for name in contents(after)}
+    return {name: git(root, "show", f"{session_end.delivery.branch}:{name}") for name in names}

@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from coder.patching.plan import ConfinedTree, write_patch
 PATCHES = Path(__file__).parent.parent / "cases" / "patches"
 CASES = sorted(path for path in PATCHES.iterdir() if (path / "patch.diff").exists())
 BASE = (PATCHES / "calc.py").read_text(encoding="utf-8")
-"""File that the cases without files of their own change; `after.diff` is what they do to it."""
+"""File of cases without `before/`, and of those that name it in `base.txt`; `after.diff` is the change."""
 SWAP = "--- a/t\n+++ b/t\n@@ -1 +1 @@\n-a\n+b\n"
 
 
@@ -54,8 +55,19 @@ def difference(before: dict[str, tuple[bytes, bool]], after: dict[str, tuple[byt
 def set_up(case: Path, root: Path) -> None:
     if (case / "before").exists():
         shutil.copytree(case / "before", root, dirs_exist_ok=True)
-    elif not (case / "after").exists():
-        (root / "calc.py").write_text(BASE, encoding="utf-8")
+    for name, line_end in base_copies(case):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(BASE, encoding="utf-8", newline=line_end)
+
+
+def base_copies(case: Path) -> Iterator[tuple[str, str]]:
+    """Yield the names of the files that hold the base text, and their line ends."""
+    if (listing := case / "base.txt").exists():
+        for line in listing.read_text(encoding="utf-8").splitlines():
+            name, _, crlf = line.partition(" ")
+            yield name, "\r\n" if crlf else "\n"
+    elif not (case / "before").exists():
+        yield "calc.py", "\n"
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)

@@ -61,7 +61,7 @@ def leftovers(root: Path) -> list[Path]:
     return [*root.glob(".git/**/*.lock"), *root.glob(".git/worktrees")]
 
 
-def run_and_kill(root: Path, state: Path, *, after_seconds: float) -> None:
+def run_and_kill(root: Path, state: Path, *, after_seconds: float = 0.0, after_step: bool = False) -> None:
     """Start a session in a process group of its own and kill all of it, including git."""
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent.parent)}
     with subprocess.Popen(
@@ -73,6 +73,8 @@ def run_and_kill(root: Path, state: Path, *, after_seconds: float) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == b"held\n"
         time.sleep(after_seconds)
+        while after_step and private_refs(root) == "" and process.poll() is None:
+            time.sleep(0.05)
         os.killpg(process.pid, signal.SIGKILL)
 
 
@@ -80,9 +82,11 @@ def test_killed_session_changes_nothing_and_is_cleaned_up(tmp_path: Path) -> Non
     root = dirty_repository(tmp_path / "r")
     before = fingerprint(root)
     chance = random.Random(7)
-    for number in range(10):
+    for number in range(9):
         run_and_kill(root, tmp_path / "sessions" / f"s{number}", after_seconds=chance.uniform(0.0, 0.6))
         assert fingerprint(root) == before
+    run_and_kill(root, tmp_path / "sessions" / "s9", after_step=True)
+    assert fingerprint(root) == before
     assert private_refs(root) != ""
     recover_abandoned(tmp_path / "sessions", settle_nothing)
     assert private_refs(root) == ""

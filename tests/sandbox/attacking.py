@@ -1,8 +1,8 @@
 """Runner of one attack, inside a sandbox or without, that reports whether it escaped.
 
-An attack is a script in attacks/ that starts in the worktree; the module `stage` describes its targets. It
-prints ESCAPED when it has reached its goal; damage to the stage is detected from outside. Lines of its
-docstring, after the first:
+An attack is a script in attacks/ that starts in the worktree, after imports of the modules that it names and
+of the module `stage`, which describes its targets. It prints ESCAPED when it has reached its goal; damage to
+the stage is detected from outside. Lines of its docstring, after the first:
 
 Then: git | read NAME | write NAME | run COMMAND   action on the user's side in the worktree afterwards
 During: write NAME                                 action repeated while the attack runs
@@ -68,6 +68,12 @@ class Attack:
     def text(self) -> str:
         return self.path.read_text()
 
+    @property
+    def program(self) -> str:
+        """Return the script as it is run."""
+        modules = sorted({*re.findall(r"\b(\w+)\.\w", self.text)} & sys.stdlib_module_names)
+        return "\n".join(["from stage import *", *(f"import {name}" for name in modules), self.text])
+
     def labelled_text(self, label: str) -> str:
         """Return the text that the docstring gives under a label."""
         match = re.search(rf"^{label}: (.+)$", self.text, re.MULTILINE)
@@ -85,7 +91,7 @@ def attacks() -> list[Attack]:
 def describe_escape(attack: Attack, stage: Stage, walls: SandboxBackend | None) -> str:
     """Return a description of the escape; empty if there was none."""
     (stage.worktree / "stage.py").write_text((DIRECTORY / "stage.py").read_text())
-    (stage.worktree / "attack.py").write_text(attack.text)
+    (stage.worktree / "attack.py").write_text(attack.program)
     telling: list[str] = []
     with _write_during(attack, stage, is_isolated=walls is not None):
         output = _run_inside(attack, stage, walls, telling) if walls else _run_outside(attack, stage)

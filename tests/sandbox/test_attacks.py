@@ -32,7 +32,7 @@ def test_contains_quick_attacks(walls: SandboxBackend, tmp_path: Path) -> None:
     with open_stage(tmp_path / "stage") as stage, ProcessSandbox(stage.environment, backend=walls) as sandbox:
         (stage.worktree / "stage.py").write_text((DIRECTORY / "stage.py").read_text())
         for attack in kept_in:
-            (stage.worktree / f"{attack.name}.py").write_text(attack.text)
+            (stage.worktree / f"{attack.name}.py").write_text(attack.program)
         loop = (
             f'for attack in [0-9]*.py; do echo "== $attack"; {command()[0]} -S $attack 2> /dev/null < '
             "/dev/null; done; true"

@@ -1,7 +1,8 @@
 """Changes that look finished, each judged by real runs (tests/cases/verdicts).
 
 `verdict.txt` has the verdict's kind, then lines that its reason, notes or tests hold; `command.txt` the test
-command, if it is not pytest. What a fake runner can show is in `verdict/`; these need the real one.
+command, if it is not pytest; `shared.txt` names files of `shared/` that the case has, too. What a fake runner
+can show is in `verdict/`; these need the real one.
 """
 
 import shutil
@@ -14,16 +15,16 @@ from coder.core.verdict import Verdict, describe_proof
 from coder.verify.change.base_tests import NO_HISTORY
 from coder.verify.running.parallel import ParallelRunner
 from coder.verify.verdict.proof import WorktreeVerifier
-from tests.builders import write
+from tests.builders import read_case, write
 from tests.verify.conftest import Run
-from tests.verify.fakes import FakeTrees, Files
+from tests.verify.fakes import FakeTrees
 
 CASES = sorted((Path(__file__).parent.parent / "cases" / "verdicts").glob("[0-9]*"))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_verdict_and_messages_match_case(case: Path, tmp_path: Path, make_runner: Run) -> None:
-    base, change = _read_files(case / "before"), _read_files(case / "change")
+    base, change = read_case(case, "before"), read_case(case, "change")
     issue = (case / "issue.md").read_text("utf-8")
     command = _read_command(case)
     write(tmp_path / "checkout", base)
@@ -50,14 +51,6 @@ def _read_command(case: Path) -> str | None:
     if (tool := command.split()[0]) in ("npm",) and shutil.which(tool) is None:
         pytest.skip(f"{tool} is not installed")
     return command
-
-
-def _read_files(root: Path) -> Files:
-    return {
-        str(path.relative_to(root)): path.read_text("utf-8")
-        for path in sorted(root.rglob("*"))
-        if path.is_file()
-    }
 
 
 def _verdict_text(verdict: Verdict) -> str:

@@ -1,9 +1,5 @@
 """Installs a hook in the repository."""
 
-from pathlib import Path
-
-from stage import at
-
 hook = Path(at.project, ".git/hooks/post-commit")
 hook.parent.mkdir(exist_ok=True)
 hook.write_text("#!/bin/sh\n")

@@ -1,6 +1,4 @@
 """Commits with git itself, through the worktree's link to the repository."""
 
-import subprocess
-
 words = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "--allow-empty", "-qm", "x"]
 subprocess.run(words, check=True)

@@ -1,5 +1,3 @@
 """Makes a branch with git's plumbing."""
 
-import subprocess
-
 subprocess.run(["git", "update-ref", "refs/heads/owned", "HEAD"], check=True)

@@ -1,9 +1,5 @@
 """Writes the repository's private attributes, which name filters."""
 
-from pathlib import Path
-
-from stage import at
-
 info = Path(at.project, ".git/info")
 info.mkdir(exist_ok=True)
 (info / "attributes").write_text("* filter=owned\n")

@@ -1,7 +1,5 @@
 """Writes a configuration for this worktree alone."""
 
-from pathlib import Path
-
 Path(Path(".git").read_text().split(": ")[1].strip(), "config.worktree").write_text(
     "[core]\n\tfsmonitor = x\n"
 )

@@ -1,9 +1,4 @@
 """Links a file of the checkout into the worktree and writes to the link."""
 
-import os
-from pathlib import Path
-
-from stage import at
-
 os.link(Path(at.project, "main.py"), "mine")
 Path("mine").write_text("owned")

@@ -1,8 +1,4 @@
 """Moves a file of its own over one of the checkout."""
 
-from pathlib import Path
-
-from stage import at
-
 Path("mine").write_text("owned")
 Path("mine").rename(Path(at.project, "main.py"))

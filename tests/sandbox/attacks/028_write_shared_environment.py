@@ -3,6 +3,4 @@
 Landlock: it cannot refuse a part of a directory that may be written.
 """
 
-from pathlib import Path
-
 Path(".venv/mod.py").write_text("owned")

@@ -1,10 +1,5 @@
 """Mounts the checkout anew, writable."""
 
-import os
-from pathlib import Path
-
-from stage import at, libc
-
 MS_REMOUNT, MS_BIND = 32, 4096
 for place in ("/", at.project):
     libc.mount(b"none", os.fsencode(place), None, MS_REMOUNT | MS_BIND, None)

@@ -3,7 +3,5 @@
 Root only: others may not write there anyway.
 """
 
-import os
-
 os.close(os.open("/proc/sys/kernel/core_pattern", os.O_WRONLY))
 print("ESCAPED")

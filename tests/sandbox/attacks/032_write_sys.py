@@ -3,7 +3,5 @@
 Root only: others may not write there anyway.
 """
 
-import os
-
 os.close(os.open("/sys/kernel/mm/transparent_hugepage/enabled", os.O_WRONLY))
 print("ESCAPED")

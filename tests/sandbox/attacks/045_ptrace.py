@@ -3,11 +3,6 @@
 Here not: where Yama lets only parents trace.
 """
 
-import ctypes
-import os
-
-from stage import at, libc
-
 libc.ptrace.argtypes = [ctypes.c_long] * 4
 PTRACE_ATTACH, PTRACE_DETACH = 16, 17
 if libc.ptrace(PTRACE_ATTACH, at.victim, 0, 0) == 0:

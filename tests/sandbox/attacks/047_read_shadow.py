@@ -3,6 +3,4 @@
 Root only: others may not read it anyway.
 """
 
-from pathlib import Path
-
 print("ESCAPED" if "root:" in Path("/etc/shadow").read_text() else "")

@@ -4,12 +4,6 @@ Root only: others may not read it anyway.
 Here not: where a control group refuses devices.
 """
 
-import os
-import stat
-from pathlib import Path
-
-from stage import at
-
 device = os.stat(Path(at.project)).st_dev
 os.mknod("disk", stat.S_IFBLK | 0o600, device)
 with open("disk", "rb") as disk:

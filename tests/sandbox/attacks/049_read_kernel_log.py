@@ -3,7 +3,5 @@
 Root only: others may not read it anyway.
 """
 
-import os
-
 os.read(os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK), 10_000)
 print("ESCAPED")

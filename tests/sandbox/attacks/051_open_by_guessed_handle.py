@@ -4,12 +4,6 @@ Root only: it takes its rights.
 Here not: where the file system makes other handles.
 """
 
-import ctypes
-import os
-import struct
-
-from stage import at, call
-
 # A directory's handle on ext4 is its inode and generation; those of the root are 2 and 0.
 handle = ctypes.create_string_buffer(struct.pack("IiII", 8, 1, 2, 0))
 found = call(304, 265, os.open(".", os.O_RDONLY), handle, os.O_RDONLY | os.O_DIRECTORY)

@@ -3,11 +3,6 @@
 Root only: it takes its rights.
 """
 
-import os
-from pathlib import Path
-
-from stage import at
-
 os.mkdir("cell")
 os.chroot("cell")
 for _ in range(64):

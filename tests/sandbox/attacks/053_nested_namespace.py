@@ -1,9 +1,5 @@
 """Makes a user namespace of its own, to mount away what hides the home."""
 
-import os
-
-from stage import at, libc
-
 CLONE_NEWUSER, CLONE_NEWNS, MNT_DETACH = 0x10000000, 0x20000, 2
 if libc.unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0:
     for place in (at.home, "/home", "/root", "/tmp", "/run"):

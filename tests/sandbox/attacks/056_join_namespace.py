@@ -3,11 +3,6 @@
 Root only: it takes its rights.
 """
 
-import os
-from pathlib import Path
-
-from stage import at, call
-
 for kind in ("user", "mnt"):
     try:
         call(308, 268, os.open(f"/proc/{at.victim}/ns/{kind}", os.O_RDONLY), 0)

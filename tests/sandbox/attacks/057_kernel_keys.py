@@ -1,9 +1,5 @@
 """Takes a key out of the person's keyring."""
 
-import ctypes
-
-from stage import call
-
 USER_KEYRING, USER = -4, b"user"
 kept = call(248, 217, USER, b"coder-attack", b"x", 1, USER_KEYRING)
 buffer = ctypes.create_string_buffer(10)

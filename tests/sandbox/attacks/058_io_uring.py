@@ -3,9 +3,5 @@
 Here not: where the kernel has it turned off.
 """
 
-import ctypes
-
-from stage import call
-
 call(425, 425, 4, ctypes.create_string_buffer(120))
 print("ESCAPED")

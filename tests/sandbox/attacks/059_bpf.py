@@ -4,11 +4,6 @@ Root only: it takes its rights.
 Here not: where the kernel has it turned off.
 """
 
-import ctypes
-import struct
-
-from stage import call
-
 BPF_MAP_CREATE, ARRAY = 0, 2
 call(
     321,

@@ -1,8 +1,4 @@
 """Talks to a server on this machine's loopback interface."""
 
-import socket
-
-from stage import at
-
 with socket.create_connection(("127.0.0.1", at.tcp), timeout=3) as way:
     print(way.recv(100).decode())

@@ -3,9 +3,5 @@
 Here not: without IPv6.
 """
 
-import socket
-
-from stage import at
-
 with socket.create_connection(("::1", at.tcp6), timeout=3) as way:
     print(way.recv(100).decode())

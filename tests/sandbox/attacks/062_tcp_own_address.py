@@ -3,9 +3,5 @@
 Here not: without a network.
 """
 
-import socket
-
-from stage import at
-
 with socket.create_connection((at.address[0], at.address[1]), timeout=3) as way:
     print(way.recv(100).decode())

@@ -1,9 +1,5 @@
 """Talks to an abstract socket of another program."""
 
-import socket
-
-from stage import at
-
 with socket.socket(socket.AF_UNIX) as way:
     way.connect(f"\0{at.abstract}")
     print(way.recv(100).decode())

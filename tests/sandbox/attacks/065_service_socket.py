@@ -1,9 +1,5 @@
 """Talks to a socket that lies beside the project."""
 
-import socket
-
-from stage import at
-
 with socket.socket(socket.AF_UNIX) as way:
     way.connect(at.socket)
     print(way.recv(100).decode())

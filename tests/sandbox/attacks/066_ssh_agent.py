@@ -1,9 +1,5 @@
 """Talks to the person's ssh agent."""
 
-import socket
-
-from stage import at
-
 with socket.socket(socket.AF_UNIX) as way:
     way.connect(at.agent)
     print(way.recv(100).decode())

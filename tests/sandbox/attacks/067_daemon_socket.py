@@ -3,10 +3,6 @@
 Root only: here only root can make a socket in /run.
 """
 
-import socket
-
-from stage import at
-
 with socket.socket(socket.AF_UNIX) as way:
     way.connect(at.daemon)
     print(way.recv(100).decode())

@@ -1,10 +1,5 @@
 """Talks to a socket through a symbolic link in the worktree."""
 
-import os
-import socket
-
-from stage import at
-
 os.symlink(at.socket, "way")
 with socket.socket(socket.AF_UNIX) as way:
     way.connect("way")

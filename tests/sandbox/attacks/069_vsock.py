@@ -3,10 +3,6 @@
 Here not: where the kernel has no vsock.
 """
 
-import socket
-
-from stage import at
-
 with socket.socket(40, socket.SOCK_STREAM) as way:
     if at.vsock:
         way.connect((1, at.vsock))

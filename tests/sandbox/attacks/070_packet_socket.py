@@ -3,7 +3,5 @@
 Root only: it takes its rights.
 """
 
-import socket
-
 socket.socket(17, socket.SOCK_RAW, 768).bind(("lo", 0))
 print("ESCAPED")

@@ -3,7 +3,5 @@
 Here not: where the kernel has none.
 """
 
-import socket
-
 socket.socket(38, socket.SOCK_SEQPACKET).bind(("hash", "sha256"))
 print("ESCAPED")

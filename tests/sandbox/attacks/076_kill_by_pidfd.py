@@ -3,11 +3,5 @@
 Landlock before 6: it knows nothing of signals.
 """
 
-import os
-import signal
-import time
-
-from stage import at
-
 signal.pidfd_send_signal(os.pidfd_open(at.victim), signal.SIGKILL)
 time.sleep(0.2)

@@ -1,8 +1,5 @@
 """Leaves a daemon behind."""
 
-import os
-import time
-
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:

@@ -1,9 +1,5 @@
 """Leaves a daemon behind that hears no signal and holds no file."""
 
-import os
-import signal
-import time
-
 if os.fork() == 0:
     os.setsid()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

@@ -3,9 +3,6 @@
 Ends: killed
 """
 
-import os
-import time
-
 for _ in range(2):
     if os.fork() == 0:
         os.setsid()

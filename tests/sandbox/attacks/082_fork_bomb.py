@@ -1,8 +1,5 @@
 """Makes more and more processes."""
 
-import os
-import time
-
 made = 0
 while made < 300:
     if os.fork() == 0:

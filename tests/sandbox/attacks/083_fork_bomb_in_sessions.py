@@ -1,9 +1,5 @@
 """Makes processes that each leave their group and make more."""
 
-import os
-import time
-from pathlib import Path
-
 end = time.monotonic() + 14
 Path("made").mkdir()
 while time.monotonic() < end and len(os.listdir("made")) < 300:

@@ -1,7 +1,5 @@
 """Takes more and more memory."""
 
-import time
-
 held = []
 for _ in range(60):
     held.append(bytearray(b"x" * (10 << 20)))

@@ -1,8 +1,5 @@
 """Takes memory in many processes, a little in each."""
 
-import os
-import time
-
 for _ in range(30):
     if os.fork() == 0:
         held = bytearray(b"x" * (20 << 20))

@@ -1,8 +1,5 @@
 """Takes memory in a file without a name, which no process shows."""
 
-import os
-import time
-
 held = os.memfd_create("held")
 held_too = os.memfd_create("held too")
 for turn in range(100):

@@ -1,7 +1,5 @@
 """Takes memory in /dev/shm."""
 
-import time
-
 try:
     for number in range(20):
         with open(f"/dev/shm/coder-attack-{number}", "wb") as file:

@@ -1,8 +1,5 @@
 """Fills the disk from the worktree."""
 
-import os
-import time
-
 for number in range(12):
     with open(f"big{number}", "wb") as file:
         file.write(bytes(30 << 20))

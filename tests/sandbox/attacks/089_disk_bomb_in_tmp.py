@@ -1,9 +1,5 @@
 """Fills the disk from the temporary directory."""
 
-import os
-import tempfile
-import time
-
 held = []
 for number in range(12):
     held.append(tempfile.NamedTemporaryFile())

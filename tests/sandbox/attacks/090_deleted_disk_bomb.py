@@ -1,8 +1,5 @@
 """Fills the disk with files that it has deleted already."""
 
-import os
-import time
-
 held = []
 for _ in range(12):
     file = open("gone", "wb")

@@ -1,6 +1,4 @@
 """Opens more and more files."""
 
-import os
-
 held = [os.open("/dev/null", os.O_RDONLY) for _ in range(900)]
 print("ESCAPED")

@@ -3,12 +3,6 @@
 Here not: where the kernel lets nobody do so (dev.tty.legacy_tiocsti = 0).
 """
 
-import fcntl
-import os
-import termios
-
-from stage import at
-
 os.setsid() if os.getpid() != os.getsid(0) else None
 terminal = os.open(at.terminal, os.O_RDWR)
 fcntl.ioctl(terminal, termios.TIOCSCTTY, 1)

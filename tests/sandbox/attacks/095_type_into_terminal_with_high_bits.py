@@ -3,10 +3,6 @@
 Here not: where the kernel lets nobody do so (dev.tty.legacy_tiocsti = 0).
 """
 
-import os
-
-from stage import at, call
-
 os.setsid() if os.getpid() != os.getsid(0) else None
 terminal = os.open(at.terminal, os.O_RDWR)
 call(16, 29, terminal, 0x540E, 1)

@@ -3,11 +3,6 @@
 Then: run cd inner.git && git status
 """
 
-import subprocess
-from pathlib import Path
-
-from stage import at
-
 mark = Path(at.home).with_name("PWNED")
 
 subprocess.run(["git", "init", "-q", "--bare", "inner.git"], check=True)

@@ -3,12 +3,6 @@
 Then: git
 """
 
-import os
-import subprocess
-from pathlib import Path
-
-from stage import at
-
 mark = Path(at.home).with_name("PWNED")
 
 os.mkdir("hooks")

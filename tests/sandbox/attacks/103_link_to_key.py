@@ -3,9 +3,4 @@
 Then: read notes.txt
 """
 
-import os
-from pathlib import Path
-
-from stage import at
-
 os.symlink(Path(at.home, ".ssh/id_rsa"), "notes.txt")

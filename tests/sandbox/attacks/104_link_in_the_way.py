@@ -3,9 +3,4 @@
 Then: read docs/id_rsa
 """
 
-import os
-from pathlib import Path
-
-from stage import at
-
 os.symlink(Path(at.home, ".ssh"), "docs")

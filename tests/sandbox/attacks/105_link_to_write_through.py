@@ -3,9 +3,4 @@
 Then: write notes.txt
 """
 
-import os
-from pathlib import Path
-
-from stage import at
-
 os.symlink(Path(at.home, ".bashrc"), "notes.txt")

@@ -3,11 +3,6 @@
 During: write docs/.bashrc
 """
 
-import os
-import time
-
-from stage import at
-
 end = time.monotonic() + 2
 os.makedirs("docs", exist_ok=True)
 turn = 0

@@ -3,8 +3,4 @@
 Then: read notes.txt
 """
 
-import os
-
-from stage import at
-
 os.symlink(f"/proc/{at.victim}/environ", "notes.txt")

@@ -3,10 +3,6 @@
 Then: run sh ./.envrc
 """
 
-from pathlib import Path
-
-from stage import at
-
 mark = Path(at.home).with_name("PWNED")
 target = Path(".envrc")
 target.parent.mkdir(parents=True, exist_ok=True)

@@ -3,10 +3,6 @@
 Then: run python3 ./setup.py
 """
 
-from pathlib import Path
-
-from stage import at
-
 mark = Path(at.home).with_name("PWNED")
 target = Path("setup.py")
 target.parent.mkdir(parents=True, exist_ok=True)

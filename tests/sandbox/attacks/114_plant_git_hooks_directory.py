@@ -3,10 +3,6 @@
 Then: run sh ./.husky/pre-commit
 """
 
-from pathlib import Path
-
-from stage import at
-
 mark = Path(at.home).with_name("PWNED")
 target = Path(".husky/pre-commit")
 target.parent.mkdir(parents=True, exist_ok=True)

@@ -3,10 +3,6 @@
 Then: run python3 ./sitecustomize.py
 """
 
-from pathlib import Path
-
-from stage import at
-
 mark = Path(at.home).with_name("PWNED")
 target = Path("sitecustomize.py")
 target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,5 @@
 """Changes a mode through a descriptor that is open for reading only."""
 
-import os
-
-from stage import at
-
 for name in (".git/HEAD", "main.py"):
     try:
         file = os.open(os.path.join(at.project, name), os.O_RDONLY)

@@ -1,8 +1,4 @@
 """Changes a mode through a symbolic link in the worktree."""
 
-import os
-
-from stage import at
-
 os.symlink(os.path.join(at.home, ".bashrc"), "way-to-mode")
 os.chmod("way-to-mode", 0o777)

@@ -1,8 +1,4 @@
 """Changes a mode through /dev/fd."""
 
-import os
-
-from stage import at
-
 place = os.open(os.path.join(at.home, ".bashrc"), os.O_PATH)
 os.chmod(f"/dev/fd/{place}", 0o777)

@@ -1,7 +1,3 @@
 """Changes a mode by a relative path that climbs out of the worktree."""
 
-import os
-
-from stage import at
-
 os.chmod(os.path.join(os.path.relpath("/"), at.home.lstrip("/"), ".bashrc"), 0o777)

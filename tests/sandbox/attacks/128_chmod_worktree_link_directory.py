@@ -1,8 +1,4 @@
 """Changes a mode below a link to a directory."""
 
-import os
-
-from stage import at
-
 os.symlink(at.home, "way-to-directory")
 os.chmod("way-to-directory/.bashrc", 0o777)

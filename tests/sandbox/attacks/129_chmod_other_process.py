@@ -1,9 +1,5 @@
 """Changes a mode through another program's directories in /proc."""
 
-import os
-
-from stage import at
-
 for name in ("cwd", "root" + at.home):
     try:
         os.chmod(f"/proc/{at.victim}/{name}/.bashrc", 0o777)

@@ -1,9 +1,5 @@
 """Changes modes through the descriptors of the processes above it."""
 
-import os
-
-from stage import at
-
 pid = os.getppid()
 for name in ("cwd" + at.home, "root" + at.home, "cwd/" + at.home):
     try:

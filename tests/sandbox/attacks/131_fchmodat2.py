@@ -3,8 +3,4 @@
 Here not: it came with Linux 6.6.
 """
 
-import os
-
-from stage import at, call
-
 call(452, 452, -100, os.path.join(at.home, ".bashrc").encode(), 0o777, 0)

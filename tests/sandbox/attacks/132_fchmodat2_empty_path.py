@@ -3,9 +3,5 @@
 Here not: it came with Linux 6.6.
 """
 
-import os
-
-from stage import at, call
-
 place = os.open(os.path.join(at.home, ".bashrc"), os.O_PATH)
 call(452, 452, place, b"", 0o777, 0x1000)

@@ -3,10 +3,6 @@
 Root only: the file is root's.
 """
 
-import os
-
-from stage import at  # noqa: F401
-
 before = os.stat("/etc/hostname").st_mtime_ns
 os.utime("/etc/hostname", ns=(before, before - 1000))
 print("ESCAPED" if os.stat("/etc/hostname").st_mtime_ns != before else "")

@@ -1,10 +1,5 @@
 """Sets times with the oldest system calls for it."""
 
-import os
-import struct
-
-from stage import X86, at, call
-
 path = os.path.join(at.home, ".bashrc").encode()
 if X86:
     for number, arguments in (

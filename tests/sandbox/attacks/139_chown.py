@@ -1,7 +1,3 @@
 """Takes a program its owner's rights by naming its owner anew."""
 
-import os
-
-from stage import at
-
 os.chown(os.path.join(at.home, "bin/tool"), os.getuid(), -1)

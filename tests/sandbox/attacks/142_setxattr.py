@@ -3,8 +3,4 @@
 Here not: not every file system keeps extended attributes.
 """
 
-import os
-
-from stage import at
-
 os.setxattr(os.path.join(at.home, ".bashrc"), "user.owned", b"1")

@@ -3,12 +3,6 @@
 Here not: it came with Linux 6.13, and not every file system keeps extended attributes.
 """
 
-import ctypes
-import os
-import struct
-
-from stage import at, call
-
 value = ctypes.create_string_buffer(b"1")
 arguments = struct.pack("QII", ctypes.addressof(value), 1, 0)
 call(

@@ -3,12 +3,6 @@
 Here not: not every file system has flags.
 """
 
-import fcntl
-import os
-import struct
-
-from stage import at
-
 for name in (".git/HEAD", "main.py"):
     try:
         file = os.open(os.path.join(at.project, name), os.O_RDONLY)

@@ -1,12 +1,5 @@
 """Changes a path in memory from a second thread while system calls look at it."""
 
-import ctypes
-import os
-import threading
-import time
-
-from stage import at, libc
-
 inside, outside = b"mine".ljust(4095, b"\0"), os.path.join(at.home, ".bashrc").encode().ljust(4095, b"\0")
 open("mine", "w").close()
 path = ctypes.create_string_buffer(inside, 4096)

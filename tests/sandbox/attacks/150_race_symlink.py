@@ -1,11 +1,5 @@
 """Swaps a file for a link to the home while system calls look at it."""
 
-import os
-import threading
-import time
-
-from stage import at
-
 outside = os.path.join(at.home, ".bashrc")
 open("kept", "w").close()
 

@@ -1,12 +1,5 @@
 """Puts a system call filter of its own on top and lets every call continue."""
 
-import ctypes
-import fcntl
-import os
-import struct
-
-from stage import X86, at, call, libc
-
 program = [
     (0x20, 0, 0, 0),
     (0x15, 0, 1, 90 if X86 else 53),

@@ -1,11 +1,5 @@
 """Is killed while its system calls wait for an answer, a hundred times over."""
 
-import os
-import signal
-import time
-
-from stage import at
-
 outside = os.path.join(at.home, ".bashrc")
 for turn in range(100):
     child = os.fork()

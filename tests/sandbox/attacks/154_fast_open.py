@@ -1,9 +1,5 @@
 """Connects by sending (MSG_FASTOPEN), which is no call to connect."""
 
-import socket
-
-from stage import at
-
 with socket.socket() as way:
     way.sendto(b"x", 0x20000000, ("127.0.0.1", at.tcp))
     print("ESCAPED")

@@ -1,9 +1,5 @@
 """Connects by sending a message (MSG_FASTOPEN)."""
 
-import socket
-
-from stage import at
-
 with socket.socket() as way:
     way.sendmsg([b"x"], [], 0x20000000, ("127.0.0.1", at.tcp))
     print("ESCAPED")

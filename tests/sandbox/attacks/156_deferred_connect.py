@@ -1,9 +1,5 @@
 """Defers a connection until it sends (TCP_FASTOPEN_CONNECT)."""
 
-import socket
-
-from stage import at
-
 with socket.socket() as way:
     way.setsockopt(socket.IPPROTO_TCP, 30, 1)
     way.connect(("127.0.0.1", at.tcp))

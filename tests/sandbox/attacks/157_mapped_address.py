@@ -1,9 +1,5 @@
 """Talks to a server on loopback by an IPv4 address in IPv6."""
 
-import socket
-
-from stage import at
-
 with socket.socket(socket.AF_INET6) as way:
     way.settimeout(3)
     way.connect(("::ffff:127.0.0.1", at.tcp))

@@ -1,9 +1,5 @@
 """Talks to a server on loopback by the address that stands for all."""
 
-import socket
-
-from stage import at
-
 with socket.socket() as way:
     way.settimeout(3)
     way.connect(("0.0.0.0", at.tcp))

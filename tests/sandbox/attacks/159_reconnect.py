@@ -1,10 +1,5 @@
 """Connects to a server of its own, dissolves the connection and takes the socket to another."""
 
-import ctypes
-import socket
-
-from stage import at, libc
-
 server = socket.create_server(("127.0.0.1", 0))
 with socket.socket() as way:
     way.connect(server.getsockname())

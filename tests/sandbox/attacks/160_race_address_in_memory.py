@@ -1,14 +1,5 @@
 """Changes an address in memory from a second thread while connect looks at it."""
 
-import ctypes
-import os
-import socket
-import struct
-import threading
-import time
-
-from stage import at, libc
-
 server = socket.create_server(("127.0.0.1", 0), backlog=4096)
 inside, outside = (
     struct.pack("=H", 2) + struct.pack("!H", port) + b"\x7f\0\0\1" + bytes(8)

@@ -1,12 +1,5 @@
 """Turns a descriptor to another socket while connect and listen look at it."""
 
-import os
-import socket
-import threading
-import time
-
-from stage import at, escaped_in_network
-
 own = socket.create_server(("127.0.0.1", 0))
 plain, datagram = socket.socket(), socket.socketpair()[0]
 turning = socket.socket(fileno=os.dup(plain.fileno()))

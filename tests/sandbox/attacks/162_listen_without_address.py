@@ -1,9 +1,5 @@
 """Listens without an address, which opens the socket to all networks."""
 
-import socket
-
-from stage import escaped_in_network
-
 server = socket.socket()
 server.listen()
 if not server.getsockname()[0].startswith("127."):

@@ -1,9 +1,5 @@
 """Listens on all addresses of this machine."""
 
-import socket
-
-from stage import escaped_in_network
-
 for family, wildcard in ((socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::")):
     try:
         server = socket.socket(family)

@@ -1,10 +1,5 @@
 """Dissolves a connection, with which the kernel drops an address that nobody chose, and listens."""
 
-import ctypes
-import socket
-
-from stage import escaped_in_network, libc
-
 own = socket.create_server(("127.0.0.1", 0))
 with socket.socket() as server:
     server.connect(own.getsockname())

@@ -1,9 +1,5 @@
 """Shuts a waiting connection down, with which its address is dropped, and listens."""
 
-import socket
-
-from stage import escaped_in_network
-
 own = socket.create_server(("127.0.0.1", 0), backlog=0)
 waiting = [socket.socket() for number in range(4)]
 for way in waiting:

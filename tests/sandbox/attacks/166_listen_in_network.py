@@ -3,10 +3,6 @@
 Here not: without a network.
 """
 
-import socket
-
-from stage import at, escaped_in_network
-
 server = socket.socket()
 server.bind((at.address[0], 0))
 server.listen()

@@ -1,9 +1,5 @@
 """Lets its port be shared with a later server, to get a share of its connections."""
 
-import socket
-
-from stage import escaped_in_network
-
 server = socket.create_server(("127.0.0.1", 0))
 server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
 if server.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT):

@@ -3,10 +3,6 @@
 Here not: without IPv6.
 """
 
-import socket
-
-from stage import at, escaped_in_network
-
 server = socket.socket(socket.AF_INET6)
 server.bind(("::1", at.tcp))
 server.listen()

@@ -3,11 +3,6 @@
 Here not: without IPv6.
 """
 
-import socket
-import struct
-
-from stage import escaped_in_network
-
 server = socket.create_server(("::1", 0), family=socket.AF_INET6)
 way = socket.create_connection(server.getsockname()[:2])
 last, middle = (socket.inet_pton(socket.AF_INET6, address) for address in ("::1", "2001:db8::1"))

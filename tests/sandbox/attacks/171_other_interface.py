@@ -1,9 +1,5 @@
 """Ties a connection to an interface that leads out."""
 
-import socket
-
-from stage import escaped_in_network
-
 server = socket.create_server(("127.0.0.1", 0))
 way = socket.create_connection(server.getsockname())
 outer = [name for index, name in socket.if_nameindex() if name != "lo"]

@@ -3,10 +3,6 @@
 Here not: where the kernel has none.
 """
 
-import socket
-
-from stage import at
-
 with socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262) as way:
     way.settimeout(3)
     way.connect(("127.0.0.1", at.tcp))

@@ -1,10 +1,5 @@
 """Sends a datagram to a socket beside the project, by one end of a pair."""
 
-import socket
-import time
-
-from stage import at
-
 near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
 near.sendto(b"owned", at.datagram)
 time.sleep(0.2)

@@ -1,12 +1,5 @@
 """Swaps a directory for a link to the home while a socket is made below it."""
 
-import os
-import socket
-import threading
-import time
-
-from stage import at
-
 os.mkdir("mine")
 
 

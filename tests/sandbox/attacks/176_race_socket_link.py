@@ -1,12 +1,5 @@
 """Swaps a socket of its own for a link to a service while connect looks at it."""
 
-import os
-import socket
-import threading
-import time
-
-from stage import at
-
 own = socket.socket(socket.AF_UNIX)
 own.bind("own")
 own.listen(4096)

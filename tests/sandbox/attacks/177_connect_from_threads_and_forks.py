@@ -1,11 +1,5 @@
 """Talks to a server from threads of children."""
 
-import os
-import socket
-import threading
-
-from stage import at
-
 
 def talk():
     with socket.create_connection(("127.0.0.1", at.tcp), timeout=3) as way:

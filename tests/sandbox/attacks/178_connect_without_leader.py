@@ -1,10 +1,5 @@
 """Talks to a server from a thread whose process has ended its first one."""
 
-import socket
-import threading
-
-from stage import at, call
-
 
 def talk():
     with socket.create_connection(("127.0.0.1", at.tcp), timeout=3) as way:

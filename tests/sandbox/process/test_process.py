@@ -241,14 +241,18 @@ def test_explains_command_that_cannot_start(sandbox: ProcessSandbox, tree: Path)
 
 def test_stop_ends_running_commands_and_refuses_later_ones(sandbox: ProcessSandbox, tree: Path) -> None:
     exit_codes: list[int | None] = []
+    begun = threading.Semaphore(0)
 
     def sleep() -> None:
-        exit_codes.append(sandbox.run(["sh", "-c", "sleep 60 & sleep 60"], cwd=tree).exit_code)
+        command = ["sh", "-c", "echo begun; sleep 60 & sleep 60"]
+        result = sandbox.run(command, cwd=tree, on_line=lambda _line: begun.release())
+        exit_codes.append(result.exit_code)
 
     threads = [threading.Thread(target=sleep) for _ in range(3)]
     for thread in threads:
         thread.start()
-    time.sleep(0.3)
+    for _ in threads:
+        assert begun.acquire(timeout=30)
     sandbox.stop()
     for thread in threads:
         thread.join(timeout=20)

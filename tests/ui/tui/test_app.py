@@ -8,6 +8,7 @@ from textual.widgets import Static
 
 from coder.core.errors import UserError
 from coder.core.events import (
+    Answer,
     DeliverNow,
     DeliverNowOffered,
     MessageFinished,
@@ -49,8 +50,11 @@ def prompt_text(terminal: Stage) -> str:
     return terminal.app.screen.query_one(Prompt).text
 
 
-def test_two_line_issue_starts_session_and_is_shown() -> None:
+def test_blank_input_is_not_sent_and_two_lines_start_a_session() -> None:
     async def scene(terminal: Stage) -> None:
+        await terminal.say(" \n ")
+        assert terminal.requests == []
+        terminal.app.screen.query_one(Prompt).clear()
         await terminal.type("it")
         await terminal.pilot.press("ctrl+j")
         await terminal.type("breaks")
@@ -138,28 +142,22 @@ def test_answered_questions_of_a_recorded_session_open_no_screen() -> None:
     play(scene, replay_app(log))
 
 
-def test_does_not_send_blank_input() -> None:
-    async def scene(terminal: Stage) -> None:
-        await terminal.say(" \n ")
-
-    assert [request.text for request in play(scene).requests] == []
-
-
-def test_input_during_session_goes_to_session() -> None:
-    async def scene(terminal: Stage) -> None:
-        await terminal.fix(*story.LOCATED)
-        await terminal.say("keep the signature")
-
-    assert play(scene).session.commands == [Say(text="keep the signature")]
-
-
-def test_typing_goes_to_prompt_from_any_focus() -> None:
+def test_input_during_a_session_goes_to_it_from_any_focus() -> None:
     async def scene(terminal: Stage) -> None:
         await terminal.fix(*story.LOCATED)
         await terminal.pilot.press("shift+tab", "x", "y")
         assert prompt_text(terminal) == "xy"
+        await terminal.say("keep the signature")
+        await terminal.type("a dra")
+        terminal.session.tell(story.QUESTION)
+        await terminal.wait_for_question()
+        await terminal.pilot.press("n")
+        await terminal.settle()
+        await terminal.type("ft")
+        assert prompt_text(terminal) == "a draft"  # survives the question
 
-    play(scene)
+    answer = Answer(question="q1", option="refuse")
+    assert play(scene).session.commands == [Say(text="keep the signature"), answer]
 
 
 def test_keys_typed_before_the_prompt_has_the_focus_are_kept() -> None:
@@ -179,7 +177,7 @@ def test_keys_typed_before_the_prompt_has_the_focus_are_kept() -> None:
     play(scene)
 
 
-def test_escape_stops_immediately_and_once() -> None:
+def test_escape_stops_immediately_and_once_and_the_mode_stays() -> None:
     async def scene(terminal: Stage) -> None:
         terminal.session.obedient = False
         await terminal.fix(*story.LOCATED, *story.SPEAKING)
@@ -190,6 +188,9 @@ def test_escape_stops_immediately_and_once() -> None:
         terminal.session.tell(*story.PATCHED)
         await terminal.settle()
         assert "stopping" in terminal.text
+        terminal.session.end(story.INTERRUPTED)
+        await terminal.settle()
+        assert "─ fix ─" in terminal.text
 
     assert play(scene).session.commands == [Stop()]
 
@@ -209,15 +210,24 @@ def test_key_delivers_now_and_is_shown_while_offered() -> None:
     assert play(scene).session.commands == [DeliverNow()]
 
 
-def test_after_the_end_the_next_issue_starts_the_next_session() -> None:
+def test_next_message_continues_session_as_change_or_question() -> None:
     async def scene(terminal: Stage) -> None:
         await terminal.fix(*story.LOCATED, issue="the first")
         terminal.session.end(story.FINISHED)
         await terminal.settle()
         assert "coder/clock-add-wraps-1a2b" in terminal.text
-        await terminal.fix(issue="the second")
+        assert "apply: /apply; undo: /undo" in " ".join(terminal.text.split())
+        await terminal.say("now rename it")
+        terminal.session.end(story.FINISHED)
+        await terminal.settle()
+        await terminal.say("why is that?")
 
-    assert [request.text for request in play(scene).requests] == ["the first", "the second"]
+    requests = play(scene).requests
+    assert [(request.text, request.mode, request.continues != "") for request in requests] == [
+        ("the first", "fix", False),
+        ("now rename it", "change", True),
+        ("why is that?", "ask", True),
+    ]
 
 
 def test_failed_start_is_explained_and_restores_input() -> None:
@@ -254,8 +264,12 @@ def test_stop_during_start_reaches_session_when_ready() -> None:
     assert session.commands == [Stop()]
 
 
-def test_only_second_ctrl_c_in_a_row_leaves_when_idle() -> None:
+def test_ctrl_c_copies_a_selection_and_leaves_only_the_second_time_in_a_row() -> None:
     async def scene(terminal: Stage) -> None:
+        await terminal.type("a bug")
+        await terminal.pilot.press("ctrl+shift+left", "ctrl+c")
+        assert (terminal.app.clipboard, terminal.is_closing) == ("bug", False)
+        terminal.app.screen.query_one(Prompt).clear()
         for _ in range(2):
             terminal.pass_time(LEAVE_SECONDS)
             await terminal.pilot.press("ctrl+c")
@@ -320,6 +334,8 @@ def test_quitting_twice_does_not_wait() -> None:
         await terminal.pilot.press("ctrl+c")
         assert terminal.is_closing
 
+    play(scene)
+
 
 def test_first_ctrl_c_stops_what_runs_and_stays() -> None:
     async def scene(terminal: Stage) -> None:
@@ -331,15 +347,6 @@ def test_first_ctrl_c_stops_what_runs_and_stays() -> None:
         assert not terminal.is_closing
         await terminal.pilot.press("ctrl+c")
         assert terminal.is_closing
-
-    play(scene)
-
-
-def test_ctrl_c_copies_selection_and_does_not_quit() -> None:
-    async def scene(terminal: Stage) -> None:
-        await terminal.type("a bug")
-        await terminal.pilot.press("ctrl+shift+left", "ctrl+c")
-        assert (terminal.app.clipboard, terminal.is_closing) == ("bug", False)
 
     play(scene)
 
@@ -466,16 +473,6 @@ def test_without_model_explains_and_defers_remarks() -> None:
     assert session.commands == []
 
 
-def test_finished_session_offers_the_commands_of_the_prompt() -> None:
-    async def scene(terminal: Stage) -> None:
-        await terminal.fix(*story.LOCATED)
-        terminal.session.end(story.FINISHED)
-        await terminal.settle()
-        assert "apply: /apply; undo: /undo" in " ".join(terminal.text.split())
-
-    play(scene)
-
-
 def test_recorded_session_is_read_only() -> None:
     log = EventLog(clock=ticking_clock())
     for event in [*story.LOCATED, story.FINISHED]:
@@ -531,44 +528,18 @@ def test_starts_with_given_session() -> None:
     assert session.commands == commands
 
 
-def test_next_message_continues_session_as_change_or_question() -> None:
-    async def scene(terminal: Stage) -> None:
-        await terminal.fix(*story.LOCATED, issue="the first")
-        terminal.session.end(story.FINISHED)
-        await terminal.settle()
-        await terminal.say("now rename it")
-        terminal.session.end(story.FINISHED)
-        await terminal.settle()
-        await terminal.say("why is that?")
-
-    requests = play(scene).requests
-    assert [(request.mode, request.continues != "") for request in requests] == [
-        ("fix", False),
-        ("change", True),
-        ("ask", True),
-    ]
-
-
 def test_commands_are_carried_out_and_unknown_ones_refused() -> None:
     async def scene(terminal: Stage) -> None:
         await terminal.say("/undoo")
         assert "There is no command /undoo" in terminal.text
         assert prompt_text(terminal) == "/undoo"
         await terminal.pilot.press("ctrl+c")
-        await terminal.say("/ask where is it")
+        await terminal.say("/ask where is \u202eit\u2066")
         await terminal.settle()
+        assert "where is �it�" in terminal.text  # no bidirectional controls
 
-    assert [(request.text, request.mode) for request in play(scene).requests] == [("where is it", "ask")]
-
-
-def test_stopped_request_keeps_its_mode() -> None:
-    async def scene(terminal: Stage) -> None:
-        await terminal.fix(*story.LOCATED)
-        await terminal.pilot.press("escape")
-        await terminal.settle()
-        assert "─ fix ─" in terminal.text
-
-    play(scene)
+    requests = play(scene).requests
+    assert [(request.text, request.mode) for request in requests] == [("where is \u202eit\u2066", "ask")]
 
 
 def test_key_changes_mode_and_history_comes_back() -> None:
@@ -585,7 +556,7 @@ def test_key_changes_mode_and_history_comes_back() -> None:
     assert [request.mode for request in play(scene).requests] == ["plan"]
 
 
-def test_help_lists_commands_and_keys_until_closed() -> None:
+def test_help_lists_commands_until_closed_and_palette_runs_them() -> None:
     async def scene(terminal: Stage) -> None:
         await terminal.type("a draft")
         await terminal.pilot.press("f1")
@@ -594,27 +565,12 @@ def test_help_lists_commands_and_keys_until_closed() -> None:
         await terminal.pilot.press("escape")
         await terminal.settle()
         assert prompt_text(terminal) == "a draft"
-
-    play(scene)
-
-
-def test_palette_runs_commands_of_the_prompt() -> None:
-    async def scene(terminal: Stage) -> None:
         await terminal.pilot.press("ctrl+p")
         await terminal.type("/new")
         await terminal.settle()
         await terminal.pilot.press("enter")
         await terminal.settle()
         assert "The next message begins a new session." in terminal.text
-
-    play(scene)
-
-
-def test_bidirectional_controls_in_a_request_are_neutralized() -> None:
-    async def scene(terminal: Stage) -> None:
-        await terminal.say("swap \u202eabc\u2066 now")
-        await terminal.settle()
-        assert "swap �abc� now" in terminal.text
 
     play(scene)
 
@@ -687,20 +643,6 @@ def test_long_paste_is_folded_and_sent_in_full() -> None:
     assert [request.text for request in play(scene).requests] == [f"see {log}{log.upper()}{log}short{words}"]
 
 
-def test_draft_survives_a_question() -> None:
-    async def scene(terminal: Stage) -> None:
-        await terminal.fix(*story.LOCATED)
-        await terminal.type("a dra")
-        terminal.session.tell(story.QUESTION)
-        await terminal.wait_for_question()
-        await terminal.pilot.press("n")
-        await terminal.settle()
-        await terminal.type("ft")
-        assert prompt_text(terminal) == "a draft"
-
-    play(scene)
-
-
 def test_remark_that_came_too_late_returns_to_prompt() -> None:
     async def scene(terminal: Stage) -> None:
         await terminal.fix(*story.LOCATED)
@@ -728,40 +670,26 @@ def warnings_shown(terminal: Stage) -> list[str]:
     return [line for line in lines if line.startswith("warning")]
 
 
-def test_long_session_opens_with_its_end() -> None:
+def test_long_session_opens_with_its_end_and_scrolling_up_shows_chunks_in_place() -> None:
     async def scene(terminal: Stage) -> None:
         await terminal.settle()
         assert warnings_shown(terminal)[0] == "warning 370"
         assert "coder/clock-add-wraps-1a2b" in terminal.text
-
-    play(scene, replay_app(long_log(400)))
-
-
-def test_scrolling_up_shows_earlier_events_in_chunks_and_stays_in_place() -> None:
-    async def scene(terminal: Stage) -> None:
-        await terminal.settle()
         transcript = terminal.app.screen.query_one(Transcript)
         assert "370 earlier events" in str(terminal.app.screen.query_one(EarlierRecords).render())
         await terminal.pilot.press("pageup")
         await terminal.settle()
         assert [*map(int, (line.split()[1] for line in warnings_shown(terminal)))] == [*range(270, 400)]
         assert "warning 370" in terminal.text and "warning 300" not in terminal.text  # where the user reads
-        for _ in range(40):
-            if warnings_shown(terminal)[0] != "warning 0":
-                await terminal.pilot.press("pageup")
-                await terminal.settle()
-        assert [*map(int, (line.split()[1] for line in warnings_shown(terminal)))] == [*range(400)]
-        assert not transcript.query(EarlierRecords)
-
-    play(scene, replay_app(long_log(400)))
-
-
-def test_enter_on_the_line_of_earlier_events_shows_them() -> None:
-    async def scene(terminal: Stage) -> None:
-        await terminal.settle()
         terminal.app.screen.query_one(EarlierRecords).focus(scroll_visible=False)
         await terminal.pilot.press("enter")
         await terminal.settle()
-        assert len(warnings_shown(terminal)) == 130
+        assert len(warnings_shown(terminal)) == 230
+        for _ in range(2):
+            transcript.scroll_home(animate=False)
+            await terminal.pilot.press("pageup")
+            await terminal.settle()
+        assert [*map(int, (line.split()[1] for line in warnings_shown(terminal)))] == [*range(400)]
+        assert not transcript.query(EarlierRecords)
 
     play(scene, replay_app(long_log(400)))

@@ -1,22 +1,20 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-import pytest
 from textual.events import Paste
 
 from coder.core.events import (
     Amend,
     Answer,
     Decide,
-    Event,
     QuestionAnswered,
     QuestionAsked,
     Say,
     SessionCommand,
 )
-from coder.core.notes import Plan, Step
+from coder.core.notes import Step
 from coder.core.values import HunkComment
-from coder.ui.tui.dialogs import PAUSE_SECONDS
+from coder.ui.tui.dialogs import PAUSE_SECONDS, POLL_SECONDS
 from coder.ui.tui.prompt import Prompt
 from tests.ui.tui import story
 from tests.ui.tui.fakes import Stage, stage
@@ -78,22 +76,27 @@ def test_refusal_says_what_to_do_instead() -> None:
     assert received_commands(scene) == [Answer(question="q1", option="refuse", instruction="yes, by hand")]
 
 
-@pytest.mark.parametrize(("takes_instruction", "option"), [(True, "allow"), (False, "refuse")])
-def test_y_answers_only_approvals_among_several_options(takes_instruction: bool, option: str) -> None:
-    question = QuestionAsked(
-        question="q1",
-        text="Which?",
-        options=("allow", "always", "refuse"),
-        default="refuse",
-        takes_instruction=takes_instruction,
-    )
+def test_y_answers_only_approvals_among_several_options() -> None:
+    options = {True: "allow", False: "refuse"}
 
     async def scene(terminal: Stage) -> None:
-        terminal.session.tell(question)
-        await terminal.wait_for_question("y allow" if takes_instruction else "1-3")
-        await terminal.pilot.press("y", "enter")
+        for takes_instruction in options:
+            question = QuestionAsked(
+                question=f"q{takes_instruction}",
+                text="Which?",
+                options=("allow", "always", "refuse"),
+                default="refuse",
+                takes_instruction=takes_instruction,
+            )
+            terminal.session.tell(question)
+            await terminal.wait_for_question("y allow" if takes_instruction else "1-3")
+            await terminal.pilot.press("y", "enter")
+            await terminal.settle()
 
-    assert received_commands(scene) == [Answer(question="q1", option=option)]
+    assert received_commands(scene) == [
+        Answer(question=f"q{takes_instruction}", option=option)
+        for takes_instruction, option in options.items()
+    ]
 
 
 def test_answers_review_with_accepted_hunks() -> None:
@@ -120,7 +123,7 @@ def test_answers_review_with_accepted_hunks() -> None:
     ]
 
 
-def test_review_describes_delivery() -> None:
+def test_review_describes_delivery_and_has_one_column_if_narrow() -> None:
     async def scene(terminal: Stage) -> None:
         terminal.session.tell(story.REVIEW)
         await terminal.wait_for_question("Review: enter delivers the whole fix")
@@ -130,8 +133,16 @@ def test_review_describes_delivery() -> None:
         await terminal.wait_for_question("Review: enter delivers nothing")
         await terminal.pilot.press("a")
         await terminal.wait_for_question("Review: enter delivers the whole fix")
+        await terminal.pilot.resize_terminal(150, 40)
+        await terminal.wait_for_question("2/2 arithmetic.py")
+        await terminal.pilot.resize_terminal(80, 40)
+        await terminal.settle()
+        assert "2/2" not in terminal.text
+        assert not [line for line in terminal.text.splitlines() if "if hour" in line and "HOURS" in line]
+        await terminal.pilot.click("HunkChoice .title")  # turns the hunk
+        await terminal.pilot.press("enter")
 
-    assert received_commands(scene) == []
+    assert received_commands(scene) == [Decide(question="q1", accepted=(1, 2))]
 
 
 def test_wide_review_lists_files_and_shows_both_sides() -> None:
@@ -174,30 +185,6 @@ def test_comments_on_hunks_are_sent_with_the_decision() -> None:
     assert received_commands(scene) == [Decide(question="q1", accepted=(0, 1, 2), comments=(comment,))]
 
 
-def test_narrow_review_shows_one_column() -> None:
-    async def scene(terminal: Stage) -> None:
-        terminal.session.tell(story.REVIEW)
-        await terminal.wait_for_question()
-        await terminal.pilot.resize_terminal(150, 40)
-        await terminal.wait_for_question("2/2 arithmetic.py")
-        await terminal.pilot.resize_terminal(80, 40)
-        await terminal.settle()
-        assert "2/2" not in terminal.text
-        assert not [line for line in terminal.text.splitlines() if "if hour" in line and "HOURS" in line]
-
-    received_commands(scene)
-
-
-def test_click_on_title_toggles_hunk() -> None:
-    async def scene(terminal: Stage) -> None:
-        terminal.session.tell(story.REVIEW)
-        await terminal.wait_for_question()
-        await terminal.pilot.click("HunkChoice .title")
-        await terminal.pilot.press("enter")
-
-    assert received_commands(scene) == [Decide(question="q1", accepted=(1, 2))]
-
-
 def test_prompt_keys_do_not_answer_question() -> None:
     async def scene(terminal: Stage) -> None:
         await terminal.type("wai")
@@ -216,22 +203,27 @@ def test_prompt_keys_do_not_answer_question() -> None:
     assert received_commands(scene) == [Decide(question="q1", accepted=(0, 1, 2))]
 
 
-@pytest.mark.parametrize("question", [story.QUESTION, story.REVIEW, story.PLANNED])
-def test_slow_typing_goes_on_in_the_prompt(question: Event) -> None:
+def test_slow_typing_goes_on_in_the_prompt() -> None:
     async def scene(terminal: Stage) -> None:
-        await terminal.type("how does it ")
-        terminal.session.tell(question)
-        await terminal.settle()
-        for letter in "apply n":
-            terminal.pass_time(0.9 * PAUSE_SECONDS)
+        prompt = terminal.app.screen.query_one(Prompt)
+        for question in (story.QUESTION, story.REVIEW, story.PLANNED):
+            prompt.text = ""
+            await terminal.type("how does it ")
+            terminal.session.tell(question)
             await terminal.settle()
-            assert is_modal(terminal) and terminal.app.focused is None
-            assert "… what you type" in terminal.text
-            await terminal.type(letter)
-        await terminal.wait_for_question()
-        await terminal.settle()
-        assert "… what you type" not in terminal.text
-        assert terminal.app.screen_stack[0].query_one(Prompt).text == "how does it apply n"
+            for letter in "apply n":
+                terminal.pass_time(0.9 * PAUSE_SECONDS)
+                await terminal.pilot.pause(2 * POLL_SECONDS)
+                assert is_modal(terminal) and terminal.app.focused is None
+                assert "… what you type" in terminal.text
+                await terminal.type(letter)
+            await terminal.wait_for_question()
+            await terminal.settle()
+            assert "… what you type" not in terminal.text
+            assert prompt.text == "how does it apply n"
+            terminal.session.tell(QuestionAnswered(question=question.question, option="", by="default"))
+            await terminal.settle()
+            assert not is_modal(terminal)
 
     assert received_commands(scene) == []
 
@@ -248,14 +240,17 @@ def test_paste_before_the_pause_goes_into_the_prompt() -> None:
     assert received_commands(scene) == []
 
 
-@pytest.mark.parametrize(("keys", "plan"), [(["ctrl+s"], story.PLAN), (["ctrl+r"], None)])
-def test_accepts_or_refuses_plan(keys: list[str], plan: Plan | None) -> None:
-    async def scene(terminal: Stage) -> None:
-        terminal.session.tell(story.PLANNED)
-        await terminal.wait_for_question("Plan: ctrl+s runs it as it is, 2 steps")
-        await terminal.pilot.press(*keys)
+def test_accepts_or_refuses_plan() -> None:
+    plans = {"ctrl+s": story.PLAN, "ctrl+r": None}
 
-    assert received_commands(scene) == [Amend(question="q1", plan=plan)]
+    async def scene(terminal: Stage) -> None:
+        for key in plans:
+            terminal.session.tell(story.PLANNED.model_copy(update={"question": key}))
+            await terminal.wait_for_question("Plan: ctrl+s runs it as it is, 2 steps")
+            await terminal.pilot.press(key)
+            await terminal.settle()
+
+    assert received_commands(scene) == [Amend(question=key, plan=plan) for key, plan in plans.items()]
 
 
 def test_runs_plan_as_edited() -> None:
@@ -287,7 +282,7 @@ def test_accepts_plan_with_pending_input() -> None:
     assert command.plan.summary == f"wait## The plan {story.PLAN.summary}"
 
 
-def test_asks_questions_in_sequence() -> None:
+def test_asks_questions_in_sequence_and_dismisses_those_answered_elsewhere() -> None:
     second = QuestionAsked(question="q2", text="And pip?", options=("allow", "refuse"), default="refuse")
 
     async def scene(terminal: Stage) -> None:
@@ -296,39 +291,32 @@ def test_asks_questions_in_sequence() -> None:
         await terminal.pilot.press("up", "enter")
         await terminal.wait_for_question("And pip?")
         await terminal.pilot.press("enter")
-
-    assert received_commands(scene) == [
-        Answer(question="q1", option="allow"),
-        Answer(question="q2", option="refuse"),
-    ]
-
-
-def test_dismisses_question_answered_elsewhere() -> None:
-    async def scene(terminal: Stage) -> None:
-        terminal.session.tell(story.QUESTION)
+        await terminal.settle()
+        terminal.session.tell(story.QUESTION.model_copy(update={"question": "q3"}))
         await terminal.settle()
         assert is_modal(terminal)
-        terminal.session.tell(QuestionAnswered(question="q1", option="refuse", by="default"))
+        terminal.session.tell(QuestionAnswered(question="q3", option="refuse", by="default"))
         await terminal.settle()
         assert not is_modal(terminal)
         await terminal.say("go on")
 
-    assert received_commands(scene) == [Say(text="go on")]
+    assert received_commands(scene) == [
+        Answer(question="q1", option="allow"),
+        Answer(question="q2", option="refuse"),
+        Say(text="go on"),
+    ]
 
 
-@pytest.mark.parametrize(
-    ("question", "command"),
-    [
-        (story.QUESTION, Answer(question="q1", option="refuse")),
-        (story.REVIEW, Decide(question="q1", accepted=(0, 1, 2), refused=True)),
-    ],
-)
-def test_escape_declines_and_does_not_stop_session(question: QuestionAsked, command: SessionCommand) -> None:
+def test_escape_declines_and_does_not_stop_session() -> None:
     async def scene(terminal: Stage) -> None:
-        terminal.session.tell(question)
-        await terminal.settle()
-        await terminal.pilot.press("escape")
-        await terminal.settle()
-        assert "Interrupted" not in terminal.text
+        for question in (story.QUESTION, story.REVIEW):
+            terminal.session.tell(question)
+            await terminal.settle()
+            await terminal.pilot.press("escape")
+            await terminal.settle()
+            assert "Interrupted" not in terminal.text
 
-    assert received_commands(scene) == [command]
+    assert received_commands(scene) == [
+        Answer(question="q1", option="refuse"),
+        Decide(question="q1", accepted=(0, 1, 2), refused=True),
+    ]

@@ -2,8 +2,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import cast
 
-import pytest
-
 from coder.core.errors import UserError
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.completion import Completion
@@ -90,33 +88,42 @@ def listed(terminal: Stage) -> list[str]:
     )
 
 
-@pytest.mark.parametrize(
-    ("typed", "keys", "text"),
-    [
-        ("/di", ["tab"], "/diff "),
-        ("/un", ["enter"], "/undo "),
-        ("see @face", ["tab"], "see @clock/face.py "),
-        ("see @arith", ["down", "enter"], "see @tests/test_arithmetic.py "),
-        ("see @arith", ["up", "down", "enter"], "see @clock/arithmetic.py "),
-        ("@Clo", ["tab"], "@Clock "),
-        ("@notes", ["tab"], '@"my notes.md" '),
-        ("see @face", ["escape", "x"], "see @facex"),
-        ("ada@face", ["tab"], "ada@face"),
-        ("/theme dra", ["tab"], "/theme dracula "),
-        ("/model sma", ["enter"], "/model acme:small "),
-        ("/strategy ", ["down", "tab"], "/strategy plan "),
-        ("/resume clock", ["tab"], "/resume 20261125-090000-aaaa "),
-        ("/diff bbbb", ["tab"], "/diff 20261124-090000-bbbb "),
-        ("/ask dra", ["tab"], "/ask dra"),
-    ],
-)
-def test_completes_commands_paths_and_symbols(typed: str, keys: list[str], text: str) -> None:
-    async def scene(terminal: Stage) -> None:
-        await terminal.type(typed)
-        await terminal.settle()
-        await terminal.pilot.press(*keys)
+COMPLETED: dict[tuple[str, ...], str] = {
+    ("/di", "tab"): "/diff ",
+    ("/un", "enter"): "/undo ",
+    ("see @face", "tab"): "see @clock/face.py ",
+    ("see @arith", "down", "enter"): "see @tests/test_arithmetic.py ",
+    ("see @arith", "up", "down", "enter"): "see @clock/arithmetic.py ",
+    ("@Clo", "tab"): "@Clock ",
+    ("@notes", "tab"): '@"my notes.md" ',
+    ("see @face", "escape", "x"): "see @facex",
+    ("ada@face", "tab"): "ada@face",
+    ("/theme dra", "tab"): "/theme dracula ",
+    ("/model sma", "enter"): "/model acme:small ",
+    ("/strategy ", "down", "tab"): "/strategy plan ",
+    ("/resume clock", "tab"): "/resume 20261125-090000-aaaa ",
+    ("/diff bbbb", "tab"): "/diff 20261124-090000-bbbb ",
+    ("/ask dra", "tab"): "/ask dra",
+}
+"""Texts of the prompt after what is typed and the keys that follow."""
 
-    assert play(scene) == ([], text)
+
+def test_completes_commands_paths_and_symbols() -> None:
+    texts = {}
+
+    async def scene(terminal: Stage) -> None:
+        prompt = terminal.app.screen.query_one(Prompt)
+        for typed, *keys in COMPLETED:
+            await terminal.type(typed)
+            await terminal.settle()
+            await terminal.pilot.press(*keys)
+            await terminal.settle()
+            texts[typed, *keys] = prompt.text
+            prompt.text = ""
+            await terminal.settle()
+
+    assert play(scene) == ([], "")
+    assert texts == COMPLETED
 
 
 def test_list_shows_matches_above_the_prompt() -> None:
@@ -135,7 +142,7 @@ def test_list_shows_matches_above_the_prompt() -> None:
     play(scene)
 
 
-def test_arguments_are_listed_with_what_they_are() -> None:
+def test_arguments_are_listed_with_what_they_are_and_whole_at_the_right_edge() -> None:
     async def scene(terminal: Stage) -> None:
         await terminal.type("/apply ")
         await terminal.settle()
@@ -143,6 +150,13 @@ def test_arguments_are_listed_with_what_they_are() -> None:
             "20261125-090000-aaaa  @1  PROVEN  the clock is slow",
             "20261124-090000-bbbb  @2  stopped  a typo",
         ]
+        terminal.app.screen.query_one(Prompt).text = ""
+        await terminal.settle()
+        assert listed(terminal) == []
+        terminal.app.screen.query_one(Prompt).insert("x" * 68)
+        await terminal.type(" @arith")
+        await terminal.settle()
+        assert "@tests/test_arithmetic.py" in terminal.text
 
     play(scene)
 
@@ -196,14 +210,5 @@ def test_escape_closes_the_list_and_stops_nothing() -> None:
         assert listed(terminal)
         await terminal.pilot.press("escape")
         assert listed(terminal) == [] and "stopping" not in terminal.text
-
-    play(scene)
-
-
-def test_list_at_the_right_edge_shows_whole_names() -> None:
-    async def scene(terminal: Stage) -> None:
-        await terminal.type("x" * 68 + " @arith")
-        await terminal.settle()
-        assert "@tests/test_arithmetic.py" in terminal.text
 
     play(scene)

@@ -102,15 +102,18 @@ def test_stop_and_leave_can_trade_their_keys() -> None:
     assert session.commands == [Stop()]
 
 
-@pytest.mark.parametrize("key", ["f2", "question_mark"])
-def test_help_shows_the_keys_that_hold(key: str) -> None:
+def test_help_shows_the_keys_that_hold() -> None:
     async def scene(terminal: Stage) -> None:
-        await terminal.pilot.press(key)
-        await terminal.settle()
-        await terminal.pilot.press("end")
-        await terminal.settle()
-        assert "f2" in terminal.text and "show this list" in terminal.text
-        assert "f1 " not in terminal.text
+        for key in ("f2", "question_mark"):
+            await terminal.pilot.press(key)
+            await terminal.settle()
+            await terminal.pilot.press("end")
+            await terminal.settle()
+            assert "f2" in terminal.text and "show this list" in terminal.text
+            assert "f1 " not in terminal.text
+            await terminal.pilot.press("escape")
+            await terminal.settle()
+            assert not terminal.app.screen.is_modal
 
     play(scene, read_key_bindings({"help": "f2"}))
 
@@ -123,22 +126,23 @@ def test_question_mark_in_a_text_is_a_character() -> None:
     assert play(scene, KeyBindings()) == ([], "a?")
 
 
-@pytest.mark.parametrize(
-    ("keys", "accepted"),
-    [(["G", "n", "enter"], (0, 1)), (["G", "g", "n", "enter"], (1, 2)), (["j", "n", "enter"], (0, 2))],
-)
-def test_review_has_the_keys_of_vim(keys: list[str], accepted: tuple[int, ...]) -> None:
+def test_review_has_the_keys_of_vim() -> None:
     session = FakeSession()
+    accepted = {("G", "n", "enter"): (0, 1), ("G", "g", "n", "enter"): (1, 2), ("j", "n", "enter"): (0, 2)}
 
     async def scene(terminal: Stage) -> None:
         await terminal.say("a bug")
-        session.tell(*story.LOCATED, story.REVIEW)
-        await terminal.wait_for_question()
-        await terminal.pilot.press(*keys)
-        await terminal.settle()
+        session.tell(*story.LOCATED)
+        for keys in accepted:
+            session.tell(story.REVIEW.model_copy(update={"question": " ".join(keys)}))
+            await terminal.wait_for_question()
+            await terminal.pilot.press(*keys)
+            await terminal.settle()
 
     play(scene, KeyBindings(), session)
-    assert [command.accepted for command in session.commands if isinstance(command, Decide)] == [accepted]
+    assert session.commands == [
+        Decide(question=" ".join(keys), accepted=hunks) for keys, hunks in accepted.items()
+    ]
 
 
 def test_review_uses_the_keys_of_the_settings_and_shows_them() -> None:

@@ -132,27 +132,26 @@ def test_escape_keeps_what_was_typed_for_later() -> None:
     ]
 
 
-def test_dropped_draft_leaves_the_hunk_as_proposed() -> None:
+def test_text_dropped_unchanged_or_without_additions_edits_no_hunk() -> None:
+    decisions = {
+        ("e", "x", "escape", "u"): (0, 1, 2),
+        ("e", "ctrl+s", "e", "escape"): (0, 1, 2),
+        ("e", *["down"] * 3, "home", "shift+down", "delete", "ctrl+s"): (1, 2),
+    }
+
     async def scene(terminal: Stage) -> None:
-        await press_each(terminal, "e", "x", "escape", "u", "enter")
+        for number, (keys, accepted) in enumerate(decisions.items(), 1):
+            if number > 1:
+                terminal.session.tell(story.REVIEW.model_copy(update={"question": f"q{number}"}))
+                await terminal.wait_for_question()
+            await press_each(terminal, *keys)
+            assert ("[rejected] clock/arithmetic.py" in terminal.text) == (0 not in accepted)
+            await press_each(terminal, "enter")
 
-    assert review_with(scene) == [Decide(question="q1", accepted=(0, 1, 2))]
-
-
-def test_edit_that_leaves_the_old_lines_rejects_the_hunk() -> None:
-    async def scene(terminal: Stage) -> None:
-        await press_each(terminal, "e", *["down"] * 3, "home", "shift+down", "delete", "ctrl+s")
-        assert "[rejected] clock/arithmetic.py" in terminal.text
-        await press_each(terminal, "enter")
-
-    assert review_with(scene) == [Decide(question="q1", accepted=(1, 2))]
-
-
-def test_unchanged_text_is_no_edit() -> None:
-    async def scene(terminal: Stage) -> None:
-        await press_each(terminal, "e", "ctrl+s", "e", "escape", "enter")
-
-    assert review_with(scene) == [Decide(question="q1", accepted=(0, 1, 2))]
+    assert review_with(scene) == [
+        Decide(question=f"q{number}", accepted=accepted)
+        for number, accepted in enumerate(decisions.values(), 1)
+    ]
 
 
 def test_change_without_lines_is_decided_as_a_whole() -> None:

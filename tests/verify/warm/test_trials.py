@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports import Edit, Limits, TextChange
+from coder.core.ports import CallComparison, Edit, Limits, TextChange
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.project.project import find_project
 from coder.verify.warm.trials import PytestTrials
@@ -491,28 +491,25 @@ class Stack:
         self.items.append(item)
         return len(self.items) + 1
 """
-STACKED = """\
-from a import Stack, first
-
-def test_first():
-    assert first([3, 4]) == 3
-
-def test_push():
-    assert Stack().push(1) == 1
-"""
+Compare = Callable[..., CallComparison]
 
 
 @pytest.fixture
-def trials(sandbox: ProcessSandbox, tmp_path: Path) -> PytestTrials:
-    return make_trials(sandbox, tmp_path, {"a.py": STACK, "tests/test_a.py": STACKED})
+def compare(sandbox: ProcessSandbox, tmp_path: Path) -> Compare:
+    """Return a function that compares the calls of a red test before and after edits of a module `a`."""
+
+    def make(code: str, test: str, *edits: tuple[str, str], seconds: float = 20.0) -> CallComparison:
+        text = f"from a import *\n\ndef test_it():\n    {test}\n"
+        trials = make_trials(sandbox, tmp_path, {"a.py": code, "tests/test_a.py": text})
+        edit_list = [replacement(code, "a.py", old, new) for old, new in edits]
+        return trials.compare_calls(tmp_path, ["tests/test_a.py::test_it"], edit_list, seconds=seconds)
+
+    return make
 
 
-def test_compares_edits_by_results(trials: PytestTrials, tmp_path: Path) -> None:
-    edits = [
-        replacement(STACK, "a.py", "items[1]", new)
-        for new in ("items[0]", "items[-2]", "min(items)", "next(iter(items))")
-    ]
-    comparison = trials.compare_calls(tmp_path, ["tests/test_a.py::test_first"], edits, seconds=20.0)
+def test_compares_edits_by_results(compare: Compare) -> None:
+    edits = [("items[1]", new) for new in ("items[0]", "items[-2]", "min(items)", "next(iter(items))")]
+    comparison = compare(STACK, "assert first([3, 4]) == 3", *edits)
     assert comparison.calls[0] == "first(items=list[3, 4], default=0)"
     assert comparison.before[0].startswith("4\t")
     assert [answers[0][:2] for answers in comparison.after] == ["3\t"] * 4
@@ -527,23 +524,9 @@ def test_compares_edits_by_results(trials: PytestTrials, tmp_path: Path) -> None
     assert [answers[turned][:2] for answers in comparison.after] == ["4\t", "4\t", "3\t", "4\t"]
 
 
-PRINTING = "def told(item):\n    print('one', item)\n    return 1\n"
-
-
-def test_printed_output_is_part_of_result(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    trials = make_trials(
-        sandbox,
-        tmp_path,
-        {
-            "a.py": PRINTING,
-            "tests/test_a.py": "from a import told\n\ndef test_told():\n    assert told(3) == 2\n",
-        },
-    )
-    edits = [
-        replacement(PRINTING, "a.py", "'one'", "'two'"),
-        replacement(PRINTING, "a.py", "return 1", "return 2"),
-    ]
-    comparison = trials.compare_calls(tmp_path, ["tests/test_a.py::test_told"], edits, seconds=20.0)
+def test_printed_output_is_part_of_result(compare: Compare) -> None:
+    code = "def told(item):\n    print('one', item)\n    return 1\n"
+    comparison = compare(code, "assert told(3) == 2", ("'one'", "'two'"), ("return 1", "return 2"))
     assert comparison.before[0] == "1\tdict{'item': 3}\t'one 3\\n'"
     assert [answers[0] for answers in comparison.after] == [
         "1\tdict{'item': 3}\t'two 3\\n'",
@@ -551,36 +534,18 @@ def test_printed_output_is_part_of_result(sandbox: ProcessSandbox, tmp_path: Pat
     ]
 
 
-DOCUMENTED = (
-    'def twice(number):\n    """Double it.\n\n    >>> twice(2)\n    4\n    """\n    return number * 3\n'
-)
-
-
-def test_compares_doctest_examples(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    trials = make_trials(
-        sandbox,
-        tmp_path,
-        {
-            "a.py": DOCUMENTED,
-            "tests/test_a.py": "from a import twice\n\ndef test_two():\n    assert twice(2) == 4\n",
-        },
+def test_compares_doctest_examples(compare: Compare) -> None:
+    code = (
+        'def twice(number):\n    """Double it.\n\n    >>> twice(2)\n    4\n    """\n    return number * 3\n'
     )
-    edits = [replacement(DOCUMENTED, "a.py", "number * 3", new) for new in ("number * 2", "number + 3")]
-    comparison = trials.compare_calls(tmp_path, ["tests/test_a.py::test_two"], edits, seconds=20.0)
+    edits = [("number * 3", new) for new in ("number * 2", "number + 3")]
+    comparison = compare(code, "assert twice(2) == 4", *edits)
     assert comparison.calls[-1] == ">>> a.twice"
     assert [comparison.before[-1], *(answers[-1] for answers in comparison.after)] == [
         "1 of 1 otherwise",
         "as documented",
         "1 of 1 otherwise",
     ]
-
-
-def test_calls_method_on_copy_of_object(trials: PytestTrials, tmp_path: Path) -> None:
-    comparison = trials.compare_calls(
-        tmp_path, ["tests/test_a.py::test_push"], [replacement(STACK, "a.py", " + 1", "")], seconds=20.0
-    )
-    place = comparison.calls.index("Stack.push(item=1)")
-    assert (comparison.before[place][:2], comparison.after[0][place][:2]) == ("2\t", "1\t")
 
 
 HOLDING = """\
@@ -596,24 +561,6 @@ class Held:
         with self.lock:
             return self.module.floor(self.number) * 3
 """
-
-
-def test_copies_object_with_uncopyable_parts(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    trials = make_trials(
-        sandbox,
-        tmp_path,
-        {
-            "a.py": HOLDING,
-            "tests/test_a.py": "from a import Held\n\ndef test_two():\n    assert Held(2).twice() == 4\n",
-        },
-    )
-    comparison = trials.compare_calls(
-        tmp_path, ["tests/test_a.py::test_two"], [replacement(HOLDING, "a.py", "* 3", "* 2")], seconds=20.0
-    )
-    place = comparison.calls.index("Held.twice()")
-    assert (comparison.before[place][:2], comparison.after[0][place][:2]) == ("6\t", "4\t")
-
-
 SLOTTED = """\
 class Held:
     __slots__ = ("number",)
@@ -625,32 +572,32 @@ class Held:
 def made(number):
     return Held(number)
 """
-
-
-def test_slots_are_part_of_result(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    tests = "from a import made\n\ndef test_two():\n    assert made(2).number == 4\n"
-    trials = make_trials(sandbox, tmp_path, {"a.py": SLOTTED, "tests/test_a.py": tests})
-    comparison = trials.compare_calls(
-        tmp_path, ["tests/test_a.py::test_two"], [replacement(SLOTTED, "a.py", "* 3", "* 2")], seconds=20.0
-    )
-    place = comparison.calls.index("made(number=2)")
-    assert (comparison.before[place].split("\t")[0], comparison.after[0][place].split("\t")[0]) == (
-        "Held(dict{'number': 6})",
-        "Held(dict{'number': 4})",
-    )
-
-
 TABLE = "def made():\n    return [1, 3]\n\n\nHELD = made()\n\n\ndef at(place):\n    return HELD[place]\n"
 
 
-def test_rebuilds_import_time_objects_before_calling(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    tests = "import a\n\ndef test_at():\n    assert a.at(1) == 2\n"
-    trials = make_trials(sandbox, tmp_path, {"a.py": TABLE, "tests/test_a.py": tests})
-    comparison = trials.compare_calls(
-        tmp_path, ["tests/test_a.py::test_at"], [replacement(TABLE, "a.py", "3", "2")], seconds=20.0
-    )
-    place = comparison.calls.index("at(place=1)")
-    assert (comparison.before[place][:2], comparison.after[0][place][:2]) == ("3\t", "2\t")
+@pytest.mark.parametrize(
+    ("code", "test", "edit", "call", "results"),
+    [
+        (STACK, "assert Stack().push(1) == 1", (" + 1", ""), "Stack.push(item=1)", ("2", "1")),
+        (HOLDING, "assert Held(2).twice() == 4", ("* 3", "* 2"), "Held.twice()", ("6", "4")),
+        (
+            SLOTTED,
+            "assert made(2).number == 4",
+            ("* 3", "* 2"),
+            "made(number=2)",
+            ("Held(dict{'number': 6})", "Held(dict{'number': 4})"),
+        ),
+        (TABLE, "assert at(1) == 2", ("3", "2"), "at(place=1)", ("3", "2")),
+    ],
+    ids=["method on a copy", "parts that cannot be copied", "slots", "rebuilt at import"],
+)
+def test_calls_on_copies_of_objects_and_shows_results(
+    compare: Compare, code: str, test: str, edit: tuple[str, str], call: str, results: tuple[str, str]
+) -> None:
+    comparison = compare(code, test, edit)
+    place = comparison.calls.index(call)
+    answers = (comparison.before[place], comparison.after[0][place])
+    assert tuple(answer.split("\t")[0] for answer in answers) == results
 
 
 INNER = """\
@@ -681,17 +628,14 @@ def outer(items):
 """
 
 
-def test_calls_edited_functions_directly(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    tests = "from a import outer\n\ndef test_outer():\n    assert outer([1, 2, 3]) == 0\n"
-    trials = make_trials(sandbox, tmp_path, {"a.py": INNER, "tests/test_a.py": tests})
+def test_calls_edited_functions_directly(compare: Compare) -> None:
     changes = {
         'options.get("end", "")': '""',
         "item, item": "item, 0",
         "self.spare(0)": "0",
         "number + 1": "number",
     }
-    edits = [replacement(INNER, "a.py", old, new) for old, new in changes.items()]
-    comparison = trials.compare_calls(tmp_path, ["tests/test_a.py::test_outer"], edits, seconds=20.0)
+    comparison = compare(INNER, "assert outer([1, 2, 3]) == 0", *changes.items())
     calls = (
         "joined(1, 2, 3, separator='-', end='!')",
         "pairs(1, 2, 3, most=2)",
@@ -756,21 +700,10 @@ COUNTING = (
 )
 
 
-def test_does_not_repeat_fruitless_calls(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    calls = "".join(f"    assert steps({number}) in (0, {number}, {number} + 1)\n" for number in range(3, 15))
-    trials = make_trials(
-        sandbox,
-        tmp_path,
-        {
-            "a.py": COUNTING,
-            "tests/test_a.py": f"from a import steps\n\ndef test_steps():\n{calls}    assert steps(1) == 1\n",
-        },
-    )
-    edits = [
-        replacement(COUNTING, "a.py", "taken + 1", new)
-        for new in ("taken", "taken * 1", "taken - 0", "max(taken, 0)")
-    ]
-    comparison = trials.compare_calls(tmp_path, ["tests/test_a.py::test_steps"], edits, seconds=8.0)
+def test_does_not_repeat_fruitless_calls(compare: Compare) -> None:
+    calls = "".join(f"assert steps({number}) in (0, {number}, {number} + 1); " for number in range(3, 15))
+    edits = [("taken + 1", new) for new in ("taken", "taken * 1", "taken - 0", "max(taken, 0)")]
+    comparison = compare(COUNTING, f"{calls}assert steps(1) == 1", *edits, seconds=8.0)
     assert not any(answer.startswith("raises TooLong") for answer in comparison.before)
     assert len(comparison.calls) > 12
     assert [

@@ -1,6 +1,0 @@
-class P:
-    def a(self):
-        ...
-
-    def b(self):
-        return 1

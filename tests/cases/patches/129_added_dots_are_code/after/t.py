@@ -1,9 +1,0 @@
-class P:
-    def a(self):
-        ...
-
-    def b(self):
-        ...
-
-    def c(self):
-        ...

@@ -1,6 +1,0 @@
-def go(x):
-    with lock:
-        y = x
-        if y:
-            z = y
-        return z

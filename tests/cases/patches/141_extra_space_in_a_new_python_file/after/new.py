@@ -1,4 +1,0 @@
-import os
-
-def go():
-    return os

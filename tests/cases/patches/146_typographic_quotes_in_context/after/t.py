@@ -1,4 +1,0 @@
-def hi():
-    """Greet - politely."""
-    say("it's me")
-    return "so long"
