@@ -384,7 +384,7 @@ async def _fork_for_repair(
     child = await asyncio.to_thread(
         context.repository.create_candidate, f"{candidate.id}-mend-{repair_count + 1}"
     )
-    approach = f"repairs {format_places(group)}"
+    approach = f"mends {format_places(group)}"
     context.log.append(
         CandidateForked(
             candidate=child.id, parent=candidate.id, position=position, role="repairer", approach=approach
