@@ -52,6 +52,26 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     return WorkStealingScheduling(config, log)
 
 
+LONGEST_FILES = (
+    *("test_style.py", "test_site.py", "test_packaging.py", "test_commands.py", "test_forgeries.py"),
+    *("test_whole_suite.py", "test_scenarios.py"),
+)
+"""Files of tests that take up to a minute each."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin each worker's share with long tests: one that begins last keeps the run waiting alone."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    longest = [item for item in items if item.path.name in LONGEST_FILES]
+    others = [item for item in items if item.path.name not in LONGEST_FILES]
+    share = -(-len(others) // workers)
+    items[:] = [
+        item
+        for worker in range(workers)
+        for item in (*longest[worker::workers], *others[worker * share : (worker + 1) * share])
+    ]
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Have pytest compile its plugins once, instead of in each of hundreds of sandboxed test runs.
 
