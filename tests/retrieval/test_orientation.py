@@ -114,9 +114,9 @@ def test_empty_issue_still_gets_layout(tmp_path: Path) -> None:
     "unit", ["\n", "```", "<!--", "**a", "a_", "a.b/", "'aa bb cc dd ", "# ", "  ", "Error: "]
 )
 def test_answers_hostile_issue_quickly(unit: str, tmp_path: Path) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     issue_overview(workspace(tmp_path, FILES), unit * (200_000 // len(unit)), (), 6000)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 FILLING = "".join(
