@@ -161,8 +161,23 @@ def _advise(message: str) -> str:
 
         matches = get_close_matches(choice[1], re.findall(r"'([^']*)'", choice[2]), n=1)
         return f"Do you mean {matches[0]!r}?" if matches else "See coder --help."
+    if option := re.match(r"No such option: --(?:no-)?([\w-]+)", message):
+        return _advise_setting(option[1].replace("-", "_")) or "See coder --help."
     request = message.removeprefix("No such command ")
     if "extra argument" in message and sys.argv[1:2] == ["config"]:
         return "coder config only shows settings, and names the file to write yours into."
     is_sentence = request != message and " " in request
     return "To fix an issue: coder fix 'what is wrong'" if is_sentence else "See coder --help."
+
+
+def _advise_setting(name: str) -> str:
+    """Return how to set what is no option but a setting; empty if it is neither."""
+    from coder.settings import LIST_SETTINGS, Config
+
+    name = name if name in Config.model_fields else f"{name}s"
+    if name not in Config.model_fields:
+        return ""
+    place = f"{name} in your config.toml (see coder config)"
+    if name in LIST_SETTINGS:
+        return f"It is a setting: {place}."
+    return f"It is a setting: CODER_{name.upper()}=... for one run, or {place}."

@@ -273,8 +273,6 @@ def fork(point: PointArgument = "last", restore: RestoreOption = RestoredPart.bo
 
 
 def _go_back(name: str, restore: RestoredPart, *, forks: bool) -> str:
-    from pathlib import Path
-
     from coder.repo.git import find_checkout
     from coder.wiring.conversations import go_back
 

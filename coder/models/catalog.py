@@ -299,8 +299,6 @@ def _check_library(provider: Provider) -> None:
     Raises:
         UserError: it is not.
     """
-    from importlib.util import find_spec
-
     package, _, _ = provider.module.partition(".")
     if provider.module and (find_spec(package) is None or find_spec(provider.module) is None):
         raise UserError(

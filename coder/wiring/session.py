@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 from pathlib import Path
@@ -151,15 +151,15 @@ class SessionSetup:
             known["attachments"] = (*known.get("attachments", ()), *attached)
         return Task(issue=text or self.approach.purpose or UNKNOWN_PURPOSE, **known)
 
-    @contextmanager
-    def open(self, task: Task, *, attended: bool = False, reviews: bool = False) -> Iterator[SessionHandle]:
+    def open(
+        self, task: Task, *, attended: bool = False, reviews: bool = False
+    ) -> AbstractContextManager[SessionHandle]:
         """Open a session for a task; all its resources are released on exit.
 
         Raises:
             UserError: the repository cannot be worked on.
         """
-        with _open_session(self, task, attended=attended, reviews=reviews) as handle:
-            yield handle
+        return _open_session(self, task, attended=attended, reviews=reviews)
 
 
 def prepare_session(
