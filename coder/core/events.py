@@ -426,7 +426,7 @@ class Answer(Value):
     question: str
     option: str
     instruction: str = ""
-    """What the model should do instead of what is refused; empty if the user says nothing."""
+    """Instruction for the model in place of the refused action; empty if the user gives none."""
 
 
 class Decide(HunkDecisions):

@@ -33,11 +33,11 @@ class Step(Value):
     """One small change of a plan."""
 
     intent: str
-    """What is true of the code afterwards."""
+    """State of the code afterwards."""
     files: tuple[str, ...] = ()
     """Paths that it changes."""
     check: str = ""
-    """What shows it done: a test's id, or a sentence."""
+    """Check that it is done: a test's id, or a sentence."""
 
 
 class Component(Value):

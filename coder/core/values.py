@@ -187,4 +187,4 @@ class Proposals(Value):
     """Candidates that were run."""
     seconds: float = 0.0
     note: str = ""
-    """What was searched, or why nothing was; one line."""
+    """Search that was made, or the reason why none was; one line."""

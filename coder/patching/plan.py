@@ -204,7 +204,7 @@ class ConfinedTree:
             PatchError: it is not a regular file, there is a symbolic link on the way, or it may not be read.
         """
         if not self._may_read(path):
-            raise PatchError(f"{path} may hold secrets: the person lets nobody read or change it.")
+            raise PatchError(f"{path} may hold secrets: it may be neither read nor changed.")
         try:
             with self._parent(path) as (parent, name):
                 status = os.stat(name, dir_fd=parent, follow_symlinks=False)

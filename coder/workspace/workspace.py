@@ -194,7 +194,7 @@ def check_readable(workspace: Workspace, *paths: str) -> None:
     for path in paths:
         if not workspace.may_read(path):
             raise ToolError(
-                f"{escape_path(path)} may hold secrets: the person lets nobody read or change it. Go on "
+                f"{escape_path(path)} may hold secrets: it may be neither read nor changed. Go on "
                 "without it; its example, where there is "
                 "one, or the code that reads it says which names it holds."
             )
