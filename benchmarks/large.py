@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.historical_fixes import Fix, clone_at, select_fixes
-from coder.verify.project.roots import source_roots
+from coder.verify.layout import source_roots
 
 OWN_COMMAND = "python -m pytest {files}"
 SHORT_SECONDS = 20.0

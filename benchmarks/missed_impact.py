@@ -30,8 +30,8 @@ from benchmarks.historical_fixes import clone_at
 from benchmarks.suites import Suite
 from coder.core.paths import is_test_path, test_file_of
 from coder.python.source import parse_module
-from coder.verify.impact.test_selection import select_test_files
-from coder.verify.mutation.mutants import generate_mutants
+from coder.verify.mutate import generate_mutants
+from coder.verify.select import select_test_files
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

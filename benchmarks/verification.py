@@ -33,15 +33,14 @@ from coder.core.paths import is_test_path
 from coder.core.ports import Limits
 from coder.core.verdict import TestReport
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.impact.reach import TracedImpact
-from coder.verify.impact.test_coverage import CoverageMap, load_coverage, save_coverage, trace_coverage
-from coder.verify.project.project import Project, find_project
-from coder.verify.project.roots import source_roots
-from coder.verify.running.launch import source_files
-from coder.verify.running.runner import PytestRunner
-from coder.verify.running.tree_edits import temporary_edits
-from coder.verify.warm.hot_swap import replacements_of
-from coder.verify.warm.warm_tests import WarmRefusal, WarmResult, WarmRunner
+from coder.verify.coverage_map import CoverageMap, TracedImpact, load_coverage, save_coverage, trace_coverage
+from coder.verify.launch import source_files
+from coder.verify.layout import source_roots
+from coder.verify.project import Project, find_project
+from coder.verify.run import PytestRunner
+from coder.verify.trees import temporary_edits
+from coder.verify.warm import WarmRefusal, WarmResult, WarmRunner
+from coder.verify.warm_server import replacements_of
 
 MOST_UNREACHED = 20
 """Limit of edits for each that counts: those that no test reaches do not."""

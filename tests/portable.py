@@ -8,7 +8,7 @@ from pathlib import Path
 
 from coder.sandbox import process
 from coder.sandbox.process import SERVE_SCRIPT
-from coder.verify.running import launch
+from coder.verify import launch
 
 ROOT = Path(__file__).parents[1]
 NO_PROC_SCRIPT = SERVE_SCRIPT.replace(

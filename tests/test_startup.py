@@ -55,7 +55,7 @@ def test_trust_is_asked_without_loading_what_sessions_need() -> None:
     [
         (
             "coder.wiring.preparation",
-            {"coder.wiring.project_runtime", "coder.repair.proposer", "coder.verify.verdict.proof"},
+            {"coder.wiring.project_runtime", "coder.repair.proposer", "coder.verify.verifier"},
         ),
         ("coder.cli.log", {"pydantic", "git"}),
     ],

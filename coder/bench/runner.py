@@ -28,7 +28,7 @@ from coder.patching import apply
 from coder.repo.repository import init_repository
 from coder.sandbox.backend import SandboxBackend
 from coder.settings import Config, load_config
-from coder.verify.results.failure_reasons import environment_problem
+from coder.verify.failures import environment_problem
 from coder.wiring.preparation import make_sandbox
 from coder.wiring.project_runtime import build_project_runtime
 from coder.wiring.session import Approach, SessionSetup, choose_approach, scripted_approach

@@ -243,7 +243,7 @@ def _require_match(root: Path, patterns: Sequence[str]) -> None:
         UserError: none does.
     """
     from coder.core.errors import UserError
-    from coder.verify.impact.import_graph import project_files
+    from coder.verify.select import project_files
     from coder.workspace.workspace import matches_path
 
     is_match = any(

@@ -76,7 +76,7 @@ def _check_repository(directory: Path, *, backend: "SandboxBackend | None") -> I
     from coder.core.errors import CoderError
     from coder.repo.git import find_checkout
     from coder.trust import is_trusted
-    from coder.verify.impact.test_selection import has_test_functions
+    from coder.verify.select import has_test_functions
     from coder.wiring.preparation import inspect_project
 
     try:

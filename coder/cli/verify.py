@@ -129,7 +129,7 @@ def _check_command(stored_command: str | None, repo: Path) -> str | None:
     """
     from coder.core.errors import UserError
     from coder.repo.git import find_checkout
-    from coder.verify.project.hints import find_hints
+    from coder.verify.project import find_hints
 
     if stored_command is None:
         return None

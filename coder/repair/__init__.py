@@ -3,13 +3,13 @@
 `strategies/offline.py` asks the Proposer port, implemented by `repair/proposer.py`:
 
 1. **Localize**: Ochiai suspiciousness from the coverage of failing and passing tests
-   (`repair/localization/`, `verify/running/tracing.py`). Where tests cannot be collected, the traceback
+   (`repair/localization/`, `verify/tracing.py`). Where tests cannot be collected, the traceback
    stands for coverage.
 2. **Generate**: small text edits (`repair/generators/`), code copied from the same file
    (`repair/context/donor_code.py`), the same edit at every similar place
    (`repair/search/repeated_edits.py`), pairs of edits (`search/pairs.py`), and repairs of files that Python
    cannot parse (`repair/syntax_errors.py`).
-3. **Try**: a warm test process forks once for each candidate (`verify/warm/trials.py`).
+3. **Try**: a warm test process forks once for each candidate (`verify/warm.py`).
 4. **Rank**: survivors answer calls recorded from the tests, varied calls, and the documentation's examples
    (`verify/target/trials/coder_questions.py`). Those that answer alike form one cluster
    (`repair/ranking/behavioral_clusters.py`); code smells (`ranking/code_smells.py`) and disguised deletions

@@ -1,6 +1,6 @@
 """Verification of changes by the project's own tests.
 
-`verify/verdict/proof.py` judges a change by runs in clean worktrees (`judgement.py`, `red_check.py`,
+`verify/verifier.py` judges a change by runs in clean worktrees (`judgement.py`, `red_check.py`,
 `regressions.py`):
 
 1. targets on the change: green;
@@ -27,7 +27,7 @@ than Python, and `change/issue_gaps.py` finds additions that only the change's t
 other agents and of git: `hooks/judging.py` compares the work tree at the end of a turn with HEAD at the
 start of the agent's session, and remembers what it judged.
 
-`verify/project/hints.py` collects the commands that a project's files name. `verify/running/selection.py`
+`verify/project.py` collects the commands that a project's files name. `verify/run.py`
 runs a sample of small test files with each until one works, and remembers it; if none does, the verdict is
 INCONCLUSIVE and says why. A command has a kind (`project/command.py`): pytest, unittest and Django run
 under our recorder, test by test, with ids `path::Class::method`; `running/labels.py` translates files to
@@ -35,31 +35,31 @@ the labels of the latter two. `verify/runners/` has an adapter for each runner o
 Jest, Mocha, `node --test`, `go test`, `cargo test`, RSpec; in `xml_reports/` Maven, Gradle, CTest, PHPUnit,
 `dotnet test`): it adds its own report, runs single tests or files, names tests `path::name`, and reports
 what cannot be compiled as a red test file. Builds in a package's test script run before
-(`verify/runners/node/builds.py`). Packages of a workspace are run one by one, each with its own script
+(`verify/runners/javascript.py`). Packages of a workspace are run one by one, each with its own script
 (`workspaces.py` beside it); Go, Cargo, Maven and Gradle have modules of their own. The only Python project
 below a root is run from the root, with its own configuration. Other commands count by the report that they
 write, or by exit code, which proves nothing.
 
 A cold run starts in `verify/target/coder_start.py`, which loads the recorder before the tree can be
-imported. Records come over a sealed pipe (`verify/running/record_pipe.py`); each target's function is
+imported. Records come over a sealed pipe (`verify/recording.py`); each target's function is
 observed beside what the runner says; both sides run the same selection. Everything in `verify/target/` runs
 in the project's own interpreter, with the standard library only. If a changed module was loaded from
 outside the worktree (an editable install), the verdict is INCONCLUSIVE.
 
 Worktrees have copies of the checkout's extension modules. Once a change touches what these are compiled
-from, `verify/extensions/` builds them from each side's own sources, in the sandbox, and only they reach the
+from, `verify/extensions.py` builds them from each side's own sources, in the sandbox, and only they reach the
 worktrees that are tested. A change that does not compile is BROKEN; a base that does not, a missing library
 or an unknown build is INCONCLUSIVE.
 
 The user may cut large runs short (`core/phases.py`): they end as if their time limit were reached, and so
 do all that follow for this verdict.
 
-The base's own suite is run before a change only where it is short (`verify/change/base_tests.py`); else its
+The base's own suite is run before a change only where it is short (`verify/base.py`); else its
 tests are collected, and only those are run that do not pass on the change. Large runs are split by file
-over all cores (`verify/running/parallel.py`). How long a suite takes, and whether it bears that, is
-remembered (`verify/project/suite_history.py`). Worktrees are reset, not made anew (`repo/worktrees.py`).
+over all cores (`verify/run.py`). How long a suite takes, and whether it bears that, is
+remembered (`verify/project.py`). Worktrees are reset, not made anew (`repo/worktrees.py`).
 
-If the whole suite takes longer than `foreground_suite_seconds`, `verify/impact/test_selection.py` selects
+If the whole suite takes longer than `foreground_suite_seconds`, `verify/select.py` selects
 the test files that the change can reach, by the names of the changed definitions and their callers
 (`callers.py`), or by imports where names lead to no test. The verdict says so (`scope`), and is PASSING at
 most if these were cut off, or if `suite = "whole"` was asked for. A test that uses more processor time than
@@ -71,17 +71,17 @@ it finds the change broken, the commit's note says so, the next command of coder
 `coder apply` refuses the change.
 
 A good verdict is examined once more (`verdict/examination.py`): each hunk left out and each changed line
-broken, in forks of a warm process (`verify/mutation/`); the project's own linters on both sides
+broken, in forks of a warm process (`verify/mutate.py`); the project's own linters on both sides
 (`review/linters.py`); public names (`review/api_diff.py`); the issue's own code where no test shows the
 change (`review/issue_scripts.py`), and whether code that it quotes still raises what it reports
 (`change/persisting_errors.py`).
 
 Warm processes are for information only. Once a verdict was red, or a model runs tests,
-`verify/warm/warm_base.py` keeps the base's tests collected and traced: the tests that a change reaches are
+`verify/warm.py` keeps the base's tests collected and traced: the tests that a change reaches are
 then tried in forks first, quickest and most diverse first, and the first red one is reported at once.
 
 Packages that tests lack are asked about once (`session/approval.py`) and installed, wheels only, into an
-overlay under the state directory (`verify/running/dependencies.py`, `project/overlay.py`), read-only to
+overlay under the state directory (`verify/dependencies.py`, `project/overlay.py`), read-only to
 later runs. A hunk that changes no verdict (`session/delivery.py`) is marked in a review;
 `session/delivery.py` leaves it out and has the rest proven again.
 """

@@ -21,9 +21,9 @@ from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.process import ProcessSandbox
 from coder.settings import Config, load_config, sandbox_caps
 from coder.trust import is_trusted, trust_repository
-from coder.verify.project.project import Project, find_candidates
-from coder.verify.running.launch import TARGET
-from coder.verify.running.selection import accepted_candidate
+from coder.verify.launch import TARGET
+from coder.verify.project import Project, find_candidates
+from coder.verify.run import accepted_candidate
 
 UNKNOWN_PURPOSE = "(nobody said what the change is for)"
 """Issue of a change that is judged without one."""

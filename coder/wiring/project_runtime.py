@@ -14,27 +14,19 @@ from coder.directories import index_database, state_directory
 from coder.sandbox.choice import UNSAFE_FLAG
 from coder.sandbox.process import ProcessSandbox
 from coder.settings import Config
-from coder.verify.change.persisting_errors import find_persisting_errors
-from coder.verify.change.runs import WHOLE, SuiteLimits
-from coder.verify.extensions.build import ExtensionBuilder
-from coder.verify.impact.reach import TracedImpact
-from coder.verify.impact.test_coverage import load_coverage, save_coverage, trace_coverage
-from coder.verify.project.overlay import Overlay
-from coder.verify.project.project import Project, find_candidates
-from coder.verify.project.suite_history import SuiteHistory
-from coder.verify.results.sandbox_failures import Denied
-from coder.verify.review.issue_scripts import IssueScripts
-from coder.verify.review.linters import LinterChecks
-from coder.verify.running.dependencies import OverlayInstaller
-from coder.verify.running.parallel import ParallelRunner
-from coder.verify.running.runner import PytestRunner
-from coder.verify.running.selection import CommandSelection
-from coder.verify.running.tracing import PytestTracer
-from coder.verify.verdict.examination import ExaminationTools
-from coder.verify.verdict.proof import WorktreeVerifier
-from coder.verify.warm.trials import PytestTrials
-from coder.verify.warm.warm_base import WarmBase
-from coder.verify.warm.warm_tests import WarmRunner
+from coder.verify.base import WHOLE, SuiteLimits
+from coder.verify.coverage_map import TracedImpact, load_coverage, save_coverage, trace_coverage
+from coder.verify.dependencies import OverlayInstaller
+from coder.verify.examination import ExaminationTools
+from coder.verify.extensions import ExtensionBuilder
+from coder.verify.issue import IssueScripts, find_persisting_errors
+from coder.verify.linters import LinterChecks
+from coder.verify.project import Overlay, Project, SuiteHistory, find_candidates
+from coder.verify.report import Denied
+from coder.verify.run import CommandSelection, ParallelRunner, PytestRunner
+from coder.verify.tracing import PytestTracer
+from coder.verify.verifier import WorktreeVerifier
+from coder.verify.warm import PytestTrials, WarmBase, WarmRunner
 from coder.wiring.preparation import OVERLAYS, command_memory
 
 UNSAFE_REMEDY = f"{UNSAFE_FLAG} runs them with all your rights"

@@ -47,7 +47,7 @@ from coder.settings import Config, configured_rules, ignored_settings, load_conf
 from coder.store.jsonl import SessionStore
 from coder.tools.registry import TOOLS
 from coder.trust import allowed_rules, remember_rules
-from coder.verify.project.project import Project
+from coder.verify.project import Project
 from coder.wiring.conversations import find_continuation, inherit_model, make_session_id, recover_sessions
 from coder.wiring.preparation import UNKNOWN_PURPOSE, ensure_trust, make_sandbox, read_attachments
 from coder.wiring.project_runtime import build_project_runtime, import_environment

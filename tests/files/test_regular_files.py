@@ -8,8 +8,8 @@ from coder.files.regular_files import read_regular
 from coder.repo.artifacts import copy_artifacts
 from coder.repo.existing_change import resolve_change
 from coder.settings import collect_settings
-from coder.verify.project.configuration import pytest_options
-from coder.verify.project.hints import find_hints
+from coder.verify.layout import pytest_options
+from coder.verify.project import find_hints
 from tests.builders import repo, write
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from coder.core.ports import Limits
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.project.project import find_project
-from coder.verify.running.runner import PytestRunner
+from coder.verify.project import find_project
+from coder.verify.run import PytestRunner
 from tests.builders import plain_environment
 
 Run = Callable[..., PytestRunner]

@@ -12,9 +12,9 @@ import pytest
 
 from coder.core.paths import extract_node_ids
 from coder.core.verdict import Verdict, describe_proof
-from coder.verify.change.base_tests import NO_HISTORY
-from coder.verify.running.parallel import ParallelRunner
-from coder.verify.verdict.proof import WorktreeVerifier
+from coder.verify.base import NO_HISTORY
+from coder.verify.run import ParallelRunner
+from coder.verify.verifier import WorktreeVerifier
 from tests.builders import read_case, write
 from tests.verify.conftest import Run
 from tests.verify.fakes import FakeTrees

@@ -7,8 +7,8 @@ import pytest
 
 from coder.sandbox.process import ProcessSandbox
 from coder.settings import Config
-from coder.verify.change.runs import WHOLE, SuiteLimits
-from coder.verify.project.project import find_project
+from coder.verify.base import WHOLE, SuiteLimits
+from coder.verify.project import find_project
 from coder.wiring.project_runtime import import_environment, suite_limits
 from tests.builders import write
 

@@ -1,13 +1,16 @@
 """The port of test runners that report results themselves, and what their adapters share."""
 
 import json
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
 from coder.core.values import Value
 from coder.core.verdict import Failure, Frame, TestResult
+from coder.files.regular_files import read_regular_text
 
 LONGEST_TEXT = 6000
 ERROR_LINE = re.compile(r"\b\w*(?:Error|Exception): ")
@@ -135,3 +138,111 @@ def read_json(file: Path) -> dict[str, Any]:
 def plain_text(text: str) -> str:
     """Return terminal output without escape sequences for colours."""
     return ESCAPE_SEQUENCE.sub("", text)
+
+
+def split_operands(
+    words: Sequence[str], with_values: Collection[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the options of a command, each followed by its value if it has one, and the other words.
+
+    Options in `with_values` take the next word as their value.
+    """
+    options: list[str] = []
+    operands: list[str] = []
+    for word in words:
+        is_value = bool(options) and options[-1] in with_values and not _has_value(options, with_values)
+        (options if is_value or word.startswith("-") else operands).append(word)
+    return tuple(options), tuple(operands)
+
+
+def _has_value(options: Sequence[str], with_values: Collection[str]) -> bool:
+    """Tell whether the last word is itself the value of an option, though it looks like one."""
+    return len(options) > 1 and options[-2] in with_values and not _has_value(options[:-1], with_values)
+
+
+def without_options(
+    words: Sequence[str], names: Collection[str], with_values: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Return a command without these options; the value of those in `with_values` is left out as well."""
+    kept: list[str] = []
+    skips_value = False
+    for word in words:
+        if not skips_value and word.partition("=")[0] not in names:
+            kept.append(word)
+        skips_value = not skips_value and word in names and word in with_values
+    return tuple(kept)
+
+
+def alternatives(names: Iterable[str]) -> str:
+    """Return a regular expression that matches exactly these names."""
+    return f"^({'|'.join(map(re.escape, dict.fromkeys(names)))})$"
+
+
+def join_commands(commands: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
+    """Return one command that runs each command in its directory, and fails if one of them does."""
+    if len(commands) == 1 and commands[0][0] == ".":
+        return tuple(commands[0][1])
+    lines = [f"(cd {shlex.quote(place)} && {shlex.join(words)}) || code=$?" for place, words in commands]
+    return ("sh", "-c", "\n".join(["code=0", *lines, "exit $code"]))
+
+
+DEEPEST_MANIFEST = 3
+"""Depth of directories in which projects inside of a repository are looked for."""
+INSTALLED_OR_BUILT = frozenset(
+    {"_deps", "bin", "build", "node_modules", "obj", "target", "testdata", "third_party", "vendor"}
+)
+"""Directories with code of others, or with what is built."""
+POSITION = re.compile(r"^\s*(?:-->\s*)?(?:\./)?(?P<path>[\w./@+-]+\.\w+):(?P<line>\d+)(?::\d+)?\b", re.M)
+"""A place in a source file as compilers and tracebacks print it, at the start of a line."""
+
+
+def source_files(tree: Path, suffixes: Collection[str], *, deepest: float = float("inf")) -> Iterator[str]:
+    """Yield the project's files with one of these suffixes, relative to the tree.
+
+    Directories of more levels than `deepest` are left out.
+    """
+    for folder, folders, names in os.walk(tree):
+        has_more = len(Path(folder).relative_to(tree).parts) < deepest
+        folders[:] = sorted(
+            name
+            for name in folders
+            if has_more and name not in INSTALLED_OR_BUILT and not name.startswith(".")
+        )
+        for name in sorted(names):
+            if PurePosixPath(name).suffix in suffixes:
+                yield Path(folder, name).relative_to(tree).as_posix()
+
+
+def manifest_directories(tree: Path, name: str) -> list[str]:
+    """Return the directories that hold a file of this name, outermost first; the tree itself is `.`."""
+    found = [
+        str(PurePosixPath(path).parent)
+        for path in source_files(tree, (PurePosixPath(name).suffix,), deepest=DEEPEST_MANIFEST)
+        if PurePosixPath(path).name == name
+    ]
+    return sorted(found, key=lambda path: (path != ".", path.count("/"), path))
+
+
+def nearest(directories: Collection[str], path: str) -> str:
+    """Return the innermost of the directories that contains a path; `.` if none does."""
+    containing = (str(parent) for parent in PurePosixPath(path, "x").parents)
+    return next((parent for parent in containing if parent in directories), ".")
+
+
+def read_source(tree: Path, path: str) -> str:
+    """Return the text of a source file; empty if it is missing or leads out of the tree."""
+    return read_regular_text(tree / path, within=tree)
+
+
+def find_positions(
+    text: str, tree: Path, *, within: str = ".", pattern: re.Pattern[str] = POSITION
+) -> tuple[Frame, ...]:
+    """Return the positions in files of the tree that a message names; paths are relative to `within`."""
+    frames = []
+    for match in pattern.finditer(text):
+        path = PurePosixPath(within, match["path"])
+        if path.is_relative_to(tree):
+            path = path.relative_to(tree)
+        if not path.is_absolute() and (tree / path).is_file():
+            frames.append(Frame(path=str(path), line=int(match["line"]), function="<unknown>"))
+    return tuple(frames)

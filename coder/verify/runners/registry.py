@@ -5,32 +5,29 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from coder.verify.runners.adapter import Adapter
-from coder.verify.runners.cargo_test import CargoTest
-from coder.verify.runners.go_test import GoTest
-from coder.verify.runners.node.builds import is_build, is_check
-from coder.verify.runners.node.mocha import Mocha
-from coder.verify.runners.node.node_test import NodeTest
-from coder.verify.runners.node.packages import (
+from coder.verify.runners.go import GoTest
+from coder.verify.runners.javascript import (
+    Jest,
+    Mocha,
+    NodeTest,
+    Vitest,
     find_parts,
     find_test_scripts,
+    is_build,
+    is_check,
     read_manifest,
     read_scripts,
     split_launchers,
 )
-from coder.verify.runners.node.vitest_jest import Jest, Vitest
-from coder.verify.runners.node.workspaces import RecognizedCommand, Workspaces
-from coder.verify.runners.rspec import RSpec
-from coder.verify.runners.xml_reports.ctest import CTest
-from coder.verify.runners.xml_reports.dotnet import DotnetTest
-from coder.verify.runners.xml_reports.java_builds import Gradle, Maven
-from coder.verify.runners.xml_reports.phpunit import PHPUnit
+from coder.verify.runners.jvm import Gradle, Maven
+from coder.verify.runners.others import CTest, DotnetTest, PHPUnit, RSpec
+from coder.verify.runners.rust import CargoTest
+from coder.verify.runners.workspaces import RecognizedCommand, Workspaces
 
 ADAPTERS: tuple[Adapter, ...] = (
     *(Vitest(), Jest(), Mocha(), NodeTest()),
     *(GoTest(), CargoTest(), Maven(), Gradle(), CTest(), RSpec(), PHPUnit(), DotnetTest()),
 )
-
-
 CHANGES_SHELL = frozenset({".", "cd", "eval", "exec", "export", "pushd", "set", "source"})
 """Commands of a shell that others after them depend on."""
 NO_TEST = "no test specified"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.verify.change.issue_gaps import find_issue_gaps, split_arguments
+from coder.verify.issue import find_issue_gaps, split_arguments
 
 PYTHON = "def median(numbers):\n    return sorted(numbers)[0]\n"
 SCRIPT = "export function median(numbers) {\n  return numbers[0];\n}\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.verdict import Failure, IssueTie, TestResult
-from coder.verify.change.issue_ties import tie_tests_to_issue
+from coder.verify.issue import tie_tests_to_issue
 
 CART = """\
 from shop import apply_voucher, total

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.change.persisting_errors import find_persisting_errors, quoted_code
-from coder.verify.project.project import find_project
-from coder.verify.review.issue_scripts import IssueScripts
+from coder.verify.issue import IssueScripts, find_persisting_errors, quoted_code
+from coder.verify.project import find_project
 from tests.builders import write
 
 SOURCE = """def first(items):

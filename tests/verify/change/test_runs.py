@@ -1,7 +1,7 @@
 """Time limits of test runs."""
 
 from coder.core.verdict import RunProblem, TestReport
-from coder.verify.change.runs import patience
+from coder.verify.base import patience
 
 
 def test_time_limit_is_five_suite_durations_at_least_minute() -> None:

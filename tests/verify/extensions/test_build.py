@@ -5,9 +5,8 @@ import pytest
 
 from coder.core.ports import Limits
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.extensions.build import Build, ExtensionBuilder
-from coder.verify.extensions.projects import ExtensionProject, find_projects
-from coder.verify.project.project import find_project
+from coder.verify.extensions import Build, ExtensionBuilder, ExtensionProject, find_projects
+from coder.verify.project import find_project
 from tests.builders import write
 
 BACKEND = """

@@ -12,13 +12,12 @@ import pytest
 from coder.core.ports import Limits
 from coder.core.verdict import TestReport, Verdict, VerdictKind
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.change.base_tests import NO_HISTORY
-from coder.verify.extensions.build import ExtensionBuilder
-from coder.verify.project.project import find_project
-from coder.verify.running.launch import TARGET
-from coder.verify.running.parallel import ParallelRunner
-from coder.verify.running.runner import PytestRunner
-from coder.verify.verdict.proof import WorktreeVerifier
+from coder.verify.base import NO_HISTORY
+from coder.verify.extensions import ExtensionBuilder
+from coder.verify.launch import TARGET
+from coder.verify.project import find_project
+from coder.verify.run import ParallelRunner, PytestRunner
+from coder.verify.verifier import WorktreeVerifier
 from tests.builders import git, repo, write
 from tests.repo.opened import open_session_repository
 from tests.walls import walls

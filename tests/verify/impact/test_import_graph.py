@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from coder.verify.impact.import_graph import ImportGraph, imported_names, transitive_importers
+from coder.verify.select import ImportGraph, imported_names, transitive_importers
 from tests.builders import write
 
 FILES = {

@@ -8,15 +8,15 @@ import pytest
 
 from coder.core.ports import ImpactedTests, Limits
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.impact.reach import TracedImpact
-from coder.verify.impact.test_coverage import (
+from coder.verify.coverage_map import (
     CoverageEntry,
     CoverageMap,
+    TracedImpact,
     load_coverage,
     save_coverage,
     trace_coverage,
 )
-from coder.verify.project.project import find_project
+from coder.verify.project import find_project
 from tests.builders import write
 
 FILES = {

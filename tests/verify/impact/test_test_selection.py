@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.impact.test_selection import find_test_files_naming, find_tests, select_test_files
+from coder.verify.select import find_test_files_naming, find_tests, select_test_files
 from tests.builders import write
 
 Reached = Callable[..., tuple[str, ...] | None]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.verify.languages.source_changes import symptom_signs
+from coder.verify.checks.special_cases import symptom_signs
 
 TESTS = {
     "slug.test.ts": 'it("joins", () => expect(slug("a long title")).toBe("a-long-title"));',

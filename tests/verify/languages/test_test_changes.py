@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.verify.languages.test_changes import find_renamed_in, removed_names, weakened_tests_in
+from coder.verify.test_edits import find_renamed_in, removed_names, weakened_tests_in
 
 SCRIPT = """
 describe("slug", () => {

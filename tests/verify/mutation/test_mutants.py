@@ -4,7 +4,7 @@ import ast
 from collections.abc import Mapping
 
 from coder.core.verdict import MutationReport, UntestedPlace
-from coder.verify.mutation.mutants import generate_mutants, mutate_change, mutate_sources, reverted_hunks
+from coder.verify.mutate import generate_mutants, mutate_change, mutate_sources, reverted_hunks
 
 OLD = """def clamp(value, low, high):
     if value < low:

@@ -7,9 +7,9 @@ import pytest
 from coder.core.ports import Limits
 from coder.core.verdict import UntestedPlace
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.mutation.run import mutate_verified_change
-from coder.verify.project.project import find_project
-from coder.verify.warm.warm_tests import WarmRunner
+from coder.verify.mutate import mutate_verified_change
+from coder.verify.project import find_project
+from coder.verify.warm import WarmRunner
 from tests.verify.conftest import Run
 
 OLD = "def low(x):\n    return x\n\n\ndef high(x):\n    return x\n"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.project.command import Command, named_interpreter, parse_command
+from coder.verify.project import Command, named_interpreter, parse_command
 from tests.builders import write
 
 PYTHON = Path("/venv/bin/python")

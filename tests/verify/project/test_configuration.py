@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.project.configuration import (
+from coder.verify.layout import (
     configuration_of_tests,
     may_configure,
     needed_distributions,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.project.hints import find_hints
+from coder.verify.project import find_hints
 from tests.builders import write
 
 WORKFLOW = """

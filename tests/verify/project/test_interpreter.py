@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from coder.verify.project.interpreter import editable_roots, meson_build_directories
+from coder.verify.project import editable_roots, meson_build_directories
 from tests.builders import write
 
 

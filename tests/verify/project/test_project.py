@@ -9,7 +9,7 @@ import pytest
 
 from coder.core.errors import UserError
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.project.project import DEFAULT_COMMAND, Project, find_project
+from coder.verify.project import DEFAULT_COMMAND, Project, find_project
 from tests.builders import write
 
 OWN = {"PATH": os.environ["PATH"]}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.project.roots import module_name, source_roots
+from coder.verify.layout import module_name, source_roots
 from tests.builders import write
 
 SETUP_CFG = "[options]\npackage_dir =\n    =lib\n[options.packages.find]\nwhere = lib\n"

@@ -3,7 +3,7 @@
 import pytest
 
 from coder.core.verdict import Failure, TestResult
-from coder.verify.results.failure_reasons import is_quoted_in_issue, rejection_reason
+from coder.verify.failures import is_quoted_in_issue, rejection_reason
 from tests.verify.fakes import failed_result, passed_result
 
 ID = "tests/test_calc.py::test_it"

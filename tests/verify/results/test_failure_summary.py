@@ -1,7 +1,7 @@
 """Summary of failures."""
 
 from coder.core.verdict import RunProblem, TestReport, Verdict, VerdictKind
-from coder.verify.results.failure_summary import LIMIT, summarize_failures
+from coder.verify.report import LIMIT, summarize_failures
 from tests.verify.fakes import failed_result, passed_result
 
 AT = ("calc.py", 2, "add")

@@ -2,8 +2,7 @@
 
 import pytest
 
-from coder.verify.results.failure_reasons import rejection_reason
-from coder.verify.results.new_names import find_added_names, find_missing_name, is_chosen
+from coder.verify.failures import find_added_names, find_missing_name, is_chosen, rejection_reason
 from tests.verify.fakes import failed_result
 
 ID = "tests/test_calc.py::test_it"

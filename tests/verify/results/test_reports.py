@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.verdict import Failure, Frame, TestResult
-from coder.verify.results.reports import parse_junit, parse_reports, parse_tap, parse_unittest
+from coder.verify.runners.reports import parse_junit, parse_reports, parse_tap, parse_unittest
 
 SUITE = """import unittest
 

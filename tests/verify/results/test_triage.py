@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.verdict import Failure, Frame, TestReport, TestResult
-from coder.verify.results.triage import classify_failure, environment_problem_of_all, needed_packages
+from coder.verify.failures import classify_failure, environment_problem_of_all, needed_packages
 from tests.builders import write
 from tests.verify.fakes import passed_result
 

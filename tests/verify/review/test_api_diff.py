@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.verify.review.api_diff import api_changes
+from coder.verify.linters import api_changes
 
 CALLED = "of m.py is called otherwise now"
 OLD = (

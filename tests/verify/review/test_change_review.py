@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.review.change_review import change_doubts
+from coder.verify.checks.review import change_doubts
 from tests.builders import write
 
 TESTS = 'def test_a():\n    assert seconds("1h30m") == 5400\n    assert seconds("2m10s") == 130\n'

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from coder.verify.review.change_review import change_doubts
-from coder.verify.review.doctests import doctest_examples, examples_as_test, paths_with_same_examples
+from coder.verify.checks.review import change_doubts
+from coder.verify.test_edits import doctest_examples, examples_as_test, paths_with_same_examples
 from tests.builders import write
 
 TEXT = '''"""Numbers.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.verify.review.harness_access import harness_accesses
+from coder.verify.checks.harness import harness_accesses
 
 REACHING = {
     "import _pytest.runner": "imports _pytest.runner",

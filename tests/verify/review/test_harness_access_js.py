@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.verify.review.harness_access_js import harness_accesses_js
+from coder.verify.checks.harness import harness_accesses_js
 
 REACHING = {
     'import assert from "node:assert/strict";': 'imports from "node:assert, which test runners stand on',

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.project.project import find_project
-from coder.verify.review.issue_scripts import IssueScriptResults, IssueScripts, code_in_issue
+from coder.verify.issue import IssueScriptResults, IssueScripts, code_in_issue
+from coder.verify.project import find_project
 from tests.builders import write
 
 ISSUE = """Adding fails:

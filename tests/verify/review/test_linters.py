@@ -7,8 +7,8 @@ import pytest
 
 from coder.core.verdict import LintReport
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.project.project import find_project
-from coder.verify.review.linters import LinterChecks, checkers_of
+from coder.verify.linters import LinterChecks, checkers_of
+from coder.verify.project import find_project
 from tests.builders import write
 
 OLD = "import os\n\n\ndef one():\n    return 1\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.verify.review.overfitting import find_test_inputs_in_data, overfitting_signs
+from coder.verify.checks.special_cases import find_test_inputs_in_data, overfitting_signs
 
 BEFORE = """
 def slug(text):

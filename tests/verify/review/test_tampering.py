@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.verify.review.tampering import removed_tests, weakened_tests
+from coder.verify.test_edits import removed_tests, weakened_tests
 
 BEFORE = """
 import pytest

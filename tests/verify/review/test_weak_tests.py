@@ -3,7 +3,7 @@
 import pytest
 
 from coder.core.verdict import TestReport, TestResult
-from coder.verify.review.weak_tests import changed_definitions, weak_test_findings
+from coder.verify.checks.test_quality import changed_definitions, weak_test_findings
 
 WEAK = {
     "assert isinstance(median([1, 2]), float)": "asserts only the type of a result",

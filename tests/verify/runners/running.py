@@ -7,10 +7,10 @@ from pathlib import Path
 
 from coder.core.paths import test_file_of
 from coder.core.verdict import TestResult
-from coder.verify.project.command import parse_command
+from coder.verify.project import parse_command
 from coder.verify.runners.adapter import Adapter, Run
-from coder.verify.runners.execution import prepare_run, read_results
 from coder.verify.runners.registry import find_commands
+from coder.verify.runners.workspaces import prepare_run, read_results
 from tests.builders import write
 
 

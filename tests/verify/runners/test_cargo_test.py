@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.verify.runners.adapter import Run
-from coder.verify.runners.cargo_test import CargoTest
+from coder.verify.runners.rust import CargoTest
 from tests.builders import write_tree
 from tests.verify.runners.running import run_adapter
 

@@ -7,7 +7,7 @@ import pytest
 
 from coder.core.verdict import Failure
 from coder.verify.runners.adapter import Run
-from coder.verify.runners.go_test import GoTest
+from coder.verify.runners.go import GoTest
 from tests.builders import write_tree
 from tests.verify.runners.running import run_adapter
 

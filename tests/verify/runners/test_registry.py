@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.project.project import find_project
+from coder.verify.project import find_project
 from coder.verify.runners.registry import recognize_command
 from tests.builders import write, write_tree
 

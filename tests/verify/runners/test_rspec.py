@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.verify.runners.adapter import Run
-from coder.verify.runners.rspec import RSpec
+from coder.verify.runners.others import RSpec
 from tests.verify.runners.running import run_adapter
 
 needs_rspec = pytest.mark.skipif(shutil.which("rspec") is None, reason="rspec is not installed")

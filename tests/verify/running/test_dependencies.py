@@ -13,11 +13,10 @@ from coder.core.ports import Distribution, Limits
 from coder.core.verdict import TestReport
 from coder.sandbox.choice import choose_backend
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.project.overlay import Overlay
-from coder.verify.project.project import Project, find_project
-from coder.verify.running.dependencies import OverlayInstaller
-from coder.verify.running.launch import TARGET
-from coder.verify.running.runner import PytestRunner
+from coder.verify.dependencies import OverlayInstaller
+from coder.verify.launch import TARGET
+from coder.verify.project import Overlay, Project, find_project
+from coder.verify.run import PytestRunner
 from tests.builders import write
 
 TESTS = "import answers\n\n\ndef test_answer():\n    assert answers.ANSWER == 42\n"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.project.command import parse_command
-from coder.verify.running.labels import label_of, prepare_labelled_run
+from coder.verify.launch import label_of, prepare_labelled_run
+from coder.verify.project import parse_command
 from tests.builders import write
 
 PYTHON = Path("/venv/bin/python")

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from coder.core.verdict import TestReport
-from coder.verify.project.suite_history import SuiteHistory
-from coder.verify.running import parallel
-from coder.verify.running.parallel import ParallelRunner
+from coder.verify import run
+from coder.verify.project import SuiteHistory
+from coder.verify.run import ParallelRunner
 from coder.verify.target.coder_selection import files_of_shard
 from tests.builders import write
 from tests.verify.conftest import Run
@@ -20,8 +20,8 @@ COUNTED = "def test_{number}():\n    assert True\n"
 
 @pytest.fixture(autouse=True)
 def small_suites_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "LEAST_TESTS", 2)
-    monkeypatch.setattr(parallel, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(run, "LEAST_TESTS", 2)
+    monkeypatch.setattr(run, "LEAST_SECONDS", 0.0)
 
 
 def _run(

@@ -3,8 +3,7 @@
 import pytest
 
 from coder.core.ports import Execution
-from coder.verify.running.problems import run_problem
-from coder.verify.running.recording import Recording
+from coder.verify.recording import Recording, run_problem
 
 
 def problem_kind(output: str, exit_code: int) -> str | None:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from coder.verify.running.launch import TARGET
-from coder.verify.running.record_pipe import RecordPipe
+from coder.verify.launch import TARGET
+from coder.verify.recording import RecordPipe
 
 WRITER = (
     "import os, sys; sys.path.insert(0, sys.argv[1]); from coder_sign import make_signer; sign = "

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from coder.verify.running.recording import Recording
+from coder.verify.recording import Recording
 
 
 def record_line(**fields: object) -> bytes:

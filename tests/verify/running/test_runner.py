@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.verdict import RunProblem, TestReport
-from coder.verify.running.runner import CUT_SHORT
+from coder.verify.run import CUT_SHORT
 from tests.builders import write, write_tree
 from tests.verify.conftest import Run
 
@@ -258,7 +258,7 @@ ENDLESS = {
 def test_endless_test_is_red_and_others_run(
     tmp_path: Path, make_runner: Run, plugin_venv: Path, monkeypatch: pytest.MonkeyPatch, options: str
 ) -> None:
-    monkeypatch.setattr("coder.verify.running.runner.TEST_SECONDS", 1.0)
+    monkeypatch.setattr("coder.verify.run.TEST_SECONDS", 1.0)
     root = write_tree(tmp_path, ENDLESS)
     report = make_runner(root, command=f"pytest{options}", venv=plugin_venv).run(root)
     red = {"test_it.py::test_b": "failed", "test_it.py::test_c": "failed"}
@@ -275,7 +275,7 @@ def test_endless_test_is_red_and_others_run(
 def test_slow_test_among_slow_ones_is_not_endless(
     tmp_path: Path, make_runner: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coder.verify.running.runner.TEST_SECONDS", 0.5)
+    monkeypatch.setattr("coder.verify.run.TEST_SECONDS", 0.5)
     busy = (
         "import time\ndef busy(seconds):\n    began = time.process_time()\n"
         "    while time.process_time() - began < seconds: pass\n"

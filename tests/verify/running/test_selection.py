@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from coder.core.verdict import Failure, Frame, RunProblem, TestReport, TestResult
-from coder.verify.project.command import parse_command
-from coder.verify.project.project import Project
-from coder.verify.running.selection import CommandSelection, accepted_candidate, sample_files, shared_failure
+from coder.verify.project import Project, parse_command
+from coder.verify.run import CommandSelection, accepted_candidate, sample_files, shared_failure
 from tests.builders import write
 
 UNCONFIGURED = Failure(type="ImproperlyConfigured", message="settings are not configured")

@@ -4,7 +4,7 @@ from textwrap import dedent
 
 import pytest
 
-from coder.verify.test_files.changed_tests import ChangedTests, find_changed_tests
+from coder.verify.test_files import ChangedTests, find_changed_tests
 
 OLD = """
 import os

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.verify.test_files.cmake_tests import adds_only_tests
+from coder.verify.test_files import adds_only_tests
 
 OLD = """
 cmake_minimum_required(VERSION 3.13)

@@ -1,4 +1,4 @@
-from coder.verify.test_files.inline_tests import has_inline_tests, inline_tests, replace_inline_tests
+from coder.verify.test_files import has_inline_tests, inline_tests, replace_inline_tests
 
 OLD = """pub fn double(n: u8) -> u8 { n + 1 }
 

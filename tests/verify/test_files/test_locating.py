@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.test_files.locating import TestLocator, has_title, is_example
+from coder.verify.test_files import TestLocator, has_title, is_example
 from tests.builders import write
 
 FILES = {

@@ -1,6 +1,6 @@
 """Replaced assertions of existing tests, old against new."""
 
-from coder.verify.test_files.replaced_assertions import find_replaced_assertions
+from coder.verify.test_edits import find_replaced_assertions
 
 OLD = """
 def test_price():

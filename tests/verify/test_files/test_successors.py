@@ -2,12 +2,7 @@
 
 import pytest
 
-from coder.verify.test_files.successors import (
-    Succession,
-    find_removed_functions,
-    find_successions,
-    weakened_successors,
-)
+from coder.verify.test_edits import Succession, find_removed_functions, find_successions, weakened_successors
 
 OLD = """
 def test_tea():

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from coder.core.verdict import BodyExecution, TestReport, TestResult
-from coder.verify.verdict.caps import (
+from coder.verify.checks.test_quality import (
     changed_runner_files,
     contradicting_observation,
     new_harness_access,

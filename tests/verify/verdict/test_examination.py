@@ -9,10 +9,10 @@ from coder.core.paths import is_test_path
 from coder.core.ports import Limits
 from coder.core.verdict import LintReport, TestReport, Verdict, VerdictKind
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.project.project import find_project
-from coder.verify.review.issue_scripts import IssueScriptResults
-from coder.verify.verdict.examination import ExaminationTools, ExaminedChange, examine_change
-from coder.verify.warm.warm_tests import WarmRunner
+from coder.verify.examination import ExaminationTools, ExaminedChange, examine_change
+from coder.verify.issue import IssueScriptResults
+from coder.verify.project import find_project
+from coder.verify.warm import WarmRunner
 from tests.builders import write
 from tests.verify.fakes import passed_result
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from coder.core.verdict import TestReport, TestResult
-from coder.verify.verdict.flaky import FlakinessReport, classify_failures, ids_up_to
+from coder.verify.judge import FlakinessReport, classify_failures, ids_up_to
 from tests.verify.fakes import failed_result, passed_result
 
 ORDER = ("t.py::first", "t.py::it", "t.py::last")

@@ -8,10 +8,10 @@ import pytest
 
 from coder.core.phases import Cutoff
 from coder.core.verdict import Counts, RunProblem, TestResult, Verdict, VerdictKind
-from coder.verify.change.runs import SuiteLimits
-from coder.verify.project.suite_history import SuiteFacts, SuiteHistory
-from coder.verify.running.runner import CUT_SHORT
-from coder.verify.verdict.proof import WorktreeVerifier
+from coder.verify.base import SuiteLimits
+from coder.verify.project import SuiteFacts, SuiteHistory
+from coder.verify.run import CUT_SHORT
+from coder.verify.verifier import WorktreeVerifier
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
 
 TEST = "tests/test_calc.py"

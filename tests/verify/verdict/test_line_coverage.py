@@ -1,6 +1,6 @@
 from coder.core.ports import Trace, Traces
 from coder.core.verdict import LineCoverage, RunProblem, TestResult
-from coder.verify.verdict.line_coverage import executable_lines, measure_coverage
+from coder.verify.tracing import executable_lines, measure_coverage
 
 TEXT = '''\
 """Signs."""

@@ -12,7 +12,7 @@ from coder.core.paths import match_test_ids
 from coder.core.ports import LargeRunOptions, Progress
 from coder.core.verdict import TestReport, TestResult, Verdict
 from coder.verify.runners.adapter import collection_failure
-from coder.verify.verdict.proof import WorktreeVerifier
+from coder.verify.verifier import WorktreeVerifier
 from tests.verify.fakes import FakeTrees, Files, failed_result, passed_result
 
 INLINE = """pub fn double(n: u8) -> u8 {{ n {} }}

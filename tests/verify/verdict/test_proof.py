@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from coder.core.verdict import Counts, ReproductionResult, RunProblem, TestResult, VerdictKind
-from coder.verify.change.base_tests import NO_HISTORY
-from coder.verify.running.parallel import ParallelRunner
-from coder.verify.running.runner import PytestRunner
-from coder.verify.verdict.proof import ENDLESS_TEST_ADVICE, WorktreeVerifier
+from coder.verify.base import NO_HISTORY
+from coder.verify.run import ParallelRunner, PytestRunner
+from coder.verify.verifier import ENDLESS_TEST_ADVICE, WorktreeVerifier
 from tests.builders import write
 from tests.verify.conftest import Run
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
@@ -177,8 +176,8 @@ def test_a_real_fix_is_proven_by_real_runs(tmp_path: Path, make_runner: Run) -> 
 def test_fixed_endless_loop_is_proven_by_real_runs(
     tmp_path: Path, make_runner: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coder.verify.running.runner.TEST_SECONDS", 1.0)
-    monkeypatch.setattr("coder.verify.running.runner.ENDLESS_AGAIN_SECONDS", 1.0)
+    monkeypatch.setattr("coder.verify.run.TEST_SECONDS", 1.0)
+    monkeypatch.setattr("coder.verify.run.ENDLESS_AGAIN_SECONDS", 1.0)
     base = {
         "calc.py": (
             "def halved(a):\n    count = 0\n    while a > 1:\n        a / 2\n        count += 1\n"

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from coder.core.verdict import RunProblem, TestReport, TestResult, Verdict
-from coder.verify.change.runs import SuiteLimits
-from coder.verify.project.suite_history import SuiteFacts, SuiteHistory
-from coder.verify.verdict.proof import WorktreeVerifier
+from coder.verify.base import SuiteLimits
+from coder.verify.project import SuiteFacts, SuiteHistory
+from coder.verify.verifier import WorktreeVerifier
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
 
 SUITE = "tests/test_calc.py"

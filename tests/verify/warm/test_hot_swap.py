@@ -5,7 +5,7 @@ import textwrap
 import pytest
 
 from coder.core.ports import Edit, TextChange
-from coder.verify.warm.hot_swap import SwappableModule
+from coder.verify.warm_server import SwappableModule
 
 TEXT = textwrap.dedent(
     '''\

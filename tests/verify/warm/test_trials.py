@@ -11,8 +11,8 @@ import pytest
 
 from coder.core.ports import CallComparison, Edit, Limits, TextChange
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.project.project import find_project
-from coder.verify.warm.trials import PytestTrials
+from coder.verify.project import find_project
+from coder.verify.warm import PytestTrials
 from tests.builders import write
 
 Outcomes = Callable[..., list[tuple[str, str]]]

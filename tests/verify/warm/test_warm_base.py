@@ -10,11 +10,9 @@ import pytest
 
 from coder.core.ports import Impact, Limits
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.impact.reach import TracedImpact
-from coder.verify.impact.test_coverage import CoverageMap, trace_coverage
-from coder.verify.project.project import find_project
-from coder.verify.warm.warm_base import WarmBase, read_edits, run_first_look
-from coder.verify.warm.warm_tests import WarmRefusal, WarmResult, WarmRunner
+from coder.verify.coverage_map import CoverageMap, TracedImpact, trace_coverage
+from coder.verify.project import find_project
+from coder.verify.warm import WarmBase, WarmRefusal, WarmResult, WarmRunner, read_edits, run_first_look
 from tests.verify.conftest import Run
 
 SOURCE = "def one():\n    return 1\n\n\ndef two():\n    return 2\n"

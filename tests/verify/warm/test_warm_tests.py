@@ -15,11 +15,11 @@ from coder.core.ports import Limits
 from coder.core.verdict import TestReport
 from coder.sandbox.choice import choose_backend
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.project.project import find_project
-from coder.verify.running.launch import TARGET
-from coder.verify.running.runner import PytestRunner
-from coder.verify.running.tree_edits import temporary_edits
-from coder.verify.warm.warm_tests import Edits, WarmRefusal, WarmResult, WarmRunner
+from coder.verify.launch import TARGET
+from coder.verify.project import find_project
+from coder.verify.run import PytestRunner
+from coder.verify.trees import temporary_edits
+from coder.verify.warm import Edits, WarmRefusal, WarmResult, WarmRunner
 from tests.builders import write
 from tests.portable import adopts_orphans
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.results.new_names import find_missing_name
-from coder.verify.runners.node.node_test import NodeTest
+from coder.verify.failures import find_missing_name
+from coder.verify.runners.javascript import NodeTest
 from coder.verify.runners.registry import recognize_command
 from tests.builders import write
 from tests.verify.runners.running import run_adapter

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from coder.verify.runners.adapter import Run
-from coder.verify.runners.execution import read_results
-from coder.verify.runners.node.mocha import REPORT, Mocha
+from coder.verify.runners.javascript import REPORT, Mocha
+from coder.verify.runners.workspaces import read_results
 from tests.builders import write
 
 MISSING_MODULE = """\

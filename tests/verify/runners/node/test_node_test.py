@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coder.verify.runners.adapter import Run
-from coder.verify.runners.node.node_test import NodeTest
+from coder.verify.runners.javascript import NodeTest
 from coder.verify.runners.registry import find_commands
 from tests.builders import write
 from tests.verify.runners.running import run_adapter

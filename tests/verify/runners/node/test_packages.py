@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.runners.node.packages import parse_error, without_paths
+from coder.verify.runners.javascript import parse_error, without_paths
 from coder.verify.runners.registry import find_commands, recognize_command
 
 

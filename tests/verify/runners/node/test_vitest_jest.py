@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from coder.verify.runners.adapter import Run
-from coder.verify.runners.execution import read_results
-from coder.verify.runners.node.vitest_jest import REPORT, Jest, Vitest
+from coder.verify.runners.javascript import JEST_REPORT, Jest, Vitest
+from coder.verify.runners.workspaces import read_results
 
 
 def test_reads_report(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_reads_report(tmp_path: Path) -> None:
             },
         ]
     }
-    (tmp_path / REPORT).write_text(json.dumps(report))
+    (tmp_path / JEST_REPORT).write_text(json.dumps(report))
     results = list(Vitest().read_results(Run(argv=("vitest",), tree=tmp_path, place=tmp_path)))
     assert [(result.id, result.outcome, result.when) for result in results] == [
         ("src/slug.test.ts::slug > keeps", "passed", "call"),

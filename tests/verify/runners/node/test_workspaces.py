@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.runners.node.workspaces import find_packages
 from coder.verify.runners.registry import find_adapter, find_commands, recognize_command
+from coder.verify.runners.workspaces import find_packages
 from tests.builders import write
 from tests.verify.runners.running import run_adapter
 

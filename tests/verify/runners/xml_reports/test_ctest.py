@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.verify.runners.adapter import Run
-from coder.verify.runners.xml_reports.ctest import CTest
+from coder.verify.runners.others import CTest
 from tests.verify.runners.running import run_adapter
 
 needs_cmake = pytest.mark.skipif(

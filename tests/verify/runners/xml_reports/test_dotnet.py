@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from coder.verify.runners.adapter import Run
-from coder.verify.runners.xml_reports.dotnet import DotnetTest
+from coder.verify.runners.others import DotnetTest
 from tests.builders import write_tree
 
 TEST = "tests/HalfTests.cs"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.verify.runners.adapter import Run
-from coder.verify.runners.xml_reports.java_builds import Gradle, Maven
+from coder.verify.runners.jvm import Gradle, Maven
 from tests.builders import write, write_tree
 from tests.verify.runners.running import run_adapter
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.runners.xml_reports.phpunit import PHPUnit
+from coder.verify.runners.others import PHPUnit
 from tests.verify.runners.running import run_adapter
 
 needs_phpunit = pytest.mark.skipif(shutil.which("phpunit") is None, reason="phpunit is not installed")

@@ -1,0 +1,405 @@
+"""The change under judgement: its tree, what it touches, and the base's results."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from coder.core.paths import match_test_ids, test_file_of
+from coder.core.phases import Cutoff
+from coder.core.verdict import IssueTie, ReplacedAssertion, TargetKind, TestReport, TestResult
+from coder.files.regular_files import read_regular_text
+from coder.files.tokenize import count_terms
+from coder.verify.base import WHOLE, BaseTests, Runs, SuiteLimits
+from coder.verify.checks.test_quality import changed_definitions
+from coder.verify.failures import environment_problem, find_added_names, find_words, is_chosen
+from coder.verify.issue import (
+    find_issue_gaps,
+    names_definitions,
+    read_test_source,
+    shares_names,
+    shares_words,
+    without_alternatives,
+)
+from coder.verify.languages import SUFFIXES, definition_names, find_edited_definitions
+from coder.verify.report import shorten_test_id
+from coder.verify.select import SuiteSelection, project_files
+from coder.verify.test_edits import find_replaced_assertions, names_used_by, paths_with_same_examples
+from coder.verify.test_files import (
+    CODE,
+    WHOLE_FILE,
+    ChangedTests,
+    TestLocator,
+    find_changed_tests,
+    is_example,
+    without_inline_tests,
+)
+from coder.verify.test_files import SUFFIX as INLINE_SUFFIX
+from coder.verify.trees import ChangeSplit, Trees, read_texts
+from coder.workspace.workspace import format_count
+
+MOST_UNTIED, UNTIED_SECONDS = 20, 5.0
+"""Red tests of the base that nothing ties to the issue are run with the targets up to these limits."""
+
+
+@dataclass(kw_only=True)
+class JudgedChange:
+    """One change, as all steps of its judgement see it."""
+
+    trees: Trees
+    tree: str
+    """The git tree with the change."""
+    issue: str
+    before: TestReport
+    """The base's results of the suite or of the part that stands for it; with `base`, as far as known."""
+    base: BaseTests | None = None
+    """Runs tests of the base on demand; None where `before` is complete."""
+    part: SuiteSelection | None = None
+    """Test files that stand for the suite; None is the whole."""
+    fallback: SuiteSelection | None = None
+    """Test files that stand for the suite if it turns out to take too long."""
+    limits: SuiteLimits = WHOLE
+    cutoff: Cutoff | None = None
+    """Lets the user cut large runs short."""
+    ties: Mapping[str, IssueTie] | None = None
+    """Ties of red tests of the base to the issue, by test id; None if no tie is needed."""
+    asked: tuple[str, ...] = ()
+    """Tests that the user named."""
+    requires_identifier_ties: bool = True
+    """Whether red tests that only an identifier ties to the issue must turn green if no other test does."""
+    accepts_test_edits: bool = False
+    """The user accepts that the change edits existing tests."""
+    extensions: tuple[str, ...] = ()
+    """Paths of extension modules that were built from each side's own sources."""
+    changed: tuple[str, ...] = field(init=False)
+    """Paths of all changed files."""
+    split: ChangeSplit = field(init=False)
+    """What of the change is a test."""
+    excluded: tuple[str, ...] = ()
+    """Tests that are not about the issue, as the user or the model says."""
+    _files: dict[str, tuple[str, ...]] = field(init=False, default_factory=dict)
+    """Files that define tests whose ids are not paths."""
+    _changed_tests: dict[str, ChangedTests] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        is_excluded = match_test_ids(self.excluded)
+        if self.ties is not None:
+            self.ties = {test: tie for test, tie in self.ties.items() if not is_excluded(test)}
+        self.split = ChangeSplit(self.trees, self.tree, command=self.before.command)
+        self.changed = self.split.changed
+        self.learn_tests(self.before)
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        return self.split.tests
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Changed files that are no tests."""
+        return self.split.sources
+
+    @property
+    def test_files(self) -> tuple[str, ...]:
+        """Changed files whose tests the runner can run by themselves."""
+        if self.before.whole_only:
+            return ()
+        if not self.before.indirect:
+            return self.split.test_files
+        return tuple(
+            path for path in self.changed if self.split.changes_tests_of(path) and path.endswith(CODE)
+        )
+
+    def learn_tests(self, report: TestReport) -> None:
+        """Count the changed files in which a report has tests as tests, whatever their names are."""
+        ids = [*(result.id for result in report.results), *report.collected]
+        if report.indirect:
+            self._locate(ids)
+        files = {path for test in ids if not is_example(test) for path in self.files_of(test) if path != test}
+        self.split.count_as_tests([path for path in files if not path.endswith(INLINE_SUFFIX)])
+
+    def files_of(self, test: str) -> tuple[str, ...]:
+        """Return the files that define a test; empty if they cannot be found."""
+        return self._files.get(test, (test_file_of(test),) if not self.before.indirect else ())
+
+    def _with_file(self, test: str) -> str:
+        """Return the id of a test with the file that defines it, if that is known."""
+        files = self.files_of(test)
+        return test if not files or test.startswith(f"{files[0]}::") else f"{files[0]}::{test}"
+
+    def touches_file_of(self, test: str) -> bool:
+        """Tell whether the change touches the file, or the part of a file, that defines a test."""
+        return any(map(self.split.changes_tests_of, self.files_of(test)))
+
+    def changes_test(self, test: str) -> bool:
+        """Tell whether the change adds or edits a test, as far as the syntax of its file tells."""
+        return any(
+            self.split.changes_tests_of(path) and _selects(self.changed_tests_in(path), path, test)
+            for path in self.files_of(test)
+        )
+
+    def is_new(self, test: str) -> bool:
+        """Tell whether the base has no such test, as far as it was run or collected."""
+        return self.adds_test(test) or not self.before.has_test(test)
+
+    def adds_test(self, test: str) -> bool:
+        """Tell whether the syntax of its file shows that the change adds a test."""
+        changed = (self.changed_tests_in(path) for path in self.files_of(test) if path in self.test_files)
+        return any(match_test_ids(tests.added)(test) for tests in changed)
+
+    def changed_tests_in(self, path: str) -> ChangedTests:
+        """Return the tests of a changed file that differ, as far as its syntax tells."""
+        if self.before.indirect or path not in self.split.test_files or not path.endswith(".py"):
+            return WHOLE_FILE
+        if path not in self._changed_tests:
+            old, new = (texts.get(path, "") for texts in self._texts)
+            self._changed_tests[path] = find_changed_tests(path, old, new)
+        return self._changed_tests[path]
+
+    @property
+    def own_tests(self) -> tuple[str, ...]:
+        """The tests that the change adds or edits, by id; whole files where these cannot be told apart."""
+        return tuple(test for path in self.test_files for test in self.changed_tests_in(path).selection(path))
+
+    @property
+    def replaced_tests(self) -> tuple[str, ...]:
+        """The tests of the base that the change edits or removes, in the same form."""
+        return tuple(
+            test for path in self.test_files for test in self.changed_tests_in(path).selection(path, old=True)
+        )
+
+    def find_stable_tests(self, tests: Iterable[str]) -> list[str]:
+        """Return the tests that are the same on the change and on the base with the tests of the change.
+
+        Examples in the documentation of a changed source are, where the change edits none of them.
+        """
+        tests = list(tests)
+        sources = sorted({path for test in tests for path in self.files_of(test) if path in self.sources})
+        if not sources:
+            return tests
+        with self.split.checkout("base") as old, self.split.checkout("change") as new:
+            kept = paths_with_same_examples(read_texts(old, sources), read_texts(new, sources))
+
+        def is_same(test: str, path: str) -> bool:
+            return path in kept or (
+                path not in self.sources if is_example(test) else self.split.has_same_tests(path)
+            )
+
+        return [test for test in tests if all(is_same(test, path) for path in self.files_of(test))]
+
+    def _locate(self, tests: Sequence[str]) -> None:
+        if unknown := [test for test in tests if test not in self._files]:
+            with self.split.checkout("change") as new:
+                locator = TestLocator(new)
+                self._files |= {test: locator.find_files(test) for test in unknown}
+
+    def complete_before(self, report: TestReport, tests: Sequence[str], runs: Runs) -> None:
+        """Make sure that `before` has what a comparison with a report on these tests needs (none: all)."""
+        if self.base is not None:
+            self.before = self.base.complete(self.before, report, tests, runs)
+
+    def find_red_candidates(self) -> tuple[str, ...]:
+        """Return the red tests of the base that may turn green because of the change.
+
+        Where ties to the issue are needed they are the tied ones; others, which decide nothing and are only
+        mentioned, as long as they cost little. Tests that this machine cannot run are left out.
+        """
+        is_excluded = match_test_ids(self.excluded)
+        reds = [result for result in self.before.failures if not is_excluded(result.id)]
+        if self.ties is None:
+            return tuple(result.id for result in reds)
+        strong = [result.id for result in reds if self.ties.get(result.id, "identifier") != "identifier"]
+        capable = [result for result in reds if not (result.failure and environment_problem(result.failure))]
+        weak = [result.id for result in capable if self.ties.get(result.id) == "identifier"]
+        others = [result for result in capable if result.id not in self.ties]
+        is_cheap = len(others) <= MOST_UNTIED and sum(result.seconds for result in others) <= UNTIED_SECONDS
+        return (*strong, *weak, *(result.id for result in others if is_cheap))
+
+    def is_weak(self, test: str) -> bool:
+        """Tell whether at most an identifier ties this test of the base to the issue."""
+        if self.ties is None or match_test_ids(self.asked)(test) or self.changes_test(test):
+            return False
+        return self.ties.get(test, "identifier") == "identifier"
+
+    @cached_property
+    def _texts(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Texts of all changed code on the base and on the change, by path."""
+        with self.split.checkout("base") as base, self.split.checkout("change") as changed:
+            return read_texts(base, self.changed, CODE), read_texts(changed, self.changed, CODE)
+
+    @property
+    def _source_texts(self) -> tuple[dict[str, str], dict[str, str]]:
+        old, new = ({path: texts[path] for path in self.sources if path in texts} for texts in self._texts)
+        return old, new
+
+    def find_added_names(self) -> frozenset[str]:
+        """Return the names that the change defines and the base does not."""
+        return find_added_names(*self._source_texts)
+
+    def find_chosen_names(self, targets: Sequence[str], missing: Mapping[str, str]) -> tuple[str, ...]:
+        """Return public names of the change that targets use and neither the issue nor the base contains.
+
+        `missing` are names that targets lack without the change, by test id.
+        """
+        used = {name for test in targets for name in names_used_by(self._texts[1], test)}
+        names = {missing[test] for test in targets if test in missing} | (used & self.find_added_names())
+        if not names:
+            return ()
+        with self.split.checkout("base") as base:
+            known = [read_regular_text(base / path) for path in project_files(base) if path.endswith(CODE)]
+        return tuple(sorted(name for name in names if is_chosen(name, (self.issue, *known))))
+
+    def target_kind(self, test: str) -> TargetKind:
+        """Return the origin of a target."""
+        if match_test_ids(self.asked)(test):
+            return "named"
+        if self.is_new(test):
+            return "new"
+        result = self.before.result_for(test)
+        return "existing" if result is not None and result.red else "edited"
+
+    def find_off_topic(self, result: TestResult, tests: Sequence[str], name: str) -> list[str]:
+        """Return the tests that lack a new name and are not about the issue; none if no tie is needed.
+
+        `result` is that of the test, or of their file.
+        """
+        if self.ties is None:
+            return []
+        is_asked = match_test_ids(self.asked)
+        with self.split.checkout("change") as tree:
+            return [
+                test
+                for test in tests
+                if not is_asked(test)
+                and not _is_about(
+                    self.issue, result.model_copy(update={"id": self._with_file(test)}), tree, more=(name,)
+                )
+            ]
+
+    def find_untied(self, reds: Sequence[TestResult]) -> list[str]:
+        """Return the targets, given as their red results, if nothing ties any of them to the issue."""
+        if self.ties is None:
+            return []
+        is_asked = match_test_ids(self.asked)
+        rest = [red for red in reds if not is_asked(red.id) and red.id not in self.ties]
+        if not reds or len(rest) < len(reds):
+            return []
+        existing = [red.id for red in rest if not self.changes_test(red.id) and self.before.has_test(red.id)]
+        others = [red for red in rest if red.id not in existing]
+        return [red.id for red in reds] if not others or self._are_off_topic(others) else []
+
+    def _are_off_topic(self, reds: Sequence[TestResult]) -> bool:
+        """Tell whether the issue names definitions that neither the tests nor the change are about."""
+        reds = [red.model_copy(update={"id": self._with_file(red.id)}) for red in reds]
+        if not all(test_file_of(red.id).endswith((".py", *SUFFIXES)) for red in reds):
+            return False
+        others = find_edited_definitions(*self._texts_in(SUFFIXES))
+        names = changed_definitions(*self._source_texts) | others
+        subject = without_alternatives(self.issue)
+        if names & find_words(subject) or count_terms(" ".join(names)) & count_terms(subject):
+            return False
+        with self.split.checkout("base") as base:
+            if not names_definitions(subject, base):
+                return False
+        with self.split.checkout("change") as tree:
+            return not any(
+                shares_names(subject, red, tree) or shares_words(subject, red, tree) for red in reds
+            )
+
+    def _texts_in(self, suffixes: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the changed sources in some languages on both sides, without tests inside of them."""
+        old, new = (
+            {
+                path: without_inline_tests(text) if path.endswith(INLINE_SUFFIX) else text
+                for path, text in texts.items()
+                if path.endswith(suffixes)
+            }
+            for texts in self._source_texts
+        )
+        return old, new
+
+    def find_issue_gaps(self, targets: Sequence[str]) -> list[str]:
+        """Return why the change may not do what the issue asks for, half a sentence each."""
+        if not self.issue or any(self.target_kind(test) in ("named", "existing") for test in targets):
+            return []
+        with self.split.checkout("change") as tree:
+            tests = [read_test_source(tree, self._with_file(test)) for test in targets]
+        old, new = self._texts_in((".py", *SUFFIXES))
+        return [*find_issue_gaps(old, new, tests, issue=self.issue, find_defined=self._find_definitions)]
+
+    def _find_definitions(self) -> frozenset[str]:
+        """Return the names of the functions and types of the base."""
+        with self.split.checkout("base") as base:
+            return frozenset(
+                name
+                for path in project_files(base)
+                if path.endswith(CODE)
+                for name in definition_names(path, read_regular_text(base / path))
+            )
+
+    def find_replaced_assertions(self, tests: Sequence[str]) -> tuple[ReplacedAssertion, ...]:
+        """Return the assertions of existing tests that the change replaces, the first few."""
+        if not tests:
+            return ()
+        with self.split.checkout("base") as base, self.split.checkout("change") as changed:
+            paths = (*self.tests, *self.split.inline_tests)
+            old, new = (read_texts(tree, paths, ("",)) for tree in (base, changed))
+        return find_replaced_assertions(old, new, tests, self.files_of)
+
+    @property
+    def suite_tests(self) -> tuple[str, ...]:
+        """The test files that stand for the suite; empty for the suite itself.
+
+        Of a file that only the change's own tests tie to it these tests alone are among them, unless it lost
+        some.
+        """
+        part = self.part or SuiteSelection()
+        tests: list[str] = []
+        for path in part.files:
+            changed = self.changed_tests_in(path) if path in part.touched else WHOLE_FILE
+            tests += (path,) if changed.removed else changed.selection(path)
+        return tuple(tests)
+
+    def impacted_tests(self) -> list[str]:
+        """Return the tests that stand for the suite, as far as the change has their files."""
+        with self.trees.checkout(self.tree) as new:
+            return [test for test in self.suite_tests if (new / test_file_of(test)).is_file()]
+
+    def describe_scope(self, after: TestReport | None) -> str:
+        """Return what was searched for new failures, as the end of a sentence."""
+        if self.part is None or after is None:
+            return "nothing that passed before fails now"
+        files = f"{len(self.part.files)} of {self.part.total} test files"
+        return f"no new failures in {format_count(len(after.results), 'impacted test')} ({files})"
+
+    def find_gaps(self, targets: Sequence[str], after: TestReport) -> list[str]:
+        """Return what was not run on either side, half a sentence each."""
+        gaps = []
+        if self.part is not None and self.limits.whole_seconds is None:
+            gaps.append("the whole suite takes longer than its limit")
+        suite = "suite's tests" if self.part is None else "impacted tests"
+        for report, side in ((self.before, "on the base"), (after, "on the change")):
+            if report.problem is not None and report.problem.kind == "timeout":
+                gaps.append(f"{_describe_part(report, suite)} {side}: {report.problem.text}")
+        was_cut = after.problem is not None and after.problem.kind == "timeout"
+        unseen = [shorten_test_id(target) for target in targets if after.result_for(target) is None]
+        if unseen and not was_cut:
+            gaps.append(f"the suite as it is run does not run {', '.join(unseen[:3])}")
+        return gaps
+
+
+def _selects(changed: ChangedTests, path: str, test: str) -> bool:
+    """Tell whether a test, or a file that could not be collected, is among the changed ones of a file."""
+    return changed.is_whole or test == path or match_test_ids((*changed.added, *changed.edited))(test)
+
+
+def _is_about(issue: str, red: TestResult, tree: Path, *, more: Collection[str] = ()) -> bool:
+    """Tell whether a red test shares names with the issue; in other languages than Python, any word."""
+    is_loose = test_file_of(red.id).endswith(SUFFIXES)
+    return shares_names(issue, red, tree, more=more) or (is_loose and shares_words(issue, red, tree))
+
+
+def _describe_part(report: TestReport, tests: str) -> str:
+    if report.selected is None:
+        return f"only a part of the {tests} could be run"
+    ran = sum(result.when != "collect" for result in report.results)
+    return f"{ran} of {report.selected} {tests} ran"

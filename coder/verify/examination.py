@@ -1,0 +1,250 @@
+"""Second examination of a change that broke nothing: mutation testing, linters, API changes, issue code."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from coder.core.paths import test_file_of
+from coder.core.ports import Progress, Traces
+from coder.core.verdict import LineCoverage, LintReport, MutationReport, TestReport, Verdict, VerdictKind
+from coder.verify.issue import IssueScriptResults
+from coder.verify.linters import api_changes
+from coder.verify.mutate import mutate_for_new_tests, mutate_verified_change
+from coder.verify.report import shorten_test_id
+from coder.verify.select import sources_imported_by
+from coder.verify.tracing import measure_coverage
+from coder.verify.warm import WarmRunner
+
+NOTES_SHOWN = 4
+NEW_CODE_SECONDS = 60.0
+"""Time limit for the mutants of new code, of which all lines are mutated."""
+LEAST_MUTANTS = 3
+"""With fewer mutants, surviving ones say nothing about a test."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExaminationTools:
+    """Tools that an examination uses."""
+
+    warm: Callable[[Path, Sequence[str]], WarmRunner]
+    """Keeps the tests of a tree warm."""
+    checks: Callable[[Path, Path, Sequence[str]], LintReport]
+    """Compares the findings of linters in an old and a new tree at some paths."""
+    scripts: Callable[[Path, Path, Sequence[str], str], IssueScriptResults]
+    """Runs the code of an issue in an old and a new tree."""
+    persisting_errors: Callable[[Path, Path, str, Sequence[str]], Sequence[str]] = lambda *_: ()
+    """Finds errors of an issue's code that an old and a new tree both raise, given the target tests."""
+    trace: Callable[[Path, Sequence[str]], Traces] | None = None
+    """Traces tests in a tree; None if the change is not new code whose coverage is of interest."""
+    strict: bool = False
+    """Whether new findings of linters keep a fix from being PROVEN."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExaminedChange:
+    """A change in two trees, with its verdict and the reports of the suite on both."""
+
+    old: Path
+    new: Path
+    changed: Sequence[str]
+    sources: Sequence[str]
+    """Changed paths that are not tests."""
+    verdict: Verdict
+    before: TestReport
+    after: TestReport
+
+    @property
+    def suite_files(self) -> tuple[str, ...]:
+        """Test files that stand for the suite; empty if it was run as a whole."""
+        if self.verdict.scope == "whole":
+            return ()
+        return tuple(
+            dict.fromkeys(
+                file
+                for result in self.after.results
+                if (self.new / (file := test_file_of(result.id))).is_file()
+            )
+        )
+
+
+def examine_change(
+    change: ExaminedChange, tools: ExaminationTools, *, issue: str, progress: Progress | None
+) -> Verdict:
+    """Examine a change and return its verdict with the findings in its notes.
+
+    The verdict becomes BROKEN if a module can no longer be imported.
+    """
+    verdict = change.verdict
+    report_progress = progress or (lambda _line: None)
+    report_progress("guard: what of the change would no test miss?")
+    guarded = _run_mutants(change, tools)
+    coverage = _measure_coverage(change, tools)
+    report_progress("checks: what do linters newly find?")
+    checked = tools.checks(change.old, change.new, change.changed)
+    notes = [
+        *_survivor_notes(guarded if verdict.targets or change.sources else None),
+        *_kill_notes(guarded if not (verdict.targets or change.sources) else None),
+        *_coverage_notes(coverage),
+        *_limit(checked.new),
+    ]
+    notes += _limit(
+        api_changes(_read_texts(change.old, change.sources), _read_texts(change.new, change.sources))
+    )
+    script_results = (
+        IssueScriptResults()
+        if verdict.targets
+        else tools.scripts(change.old, change.new, change.changed, issue)
+    )
+    notes += [f"the issue's own code failed before and works now: `{line}`" for line in script_results.fixed]
+    notes += [f"the issue's own code fails as before: `{line}`" for line in script_results.failing]
+    notes += [f"`{command}` failed before and passes now" for command in checked.mended]
+    notes += [f"`{command}` fails as before" for command in checked.failing]
+    verdict = verdict.model_copy(
+        update={
+            "guarded": guarded,
+            "coverage": coverage,
+            "checked": checked,
+            "notes": (*verdict.notes, *notes),
+        }
+    )
+    if verdict.kind is VerdictKind.PROVEN and _is_unguarded(change, guarded):
+        reason = (
+            f"{verdict.reason.rstrip('.')}, but the new tests catch none of "
+            f"{guarded.mutants if guarded else 0} deliberate breakages of the fix."
+        )
+        verdict = verdict.model_copy(update={"kind": VerdictKind.PASSING, "reason": reason})
+    verdict = _cap_persisting_errors(change, verdict, tools, issue)
+    if checked.broken:
+        commands = ", ".join(f"`{command}`" for command in checked.broken)
+        reason = f"The change of the configuration breaks {commands}, which passed before."
+        return verdict.model_copy(update={"kind": VerdictKind.BROKEN, "reason": reason})
+    if script_results.lost:
+        reason = f"The change breaks the import of {', '.join(script_results.lost)}."
+        return verdict.model_copy(update={"kind": VerdictKind.BROKEN, "reason": reason})
+    if tools.strict and checked.new and verdict.kind is VerdictKind.PROVEN:
+        reason = (
+            f"{verdict.reason.rstrip('.')}, but the project's own checks find what they did not find before, "
+            "and that counts here."
+        )
+        return verdict.model_copy(update={"kind": VerdictKind.PASSING, "reason": reason})
+    return verdict
+
+
+def _cap_persisting_errors(
+    change: ExaminedChange, verdict: Verdict, tools: ExaminationTools, issue: str
+) -> Verdict:
+    """Return a verdict that is not PROVEN where the issue's own code still raises what the issue reports."""
+    is_python = any(path.endswith(".py") for path in change.sources)
+    if verdict.kind is not VerdictKind.PROVEN or not is_python:
+        return verdict
+    errors = tools.persisting_errors(change.old, change.new, issue, verdict.targets)
+    if not errors:
+        return verdict
+    reason = f"{verdict.reason.rstrip('.')}, but {'; '.join(errors).rstrip('.')}."
+    return verdict.model_copy(update={"kind": VerdictKind.PASSING, "reason": reason})
+
+
+def _is_unguarded(change: ExaminedChange, guarded: MutationReport | None) -> bool:
+    """Tell whether the targets, all of them new, catch no mutant of the change."""
+    are_new = change.before.problem is None and all(
+        not change.before.has_test(target) for target in change.verdict.targets
+    )
+    return are_new and guarded is not None and guarded.mutants >= LEAST_MUTANTS and guarded.caught == 0
+
+
+def _run_mutants(change: ExaminedChange, tools: ExaminationTools) -> MutationReport | None:
+    """Mutate the change and run the targets and the tests that reach it.
+
+    If only tests changed, mutate the sources that the new tests import. None if nothing can be mutated or
+    run.
+    """
+    added = _new_green_tests(change)
+    if tools.trace is not None:
+        with tools.warm(change.new, change.suite_files) as warm:
+            return mutate_for_new_tests(
+                change.new,
+                [path for path in change.sources if path.endswith(".py")],
+                added,
+                warm,
+                seconds=NEW_CODE_SECONDS,
+            )
+    if change.verdict.targets and change.sources:
+        with tools.warm(change.new, change.suite_files) as warm:
+            return mutate_verified_change(
+                change.old,
+                change.new,
+                change.sources,
+                targets=change.verdict.targets,
+                after=change.after,
+                warm=warm,
+            )
+    if added and not change.sources and change.before.problem is None:
+        with tools.warm(change.new, change.suite_files) as warm:
+            return mutate_for_new_tests(
+                change.new,
+                sources_imported_by(change.new, sorted(set(map(test_file_of, added)))),
+                added,
+                warm,
+            )
+    return None
+
+
+def _new_green_tests(change: ExaminedChange) -> tuple[str, ...]:
+    return tuple(
+        result.id for result in change.after.results if result.green and not change.before.has_test(result.id)
+    )
+
+
+def _measure_coverage(change: ExaminedChange, tools: ExaminationTools) -> LineCoverage | None:
+    """Return the lines of the changed sources that the new tests execute; None if it is not requested."""
+    tests = _new_green_tests(change)
+    texts = {path: text for path, text in _read_texts(change.new, change.sources).items() if text}
+    if tools.trace is None or not tests or not texts:
+        return None
+    return measure_coverage(texts, tools.trace(change.new, tests))
+
+
+def _survivor_notes(guarded: MutationReport | None) -> list[str]:
+    """Describe surviving mutants, half a sentence each, hunks first."""
+    survivors = sorted(guarded.unguarded if guarded else (), key=lambda place: not place.whole_hunk)
+    return _limit(
+        [f"untested: {place.path}:{place.line} (no test fails when it {place.what})" for place in survivors]
+    )
+
+
+def _kill_notes(guarded: MutationReport | None) -> list[str]:
+    if guarded is None or not guarded.tried:
+        return []
+    return [
+        f"the new tests catch {guarded.tried - len(guarded.unguarded)} of {guarded.tried} "
+        "deliberate breakages of what they import"
+    ]
+
+
+def _coverage_notes(coverage: LineCoverage | None) -> list[str]:
+    if coverage is None or not coverage.lines:
+        return []
+    share = 100 * coverage.executed // coverage.lines
+    missing = f"; not {', '.join(coverage.missing[:NOTES_SHOWN])}" if coverage.missing else ""
+    more = len(coverage.missing) - NOTES_SHOWN
+    rest = f" and {more} more places" if more > 0 else ""
+    count = f"{coverage.executed} of {coverage.lines} lines of the new code ({share} %)"
+    return [f"tests execute {count}{missing}{rest}"]
+
+
+def _limit(findings: Sequence[str]) -> list[str]:
+    lines = [shorten_test_id(line) for line in findings]
+    return (
+        lines
+        if len(lines) <= NOTES_SHOWN
+        else [*lines[:NOTES_SHOWN], f"{len(lines) - NOTES_SHOWN} more of this kind, in the evidence"]
+    )
+
+
+def _read_texts(tree: Path, paths: Sequence[str]) -> dict[str, str]:
+    files = {path: tree / path for path in paths if path.endswith(".py")}
+    return {
+        path: file.read_text(encoding="utf-8", errors="replace")
+        for path, file in files.items()
+        if file.is_file()
+    }

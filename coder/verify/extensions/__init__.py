@@ -1,1 +1,0 @@
-"""Compiled extension modules of Python projects, built from the sources under test."""

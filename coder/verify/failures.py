@@ -1,0 +1,495 @@
+"""Why a test fails: the reason of a failure, whether it is the right one, and what is to blame."""
+
+import ast
+import re
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path, PurePosixPath
+
+from coder.core.paths import is_test_path
+from coder.core.verdict import Cause, Failure, Frame, TestReport, TestResult
+from coder.python.source import parse_module
+from coder.verify.project import install_hint
+from coder.verify.runners.javascript import read_manifest
+
+ASSERTIONS = frozenset({"AssertionError", "DocTestFailure", "Failed", "MultipleDoctestFailures"})
+"""`Failed` is what pytest.fail, pytest.raises (DID NOT RAISE) and pytest.warns raise."""
+NEVER_REPRODUCING = frozenset(
+    {"Crash", "ImportError", "IndentationError", "ModuleNotFoundError", "SyntaxError", "TabError"}
+)
+UNASSERTED_FAILURES = ("Timeout ", "async def functions are not natively supported")
+"""Prefixes of `Failed` messages that no test raised: from pytest-timeout, and from pytest if a plugin is
+missing.
+"""
+NEVER_ENDING = "TooLong"
+"""Failure type that our own plugin reports for a test that does not end."""
+SLOWDOWN_FACTOR = 3.0
+"""A test counts as one that never ended only if it took at least this many times as long as it takes now."""
+MISUSE_ERRORS = frozenset({"AttributeError", "IndexError", "KeyError", "TypeError", "ValueError"})
+"""Exceptions of a test that uses a wrong result without asserting on it."""
+MISUSE_OR_IMPORT_ERRORS = MISUSE_ERRORS | {"ImportError", "ModuleNotFoundError"}
+"""The same, and those of a test that imports a name the project lacks."""
+OUTSIDE_PATH = re.compile(r"\((?:/|[A-Za-z]:\\)")
+"""The absolute path in `cannot import name 'x' from 'y' (path)`: the module is outside of the tested tree."""
+NETWORK = (
+    "ConnectionError|ConnectionRefusedError|ConnectTimeout|TimeoutException|URLError|MaxRetryError"
+    "|NewConnectionError|gaierror"
+)
+ENVIRONMENT = (
+    (
+        r"ModuleNotFoundError: No module named '?(?P<what>\w+)(?![\w.])",
+        "the package {what} is not installed for the project's interpreter",
+    ),
+    (
+        r"CollectionError: (?:\w+: )?(?:cannot load such file -- |Cannot find (?:module|package) ')"
+        r"(?P<what>(?!\./|\.\./|/|@/)[\w@./-]+)",
+        "the package {what} is not installed",
+    ),
+    (
+        r"CollectionError: .*\bvendor/autoload\.php\b",
+        "the packages of Composer are not installed",
+    ),
+    (
+        r"CollectionError: .*module lookup disabled by GOPROXY=off",
+        "a module of Go is not downloaded",
+    ),
+    (
+        r"ImportError: (?P<what>lib[\w.-]+\.so[\w.]*): cannot open shared object",
+        "the library {what} is missing",
+    ),
+    (
+        r"FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<what>[\w.+-]+)'",
+        "the program or file {what} is missing",
+    ),
+    (rf"\w*(?:{NETWORK}|ConnectError)\b", "it needs a network or a server"),
+    (r"(?:PermissionError|OSError): \[Errno (?:1|13|30)\]", "it needs rights that it does not have"),
+    (r"\w*Error: \[Errno (?:11|12|23|24|28)\]", "memory, disk, processes or open files are used up"),
+    (r"MemoryError\b|RuntimeError: can't start new thread", "memory or processes are used up"),
+)
+"""Patterns of `type: message`, and their descriptions; if only a part of a package is missing, the package
+exists.
+"""
+FIXTURES = frozenset({"setUp", "asyncSetUp", "tearDown", "asyncTearDown", "setup_method", "teardown_method"})
+"""Methods that unittest runs within the call phase."""
+VARYING = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|\d+""")
+RAISE = re.compile(r">\s*\d*\s+raise\b")
+"""The line of an extract that raised the exception."""
+ASSERT = re.compile(r">\s*\d*\s+assert\b")
+"""The line of an extract that evaluated an assertion."""
+ABSENCES = frozenset({"KeyError", "IndexError"})
+"""Exceptions of an assertion about an item that the code under test did not give."""
+TRACED_FUNCTION = re.compile(r'File "[^"\n]+", line \d+, in (\w+)')
+DISTINCTIVE_LENGTH = 15
+"""A message of at least this many characters found in the issue is no coincidence."""
+
+
+def rejection_reason(
+    result: TestResult,
+    *,
+    issue: str,
+    is_existing_test: bool,
+    edited_sources: Collection[str] = (),
+    added_names: Collection[str] = (),
+    after: TestResult | None = None,
+) -> str:
+    """Return why a result on the base does not reproduce the issue; empty if it does.
+
+    An existing test is the same on the base: then any error from inside the project counts, also in a fixture
+    or during collection, and so does an error of the test itself that uses or imports what the project gave
+    it. An error raised by a file of `edited_sources` counts too, and so does a new test that lacks one of
+    `added_names`, which the change defines. A test that did not end may only have been slow, judging by how
+    long it takes `after` the change.
+    """
+    if not result.red or result.failure is None:
+        return _REASONS_NOT_RED.get(result.outcome, "is red for an unknown reason")
+    failure = result.failure
+    summary = failure_headline(failure)
+    if is_existing_test and _is_project_failure(result, failure):
+        return ""
+    if not is_existing_test and lacks_added_name(failure, added_names):
+        return ""
+    if early := _early_failure(result, failure):
+        return f"{early}: {summary}"
+    innermost = frames_in_tree(failure)[-1:]
+    if failure.type == NEVER_ENDING and (
+        is_existing_test or (innermost and not is_test_path(innermost[0].path))
+    ):
+        return _slowness_reason(result, after)
+    if failure.type in ASSERTIONS or is_quoted_in_issue(failure, issue) or _has_type_of_issue(failure, issue):
+        return ""
+    if _is_forbidden_callback(failure) or _lacks_asserted_item(failure):
+        return ""
+    if not innermost or is_test_path(innermost[0].path):
+        return f"fails in the test itself{_location(innermost)} and not in an assertion: {summary}"
+    if innermost[0].path in edited_sources:
+        return ""
+    return (
+        f"raises{_location(innermost)} what the issue does not name ({summary}): "
+        "let the test assert what should be true instead"
+    )
+
+
+def _early_failure(result: TestResult, failure: Failure) -> str:
+    """Return what stopped the test before it exercised the issue; empty if nothing did."""
+    if result.when == "collect":
+        return "its file cannot be collected"
+    if _is_in_fixture(result, failure):
+        return "fails in a fixture"
+    return (
+        "does not get as far as the issue"
+        if failure.type in NEVER_REPRODUCING or failure.message.startswith(UNASSERTED_FAILURES)
+        else ""
+    )
+
+
+def _is_in_fixture(result: TestResult, failure: Failure) -> bool:
+    return result.when in ("setup", "teardown") or any(
+        frame.function in FIXTURES for frame in frames_in_tree(failure)[:1]
+    )
+
+
+def _is_project_failure(result: TestResult, failure: Failure) -> bool:
+    """Tell whether the project raised it, or a test that cannot use or import what the project provides."""
+    is_environment = _early_failure(result, failure) and environment_problem(failure)
+    if is_environment or failure.type == NEVER_ENDING or failure.message.startswith(UNASSERTED_FAILURES):
+        return False
+    frames = frames_in_tree(failure)
+    if frames and not is_test_path(frames[-1].path):
+        return True
+    return (
+        bool(frames)
+        and not _is_in_fixture(result, failure)
+        and failure.type in MISUSE_OR_IMPORT_ERRORS
+        and not OUTSIDE_PATH.search(failure.message)
+    )
+
+
+def _slowness_reason(before: TestResult, after: TestResult | None) -> str:
+    if after is None or after.seconds * SLOWDOWN_FACTOR < before.seconds:
+        return ""
+    return (
+        f"had not ended after {before.seconds:.3g} s, and may have been slow only: "
+        f"now it takes {after.seconds:.3g} s"
+    )
+
+
+_REASONS_NOT_RED = {
+    "passed": "passes already on the base",
+    "xpassed": "passes already on the base",
+    "skipped": "is skipped on the base",
+    "xfailed": "is marked as an expected failure",
+}
+
+
+def frames_in_tree(failure: Failure) -> tuple[Frame, ...]:
+    """Return the frames inside the tested tree."""
+    return tuple(
+        frame
+        for frame in failure.frames
+        if not frame.path.startswith("<") and not PurePosixPath(frame.path).is_absolute()
+    )
+
+
+def lacks_added_name(failure: Failure, added_names: Collection[str]) -> bool:
+    """Tell whether a test fails because a name is missing that the change adds."""
+    frames = frames_in_tree(failure)
+    return (
+        find_missing_name(failure) in added_names
+        and (not frames or is_test_path(frames[-1].path))
+        and not OUTSIDE_PATH.search(failure.message)
+    )
+
+
+def _has_type_of_issue(failure: Failure, issue: str) -> bool:
+    """Tell whether the issue names this type of exception, raised where its traceback says if it has one.
+
+    A name that the test itself misses says nothing about the issue, whatever its type.
+    """
+    if not re.search(rf"\b{re.escape(failure.type)}\b", issue):
+        return False
+    frames = frames_in_tree(failure)
+    functions = {frame.function for frame in frames if not is_test_path(frame.path)}
+    if not frames or is_test_path(frames[-1].path):
+        return not find_missing_name(failure)
+    traced = set(TRACED_FUNCTION.findall(issue)) - {"<module>"}
+    return not traced or bool(functions & traced)
+
+
+def is_quoted_in_issue(failure: Failure, issue: str) -> bool:
+    """Tell whether the issue quotes the message of this exception, ignoring names and numbers in it."""
+    words = " ".join(issue.split())
+    first_line = " ".join(failure.message.partition("\n")[0].split())
+    constant_parts = (part.strip(" .,:;") for part in VARYING.split(first_line))
+    return (len(first_line) >= DISTINCTIVE_LENGTH and first_line in words) or any(
+        _is_distinctive(part) and part in words for part in constant_parts
+    )
+
+
+def _is_forbidden_callback(failure: Failure) -> bool:
+    """Tell whether the code under test called back into the test file, where a `raise` forbids the call."""
+    frames = frames_in_tree(failure)
+    is_callback = len(frames) > 2 and is_test_path(frames[-1].path) and not is_test_path(frames[-2].path)
+    return is_callback and RAISE.match(_failing_line(failure)) is not None
+
+
+def _lacks_asserted_item(failure: Failure) -> bool:
+    """Tell whether an assertion of the test is about an item that is not there, such as `x["count"] == 1`."""
+    return failure.type in ABSENCES and ASSERT.match(_failing_line(failure)) is not None
+
+
+def _failing_line(failure: Failure) -> str:
+    """Return the line of the extract where the exception was raised; empty if none is marked."""
+    marked_lines = [line for line in failure.text.splitlines() if line.startswith(">")]
+    return marked_lines[-1] if marked_lines else ""
+
+
+def _is_distinctive(part: str) -> bool:
+    return len(part) >= DISTINCTIVE_LENGTH and part.count(" ") >= 2
+
+
+def failure_headline(failure: Failure) -> str:
+    """Return type and first line of the message."""
+    first_line = failure.message.strip().partition("\n")[0][:200]
+    return f"{failure.type}: {first_line}" if first_line else failure.type
+
+
+def _location(frames: tuple[Frame, ...]) -> str:
+    return f" at {frames[0].path}:{frames[0].line}" if frames else ""
+
+
+def environment_problem(failure: Failure) -> str:
+    """Return what the machine lacks, if the exception indicates that; otherwise empty."""
+    text = f"{failure.type}: {failure.message}"
+    for pattern, description in ENVIRONMENT:
+        if match := re.match(pattern, text):
+            return description.format(**{"what": "", **match.groupdict()})
+    return ""
+
+
+_MISSING_NAMES = {
+    "TypeError": r"got an unexpected keyword argument '(?P<name>\w+)'"
+    r"|(?P<function>\w+)\(\) (?:takes|missing)"
+    r"|(?P<value>\w+)\)? is not a (?:function|constructor)",
+    "AttributeError": r"has no attribute '(?P<name>\w+)'",
+    "ImportError": r"cannot import name '(?P<name>\w+)'",
+    "ModuleNotFoundError": r"No module named '(?:[\w.]+\.)?(?P<name>\w+)'",
+    "NameError": r"name '(?P<name>\w+)' is not defined",
+    "ReferenceError": r"(?P<name>\w+) is not defined",
+    "CollectionError": r"undefined: (?:\w+\.)?(?P<name>\w+)"
+    r"|(?:cannot find \w+|no \w+(?: or \w+)*(?: item)? named|unresolved import) `(?:\w+::)*(?P<item>\w+)`"
+    r"|symbol:\s+(?:method|class|variable) (?P<value>\w+)"
+    r"|(?:Property|exported member|Cannot find name) '(?P<member>\w+)'",
+    "SyntaxError": r"does not provide an export named '?(?P<name>\w+)",
+}
+"""Messages of Python, JavaScript, and the compilers of Go, Rust, Java and TypeScript by type."""
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def find_missing_name(failure: Failure) -> str:
+    """Return the name whose absence a failure reports; empty for any other failure.
+
+    `name()` stands for parameters that a function does not take.
+    """
+    if not (pattern := _MISSING_NAMES.get(failure.type)) or not (
+        match := re.search(pattern, failure.message)
+    ):
+        return ""
+    groups = match.groupdict()
+    if function := groups.get("function"):
+        return f"{function}()"
+    found = (groups.get(group) for group in ("name", "value", "item", "member"))
+    return next(filter(None, found), "")
+
+
+def find_added_names(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[str]:
+    """Return the names that sources define in `new` and not in `old`, both by path.
+
+    These are modules, functions, classes, variables, attributes and parameters; `name()` is a function with
+    new parameters. In other languages than Python, any new word counts.
+    """
+    names: set[str] = set()
+    for path, text in new.items():
+        if path.endswith((".py", ".pyi")):
+            before = _definitions(old.get(path, ""))
+            names |= {name for place, name in _definitions(text).items() if place not in before}
+        else:
+            names |= find_words(text) - find_words(old.get(path, ""))
+        if path not in old:
+            names |= {PurePosixPath(path).stem, PurePosixPath(path).parent.name}
+    return frozenset(names - {""})
+
+
+def find_words(text: str) -> frozenset[str]:
+    """Return the words of a text that may be names."""
+    return frozenset(_WORD.findall(text))
+
+
+def is_chosen(name: str, texts: Collection[str]) -> bool:
+    """Tell whether a public name occurs in none of the texts: whoever made the change has chosen it."""
+    return (
+        not name.startswith("_")
+        and "()" not in name
+        and not any(re.search(rf"\b{re.escape(name)}\b", text) for text in texts)
+    )
+
+
+def _definitions(text: str) -> dict[str, str]:
+    """Return the names that a Python module defines, by the path of the definition."""
+    try:
+        return dict(_names_in(parse_module(text), "", is_local=False))
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+
+
+def _names_in(node: ast.AST, scope: str, *, is_local: bool) -> Iterator[tuple[str, str]]:
+    for child in ast.iter_child_nodes(node):
+        match child:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield scope + name, name
+                parameters = [
+                    argument.arg for argument in ast.walk(child.args) if isinstance(argument, ast.arg)
+                ]
+                yield f"{scope}{name}({', '.join(parameters)})", f"{name}()"
+                yield from ((f"{scope}{name}.{parameter}", parameter) for parameter in parameters)
+                yield from _names_in(child, f"{scope}{name}.", is_local=True)
+                continue
+            case ast.ClassDef(name=name):
+                yield scope + name, name
+                yield from _names_in(child, f"{scope}{name}.", is_local=False)
+                continue
+            case ast.Attribute(attr=name, ctx=ast.Store()):
+                yield f"{scope}.{name}", name
+            case ast.Name(id=name, ctx=ast.Store()) if not is_local:
+                yield scope + name, name
+            case ast.alias(name=name, asname=asname) if not is_local:
+                yield scope + (asname or name), asname or name
+            case _:
+                pass
+        yield from _names_in(child, scope, is_local=is_local)
+
+
+_MISSING = re.compile(r"ModuleNotFoundError: No module named '(?P<name>\w+)'")
+OUTPUT_LINES = 3
+"""Last lines of a command's output that are shown where it found no test."""
+_MISSING_NODE = re.compile(
+    r"\w+: (?:Cannot find (?:module|package)|Failed to resolve import) [\"'](?P<name>(?:@[\w.-]+/)?\w[\w.-]*)"
+)
+MANIFESTS = ("package.json", "*/package.json", "*/*/package.json")
+DEPENDENCIES = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
+CLOSE = 0.85
+"""Similarity ratio (difflib, 0 to 1) from which a module name counts as a misspelling of another."""
+
+
+def classify_failure(result: TestResult, *, before: TestResult | None) -> tuple[Cause, str]:
+    """Return the class of a red result and half a sentence on why.
+
+    `before` is the result of the same test on the untouched base. The environment counts as the cause only if
+    the base failed for the same lack: what the change brings about is its own fault.
+    """
+    failure = result.failure or Failure(type="", message="")
+    lack = environment_problem(failure)
+    if (
+        lack
+        and before is not None
+        and before.failure is not None
+        and environment_problem(before.failure) == lack
+    ):
+        return "environment", lack
+    if failure.type in ("Timeout", NEVER_ENDING) or failure.message.startswith("Timeout "):
+        return "time-out", "it did not end in its time"
+    if result.when == "collect":
+        return "collection", f"its file cannot be collected: {failure_headline(failure)}"
+    frames = frames_in_tree(failure)
+    if result.when != "call" or any(frame.function in FIXTURES for frame in frames[:1]):
+        return "test error", f"a fixture fails: {failure_headline(failure)}"
+    if failure.type not in ASSERTIONS and frames and is_test_path(frames[-1].path):
+        return (
+            "test error",
+            f"the test itself raises at {frames[-1].path}:{frames[-1].line}: {failure_headline(failure)}",
+        )
+    return "logic", failure_headline(failure)
+
+
+def with_cause(result: TestResult, *, before: TestResult | None) -> TestResult:
+    """Return the result with its class added, if it is red and has none."""
+    return (
+        result.model_copy(update={"cause": classify_failure(result, before=before)[0]})
+        if result.red and result.cause is None
+        else result
+    )
+
+
+def missing_module(result: TestResult) -> str:
+    """Return the module of Python or Node.js that a red test could not import, if that is why."""
+    headline = f"{result.failure.type}: {result.failure.message}" if result.failure else ""
+    match = _MISSING.match(headline) or _MISSING_NODE.match(headline)
+    return match["name"] if match else ""
+
+
+def needed_packages(results: Sequence[TestResult], tree: Path) -> tuple[str, ...]:
+    """Return the missing modules that explain all of these red results; empty if one fails otherwise.
+
+    A name that equals or resembles a module of the tree or of the standard library counts as a misspelling,
+    and so does a package of Node.js that no package.json of the tree declares.
+    """
+    names = tuple(dict.fromkeys(map(missing_module, results)))
+    of_python = {
+        missing_module(result)
+        for result in results
+        if result.failure and result.failure.type == "ModuleNotFoundError"
+    }
+    if not all(names) or (of_python and _is_any_misspelt(of_python, tree)):
+        return ()
+    of_node = {*names} - of_python
+    return names if not of_node or of_node <= _declared_packages(tree) else ()
+
+
+def _is_any_misspelt(names: Iterable[str], tree: Path) -> bool:
+    known_modules = (
+        {path.stem for path in tree.rglob("*.py")}
+        | {path.parent.name for path in tree.rglob("__init__.py")}
+        | sys.stdlib_module_names
+    )
+    return any(get_close_matches(name, known_modules, n=1, cutoff=CLOSE) for name in names)
+
+
+def _declared_packages(tree: Path) -> set[str]:
+    """Return the packages that the project's package.json, and those of its workspaces, depend on."""
+    files = (file for pattern in MANIFESTS for file in tree.glob(pattern))
+    manifests = [read_manifest(file.parent) for file in files if "node_modules" not in file.parts]
+    tables = (manifest.get(key) for manifest in manifests for key in DEPENDENCIES)
+    return {name for table in tables if isinstance(table, dict) for name in table}
+
+
+def environment_problem_of_all(before: TestReport) -> str:
+    """Return what the machine lacks, if every test fails for that reason; empty if any test got further."""
+    lacks = [environment_problem(result.failure) if result.failure else "" for result in before.failures]
+    is_only_cause = (
+        bool(lacks)
+        and all(lacks)
+        and all(result.red or result.outcome == "skipped" for result in before.results)
+    )
+    if not is_only_cause:
+        return ""
+    remedy = install_hint("\n".join(result.failure.message for result in before.failures if result.failure))
+    return ", ".join(dict.fromkeys(lacks)) + (f". {remedy}" if remedy else "")
+
+
+def describe_missing_tests(before: TestReport, after: TestReport) -> str:
+    """Return, as a sentence, that no test ran on the change; empty if one did, or if none had to."""
+    if any(result.when != "collect" for result in after.results):
+        return ""
+    has_base = bool(before.collected) or any(result.when != "collect" for result in before.results)
+    where = "on the change" if has_base else "neither on the base nor on the change"
+    if after.failures:
+        first = after.failures[0]
+        reason = f" ({failure_headline(first.failure)})" if first.failure else ""
+        more = f", nor {len(after.failures) - 1} more" if len(after.failures) > 1 else ""
+        return f"No test ran, {where}: {first.id} cannot be collected{more}{reason}."
+    if after.problem is None or after.problem.kind != "no_tests":
+        return ""
+    lines = [line.strip(" =") for line in after.output.splitlines() if line.strip(" =")]
+    tail = " | ".join(lines[-OUTPUT_LINES:])
+    printed = f"`{after.command}` printed: {tail}" if tail else f"`{after.command}` printed nothing"
+    return f"No test was found, {where}: name the command with --test, or add a test. {printed}"

@@ -1,1 +1,0 @@
-"""Test impact analysis: which tests a change can reach."""

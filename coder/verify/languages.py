@@ -1,0 +1,273 @@
+"""Definitions and the lexical form of sources in other languages than Python."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from coder.index.parsers import Definition, SyntaxNode, definitions, node_text, walk_syntax
+
+FUNCTIONS = ("function", "method")
+
+
+class AddedDefinitions(NamedTuple):
+    """Definitions that sources have only after a change."""
+
+    names: frozenset[str]
+    is_all: bool
+    """The change does nothing but add them."""
+
+
+def definition_names(path: str, text: str) -> frozenset[str]:
+    """Return the names of the functions and types that a file defines."""
+    return frozenset(
+        definition.bare_name for definition in definitions(path, text) if definition.kind != "variable"
+    )
+
+
+def find_edited_definitions(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[str]:
+    """Return the names of the definitions that a change adds or edits; texts are by path."""
+    names: set[str] = set()
+    for path, text in new.items():
+        before = _sources(path, old.get(path, ""))
+        names |= {
+            name.rpartition(".")[2]
+            for name, source in _sources(path, text).items()
+            if before.get(name) != source
+        }
+    return frozenset(names)
+
+
+def find_added_definitions(old: Mapping[str, str], new: Mapping[str, str]) -> AddedDefinitions:
+    """Return the definitions that a change adds; texts are by path."""
+    names: set[str] = set()
+    is_all = new.keys() >= old.keys()
+    for path, text in new.items():
+        known = {definition.name for definition in definitions(path, old.get(path, ""))}
+        added = [definition for definition in definitions(path, text) if definition.name not in known]
+        names |= {definition.bare_name for definition in added}
+        is_all = is_all and _without(text, added) == _without(old.get(path, ""), [])
+    return AddedDefinitions(frozenset(names), is_all)
+
+
+def find_signatures(texts: Mapping[str, str]) -> dict[str, str]:
+    """Return the parameter lists of functions by name; texts are by path.
+
+    Functions of one name are left out, since a call does not tell which of them it calls.
+    """
+    signatures: dict[str, list[str]] = {}
+    for path, text in texts.items():
+        for definition in definitions(path, text):
+            if definition.kind in FUNCTIONS:
+                _, name, rest = definition.signature.partition(f"{definition.bare_name}(")
+                signatures.setdefault(definition.bare_name, []).append(rest if name else "")
+    return {name: found[0] for name, found in signatures.items() if len(found) == 1 and found[0]}
+
+
+def _sources(path: str, text: str) -> dict[str, str]:
+    lines = text.split("\n")
+    return {
+        definition.name: "\n".join(lines[definition.start - 1 : definition.end])
+        for definition in definitions(path, text)
+    }
+
+
+def _without(text: str, unwanted: list[Definition]) -> list[str]:
+    """Return the lines of a text that are neither blank nor comments, without those of some definitions."""
+    left_out = {number for definition in unwanted for number in range(definition.start, definition.end + 1)}
+    return [
+        line.strip()
+        for number, line in enumerate(text.split("\n"), 1)
+        if number not in left_out and line.strip() and not line.strip().startswith(("//", "#", "/*", "*"))
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SyntaxTable:
+    """Node types of one grammar."""
+
+    strings: frozenset[str]
+    numbers: frozenset[str]
+    calls: Mapping[str, str]
+    """Types of calls, and the field with the function."""
+    functions: frozenset[str]
+    branches: frozenset[str]
+    """Types with a field `condition`."""
+    cases: frozenset[str]
+    """Types of the labels or patterns of a switch; a body within them does not count."""
+    tables: frozenset[str]
+    """Literals of maps and objects."""
+    handlers: frozenset[str] = frozenset()
+    """Clauses that handle an exception, with a field `body`."""
+    assignments: frozenset[str] = frozenset()
+    """Types with fields `left` and `right`, where a name `_` on the left drops an error."""
+    marks: frozenset[str] = frozenset()
+    """Annotations and attributes."""
+    test_name: re.Pattern[str] = re.compile(r"(?:Test|Fuzz|Example)(?:[A-Z_0-9].*)?")
+    """Names of functions that are tests without a mark."""
+    words_as_calls: bool = False
+    """A name that is a statement of its own is a call."""
+
+
+_MARKED = re.compile(r"(?!)")
+"""Tests are marked, whatever their names are."""
+_SCRIPT = SyntaxTable(
+    strings=frozenset({"string", "template_string"}),
+    numbers=frozenset({"number"}),
+    calls={"call_expression": "function"},
+    functions=frozenset(
+        {"function_declaration", "method_definition", "arrow_function", "function_expression"}
+    ),
+    branches=frozenset({"if_statement", "ternary_expression"}),
+    cases=frozenset({"switch_case"}),
+    tables=frozenset({"object", "array"}),
+    handlers=frozenset({"catch_clause"}),
+)
+_GO = SyntaxTable(
+    strings=frozenset({"interpreted_string_literal", "raw_string_literal"}),
+    numbers=frozenset({"int_literal", "float_literal"}),
+    calls={"call_expression": "function"},
+    functions=frozenset({"function_declaration", "method_declaration"}),
+    branches=frozenset({"if_statement"}),
+    cases=frozenset({"expression_case"}),
+    tables=frozenset({"literal_value"}),
+    assignments=frozenset({"assignment_statement", "short_var_declaration"}),
+)
+_RUST = SyntaxTable(
+    strings=frozenset({"string_literal", "raw_string_literal"}),
+    numbers=frozenset({"integer_literal", "float_literal"}),
+    calls={"call_expression": "function", "macro_invocation": "macro"},
+    functions=frozenset({"function_item"}),
+    branches=frozenset({"if_expression"}),
+    cases=frozenset({"match_pattern"}),
+    tables=frozenset(),
+    assignments=frozenset({"let_declaration"}),
+    marks=frozenset({"attribute_item"}),
+    test_name=_MARKED,
+)
+_JAVA = SyntaxTable(
+    strings=frozenset({"string_literal"}),
+    numbers=frozenset({"decimal_integer_literal", "decimal_floating_point_literal"}),
+    calls={"method_invocation": "name"},
+    functions=frozenset({"method_declaration"}),
+    branches=frozenset({"if_statement", "ternary_expression"}),
+    cases=frozenset({"switch_label"}),
+    tables=frozenset(),
+    handlers=frozenset({"catch_clause"}),
+    marks=frozenset({"marker_annotation", "annotation"}),
+    test_name=_MARKED,
+)
+_RUBY = SyntaxTable(
+    strings=frozenset({"string", "bare_string"}),
+    numbers=frozenset({"integer", "float"}),
+    calls={"call": "method"},
+    functions=frozenset({"method", "singleton_method"}),
+    branches=frozenset({"if", "elsif", "unless", "if_modifier", "unless_modifier", "conditional"}),
+    cases=frozenset({"when", "in_clause"}),
+    tables=frozenset({"hash", "array"}),
+    handlers=frozenset({"rescue", "rescue_modifier"}),
+    test_name=re.compile(r"test_\w+[?!]?"),
+    words_as_calls=True,
+)
+_PHP = SyntaxTable(
+    strings=frozenset({"string", "encapsed_string"}),
+    numbers=frozenset({"integer", "float"}),
+    calls={
+        "function_call_expression": "function",
+        "member_call_expression": "name",
+        "nullsafe_member_call_expression": "name",
+        "scoped_call_expression": "name",
+    },
+    functions=frozenset({"function_definition", "method_declaration"}),
+    branches=frozenset({"if_statement", "else_if_clause", "conditional_expression"}),
+    cases=frozenset({"case_statement", "match_conditional_expression"}),
+    tables=frozenset({"array_creation_expression"}),
+    handlers=frozenset({"catch_clause"}),
+    marks=frozenset({"attribute_list", "comment"}),
+    test_name=re.compile(r"test\w*"),
+)
+_C = SyntaxTable(
+    strings=frozenset({"string_literal"}),
+    numbers=frozenset({"number_literal"}),
+    calls={"call_expression": "function"},
+    functions=frozenset({"function_definition"}),
+    branches=frozenset({"if_statement", "conditional_expression"}),
+    cases=frozenset({"case_statement"}),
+    tables=frozenset({"initializer_list"}),
+    test_name=re.compile(r"main|test_?\w*|\w+_test"),
+)
+SYNTAX_TABLES: Mapping[str, SyntaxTable] = {
+    **dict.fromkeys(("js", "jsx", "mjs", "cjs", "ts", "mts", "cts", "tsx"), _SCRIPT),
+    "go": _GO,
+    "rs": _RUST,
+    "java": _JAVA,
+    **dict.fromkeys(("rb", "rake"), _RUBY),
+    "php": _PHP,
+    **dict.fromkeys(("c", "h", "cc", "cpp", "cxx", "hh", "hpp", "hxx"), _C),
+}
+"""By file extension, as in `coder.index.languages.LANGUAGES`."""
+CHAINS = frozenset({"member_expression", "field_expression", "selector_expression", "method_invocation"})
+"""Types of nodes that continue a call, such as `.toBe` in `expect(x).toBe(1)`."""
+SUFFIXES = tuple(f".{extension}" for extension in SYNTAX_TABLES)
+_RECEIVERS = ("object", "receiver", "scope")
+_CONSEQUENCES = ("consequence", "body")
+_LABELS = ("value", "pattern", "conditional_expressions")
+_LITERAL_PARTS = ("content", "fragment", "escape_sequence")
+"""Ends of the types of a string's parts that are plain text."""
+_BLOCKS = frozenset({"program", "body_statement", "block_body", "then", "else", "do"})
+"""Types of nodes whose children are statements, where names alone may be calls."""
+
+
+def extension_of(path: str) -> str:
+    return path.rpartition(".")[2]
+
+
+def called_name(table: SyntaxTable, node: SyntaxNode) -> str:
+    """Return the dotted name of the function that a call calls; empty for other nodes."""
+    if node.type not in table.calls:
+        is_call = table.words_as_calls and node.type == "identifier"
+        return node_text(node) if is_call and node.parent is not None and node.parent.type in _BLOCKS else ""
+    parts = (node.child_by_field_name(field) for field in (*_RECEIVERS, table.calls[node.type]))
+    return "".join(".".join(node_text(part) for part in parts if part is not None).split())
+
+
+def function_name(node: SyntaxNode) -> str:
+    """Return the name of a function, for an arrow function that of its variable."""
+    own, declarator = node.child_by_field_name("name"), node.child_by_field_name("declarator")
+    while own is None and declarator is not None:
+        inner = declarator.child_by_field_name("declarator")
+        own, declarator = (declarator, None) if inner is None else (None, inner)
+    if own is None and node.parent is not None:
+        own = node.parent.child_by_field_name("name") or node.parent.child_by_field_name("left")
+    return node_text(own)
+
+
+def consequence_of(branch: SyntaxNode) -> SyntaxNode | None:
+    """Return what a branch does if its condition holds."""
+    return next(filter(None, map(branch.child_by_field_name, _CONSEQUENCES)), None)
+
+
+def label_of(case: SyntaxNode) -> SyntaxNode:
+    """Return the values of a case of a switch; the node itself if it is nothing else."""
+    return next(filter(None, map(case.child_by_field_name, _LABELS)), case)
+
+
+def is_name(node: SyntaxNode) -> bool:
+    """Tell whether a node is the name of a variable, a constant, a function or a field."""
+    return not node.named_children and (
+        node.type.endswith("identifier") or node.type in ("name", "constant", "instance_variable")
+    )
+
+
+def literal_value(node: SyntaxNode) -> str:
+    """Return the value of a string or number literal as text."""
+    text = node_text(node).strip()
+    return text.strip("r#b").strip("\"'`") if text[-1:] in "\"'`#" else text.replace("_", "")
+
+
+def literals_in(table: SyntaxTable, node: SyntaxNode | None) -> Iterator[str]:
+    """Yield the values of the literals in a node, without those of template strings with parts."""
+    for part in walk_syntax(node) if node is not None else ():
+        is_plain = all(child.type.endswith(_LITERAL_PARTS) for child in part.named_children)
+        if part.type in table.numbers or (part.type in table.strings and is_plain):
+            yield literal_value(part)

@@ -1,0 +1,302 @@
+"""Command lines and environments of test runs with our recorders or pytest plugins loaded."""
+
+import json
+import os
+import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from coder.core.paths import is_test_file, is_test_path
+from coder.core.values import Value
+from coder.verify.layout import source_roots
+from coder.verify.project import Command, Project
+
+TARGET = Path(__file__).parent / "target"
+PLUGIN_PATH = tuple(str(TARGET / part) for part in (".", "server", "tracing", "trials"))
+"""Import path of our modules in the project's interpreter; a cold run needs the first directory alone."""
+VARIABLES = {
+    "coder_pytest_report": "CODER_PYTEST_REQUEST",
+    "coder_trace": "CODER_TRACE_REQUEST",
+    "coder_warm": "CODER_WARM_REQUEST",
+}
+"""Environment variable in which each plugin finds the path of its request file."""
+REPORT = "coder_pytest_report"
+DEFAULT_HASH_SEED = "0"
+"""Used if the project's environment sets none."""
+EXCLUDED_DIRECTORIES = frozenset({"site-packages", "node_modules", "venv", "env", "build", "dist"})
+
+
+class Launch(Value):
+    """Command line and environment of a test run."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+def prepare_launch(
+    project: Project,
+    tree: Path,
+    place: Path,
+    *,
+    paths: Sequence[str],
+    requests: Mapping[str, Mapping[str, Any]],
+    options: Sequence[str] = (),
+) -> Launch:
+    """Prepare a run of the tests at `paths`, writing the request of each plugin into `place`."""
+    command = project.command
+    argv = command.argv if command.is_pytest else (str(project.interpreter), "-m", "pytest")
+    user_options = command.environment.get("PYTEST_ADDOPTS", "")
+    variables = {}
+    for plugin, request in requests.items():
+        (place / plugin).write_text(
+            json.dumps({**request, "tree": str(tree), "addopts": user_options}), encoding="utf-8"
+        )
+        variables[VARIABLES[plugin]] = str(place / plugin)
+    # The cache is relocated rather than disabled: projects may use its options and its fixture.
+    cache = ["-o", f"cache_dir={place / 'cache'}"] if project.has_cache else []
+    plugins = [word for plugin in requests for word in ("-p", plugin)]
+    our_options = shlex.join([*plugins, f"--rootdir={tree}", *cache, *project.options, *options])
+    return Launch(
+        argv=(*argv, *paths),
+        environment={
+            "PYTHONHASHSEED": DEFAULT_HASH_SEED,
+            **project.environment,
+            **command.environment,
+            **variables,
+            "PYTHONPATH": os.pathsep.join([*search_path(project, tree), *PLUGIN_PATH]),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTEST_ADDOPTS": f"{user_options} {our_options}".strip(),
+        },
+    )
+
+
+def search_path(project: Project, tree: Path) -> list[str]:
+    """Return the directories to import from before the standard library.
+
+    Those of the tree come first, then those of the command, then packages that coder installed.
+    """
+    command_paths = filter(None, project.command.environment.get("PYTHONPATH", "").split(os.pathsep))
+    return [
+        *map(str, project.import_roots(tree)),
+        *command_paths,
+        *([str(project.overlay.directory)] if project.overlay and project.overlay.directory else []),
+    ]
+
+
+def prepare_cold_launch(
+    project: Project, tree: Path, place: Path, *, paths: Sequence[str], request: Mapping[str, Any]
+) -> Launch:
+    """Prepare a run for evidence of the tests at `paths`, all if empty.
+
+    The runner starts inside of coder_start, which loads the recorder before the tree can be imported.
+    """
+    arguments, start = _start_request(project, tree, paths)
+    launched = prepare_launch(project, tree, place, paths=(), requests={REPORT: {**request, **start}})
+    argv = (str(project.interpreter), str(TARGET / "coder_start.py"), *arguments)
+    environment = {**launched.environment, "PYTHONPATH": ""}
+    if not project.command.is_pytest:
+        del environment["PYTEST_ADDOPTS"]
+    return launched.model_copy(update={"argv": argv, "environment": environment})
+
+
+def _start_request(
+    project: Project, tree: Path, paths: Sequence[str]
+) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Return the arguments of the runner, and what coder_start needs to know to start it."""
+    command = project.command
+    runs_module = command.argv[1:2] == ("-m",)
+    request: dict[str, Any] = {
+        "runner": command.runner,
+        "script": "" if runs_module else command.argv[1],
+        "path": search_path(project, tree),
+        "own_runner": any(
+            (root / name).exists()
+            for root in source_roots(tree)
+            for name in ("_pytest", "pluggy", "iniconfig")
+        ),
+    }
+    if command.is_pytest:
+        return (*command.argv[3 if runs_module else 2 :], *paths), request
+    run = prepare_labelled_run(command, test_files_at(paths, tree), tree)
+    label_root = str(tree / run.root) if run.root else ""
+    return run.arguments, {**request, "labels": run.labels, "label_root": label_root}
+
+
+def source_files(tree: Path) -> Iterator[str]:
+    """Yield the Python files of the project that are not tests, relative to the tree and sorted."""
+    for folder, folders, files in os.walk(tree):
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and name not in EXCLUDED_DIRECTORIES
+        )
+        for name in sorted(files):
+            path = Path(folder, name).relative_to(tree).as_posix()
+            if name.endswith(".py") and not is_test_path(path):
+                yield path
+
+
+def test_files_at(paths: Sequence[str], tree: Path) -> tuple[str, ...]:
+    """Return the existing files at `paths`, and the test files of the directories there, each once."""
+    files: dict[str, None] = {}
+    for path in paths:
+        if (tree / path).is_file():
+            files[path] = None
+        for folder, folders, names in os.walk(tree / path):
+            folders[:] = sorted(
+                name for name in folders if not name.startswith(".") and name not in EXCLUDED_DIRECTORIES
+            )
+            inside = (Path(folder, name).relative_to(tree).as_posix() for name in sorted(names))
+            files |= dict.fromkeys(filter(is_test_file, inside))
+    return tuple(files)
+
+
+def directories_of_tests(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
+    """Return the directories of test files, each once, without those inside of another one."""
+    parents = {Path(test.split("::")[0]).parent for test in tests if (tree / test.split("::")[0]).is_file()}
+    return tuple(
+        sorted(
+            path.as_posix()
+            for path in parents
+            if not any(other != path and path.is_relative_to(other) for other in parents)
+        )
+    )
+
+
+DISCOVERY_OPTIONS = {
+    "-s": "start",
+    "--start-directory": "start",
+    "-t": "top",
+    "--top-level-directory": "top",
+    "-p": "pattern",
+    "--pattern": "pattern",
+}
+"""Options of unittest's discovery, and of Django's: they do not apply to labels."""
+OPTIONS_WITH_VALUES = {
+    "unittest": frozenset({*DISCOVERY_OPTIONS, "-k", "--durations"}),
+    "django": frozenset(
+        {
+            *DISCOVERY_OPTIONS,
+            *(
+                "-k",
+                "-v",
+                "--durations",
+                "--exclude-tag",
+                "--pythonpath",
+                "--settings",
+                "--tag",
+                "--testrunner",
+            ),
+            *("--database", "--shuffle", "--start-after", "--start-at", "--verbosity"),
+        }
+    ),
+}
+"""Options that are followed by a value, by runner."""
+FLAGS = "bcfqv"
+"""Options of unittest without a value, which can be written as one word."""
+GEOGRAPHIC = "gis_tests"
+"""Tests of Django itself that end the whole run with an error if no geographic database is set up."""
+
+
+class LabelledRun(Value):
+    """Arguments of a label-based runner that runs the files of some tests."""
+
+    arguments: tuple[str, ...]
+    """Everything after the script or module."""
+    labels: Mapping[str, str]
+    """Path of the test file, by label; empty for the whole suite."""
+    root: str = ""
+    """Directory, relative to the tree, that must be importable for the labels."""
+
+
+class Arguments(Value):
+    """Parsed arguments of a label-based runner."""
+
+    options: tuple[str, ...] = ()
+    """Options that apply to labels as well, with their values."""
+    labels: tuple[str, ...] = ()
+    discovery: Mapping[str, str] = {}
+    """`start`, `top` and `pattern`, as far as they are given."""
+
+
+def prepare_labelled_run(command: Command, files: Sequence[str], tree: Path) -> LabelledRun:
+    """Return how to run test files, relative to `tree`; all if there are none.
+
+    Files that the runner cannot import by name are left out. Single tests are selected by the recorder.
+    """
+    own = command.argv[3:] if command.runner == "unittest" else command.argv[2:]
+    if not files:
+        return LabelledRun(arguments=own, labels={})
+    subcommand = own[:1] if own[:1] in (("test",), ("discover",)) else ()
+    words = own[len(subcommand) :]
+    if command.runner == "unittest":
+        words = tuple(part for word in words for part in _expand_option(word))
+    parsed = parse_arguments(words, OPTIONS_WITH_VALUES[command.runner])
+    if command.runner == "unittest":
+        is_discovery = bool(subcommand) or not parsed.labels
+        root = _discovery_root(parsed, tree) if is_discovery else ""
+        subcommand = ()
+    else:
+        root = PurePosixPath(os.path.normpath(command.argv[1])).parent.as_posix()
+    labels = {}
+    for path in files:
+        label = label_of(path, root)
+        if label and not (command.runner == "django" and label.startswith(f"{GEOGRAPHIC}.")):
+            labels[label] = path
+    return LabelledRun(arguments=(*subcommand, *parsed.options, *labels), labels=labels, root=root)
+
+
+def _expand_option(word: str) -> Iterator[str]:
+    """Yield an option of unittest in full: flags one by one, and abbreviated options of discovery whole."""
+    if word.startswith("--"):
+        name, equals, value = word.partition("=")
+        whole = next((option for option in DISCOVERY_OPTIONS if option.startswith(name)), name)
+        yield f"{whole}{equals}{value}"
+        return
+    while len(word) > 2 and word[0] == "-" and word[1] in FLAGS:
+        yield word[:2]
+        word = f"-{word[2:]}"
+    yield word
+
+
+def parse_arguments(words: Sequence[str], options_with_values: Collection[str]) -> Arguments:
+    """Separate options from labels, and the options of discovery from all others."""
+    options: list[str] = []
+    labels: list[str] = []
+    discovery: dict[str, str] = {}
+    remaining = list(words)
+    while remaining:
+        word = remaining.pop(0)
+        if not word.startswith("-"):
+            labels.append(word)
+            continue
+        name, equals, value = word.partition("=")
+        if not word.startswith("--") and word[:2] in DISCOVERY_OPTIONS and len(word) > 2:
+            name, equals, value = word[:2], "=", word[2:].removeprefix("=")
+        own = [word]
+        if name in options_with_values and not equals and remaining:
+            value = remaining.pop(0)
+            own.append(value)
+        if name in DISCOVERY_OPTIONS:
+            discovery[DISCOVERY_OPTIONS[name]] = value
+        else:
+            options += own
+    return Arguments(options=tuple(options), labels=tuple(labels), discovery=discovery)
+
+
+def label_of(path: str, root: str) -> str:
+    """Return the dotted name of a file that is imported from `root`, both relative to the tree.
+
+    A file elsewhere is named from the top of the tree; empty if it cannot be named.
+    """
+    pure = PurePosixPath(path)
+    inside = pure.relative_to(root) if root and pure.is_relative_to(root) else pure
+    parts = inside.with_suffix("").parts
+    return ".".join(parts) if pure.suffix == ".py" and all(map(str.isidentifier, parts)) else ""
+
+
+def _discovery_root(parsed: Arguments, tree: Path) -> str:
+    """Return the directory from which unittest's discovery imports: the top level, else the start."""
+    start = parsed.discovery.get("start") or (parsed.labels[:1] or (".",))[0]
+    top = parsed.discovery.get("top") or (parsed.labels[2:3] or ("",))[0]
+    root = os.path.normpath(top or start)
+    return root if root != "." and (tree / root).is_dir() else ""

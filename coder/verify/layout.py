@@ -1,0 +1,373 @@
+"""Where a project keeps its sources and tests, and what its configuration says about both."""
+
+import json
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from configparser import ConfigParser, Error
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from coder.core.paths import is_test_file
+from coder.files.regular_files import read_regular_text
+
+PYTEST_FILES = (
+    "pytest.toml",
+    ".pytest.toml",
+    "pytest.ini",
+    ".pytest.ini",
+    "pyproject.toml",
+    "tox.ini",
+    "setup.cfg",
+)
+"""In pytest's own order of precedence."""
+CODER_FILE = "coder.toml"
+"""A repository's own settings for coder, which name its test command."""
+PLUGIN_OF_OPTION = {
+    "--asyncio-mode": "pytest_asyncio",
+    "--benchmark": "pytest_benchmark",
+    "--cov": "pytest_cov",
+    "--dist": "xdist",
+    "--doctest-plus": "pytest_doctestplus",
+    "--ds": "pytest_django",
+    "--html": "pytest_html",
+    "--mypy": "pytest_mypy",
+    "--numprocesses": "xdist",
+    "--random-order": "random_order",
+    "--reruns": "pytest_rerunfailures",
+    "--snapshot": "syrupy",
+    "--timeout": "pytest_timeout",
+    "-n": "xdist",
+}
+IMPLICITLY_LOADED = ("conftest.py", "sitecustomize.py", "usercustomize.py")
+"""Python files that run before any test without being imported by name."""
+TEST_MACHINERY = ("pytest", "_pytest", "pluggy", "unittest", "iniconfig")
+"""Modules of the test machinery: a project's own module of such a name at the top of a source root shadows
+it.
+"""
+NEVER_SHADOWED = ("test", "site", "this")
+"""Modules of the standard library whose names projects use for folders, and which nobody imports."""
+DISTRIBUTION_OF_MODULE = {
+    "xdist": "pytest-xdist", "random_order": "pytest-random-order", "yaml": "PyYAML", "PIL": "pillow",
+    "bs4": "beautifulsoup4", "dateutil": "python-dateutil", "dotenv": "python-dotenv", "jwt": "PyJWT",
+    "sklearn": "scikit-learn", "attr": "attrs", "OpenSSL": "pyOpenSSL", "Crypto": "pycryptodome",
+    "cv2": "opencv-python-headless", "git": "GitPython", "serial": "pyserial",
+}  # fmt: skip
+"""Distribution names that differ from the module name."""
+_DISCOVERY_PATTERN = re.compile(r"\bunittest\b.*\s(?:-p|--pattern)[ =]?['\"]?([^\s'\"]+)")
+
+
+def pytest_options(root: Path) -> tuple[str, dict[str, Any]]:
+    """Return the name of the file that configures pytest, and its options; an empty name if there is none."""
+    for name in PYTEST_FILES:
+        if (options := _options_in(root / name)) is not None:
+            return name, options
+    return "", {}
+
+
+def test_file_predicate(root: Path, command: str = "") -> Callable[[str], bool]:
+    """Return a predicate that tells whether pytest, or unittest as the command starts it, collects a path.
+
+    A pattern that fits any Python file tells nothing.
+    """
+    configured = _split_option(pytest_options(root)[1].get("python_files", ""))
+    patterns = [
+        *(pattern for pattern in configured if pattern.strip("*") != ".py"),
+        *(match[1] for match in _DISCOVERY_PATTERN.finditer(command)),
+    ]
+
+    def is_collected(path: str) -> bool:
+        name = PurePosixPath(path).name
+        is_named = any(fnmatchcase(name, pattern) for pattern in patterns)
+        return is_test_file(path) or (is_named and name.endswith(".py") and name != "conftest.py")
+
+    return is_collected
+
+
+def may_configure(path: str) -> bool:
+    """Tell whether a file of this name can affect how tests run."""
+    return PurePosixPath(path).name in (*PYTEST_FILES, *IMPLICITLY_LOADED, CODER_FILE)
+
+
+def is_injected(old: Path, path: str) -> bool:
+    """Tell whether a file loads implicitly, or shadows a module that tests rely on.
+
+    Such files are loaded by the interpreter or by pytest on their own. `old` is the tree before the change:
+    what existed there under the same name is not new.
+    """
+    pure = PurePosixPath(path)
+    if pure.suffix in (".pth", ".pyc", ".pyo") or any(
+        part.endswith((".dist-info", ".egg-info")) for part in pure.parts
+    ):
+        return True
+    top = PurePosixPath(path.removeprefix("src/")).parts[0]
+    name = top.removesuffix(".py")
+    shadows = name in (*TEST_MACHINERY, *sys.stdlib_module_names) or name.startswith("coder_")
+    existing = (old / root / other for root in ("", "src") for other in (name, f"{name}.py"))
+    return (
+        shadows
+        and name not in NEVER_SHADOWED
+        and (top != name or pure.suffix == ".py")
+        and not any(place.exists() for place in existing)
+    )
+
+
+def configuration_of_tests(root: Path, path: str) -> str:
+    """Return the part of a file that affects how tests run, for comparison; empty if none does."""
+    file = root / path
+    name = PurePosixPath(path).name
+    if name in (*IMPLICITLY_LOADED, CODER_FILE):
+        return read_regular_text(file, within=root)
+    if name not in PYTEST_FILES:
+        return ""
+    parts: list[Any] = [_options_in(file)]
+    if name == "pyproject.toml":
+        document = read_toml(file)
+        parts += [
+            document.get("tool", {}).get("coder"),
+            document.get("project", {}).get("entry-points", {}).get("pytest11"),
+        ]
+    if name == "setup.cfg":
+        parts.append(read_ini(file).get("options.entry_points", "pytest11", fallback=None))
+    return json.dumps([part for part in parts if part is not None], sort_keys=True, default=str)
+
+
+def needed_modules(options: dict[str, Any]) -> tuple[str, ...]:
+    """Return the plugin modules without which pytest would refuse the configured options."""
+    needed: dict[str, None] = {}
+    words = _split_option(options.get("addopts", ""))
+    for index, word in enumerate(words):
+        name = (
+            words[index + 1]
+            if word == "-p" and index + 1 < len(words)
+            else word[2:]
+            if word.startswith("-p")
+            else ""
+        )
+        if name and not name.startswith("no:"):
+            needed[name] = None
+        for option, module in PLUGIN_OF_OPTION.items():
+            if (
+                word == option
+                or (option.startswith("--") and word.startswith(option))
+                or (option == "-n" and word[:2] == "-n" and word[2:])
+            ):
+                needed[module] = None
+    if "asyncio_mode" in options:
+        needed["pytest_asyncio"] = None
+    return tuple(needed)
+
+
+def needed_distributions(options: dict[str, Any]) -> tuple[str, ...]:
+    """Return the names in `required_plugins`, without their versions."""
+    matches = (
+        re.match(r"[A-Za-z][\w.-]*", word) for word in _split_option(options.get("required_plugins", ""))
+    )
+    return tuple(match[0] for match in matches if match)
+
+
+def _options_in(file: Path) -> dict[str, Any] | None:
+    if not file.is_file():
+        return None
+    match file.suffix:
+        case ".toml" if "pytest" in file.stem:
+            return dict(read_toml(file).get("pytest", {}))
+        case ".toml":
+            section = read_toml(file).get("tool", {}).get("pytest")
+            return None if section is None else {**section, **section.get("ini_options", {})}
+        case _:
+            name = "tool:pytest" if file.name == "setup.cfg" else "pytest"
+            parser = read_ini(file)
+            if parser.has_section(name):
+                return dict(parser.items(name))
+            return {} if "pytest" in file.stem else None
+
+
+def _split_option(value: Any) -> list[str]:
+    try:
+        return [str(word) for word in value] if isinstance(value, list) else shlex.split(str(value))
+    except ValueError:
+        return str(value).split()
+
+
+NOT_THE_PROJECT = frozenset(
+    {
+        "benchmarks",
+        "build",
+        "ci",
+        "dist",
+        "doc",
+        "docs",
+        "example",
+        "examples",
+        "scripts",
+        "test",
+        "testing",
+        "tests",
+    }
+)
+PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
+NESTED_LEVELS = 2
+"""Depth to which projects inside of a project are looked for."""
+VENDORED = frozenset({"build", "dist", "env", "node_modules", "site-packages", "test", "tests", "venv"})
+"""Directories whose projects are copies or data of tests."""
+EXTENSION_SUFFIXES = (".so", ".pyd")
+NOT_MODULES = frozenset({"__init__", "conftest", "fabfile", "noxfile", "setup", "tasks", "versioneer"})
+
+
+def source_roots(tree: Path) -> tuple[Path, ...]:
+    """Return the directories whose children are imported by name, most specific first.
+
+    The root of the tree is one only if packages or modules of the project lie there: otherwise a `tools/` or
+    `scripts/` there would hide an installed package of that name.
+    """
+    declared = [tree / name for name in declared_roots(tree)]
+    conventional = (
+        [tree / "src"] if holds_code(tree / "src") and not (tree / "src" / "__init__.py").exists() else []
+    )
+    roots = [
+        root
+        for root in dict.fromkeys([*declared, *conventional])
+        if root.is_dir() and root.resolve().is_relative_to(tree.resolve())
+    ]
+    if roots:
+        return tuple(roots)
+    return (tree,) if holds_code(tree) else ()
+
+
+def import_roots(tree: Path) -> tuple[Path, ...]:
+    """Return the source roots of a tree, then those of nested projects, as in `packages/a/src`."""
+    nested = (
+        root
+        for directory in nested_projects(tree)
+        for root in source_roots(directory)
+        if root.resolve().is_relative_to(tree.resolve())
+    )
+    return tuple(dict.fromkeys((*source_roots(tree), *nested)))
+
+
+def nested_projects(tree: Path) -> tuple[Path, ...]:
+    """Return the directories of Python projects below a tree, outermost first."""
+    return tuple(
+        dict.fromkeys(
+            file.parent
+            for depth in range(1, NESTED_LEVELS + 1)
+            for name in PROJECT_FILES
+            for file in sorted(tree.glob("*/" * depth + name))
+            if not any(part.startswith(".") or part in VENDORED for part in file.relative_to(tree).parts)
+        )
+    )
+
+
+def module_name(path: str, tree: Path, roots: Sequence[Path] | None = None) -> str | None:
+    """Return the dotted name under which a file is imported, None if it is not a module.
+
+    `path` is relative to `tree`; it names a source file or a compiled extension module. `roots` are the
+    directories to import from; None are the source roots of the tree.
+    """
+    pure = PurePosixPath(path)
+    if pure.suffix in EXTENSION_SUFFIXES:  # as in `fast.cpython-311-x86_64-linux-gnu.so`
+        path = f"{path.removesuffix(pure.name)}{pure.name.partition('.')[0]}.py"
+        pure = PurePosixPath(path)
+    if pure.suffix != ".py" or not all(part.isidentifier() for part in pure.with_suffix("").parts):
+        return None
+    containing = [
+        root
+        for root in (source_roots(tree) if roots is None else roots)
+        if (tree / path).is_relative_to(root)
+    ]
+    if containing:
+        root = max(containing, key=lambda root: len(root.parts))
+        parts = (tree / path).relative_to(root).with_suffix("").parts
+    else:
+        top = next(
+            (parent for parent in pure.parents if not (tree / parent / "__init__.py").exists()),
+            PurePosixPath(),
+        )
+        parts = pure.relative_to(top).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or None
+
+
+def holds_code(directory: Path) -> bool:
+    """Tell whether packages or modules of the project lie directly in this directory."""
+    if not directory.is_dir():
+        return False
+    if directory.name == "src" and any(directory.glob("*/*.py")):  # packages without __init__.py
+        return True
+    return any(is_package(child) or is_module(child) for child in directory.iterdir())
+
+
+def is_package(path: Path) -> bool:
+    """Tell whether a directory is a regular package of the project itself."""
+    return (path / "__init__.py").is_file() and path.name not in NOT_THE_PROJECT
+
+
+def is_module(path: Path) -> bool:
+    """Tell whether a file is an importable module of the project, not a test or a build script."""
+    return path.suffix == ".py" and path.stem not in NOT_MODULES and not path.stem.startswith("test_")
+
+
+def declared_roots(tree: Path) -> Iterator[str]:
+    """Yield the source directories that the build configuration declares, for the common backends."""
+    tool = read_toml(tree / "pyproject.toml").get("tool", {})
+    yield from filter(None, _setuptools_roots(tool.get("setuptools", {})))
+    for package in tool.get("poetry", {}).get("packages", []):
+        yield package.get("from", "")
+    build = tool.get("hatch", {}).get("build", {})
+    for section in (build, build.get("targets", {}).get("wheel", {})):
+        yield from (str(PurePosixPath(package).parent) for package in section.get("packages", []))
+    for name in (
+        tool.get("pdm", {}).get("build", {}).get("package-dir"),
+        tool.get("maturin", {}).get("python-source"),
+    ):
+        if name:
+            yield name
+    yield from _setup_file_roots(tree)
+
+
+def _setuptools_roots(section: dict[str, Any]) -> Iterator[str]:
+    yield section.get("package-dir", {}).get("", "")
+    packages = section.get("packages", {})
+    if isinstance(packages, dict):
+        yield from packages.get("find", {}).get("where", [])
+
+
+def _setup_file_roots(tree: Path) -> Iterator[str]:
+    options = read_ini(tree / "setup.cfg")
+    for line in options.get("options", "package_dir", fallback="").splitlines():
+        name, _, directory = line.partition("=")
+        if not name.strip() and directory.strip():
+            yield directory.strip()
+    yield from options.get("options.packages.find", "where", fallback="").split()
+    script = read_text(tree / "setup.py")
+    for pattern in (
+        r"package_dir\s*=\s*\{\s*['\"]{2}\s*:\s*['\"]([\w./-]+)",
+        r"find_(?:namespace_)?packages\(\s*(?:where\s*=\s*)?['\"]([\w./-]+)",
+    ):
+        yield from re.findall(pattern, script)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return a parsed TOML file; empty if it does not exist or cannot be parsed."""
+    try:
+        return tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError:
+        return {}
+
+
+def read_ini(path: Path) -> ConfigParser:
+    """Return a parsed INI file; empty if it does not exist or cannot be parsed."""
+    parser = ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(read_text(path))
+    except Error:
+        return ConfigParser(interpolation=None)
+    return parser
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a regular file; empty if it is missing, a pipe, or a link out of its directory."""
+    return read_regular_text(path)

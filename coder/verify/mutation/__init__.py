@@ -1,1 +1,0 @@
-"""Mutation testing of a change: whether a test would notice it broken."""

@@ -1,0 +1,989 @@
+"""How a project is tested: command, interpreter, environment, and what its files say about them."""
+
+import ast
+import json
+import os
+import platform
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from configparser import Error
+from contextlib import suppress
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path, PurePath
+from typing import Any
+
+from coder.core.errors import SandboxError, UserError
+from coder.core.paths import is_test_file, names_only_tests
+from coder.core.phases import READ_ONLY
+from coder.core.ports import Limits, Sandbox
+from coder.core.values import Value
+from coder.core.verdict import RunProblem
+from coder.files.regular_files import replace_text
+from coder.linux_distribution import install_command
+from coder.python.source import parse_module
+from coder.verify.layout import (
+    CODER_FILE,
+    DISTRIBUTION_OF_MODULE,
+    import_roots,
+    needed_distributions,
+    needed_modules,
+    nested_projects,
+    pytest_options,
+    read_ini,
+    read_text,
+    read_toml,
+)
+from coder.verify.runners.adapter import source_files
+from coder.verify.runners.registry import find_commands, recognize_command
+
+DEFAULT_COMMAND = "python -m pytest"
+PROBE = Path(__file__).parent / "target" / "coder_probe.py"
+UNITTEST_COMMAND = "python -m unittest"
+OLDEST_PYTEST = (6, 2)
+PYTHON_FILES = ("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "manage.py")
+"""Files of a project in Python, whose tests in Python are then run."""
+MOST_CANDIDATES = 6
+"""Test commands of a project that are considered."""
+
+
+class Command(Value):
+    """A parsed test command."""
+
+    text: str
+    """As the user would type it."""
+    environment: Mapping[str, str] = {}
+    """Assignments before the command."""
+    argv: tuple[str, ...]
+    """What to execute, without test ids."""
+    builds: tuple[str, ...] = ()
+    """Commands of a shell that have to run before."""
+    runner: str
+    """The program that runs the tests: one of RECORDED, the name of an adapter, or OTHER."""
+
+    @property
+    def is_pytest(self) -> bool:
+        """True if paths and options of pytest may be appended."""
+        return self.runner == "pytest"
+
+    @property
+    def is_recorded(self) -> bool:
+        """True if our recorder reports the results."""
+        return self.runner in RECORDED
+
+    @property
+    def is_selective(self) -> bool:
+        """True if single test files can be run."""
+        return self.runner != OTHER
+
+    @property
+    def uses_interpreter(self) -> bool:
+        """True if the project's Python interpreter may run the tests."""
+        return self.is_recorded or self.runner == OTHER
+
+
+def editable_roots(prefix: Path, root: Path) -> tuple[str, ...]:
+    """Return the directories of a checkout that an environment's editable installations import from.
+
+    They are relative to the checkout. Path files name them; import hooks name the packages in them.
+    """
+    packages = prefix.glob("lib/python*/site-packages")
+    named: list[Path] = []
+    for file in sorted(file for directory in packages for file in directory.iterdir()):
+        if file.suffix == ".pth":
+            named += (Path(line) for line in read_text(file).splitlines() if line.startswith("/"))
+        elif EDITABLE_HOOK.fullmatch(file.name):
+            modules = map(Path, QUOTED_PATH.findall(read_text(file)))
+            named += (
+                module.parent.parent if module.name == "__init__.py" else module.parent for module in modules
+            )
+    directories = (_linked_root(path) for path in named if path.is_relative_to(root) and path.is_dir())
+    inside = (path.relative_to(root) for path in directories if path.is_relative_to(root))
+    return tuple(dict.fromkeys(map(str, inside)))
+
+
+class Overlay(Value):
+    """The packages chosen for one repository, and where overlays are stored."""
+
+    interpreter: Path
+    root: Path
+    chosen_file: Path
+    """File that lists the chosen packages."""
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The chosen packages; empty if none are, or the file cannot be read."""
+        try:
+            return tuple(map(str, json.loads(self.chosen_file.read_text(encoding="utf-8"))))
+        except (OSError, ValueError, TypeError):
+            return ()
+
+    @property
+    def directory(self) -> Path | None:
+        """The directory with the installed packages, None if there is none."""
+        place = self.directory_of(self.packages)
+        return place if self.packages and place.is_dir() else None
+
+    @property
+    def evidence_sentence(self) -> str:
+        """A sentence about the packages for the evidence; empty without an overlay."""
+        return (
+            f"Packages of coder's own, which the project's environment lacks: {', '.join(self.packages)}."
+            if self.directory
+            else ""
+        )
+
+    def directory_of(self, packages: Sequence[str]) -> Path:
+        """Return the directory for these packages, named by a hash of interpreter, packages and platform."""
+        name = json.dumps([os.path.realpath(self.interpreter), sorted(packages), platform.platform()])
+        return self.root / sha256(name.encode()).hexdigest()[:24]
+
+    def choose(self, packages: Sequence[str]) -> None:
+        """Store `packages` as the chosen ones."""
+        self.chosen_file.parent.mkdir(parents=True, exist_ok=True)
+        self.chosen_file.write_text(json.dumps(sorted(packages)), encoding="utf-8")
+
+
+class Project(Value):
+    """Discovered test setup of a repository, with the reasons for it."""
+
+    interpreter: Path
+    command: Command
+    why: tuple[str, ...]
+    """Sentences for the user."""
+    environment: Mapping[str, str]
+    """Variables that activating the interpreter's environment would set."""
+    problem: RunProblem | None = None
+    """Why the tests cannot run at present, and what to install where."""
+    options: tuple[str, ...] = ()
+    """Additional pytest options for a run for evidence."""
+    overlay: Overlay | None = None
+    """Packages installed by coder that tests find as well."""
+    has_cache: bool = True
+    """False if the configuration turns pytest's cache off."""
+    editable_roots: tuple[str, ...] = ()
+    """Directories of the repository that the interpreter's editable installations import from."""
+
+    def import_roots(self, tree: Path) -> tuple[Path, ...]:
+        """Return the directories of a tree from which its modules are imported."""
+        editable = (
+            root
+            for root in (tree / name for name in self.editable_roots)
+            if root.is_dir() and root.resolve().is_relative_to(tree.resolve())
+        )
+        return tuple(dict.fromkeys((*import_roots(tree), *editable)))
+
+
+def find_project(
+    root: Path, *, sandbox: Sandbox, environment: Mapping[str, str], test_command: str | None = None
+) -> Project:
+    """Return the likeliest way to test the repository at `root`, as `find_candidates` finds it.
+
+    Raises:
+        UserError: `test_command` cannot be parsed.
+    """
+    return find_candidates(root, sandbox=sandbox, environment=environment, test_command=test_command)[0]
+
+
+def find_candidates(
+    root: Path, *, sandbox: Sandbox, environment: Mapping[str, str], test_command: str | None = None
+) -> tuple[Project, ...]:
+    """Return the ways in which the repository at `root` may be tested, likeliest first, changing nothing.
+
+    `root` is the user's checkout: a worktree has no environment in it. A command that the user names is the
+    only one.
+
+    Raises:
+        UserError: `test_command` cannot be parsed.
+    """
+    if test_command is not None and names_only_tests(test_command):
+        test_command = None  # they are targets, and the command that runs them is detected
+    explicit = named_interpreter(test_command) if test_command else None
+    interpreter, why = (
+        (explicit, "named in the test command")
+        if explicit
+        else next(
+            interpreter_candidates(
+                root, environment=environment, sandbox=sandbox, nested=_only_nested_project(root)
+            )
+        )
+    )
+    reasons = [f"Interpreter: {interpreter}, {why}."]
+    if (root / "uv.lock").exists() and not (root / ".venv").exists():
+        reasons.append("uv.lock is here but no .venv: `uv sync` would make it.")
+    reasons += filter(None, [_describe_ignored_configurations(root)])
+    activation = _activation_environment(interpreter, environment)
+    editable = editable_roots(interpreter.parent.parent, root.resolve())
+    candidates = [
+        Project(
+            interpreter=interpreter,
+            command=command,
+            why=(
+                *(reasons if command.uses_interpreter else ()),
+                f"Test command: {command.text}, {where}.",
+            ),
+            environment=activation,
+            editable_roots=editable,
+        )
+        for command, where in _candidate_commands(root, interpreter, test_command)
+    ]
+    probed = tuple(_probe_pytest(project, root, sandbox) for project in candidates)
+    if test_command is not None or not all(project.problem for project in probed):
+        return probed
+    command = parse_command(UNITTEST_COMMAND, interpreter)
+    sentence = f"Test command: {command.text}, since there is no usable pytest."
+    return (*probed, candidates[0].model_copy(update={"command": command, "why": (*reasons, sentence)}))
+
+
+def _candidate_commands(
+    root: Path, interpreter: Path, test_command: str | None
+) -> tuple[tuple[Command, str], ...]:
+    """Return the possible test commands and where they come from, each once and likeliest first."""
+    if test_command is not None:
+        try:
+            return ((parse_command(test_command, interpreter, root=root), "as given"),)
+        except ValueError as error:
+            raise UserError(
+                f"The test command {test_command!r} cannot be understood: {error}. "
+                "Give one such as 'python -m pytest'."
+            ) from error
+    file, _ = pytest_options(root)
+    preferred: list[tuple[Command, str]] = []
+    others: list[tuple[Command, str]] = []
+    adapted: list[tuple[Command, str]] = []
+    for hint, command in _parsed_hints(root, interpreter):
+        if hint.source in OWN_TABLES:
+            return ((command, f"from {hint.source}"),)
+        if command.is_recorded:
+            is_preferred = not file and not (hint.is_weak and command.is_pytest)
+            (preferred if is_preferred else others).append((command, f"from {hint.source}"))
+        elif command.is_selective or hint.is_known:
+            adapted.append((command, f"from {hint.source}"))
+    is_python = file or any((root / name).exists() for name in PYTHON_FILES)
+    if adapted and not is_python:
+        return tuple(adapted[:1])
+    found = [*preferred, _default_command(root, interpreter, file), *others]
+    unique: dict[tuple[str, ...], tuple[Command, str]] = {}
+    for command, where in found:
+        unique.setdefault(command.argv, (command, where))
+    return tuple(unique.values())[:MOST_CANDIDATES]
+
+
+def _default_command(root: Path, interpreter: Path, file: str) -> tuple[Command, str]:
+    """Return how pytest runs the tests where nothing says otherwise, and why; `file` configures it."""
+    nested = _only_nested_project(root)
+    options, where = "", "the default"
+    if file:
+        where = f"{where}, configured in {file}"
+    elif nested is not None and (name := pytest_options(nested)[0]):
+        place = nested.relative_to(root).as_posix()
+        options = f" -c {shlex.quote(f'{place}/{name}')} --rootdir=. {shlex.quote(place)}"
+        where = f"{where}, configured in {place}/{name}"
+    elif _has_single_modules_alone(root):
+        options, where = " -o python_files=test*.py", f"{where} with the file names of unittest"
+    return parse_command(f"{DEFAULT_COMMAND}{options}", interpreter), where
+
+
+def _only_nested_project(root: Path) -> Path | None:
+    """Return the only Python project below a directory that is none itself; None if there are several."""
+    projects = nested_projects(root)
+    is_project = any((root / name).exists() for name in PYTHON_FILES) or bool(pytest_options(root)[0])
+    return projects[0] if len(projects) == 1 and not is_project else None
+
+
+def _has_single_modules_alone(root: Path) -> bool:
+    """Tell whether all test files are called `test.py` or `tests.py`, which pytest collects by request."""
+    files = [path for path in source_files(root, (".py",)) if is_test_file(path)]
+    return bool(files) and all(path.rpartition("/")[2] in ("test.py", "tests.py") for path in files)
+
+
+def _describe_ignored_configurations(root: Path) -> str:
+    """Return a sentence on projects below a directory whose configuration of pytest a run there ignores."""
+    configured = [
+        path.relative_to(root).as_posix() for path in nested_projects(root) if pytest_options(path)[0]
+    ]
+    if len(configured) < 2 or pytest_options(root)[0]:
+        return ""
+    example = f"python -m pytest -c {configured[0]}/{pytest_options(root / configured[0])[0]} --rootdir=. "
+    return (
+        f"{', '.join(configured)} configure pytest themselves, which a run of all of them ignores: to test "
+        f"one, give --test '{example}{configured[0]}'."
+    )
+
+
+class Hint(Value):
+    """A test command that the project names."""
+
+    command: str
+    source: str
+    """Where it was found, in words."""
+    is_weak: bool = False
+    """It may run a part of the tests only: one job of several, or an example in a text."""
+    is_known: bool = False
+    """It is known to run tests, whatever words it consists of."""
+
+
+def _parsed_hints(root: Path, interpreter: Path) -> Iterator[tuple[Hint, Command]]:
+    """Yield the hints of a project whose commands can be parsed.
+
+    Raises:
+        UserError: the command in coder's own settings cannot be.
+    """
+    for hint in find_hints(root):
+        try:
+            yield hint, parse_command(hint.command, interpreter, root=root)
+        except ValueError as error:
+            if hint.source in OWN_TABLES:
+                raise UserError(
+                    f"The test command {hint.command!r} of {hint.source} cannot be understood: {error}."
+                ) from error
+
+
+def _activation_environment(interpreter: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    search = f"{interpreter.parent}:{environment.get('PATH', '/usr/local/bin:/usr/bin:/bin')}"
+    prefix = virtual_environment_of(interpreter)
+    skipped = os.pathsep.join(meson_build_directories(prefix)) if prefix else ""
+    return {
+        "PATH": search,
+        **({"VIRTUAL_ENV": str(prefix)} if prefix else {}),
+        **({"MESONPY_EDITABLE_SKIP": skipped} if skipped else {}),
+    }
+
+
+def _probe_pytest(project: Project, root: Path, sandbox: Sandbox) -> Project:
+    """Ask the interpreter whether it has pytest and the plugins that the configuration needs."""
+    if not project.command.is_pytest:
+        return project
+    _, options = pytest_options(root)
+    modules = needed_modules({"addopts": [*project.command.argv[1:]]}) + needed_modules(options)
+    words = [
+        str(project.interpreter),
+        "-B",
+        str(PROBE),
+        *dict.fromkeys(modules),
+        "--",
+        *needed_distributions(options),
+    ]
+    try:
+        execution = sandbox.run(
+            words,
+            cwd=PROBE.parent,
+            environment=project.environment,
+            policy=READ_ONLY,
+            limits=Limits(wall_seconds=30.0),
+        )
+        probe = json.loads(execution.output.splitlines()[-1])
+    except (SandboxError, ValueError, IndexError) as error:
+        text = (
+            f"{project.interpreter} could not be asked for its pytest ({error}). "
+            "Check that it runs, or activate the project's environment."
+        )
+        return project.model_copy(update={"problem": RunProblem(kind="no_runner", text=text)})
+    missing = [
+        DISTRIBUTION_OF_MODULE.get(name, name.replace("_", "-")) for name in probe["missing_modules"]
+    ] + probe["missing_distributions"]
+    return project.model_copy(
+        update={
+            "problem": _dependency_problem(
+                project.interpreter, probe["pytest"], list(dict.fromkeys(missing)), root
+            ),
+            "has_cache": "no:cacheprovider" not in str(options.get("addopts", "")),
+            "options": ("--no-cov",) if probe["has_cov"] else (),
+            "why": (*project.why, f"Python {probe['python']}, pytest {probe['pytest'] or 'missing'}."),
+        }
+    )
+
+
+def _dependency_problem(
+    interpreter: Path, version: str | None, plugins: list[str], root: Path
+) -> RunProblem | None:
+    if version is None:
+        packages, what = ["pytest", *plugins], "pytest is not installed"
+    elif tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < OLDEST_PYTEST:
+        packages, what = (
+            ["pytest>=6.2", *plugins],
+            f"pytest {version} is too old (6.2 is the oldest that works)",
+        )
+    elif plugins:
+        packages, what = (
+            plugins,
+            f"pytest needs {', '.join(plugins)}, named in the project's configuration or command"
+            " but not installed,",
+        )
+    else:
+        return None
+    return RunProblem(
+        kind="no_runner",
+        text=f"{what} in {interpreter}. Install it there: {_install_command(interpreter, packages, root)}",
+    )
+
+
+def _install_command(interpreter: Path, packages: list[str], root: Path) -> str:
+    names = " ".join(f"'{name}'" if ">" in name else name for name in packages)
+    is_in_repository = interpreter.is_relative_to(root)  # a lock file describes only this environment
+    if is_in_repository and (root / "uv.lock").exists():
+        return f"uv add --dev {names}"
+    if is_in_repository and (root / "poetry.lock").exists():
+        return f"poetry add --group dev {names}"
+    return f"{interpreter} -m pip install {names}"
+
+
+RECORDED = ("pytest", "unittest", "django")
+"""Runners that run under our recorder."""
+OTHER = "other"
+"""A command whose runner is unknown."""
+LAUNCHERS = frozenset({"coverage", "hatch", "pdm", "pipenv", "poetry", "run", "uv", "-m", "--"})
+"""Words that may precede a test runner and only choose an environment, which the project's interpreter
+already is.
+"""
+LAUNCHER_OPTIONS = frozenset(
+    {
+        *("-W", "-X", "--extra", "--group", "--python", "--with"),
+        *("--concurrency", "--context", "--data-file", "--include", "--omit", "--rcfile", "--source"),
+    }
+)
+"""Options of launchers that a value follows."""
+INTERPRETER_SETTINGS = {"dev": "PYTHONDEVMODE", "utf8": "PYTHONUTF8"}
+"""Variables that stand for values of the interpreter's option -X."""
+DJANGO_OPTIONS = ("--parallel=1", "--noinput")
+"""Options of Django's runner: other processes could not be recorded, and nobody answers a question."""
+SHELL = re.compile(r"[|&;<>`$\n]")
+
+
+def parse_command(text: str, interpreter: Path, *, root: Path | None = None) -> Command:
+    """Parse a test command, replacing `pytest` and `python` by those of `interpreter`.
+
+    A launcher that precedes them is dropped. Scripts are looked up in `root`.
+
+    Raises:
+        ValueError: quotes do not match, or there is no command.
+    """
+    words = shlex.split(text)
+    environment: dict[str, str] = {}
+    while words and re.fullmatch(r"[A-Za-z_]\w*=.*", words[0], re.DOTALL):
+        name, _, environment[name] = words.pop(0).partition("=")
+    if not words:
+        raise ValueError("there is no command in it")
+    is_plain = not SHELL.search(text.replace("&&", ""))
+    if is_plain and root is not None and (recognized := recognize_command(text, root)):
+        return Command(
+            text=text,
+            environment=recognized.environment,
+            argv=recognized.argv,
+            builds=recognized.builds,
+            runner=recognized.adapter,
+        )
+    if SHELL.search(text):
+        return Command(text=text, argv=("sh", "-c", text), runner=OTHER)
+    runner, index = _find_runner(words, root)
+    environment = {**_interpreter_settings(words[:index]), **environment}
+    match runner:
+        case "pytest":
+            as_module = words[:index][-1:] == ["-m"] or not (interpreter.parent / "pytest").is_file()
+            start = ["-m", "pytest"] if as_module else [str(interpreter.parent / "pytest")]
+            words = [*start, *words[index + 1 :]]
+        case "unittest":
+            words = ["-m", "unittest", *words[index + 1 :]]
+        case "django":
+            script = "" if PurePath(words[index]).name == "manage.py" else _script_text(words[index], root)
+            options = [
+                option for option in DJANGO_OPTIONS if not script or option.partition("=")[0] in script
+            ]
+            words = [*words[index:], *options]
+        case _:
+            argv = [str(interpreter), *words[1:]] if _is_python(words[0]) else words
+            return Command(text=text, environment=environment, argv=tuple(argv), runner=OTHER)
+    return Command(text=text, environment=environment, argv=(str(interpreter), *words), runner=runner)
+
+
+def _find_runner(words: list[str], root: Path | None) -> tuple[str, int]:
+    """Return the test runner that a command starts, and the position of its name."""
+    for index, word in enumerate(words):
+        match PurePath(word).name:
+            case "pytest" | "py.test":
+                return "pytest", index
+            case "unittest" if words[index - 1] == "-m":
+                return "unittest", index
+            case "manage.py" if words[index + 1 : index + 2] == ["test"]:
+                return "django", index
+            case "runtests.py" if "django" in _script_text(word, root):
+                return "django", index
+            case _ if not _is_launcher(word) and words[max(0, index - 1)] not in LAUNCHER_OPTIONS:
+                break
+    return OTHER, 0
+
+
+def _interpreter_settings(words: list[str]) -> dict[str, str]:
+    """Return variables that have the effect of the interpreter's options -W and -X on the runner."""
+    values = list(pairwise(words))
+    warnings = [value for option, value in values if option == "-W"]
+    return {
+        **({"PYTHONWARNINGS": ",".join(warnings)} if warnings else {}),
+        **{
+            name: "1"
+            for option, value in values
+            if option == "-X" and (name := INTERPRETER_SETTINGS.get(value))
+        },
+    }
+
+
+def _script_text(path: str, root: Path | None) -> str:
+    return read_text(root / path) if root is not None else ""
+
+
+def named_interpreter(text: str) -> Path | None:
+    """Return the interpreter that a command names by absolute path, itself or beside its pytest.
+
+    None if it names none.
+    """
+    try:
+        words = [word for word in shlex.split(text) if not re.match(r"[A-Za-z_]\w*=", word)]
+    except ValueError:
+        return None
+    first = Path(words[0]) if words else Path()
+    python = (
+        first
+        if _is_python(first.name)
+        else first.with_name("python")
+        if first.name in ("pytest", "py.test")
+        else None
+    )
+    return python if python is not None and python.is_absolute() and python.is_file() else None
+
+
+def _is_launcher(word: str) -> bool:
+    return word in LAUNCHERS or word.startswith("-") or _is_python(word)
+
+
+def _is_python(word: str) -> bool:
+    return re.fullmatch(r"(python|pypy)[\d.]*", PurePath(word).name) is not None
+
+
+DJANGO_COMMAND = "python manage.py test"
+OWN_TABLES = ("[tool.coder] in pyproject.toml", CODER_FILE)
+"""Sources of commands that are the only ones."""
+STARTS_TESTS = re.compile(r"\b(?:pytest|py\.test|unittest|manage\.py\s+test|runtests\.py|bin/test)\b")
+CI_FILES = (
+    ".github/workflows/*.yml",
+    ".github/workflows/*.yaml",
+    ".gitlab-ci.yml",
+    "azure-pipelines.yml",
+)
+GUIDES = ("CONTRIBUTING*", ".github/CONTRIBUTING*", "docs/CONTRIBUTING*", "docs/contributing*")
+MOST_FILES = 20
+"""Files read of one kind."""
+PLACEHOLDERS = (
+    (re.compile(r"\{posargs[^}]*\}"), ""),
+    (re.compile(r"\{envpython\}|\$[({](?:PYTHON3?|PY)[)}]"), "python"),
+    (re.compile(r"\{toxinidir\}/"), ""),
+    (re.compile(r"\$\([A-Z_]+\)|\"?\$@\"?|\"?\$\*\"?|\{+\s*args[^}]*\}+"), ""),
+)
+"""Placeholders with a known meaning, or whose default is empty."""
+IN_FOLDER = re.compile(
+    r"cd (?P<folder>[\w./-]+) && (?P<python>\S*python[\d.]* )?(?:\./)?(?P<rest>(?:runtests|manage)\.py.*)"
+)
+
+
+def find_hints(root: Path) -> Iterator[Hint]:
+    """Yield the test commands that the files of a project name, each once, best first."""
+    seen: set[str] = set()
+    for hint in _all_hints(root):
+        command = hint.command if hint.is_known else _fill_placeholders(hint.command)
+        is_usable = hint.is_known or STARTS_TESTS.search(command)
+        if command and is_usable and command not in seen:
+            seen.add(command)
+            yield hint.model_copy(update={"command": command})
+
+
+def _all_hints(root: Path) -> Iterator[Hint]:
+    tool = _table(read_toml(root / "pyproject.toml"), "tool")
+    for source, table in zip(OWN_TABLES, (_table(tool, "coder"), read_toml(root / CODER_FILE)), strict=True):
+        if command := table.get("test"):
+            yield Hint(command=str(command), source=source, is_known=True)
+    yield from _tox_hints(root, tool)
+    yield from _nox_hints(root)
+    yield from _script_hints(tool)
+    for name in ("Makefile", "GNUmakefile", "justfile", "Justfile"):
+        yield from _target_hints(root / name)
+    if "django" in read_text(root / "tests" / "runtests.py"):
+        yield Hint(command="python tests/runtests.py", source="Django's tests/runtests.py")
+    if "DJANGO_SETTINGS_MODULE" in read_text(root / "manage.py"):
+        yield Hint(command=DJANGO_COMMAND, source="Django's manage.py")
+    yield from _text_hints(root)
+    yield from _adapter_hints(root)
+    if (root / "bin" / "test").is_file():
+        yield Hint(command="python bin/test", source="bin/test")
+
+
+def _text_hints(root: Path) -> Iterator[Hint]:
+    """Yield commands that CI configurations and guides for contributors name."""
+    for patterns, find in ((CI_FILES, _workflow_hints), (GUIDES, _guide_hints)):
+        for pattern in patterns:
+            for file in sorted(root.glob(pattern))[:MOST_FILES]:
+                yield from find(file, file.relative_to(root).as_posix())
+
+
+def _adapter_hints(root: Path) -> Iterator[Hint]:
+    """Yield the commands of runners of other languages."""
+    for command, source in find_commands(root):
+        yield Hint(command=command, source=source, is_known=True)
+
+
+def _table(document: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    """Return a nested table of a document; empty if it is missing or is no table."""
+    table: Any = document
+    for name in names:
+        table = table.get(name) if isinstance(table, dict) else None
+    return table if isinstance(table, dict) else {}
+
+
+def _fill_placeholders(command: str) -> str:
+    """Return a command without placeholders, in the project's root; empty if it needs one."""
+    for pattern, text in PLACEHOLDERS:
+        command = pattern.sub(text, command)
+    command = " ".join(command.split())
+    if match := IN_FOLDER.fullmatch(command):
+        command = f"{match['python'] or 'python '}{match['folder'].rstrip('/')}/{match['rest']}"
+    return "" if re.search(r"[{}]|\$[({A-Za-z_]", command) else command.strip()
+
+
+def _tox_hints(root: Path, tool: Mapping[str, Any]) -> Iterator[Hint]:
+    """Yield the commands of tox; those of an environment of its own may run anything, so they are weak."""
+    ini = read_ini(root / "tox.ini")
+    with suppress(Error):
+        ini.read_string(str(_table(tool, "tox").get("legacy_tox_ini") or ""))
+    for section in sorted(ini.sections(), key=lambda name: name != "testenv"):
+        if not section.startswith("testenv"):
+            continue
+        folder = ini.get(section, "changedir", fallback="").replace("{toxinidir}", "").strip("/ ")
+        lines = ini.get(section, "commands", fallback="").replace("\\\n", " ").splitlines()
+        for line in filter(None, (line.strip().lstrip("-").strip() for line in lines)):
+            command = f"cd {folder} && {line}" if folder else line
+            yield Hint(
+                command=_fill_placeholders(command) if folder else command,
+                source="commands in tox.ini",
+                is_weak=section != "testenv",
+            )
+    for table in (_table(tool, "tox"), read_toml(root / "tox.toml")):
+        environments = {"": table.get("env_run_base"), **_table(table, "env")}
+        for name in environments:
+            commands = _table(environments, name).get("commands")
+            for command in commands if isinstance(commands, list) else []:
+                words = [word for word in command if isinstance(word, str)]
+                yield Hint(command=" ".join(words), source="commands of tox", is_weak=bool(name))
+
+
+def _nox_hints(root: Path) -> Iterator[Hint]:
+    """Yield the literal commands that sessions of nox run."""
+    try:
+        module = parse_module(read_text(root / "noxfile.py"))
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    for function in module.body:
+        for node in ast.walk(function) if isinstance(function, ast.FunctionDef) else ():
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "session.run":
+                words = [
+                    word.value
+                    for word in node.args
+                    if isinstance(word, ast.Constant) and isinstance(word.value, str)
+                ]
+                is_weak = not isinstance(function, ast.FunctionDef) or not function.name.startswith("test")
+                yield Hint(command=" ".join(words), source="noxfile.py", is_weak=is_weak)
+
+
+def _script_hints(tool: Mapping[str, Any]) -> Iterator[Hint]:
+    """Yield the scripts and tasks of hatch, pdm, poe and others that are named after tests."""
+    tables = [
+        (f"hatch's environment {name}", _table(tool, "hatch", "envs", name, "scripts"))
+        for name in _table(tool, "hatch", "envs")
+    ]
+    tables += [
+        ("pdm's scripts", _table(tool, "pdm", "scripts")),
+        ("poe's tasks", _table(tool, "poe", "tasks")),
+        ("the tasks of taskipy", _table(tool, "taskipy", "tasks")),
+    ]
+    for source, scripts in tables:
+        for name, script in scripts.items():
+            if isinstance(script, dict):
+                script = script.get("cmd") or script.get("shell") or ""
+            for command in script if isinstance(script, list) else [script]:
+                if isinstance(command, str):
+                    is_weak = not str(name).startswith("test")
+                    yield Hint(command=command, source=f"{source} in pyproject.toml", is_weak=is_weak)
+
+
+def _target_hints(file: Path) -> Iterator[Hint]:
+    """Yield the recipe of the target `test` of a Makefile or justfile."""
+    in_test_target = False
+    for line in read_text(file).splitlines():
+        if line.strip() and not line[0].isspace():
+            in_test_target = line.split(":")[0].split()[:1] in (["test"], ["tests"])
+        elif in_test_target and line.strip():
+            yield Hint(command=line.strip().lstrip("@-"), source=f"the test target in {file.name}")
+
+
+def _workflow_hints(file: Path, name: str) -> Iterator[Hint]:
+    """Yield the lines of a CI configuration that start tests: values of `run:` or items of a list."""
+    for line in read_text(file).splitlines():
+        text = re.sub(r"^(?:- )?\s*(?:run|script|bash):\s*\|?", "", line.strip())
+        text = text.removeprefix("- ").strip("'\" ")
+        if STARTS_TESTS.search(text) and not re.match(
+            r"#|[\w-]+:(?:\s|$)|(?:.* )?(?:pip|uv) .*install", text
+        ):
+            yield Hint(command=text, source=name, is_weak=True)
+
+
+def _guide_hints(file: Path, name: str) -> Iterator[Hint]:
+    """Yield the commands in fenced or indented blocks of a text for contributors."""
+    is_fenced = False
+    for line in read_text(file).splitlines():
+        if line.lstrip().startswith(("```", "~~~")):
+            is_fenced = not is_fenced
+        elif is_fenced or line.startswith(("    ", "\t")):
+            text = re.sub(r"^(?:\$|>|%) ", "", line.strip())
+            is_command = re.match(r"(?:\./)?[\w./=-]+(?: |$)", text) and not text.endswith((".", ":", ","))
+            if is_command and STARTS_TESTS.search(text) and not re.match(r".*\binstall\b", text):
+                yield Hint(command=text, source=name, is_weak=True)
+
+
+ASK_SECONDS = 8.0
+EDITABLE_HOOK = re.compile(r"(?:__editable__|_editable_impl_).*\.py")
+"""Names of the import hooks of setuptools and hatchling."""
+QUOTED_PATH = re.compile(r"'(/[^'\n]+)'")
+
+
+def interpreter_candidates(
+    root: Path, *, environment: Mapping[str, str], sandbox: Sandbox, nested: Path | None = None
+) -> Iterator[tuple[Path, str]]:
+    """Yield existing interpreters, each with the reason for it, likeliest first; the last is coder's own.
+
+    `nested` is the directory of the project, if that is below the root.
+    """
+    active = environment.get("VIRTUAL_ENV", "")
+    if active and Path(active).resolve() != Path(sys.prefix).resolve():
+        yield from _in_prefix(Path(active), "the active virtual environment ($VIRTUAL_ENV)")
+    for directory in filter(None, (root, nested)):
+        for name in (".venv", "venv", "env"):
+            prefix = directory / name
+            yield from _in_prefix(prefix, f"{prefix.relative_to(root)} in the repository")
+    if chosen := read_text(root / ".pdm-python").strip():
+        yield from _in_prefix(Path(chosen).parent.parent, "pdm's choice (.pdm-python)")
+    for query, why in _environment_queries(root):
+        if answer := _run_query(query, root, sandbox):
+            yield from _in_prefix(Path(answer), why)
+    if environment.get("CONDA_PREFIX") and environment.get("CONDA_DEFAULT_ENV") != "base":
+        yield from _in_prefix(
+            Path(environment["CONDA_PREFIX"]), "the active conda environment ($CONDA_PREFIX)"
+        )
+    for directory in (
+        *sorted(root.glob(".tox/py*"), reverse=True),
+        *sorted(root.glob(".nox/*"), reverse=True),
+    ):
+        if any(directory.glob("lib/python*/site-packages/pytest")):
+            yield from _in_prefix(directory, f"{directory.relative_to(root)} in the repository")
+    yield (
+        Path(sys.executable),
+        "the interpreter that coder runs on, since no environment of the project was found",
+    )
+
+
+def virtual_environment_of(interpreter: Path) -> Path | None:
+    """Return the virtual environment that an interpreter belongs to, None outside of one."""
+    prefix = interpreter.parent.parent
+    return prefix if (prefix / "pyvenv.cfg").is_file() else None
+
+
+def _linked_root(directory: Path) -> Path:
+    """Return the source root of a directory of links, as setuptools makes it in strict mode; else itself."""
+    links = directory.rglob("*.py") if directory.name.startswith("__editable__") else ()
+    for link in links:
+        depth = len(link.relative_to(directory).parts)
+        return link.resolve().parents[depth - 1]
+    return directory
+
+
+def meson_build_directories(prefix: Path) -> list[str]:
+    """Return the build directories of the editable installations that meson-python made in an environment.
+
+    Its import hook comes before the import path, and leads to the installed checkout; it leaves out the build
+    directories that MESONPY_EDITABLE_SKIP names.
+    """
+    return [
+        path
+        for loader in sorted(prefix.glob("lib/python*/site-packages/_*_editable_loader.py"))
+        for path in QUOTED_PATH.findall(read_text(loader))
+        if Path(path, "meson-info").is_dir()
+    ]
+
+
+def _in_prefix(prefix: Path, why: str) -> Iterator[tuple[Path, str]]:
+    interpreter = prefix / "bin" / "python"
+    if interpreter.exists():
+        yield interpreter, why
+
+
+def _environment_queries(root: Path) -> Iterator[tuple[Sequence[str], str]]:
+    """Yield commands that print a tool's environment, for installed tools that the repository uses."""
+    tool = read_toml(root / "pyproject.toml").get("tool", {})
+    for used, query in (
+        ((root / "poetry.lock").exists() or "poetry" in tool, ("poetry", "env", "info", "-p")),
+        ((root / "Pipfile").exists(), ("pipenv", "--venv")),
+        ("hatch" in tool and "envs" in tool["hatch"], ("hatch", "env", "find")),
+    ):
+        if used and shutil.which(query[0]):
+            yield query, f"the answer of `{' '.join(query)}`"
+
+
+def _run_query(query: Sequence[str], root: Path, sandbox: Sandbox) -> str:
+    try:
+        execution = sandbox.run(query, cwd=root, policy=READ_ONLY, limits=Limits(wall_seconds=ASK_SECONDS))
+    except SandboxError:
+        return ""
+    lines = execution.output.strip().splitlines()
+    return lines[-1].strip() if execution.exit_code == 0 and lines else ""
+
+
+class SuiteFacts(Value):
+    """Facts about the suite as one command runs it."""
+
+    seconds: float | None = None
+    """Wall-clock time of the newest whole run; None if none has ended."""
+    is_serial: bool = False
+    """True if a test failed in a parallel run and passed alone."""
+
+
+class SuiteHistory:
+    """File of facts by test command; what cannot be read counts as unknown."""
+
+    def __init__(self, file: Path | None, command: str) -> None:
+        """Use `file`; None remembers nothing."""
+        self._file = file
+        self._command = command
+
+    def read(self) -> SuiteFacts:
+        return self._all().get(self._command, SuiteFacts())
+
+    def write(self, facts: SuiteFacts) -> None:
+        """Store facts; a file that cannot be written is left as it is."""
+        if self._file is None or facts == self.read():
+            return
+        entries = {**self._all(), self._command: facts}
+        document = {command: entry.model_dump() for command, entry in entries.items()}
+        with suppress(OSError):
+            replace_text(self._file, json.dumps(document))
+
+    def _all(self) -> dict[str, SuiteFacts]:
+        try:
+            document = json.loads(self._file.read_text(encoding="utf-8")) if self._file else {}
+            return {str(command): SuiteFacts(**entry) for command, entry in document.items()}
+        except (OSError, ValueError, TypeError, AttributeError):
+            return {}
+
+
+_RED_HAT, _DEBIAN = ("fedora", "rhel", "suse", "opensuse"), ("debian", "ubuntu")
+
+
+def _package_names(debian: str, red_hat: str, arch: str, alpine: str) -> Mapping[str, str]:
+    return {
+        **dict.fromkeys(_DEBIAN, debian),
+        **dict.fromkeys(_RED_HAT, red_hat),
+        "arch": arch,
+        "alpine": alpine,
+    }
+
+
+PACKAGES: tuple[tuple[str, str, Mapping[str, str]], ...] = (
+    (
+        r"Python\.h: No such file",
+        "the headers of Python",
+        _package_names("python3-dev", "python3-devel", "python", "python3-dev"),
+    ),
+    (
+        r"(?:command|program) '?(?:\S+-)?(?:gcc|cc|clang)'? (?:failed: No such|not found)"
+        r"|\b(?:gcc|cc): not found",
+        "a C compiler",
+        _package_names("build-essential", "gcc", "base-devel", "build-base"),
+    ),
+    (
+        r"(?:command|program) '?(?:g\+\+|c\+\+|clang\+\+)'? (?:failed: No such|not found)"
+        r"|(?:g\+\+|c\+\+): not found",
+        "a C++ compiler",
+        _package_names("build-essential", "gcc-c++", "base-devel", "build-base"),
+    ),
+    (
+        r"\bffi\.h: No such file",
+        "libffi",
+        _package_names("libffi-dev", "libffi-devel", "libffi", "libffi-dev"),
+    ),
+    (
+        r"openssl/\w+\.h: No such file",
+        "OpenSSL",
+        _package_names("libssl-dev", "openssl-devel", "openssl", "openssl-dev"),
+    ),
+    (
+        r"libxml/\w+\.h: No such file|xml2-config: not found|libxml2 and libxslt dev",
+        "libxml2 and libxslt",
+        _package_names(
+            "libxml2-dev libxslt1-dev",
+            "libxml2-devel libxslt-devel",
+            "libxml2 libxslt",
+            "libxml2-dev libxslt-dev",
+        ),
+    ),
+    (
+        r"pg_config executable not found|libpq-fe\.h: No such file|libpq\.so",
+        "the client library of PostgreSQL",
+        _package_names("libpq-dev", "libpq-devel", "postgresql-libs", "libpq-dev"),
+    ),
+    (
+        r"mysql_config: not found|mysqlclient.*not found|mysql\.h: No such file",
+        "the client library of MySQL",
+        _package_names(
+            "default-libmysqlclient-dev",
+            "mariadb-connector-c-devel",
+            "mariadb-libs",
+            "mariadb-connector-c-dev",
+        ),
+    ),
+    (r"libGL\.so", "libGL", _package_names("libgl1", "mesa-libGL", "libglvnd", "mesa-gl")),
+    (r"libgomp\.so", "OpenMP", _package_names("libgomp1", "libgomp", "gcc-libs", "libgomp")),
+    (
+        r"failed to find libmagic|libmagic\.so",
+        "libmagic",
+        _package_names("libmagic1", "file-libs", "file", "libmagic"),
+    ),
+    (
+        r"libsndfile\.so",
+        "libsndfile",
+        _package_names("libsndfile1", "libsndfile", "libsndfile", "libsndfile"),
+    ),
+    (r"cargo: not found|Rust toolchain|can't find Rust compiler", "Rust", {"": "cargo"}),
+    (r"cmake: not found|CMake must be installed|CMake is not installed", "CMake", {"": "cmake"}),
+    (
+        r"pkg-config: not found|pkg-config.*not (?:found|installed)",
+        "pkg-config",
+        {
+            "": "pkg-config",
+            **dict.fromkeys(_RED_HAT, "pkgconf-pkg-config"),
+            "arch": "pkgconf",
+            "alpine": "pkgconf",
+        },
+    ),
+)
+"""Pattern of an error message, what is missing in words, and its package by distribution."""
+
+
+def install_hint(output: str, root: Path = Path("/")) -> str:
+    """Return what is missing and how to install it, as a sentence; empty if no pattern matches the output."""
+    for pattern, what, packages in PACKAGES:
+        if re.search(pattern, output):
+            command = install_command(packages, root)
+            return (
+                f"This machine lacks {what}: {command}"
+                if command
+                else f"This machine lacks {what}; install its package"
+            )
+    return ""

@@ -1,1 +1,0 @@
-"""Discovery of how a repository is tested: interpreter, command, configuration, source roots."""

@@ -1,0 +1,390 @@
+"""Test reports: merging, comparison of two sides, and what they show."""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from coder.core.paths import match_test_ids, test_file_of
+from coder.core.verdict import Cause, DeniedResource, Failure, TestReport, TestResult, Verdict
+from coder.verify.failures import ASSERTIONS, failure_headline, frames_in_tree
+from coder.workspace.workspace import format_count
+
+LONGEST_ID = 120
+GONE = "Missing"
+SHOWN = 3
+
+
+def find_regressions(
+    before: TestReport,
+    after: TestReport,
+    *,
+    among: Callable[[str], bool] = lambda _test: True,
+    missing_counts: bool,
+) -> tuple[TestResult, ...]:
+    """Return tests that passed before and now are red, skipped or expected to fail.
+
+    If `missing_counts`, tests that no longer exist are included.
+    """
+    result_of = {result.id: result for result in after.results}
+    regressions = []
+    for earlier in before.results:
+        if earlier.outcome != "passed" or not among(earlier.id):
+            continue
+        result = result_of.get(earlier.id) or _collection_error_of(earlier.id, result_of)
+        if result is None:
+            if missing_counts:
+                regressions.append(_missing_result(earlier.id))
+        elif result.outcome not in ("passed", "xpassed"):
+            regressions.append(result)
+    return tuple(regressions)
+
+
+def unmet_targets(
+    before: TestReport, after: TestReport, *, named: Sequence[str], is_new_in_change: Callable[[str], bool]
+) -> tuple[TestResult, ...]:
+    """Return named tests that do not pass, and new tests of the change that are red.
+
+    Tests that were red before and are not named are not required to pass.
+    """
+    is_requested = match_test_ids(named)
+    return tuple(
+        result
+        for result in after.results
+        if (is_requested(result.id) and result.outcome != "passed" and not is_excluded(before, result))
+        or (result.red and is_new_in_change(result.id) and not before.has_test(result.id))
+    )
+
+
+def unmatched_names(named: Sequence[str], report: TestReport) -> list[str]:
+    """Return the names that match no test of a report."""
+    return [name for name in named if not any(match_test_ids([name])(result.id) for result in report.results)]
+
+
+def describe_changed_failures(before: TestReport, after: TestReport) -> list[str]:
+    """Describe tests red on both sides that now fail in another way, half a sentence each, the first few.
+
+    The change got them further, but not to their end.
+    """
+    before_by_id = {result.id: result for result in before.failures}
+    changed = [
+        result
+        for result in after.failures
+        if result.id in before_by_id
+        and _failure_location(result) != _failure_location(before_by_id[result.id])
+    ]
+    return [
+        f"{shorten_test_id(result.id)} fails otherwise than before: {failure_headline(result.failure)}"
+        for result in changed[:SHOWN]
+        if result.failure
+    ]
+
+
+def describe_failures_in_changed_code(
+    before: TestReport, after: TestReport, sources: Collection[str]
+) -> list[str]:
+    """Describe tests red on both sides that now end in an exception raised by the changed sources.
+
+    Tests that failed in the same way before are left out; the first few, half a sentence each.
+    """
+    before_by_id = {result.id: result for result in before.failures}
+    changed = [
+        result
+        for result in after.failures
+        if result.id in before_by_id
+        and _failure_location(result) != _failure_location(before_by_id[result.id])
+        and result.failure
+    ]
+    raised = [result for result in changed if result.failure and _raises_in(result.failure, sources)]
+    return [
+        f"{shorten_test_id(result.id)}, red before too, now fails in the changed code: "
+        f"{failure_headline(result.failure)}"
+        for result in raised[:SHOWN]
+        if result.failure
+    ]
+
+
+def _raises_in(failure: Failure, sources: Collection[str]) -> bool:
+    """Tell whether a line of these files raises the exception, other than an assertion."""
+    frames = frames_in_tree(failure)
+    return bool(frames) and failure.type not in ASSERTIONS and frames[-1].path in sources
+
+
+def describe_old_failures(before: TestReport, after: TestReport) -> list[str]:
+    """Return the tests that fail in the same way on both sides as half a sentence; empty without any."""
+    before_by_id = {result.id: result for result in before.failures}
+    unchanged = [
+        result
+        for result in after.failures
+        if result.id in before_by_id and fails_alike(result, before_by_id[result.id])
+    ]
+    if not unchanged:
+        return []
+    fail = "test fails" if len(unchanged) == 1 else "tests fail"
+    return [f"{len(unchanged)} {fail} with and without the change: {join_test_ids(unchanged)}"]
+
+
+def fails_alike(first: TestResult, second: TestResult) -> bool:
+    """Tell whether a test is red in two runs with the same exception in the same function."""
+    return first.red and second.red and _failure_location(first) == _failure_location(second)
+
+
+def _failure_location(result: TestResult) -> tuple[str, ...]:
+    """Return exception type, file and function of a failure, without the line."""
+    if result.failure is None:
+        return ()
+    return (
+        result.failure.type,
+        *(text for frame in frames_in_tree(result.failure)[-1:] for text in (frame.path, frame.function)),
+    )
+
+
+def renumbered_cases(before: TestReport, after: TestReport, gone: Iterable[str]) -> tuple[str, ...]:
+    """Return missing ids of parametrized tests that pass in at least as many cases as before.
+
+    pytest derives ids from positions, and from values that may depend on the time: a case inserted before
+    others renames them.
+    """
+
+    def passing_cases(report: TestReport, function: str) -> int:
+        return sum(
+            result.outcome == "passed" and result.id.startswith(f"{function}[") for result in report.results
+        )
+
+    functions = {test_id: test_id.partition("[")[0] for test_id in gone if "[" in test_id}
+    return tuple(
+        test_id
+        for test_id, function in functions.items()
+        if passing_cases(after, function) >= passing_cases(before, function)
+    )
+
+
+def extended_tests(before: TestReport, after: TestReport, gone: Iterable[str]) -> tuple[str, ...]:
+    """Return missing ids that new tests extend, such as `test_a` by `test_a_twice`, all of which pass."""
+    new = [result for result in after.results if not before.has_test(result.id)]
+    extensions = {test: [result for result in new if result.id.startswith(f"{test}_")] for test in gone}
+    return tuple(
+        test for test, found in extensions.items() if found and all(result.green for result in found)
+    )
+
+
+def is_gone(result: TestResult) -> bool:
+    """Tell whether a result stands for a test that no longer exists."""
+    return result.failure is not None and result.failure.type == GONE
+
+
+def is_excluded(before: TestReport, result: TestResult) -> bool:
+    """Tell whether a test is skipped or expected to fail, as before or in a file that did not collect."""
+    earlier = before.result_for(result.id)
+    return (
+        not result.red
+        and earlier is not None
+        and (earlier.outcome == result.outcome or earlier.id != result.id)
+    )
+
+
+def passes(report: TestReport, test_id: str) -> bool:
+    """Tell whether a report has the test and it passed."""
+    result = report.result_for(test_id)
+    return result is not None and result.outcome == "passed"
+
+
+def join_test_ids(results: Sequence[TestResult], limit: int = 3) -> str:
+    """Return the first few ids as a comma-separated list, with the number of the others."""
+    more = f" and {len(results) - limit} more" if len(results) > limit else ""
+    return ", ".join(shorten_test_id(result.id) for result in results[:limit]) + more
+
+
+def shorten_test_id(test_id: str) -> str:
+    """Return a test id shortened for messages: parameters can be of any length."""
+    return test_id if len(test_id) <= LONGEST_ID else f"{test_id[: LONGEST_ID - 1]}…"
+
+
+def _collection_error_of(test_id: str, result_of: dict[str, TestResult]) -> TestResult | None:
+    file = result_of.get(test_file_of(test_id))
+    return file.model_copy(update={"id": test_id}) if file is not None and file.when == "collect" else None
+
+
+def _missing_result(test_id: str) -> TestResult:
+    message = (
+        "it passed before the change and is not there any more; was it removed or renamed, "
+        "or was a parametrized list put in another order?"
+    )
+    return TestResult(id=test_id, outcome="error", failure=Failure(type=GONE, message=message))
+
+
+def merge_reports(first: TestReport, second: TestReport) -> TestReport:
+    """Return one report of two runs of the same tree; where both have a result, the second's counts."""
+    results = {result.id: result for result in (*first.results, *second.results)}
+    return first.model_copy(
+        update={
+            "command": first.command or second.command,
+            "results": tuple(results.values()),
+            "collected": tuple(dict.fromkeys((*first.collected, *second.collected))),
+            "seconds": first.seconds + second.seconds,
+            "problem": first.problem or second.problem,
+            "output": second.output or first.output,
+            "reached": tuple(dict.fromkeys((*first.reached, *second.reached))),
+            "exit_code": second.exit_code,
+        }
+    )
+
+
+LIMIT = 4000
+DISTINCT = 3
+"""This many different failures are shown; the rest is counted."""
+NAMED = 5
+CAUSES: Mapping[Cause, str] = {
+    "logic": "",
+    "test error": ": the test, not the code, raises",
+    "collection": ": its file cannot be imported",
+    "environment": ": this machine lacks something",
+    "time-out": ": it does not end",
+}
+"""Suffixes that state the likely cause of a failure."""
+
+
+def summarize_failures(subject: Verdict | TestReport, limit: int = LIMIT) -> str:
+    """Return the reason and each different failure once, at most `limit` characters.
+
+    A failure is shown with its assertion and values, the innermost frames with source, and captured output.
+    """
+    match subject:
+        case Verdict():
+            parts = [f"{subject.label}: {subject.reason}", *(f"Noted: {note}." for note in subject.notes[:5])]
+            sections = (("Broken by the change", subject.broken), ("Not green yet", subject.still_red))
+        case TestReport():
+            counts = subject.outcome_counts
+            parts = [
+                f"{counts.passed} passed, {counts.failed} failed, "
+                f"{counts.skipped} skipped ({subject.command})."
+            ]
+            parts += (
+                [f"{counts.denied} more cannot pass in the sandbox, whatever the code."]
+                if counts.denied
+                else []
+            )
+            parts += [subject.problem.text] if subject.problem else []
+            sections = (
+                ("Failing", subject.project_failures),
+                (
+                    "Not possible in the sandbox",
+                    tuple(result for result in subject.failures if result.denied),
+                ),
+            )
+    groups = [(title, group) for title, results in sections for group in group_by_failure(results)]
+    shown_groups = groups[:DISTINCT]
+    room = (limit - sum(map(len, parts)) - 400) // max(len(shown_groups), 1)
+    parts += [_describe(title, group, room) for title, group in shown_groups]
+    if hidden := sum(len(group) for _, group in groups[DISTINCT:]):
+        parts.append(f"... and {hidden} more that fail in {len(groups) - DISTINCT} other ways.")
+    return "\n\n".join(parts)[:limit]
+
+
+def group_by_failure(results: Iterable[TestResult]) -> list[list[TestResult]]:
+    """Group results that fail alike (same exception at the same place), in order of first appearance."""
+    groups: dict[tuple[object, ...], list[TestResult]] = {}
+    for result in results:
+        groups.setdefault(_failure_signature(result), []).append(result)
+    return list(groups.values())
+
+
+def _failure_signature(result: TestResult) -> tuple[object, ...]:
+    if result.failure is None:
+        return (result.outcome,)
+    innermost = frames_in_tree(result.failure)[-1:]
+    return (result.failure.type, innermost or result.failure.message)
+
+
+def _describe(title: str, group: Sequence[TestResult], room: int) -> str:
+    first = group[0]
+    where = "" if first.when == "call" else f" while pytest runs its {first.when}"
+    lines = [f"{title}: {first.id} fails{where}{CAUSES[first.cause] if first.cause else ''}"]
+    if first.failure is not None:
+        lines.append(cut_middle(first.failure.text or failure_headline(first.failure), max(room - 200, 200)))
+    if others := [result.id for result in group[1:]]:
+        more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+        lines.append(cut_middle(f"The same happens in {', '.join(others[:NAMED])}{more}.", 400))
+    return "\n".join(lines)
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """Return the start of a text, where the assertion is, and its end, where captured output ends."""
+    if len(text) <= limit:
+        return text
+    head = limit * 3 // 4
+    return f"{text[:head]}\n[...]\n{text[len(text) - (limit - head) :]}"
+
+
+Denied = DeniedResource
+NETWORK_ERRORS = frozenset(
+    {"ECONNREFUSED", "ENETUNREACH", "EHOSTUNREACH", "ENETDOWN", "EADDRNOTAVAIL", "gaierror"}
+)
+NETWORK_MESSAGES = re.compile(
+    "Connection refused|Network is unreachable|No route to host|Name or service not known"
+    "|Temporary failure in name resolution"
+)
+"""The C library's words, for clients that raise no OSError, such as PostgreSQL's."""
+PERMISSION_ERRORS = frozenset({"EACCES", "EPERM", "EROFS"})
+REASONS: Mapping[Denied, str] = {
+    "network": "no network or server is reachable",
+    "files": "files outside of the worktree may not be used",
+    "calls": "a system call is not permitted",
+    "home": "files of your home directory are hidden",
+}
+
+
+def denied_resource(failure: Failure) -> Denied | None:
+    """Return the resource whose lack in a sandbox explains a failure; None if none does."""
+    error = failure.os_error
+    if error is None:
+        return "network" if NETWORK_MESSAGES.search(failure.message) else None
+    if error.name in NETWORK_ERRORS:
+        return "network"
+    if error.name in PERMISSION_ERRORS and error.path.startswith("/"):
+        return "files"
+    if error.name == "EPERM" and not error.path:
+        return "calls"
+    is_hidden = error.name == "ENOENT" and error.path.startswith("~/") and _is_in_home(error.path)
+    return "home" if is_hidden else None
+
+
+def mark_sandbox_failures(
+    results: Sequence[TestResult], denied: Collection[Denied]
+) -> tuple[TestResult, ...]:
+    """Return the results, those that fail for want of a denied resource marked with it."""
+    return tuple(
+        result.model_copy(update={"denied": resource})
+        if result.red and result.failure and (resource := denied_resource(result.failure)) in denied
+        else result
+        for result in results
+    )
+
+
+def describe_sandbox_failures(
+    before: TestReport, failures: Sequence[TestResult], remedies: Mapping[Denied, str]
+) -> list[str]:
+    """Return a clause for each resource without which tests fail both on the base and on the change.
+
+    `failures` are those on the change; `remedies` names, for each resource that the sandbox denies, the
+    switch that allows it.
+    """
+    affected: dict[Denied, list[TestResult]] = {}
+    for result in failures:
+        denied = denied_resource(result.failure) if result.failure else None
+        earlier = before.result_for(result.id)
+        if denied and earlier and earlier.failure and denied_resource(earlier.failure) == denied:
+            affected.setdefault(denied, []).append(result)
+    return [
+        f"{format_count(len(results), 'test')} cannot pass in the sandbox, with or without the change, "
+        f"because {REASONS[denied]} ({join_test_ids(results)}): {remedies[denied]}"
+        for denied, results in affected.items()
+        if denied in remedies
+    ]
+
+
+def _is_in_home(path: str) -> bool:
+    """Tell whether a path of a test's home directory exists in the user's own."""
+    try:
+        return Path(path).expanduser().exists()
+    except (OSError, RuntimeError, ValueError):
+        return False

@@ -1,1 +1,0 @@
-"""Results of test runs: reports, comparison, triage, reasons and summaries of failures."""

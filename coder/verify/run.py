@@ -1,0 +1,742 @@
+"""Cold test runs: one process, or one for each core, and the command that is used for them."""
+
+import hashlib
+import json
+import os
+import shutil
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import Any, Unpack
+
+from coder.core.errors import SandboxError
+from coder.core.paths import is_test_path, test_file_of
+from coder.core.ports import Execution, LargeRunOptions, Limits, Progress, Sandbox, TestRunner
+from coder.core.values import Value
+from coder.core.verdict import EXIT_CODE, DeniedResource, Failure, RunProblem, TestReport, TestResult
+from coder.files.regular_files import read_regular, replace_text
+from coder.verify.failures import ASSERTIONS, NEVER_ENDING, failure_headline, frames_in_tree
+from coder.verify.launch import REPORT, Launch, prepare_cold_launch, prepare_launch
+from coder.verify.layout import module_name, pytest_options
+from coder.verify.project import Project, SuiteHistory
+from coder.verify.recording import Recording, RecordPipe, run_problem, wrong_code_problem
+from coder.verify.report import mark_sandbox_failures, merge_reports
+from coder.verify.runners.adapter import Run
+from coder.verify.runners.registry import find_adapter
+from coder.verify.runners.reports import parse_reports
+from coder.verify.runners.workspaces import missing_results_problem, output_tail, prepare_run, read_results
+from coder.verify.select import find_tests
+
+OUTPUT_TAIL = 4000
+PRINTED_BYTES = 64 << 20
+"""Output limit for commands other than pytest: their report may be in the output, one line per test."""
+MOST_OBSERVED = 200
+"""With more tests named, only pytest's own outcome is recorded, since observing test bodies takes time."""
+FORGED = RunProblem(
+    kind="forged",
+    text="Something in the test process wrote records that are not the recorder's, "
+    "so the results say nothing: look at what it executes.",
+)
+CUT_SHORT = RunProblem(kind="timeout", text="The user asked to deliver now.")
+MOST_OBSERVED_FILES = 10
+"""The same for whole files named for a label-based runner: a run of impacted tests would be slowed down."""
+MOST_PATHS = 500
+"""With more files named, everything is collected and the plugin selects."""
+TEST_SECONDS, ENDLESS_AGAIN_SECONDS, TIMES, ENDLESS_SHARE = 60.0, 5.0, 20.0, 3.0
+"""Limits of processor time after which a test counts as endless, and is red.
+
+A test may use TEST_SECONDS (AGAIN_SECONDS once a test did not end), or TIMES as much as the longest one that
+ended; in any case no more than the limit of the run divided by SHARE.
+"""
+
+
+class PytestRunner:
+    """`TestRunner` of one project.
+
+    Results of pytest, unittest and Django come from our recorder, those of runners with an adapter from
+    their own report. The result of any other command is read from a report that it writes, or else from its
+    exit code alone.
+    """
+
+    def __init__(
+        self,
+        *,
+        project: Project,
+        sandbox: Sandbox,
+        scratch: Path,
+        limits: Limits,
+        denied: Collection[DeniedResource] = (),
+    ) -> None:
+        """Prepare to run.
+
+        `scratch` is a directory outside of any tree that sandboxed commands may write; `denied` are the
+        resources that the sandbox keeps from tests.
+        """
+        self._project = project
+        self._sandbox = sandbox
+        self._scratch = scratch
+        self._limits = limits
+        self._denied = denied
+        self._adapter = find_adapter(project.command.runner)
+        self._longest = 0.0
+        self._is_endless = False
+
+    @property
+    def command(self) -> str:
+        """The test command as the user would type it."""
+        return self._project.command.text
+
+    def run(
+        self,
+        tree: Path,
+        tests: Sequence[str] = (),
+        *,
+        timeout_seconds: float | None = None,
+        expect_loaded: Sequence[str] = (),
+        progress: Progress | None = None,
+        is_base: bool = False,
+        cut: threading.Event | None = None,
+        shard: tuple[int, int] | None = None,
+        weights: Mapping[str, float] | None = None,
+    ) -> TestReport:
+        """Run the suite, or only `tests`, in `tree` and return the report.
+
+        With `shard`, an index and a number, only that share of the files is run; they are shared out by
+        `weights`, the seconds of files as far as known.
+        """
+        more = {"shard": shard, "weights": weights or {}} if shard else {}
+        return self._run(
+            tree, tests, timeout_seconds, expect_loaded, progress, more, is_base=is_base, cut=cut
+        )
+
+    @property
+    def is_recorded(self) -> bool:
+        """True if each test is recorded, so that single tests can be run."""
+        return self._project.command.is_recorded
+
+    def is_configured(self, options: Sequence[str], tree: Path) -> bool:
+        """Tell whether the command or the project's configuration gives one of these options of pytest."""
+        configured = pytest_options(tree)[1].get("addopts", "")
+        words = configured.split() if isinstance(configured, str) else map(str, configured)
+        return any(word.startswith(tuple(options)) for word in (*words, *self._project.command.argv[1:]))
+
+    def collect(
+        self, tree: Path, tests: Sequence[str] = (), *, progress: Progress | None = None
+    ) -> TestReport:
+        """Collect the suite, or only `tests`, in `tree` without running it."""
+        return self._run(tree, tests, None, (), progress, {"collect": True})
+
+    def _run(
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        timeout_seconds: float | None,
+        expect_loaded: Sequence[str],
+        progress: Progress | None,
+        more: Mapping[str, Any],
+        *,
+        is_base: bool = False,
+        cut: threading.Event | None = None,
+    ) -> TestReport:
+        if self._project.problem is not None:
+            return TestReport(command=self.command, problem=self._project.problem)
+        tree = tree.resolve()
+        tests = normalize_test_ids(tests, tree)
+        paths = existing_test_paths(tests, tree)
+        if tests and not paths and self._project.command.is_selective:
+            return TestReport(command=self.command, problem=no_tests_problem(tests))
+        roots = self._project.import_roots(tree) if expect_loaded else ()
+        watched = {name: path for path in expect_loaded if (name := module_name(path, tree, roots))}
+        limits = self._run_limits(timeout_seconds)
+        recording = Recording()
+        with (
+            numbered_directory(self._scratch, "run-") as place,
+            RecordPipe(place / "report", recording.add) as pipe,
+        ):
+            request = {
+                "report": str(pipe.path),
+                "key": pipe.key,
+                "observe": self._observes(tests),
+                "select": [*tests],
+                "collect": False,
+                **more,
+                "watch": [*watched],
+                "endless": {
+                    "floor": ENDLESS_AGAIN_SECONDS if tests and self._is_endless else TEST_SECONDS,
+                    "again": ENDLESS_AGAIN_SECONDS,
+                    "times": TIMES,
+                    "longest": self._longest,
+                    "most": limits.wall_seconds / ENDLESS_SHARE,
+                },
+            }
+            own = Run(argv=self._project.command.argv, tree=tree, place=place, files=paths, tests=tests)
+            launched = self._prepare(own, request)
+            if not self._project.command.is_recorded:  # Python's runners are taken to build nothing
+                self._sandbox.select_builds(place, tree_digest(tree))
+            try:
+                with _reporting_progress(recording, progress):
+                    execution = self._sandbox.run(
+                        launched.argv,
+                        cwd=tree,
+                        environment=launched.environment,
+                        limits=limits,
+                        private=place,
+                        cut=cut,
+                    )
+            except SandboxError as error:
+                return TestReport(
+                    command=self.command,
+                    problem=RunProblem(kind="stopped", text=" ".join(str(error).split())),
+                )
+            if is_base and not self._project.command.is_recorded:
+                self._sandbox.share_builds(place)
+            finished = own.model_copy(update={"output": "" if execution.truncated else execution.output})
+            builds = self._project.command.builds
+            adapted = read_results(self._adapter, finished, tests, builds) if self._adapter else None
+        self._update_limits(recording.results)
+        execution = execution.model_copy(
+            update={"output": execution.output.replace(f"{tree}/", "")}
+        )  # the path of the worktree is meaningless later
+        is_cut = execution.timed_out and cut is not None and cut.is_set()
+        problem = (
+            CUT_SHORT
+            if is_cut
+            else run_problem(
+                recording,
+                execution,
+                runner=self._project.command.runner,
+                wall_seconds=limits.wall_seconds,
+            )
+        )
+        report = self._build_report(recording, execution, tree, problem, adapted)
+        report = report.model_copy(update={"results": mark_sandbox_failures(report.results, self._denied)})
+        if pipe.forged_lines and not report.problem:
+            return report.model_copy(update={"problem": FORGED})
+        return (
+            report
+            if report.problem
+            else report.model_copy(update={"problem": wrong_code_problem(recording.loaded, watched, tree)})
+        )
+
+    def _observes(self, tests: Sequence[str]) -> bool:
+        """Tell whether the bodies of tests are observed, from their names alone: both sides must agree."""
+        whole_files = sum("::" not in test for test in tests)
+        is_small = self._project.command.is_pytest or whole_files <= MOST_OBSERVED_FILES
+        return 0 < len(tests) <= MOST_OBSERVED and is_small
+
+    def _prepare(self, run: Run, request: Mapping[str, Any]) -> Launch:
+        command = self._project.command
+        if self._adapter is not None:
+            invocation = prepare_run(self._adapter, run, command.builds)
+            variables = {**self._project.environment, **invocation.environment, **command.environment}
+            return Launch(argv=invocation.argv, environment=variables)
+        if command.is_recorded:
+            return prepare_cold_launch(
+                self._project,
+                run.tree,
+                run.place,
+                paths=run.files if len(run.files) <= MOST_PATHS else (),
+                request=request,
+            )
+        environment = prepare_launch(
+            self._project, run.tree, run.place, paths=(), requests={REPORT: request}
+        ).environment
+        # Reports are read from the output: lines of two streams must keep their order.
+        return Launch(argv=command.argv, environment={"PYTHONUNBUFFERED": "1", **environment})
+
+    def _update_limits(self, results: Sequence[TestResult]) -> None:
+        """Remember the longest passing test, and whether one did not end.
+
+        Later runs of single tests then wait less for an endless one, but longer than any test that ended
+        took.
+        """
+        self._is_endless |= any(result.failure and result.failure.type == NEVER_ENDING for result in results)
+        self._longest = max(self._longest, *(result.seconds for result in results if result.green), 0.0)
+
+    def _run_limits(self, timeout_seconds: float | None) -> Limits:
+        wall_limit = (
+            {}
+            if timeout_seconds is None
+            else {"wall_seconds": min(timeout_seconds, self._limits.wall_seconds)}
+        )
+        output_limit = {} if self._project.command.is_recorded else {"output_bytes": PRINTED_BYTES}
+        return self._limits.model_copy(update={**wall_limit, **output_limit})
+
+    def _build_report(
+        self,
+        recording: Recording,
+        execution: Execution,
+        tree: Path,
+        problem: RunProblem | None,
+        adapted: tuple[TestResult, ...] | None,
+    ) -> TestReport:
+        report = TestReport(
+            command=self.command,
+            seconds=execution.seconds,
+            exit_code=execution.exit_code,
+            output=execution.output[-OUTPUT_TAIL:],
+            reached=recording.reached,
+            selected=recording.collected,
+            collected=tuple(recording.listed),
+        )
+        if not self._project.command.is_recorded:
+            report = report.model_copy(update={"indirect": True, "whole_only": adapted is None})
+        if recording.began or problem is not None or self._project.command.is_recorded:
+            results = (*recording.results, *(adapted or ()), *crash_results(recording, problem))
+            return report.model_copy(update={"results": results, "problem": problem})
+        if adapted == ():
+            return report.model_copy(update={"problem": missing_results_problem(self.command, execution)})
+        reported = adapted or parse_reports(
+            self._project.command.argv,
+            "" if execution.truncated else execution.output,
+            tree,
+            since=time.time() - execution.seconds - 1,
+        )
+        exit_result = exit_code_result(self.command, execution)
+        if not reported:
+            return report.model_copy(update={"results": (exit_result,), "by_exit_code": True})
+        is_explained = not exit_result.red or any(result.red for result in reported)
+        return report.model_copy(update={"results": reported if is_explained else (*reported, exit_result)})
+
+
+def exit_code_result(command: str, execution: Execution) -> TestResult:
+    """Return the result of a whole command, with the end of its output if it failed."""
+    if execution.exit_code == 0:
+        return TestResult(id=command, outcome="passed", seconds=execution.seconds)
+    message = f"exit code {execution.exit_code}"
+    failure = Failure(type=EXIT_CODE, message=message, text=output_tail(execution.output))
+    return TestResult(id=command, outcome="failed", seconds=execution.seconds, failure=failure)
+
+
+def normalize_test_ids(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
+    """Return test ids in pytest's form, relative to the tree; empty if they mean the whole tree."""
+    normalized = []
+    for test in tests:
+        path, colons, name = test.partition("::")
+        path = os.path.normpath(path.removeprefix(f"{tree}/"))
+        if path == "." and not colons:
+            return ()
+        normalized.append(f"{path}{colons}{name}")
+    return tuple(dict.fromkeys(normalized))
+
+
+def existing_test_paths(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
+    """Return the existing files and directories of test ids, each once."""
+    paths = dict.fromkeys(test.split("::")[0] for test in tests)
+    return tuple(path for path in paths if path and (tree / path).exists())
+
+
+def no_tests_problem(tests: Sequence[str]) -> RunProblem:
+    """Return the problem that none of the tests exists."""
+    text = f"None of the tests asked for exists: {', '.join(tests[:3])}{' ...' if len(tests) > 3 else ''}."
+    return RunProblem(kind="no_tests", text=text)
+
+
+def crash_results(recording: Recording, problem: RunProblem | None) -> Iterator[TestResult]:
+    """Yield a red result for each test that was running when the process died: it caused that."""
+    if problem is not None and problem.kind == "crash":
+        for test in recording.running_tests:
+            yield TestResult(
+                id=test,
+                outcome="error",
+                failure=Failure(type="Crash", message=problem.text, text=problem.text),
+            )
+
+
+def with_label(label: str, progress: Progress | None) -> Progress | None:
+    """Return a progress callback that puts a label before each line."""
+    if progress is None:
+        return None
+    return lambda line: progress(f"{label}: {line}")
+
+
+@contextmanager
+def _reporting_progress(recording: Recording, progress: Progress | None) -> Iterator[None]:
+    """Report progress a few times a second while the block runs."""
+    if progress is None:
+        yield
+        return
+    finished = threading.Event()
+
+    def report() -> None:
+        last_line = ""
+        while not finished.wait(0.3):
+            if recording.began and (current := recording.progress) != last_line:
+                progress(current)
+                last_line = current
+
+    thread = threading.Thread(target=report, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        thread.join()
+
+
+MOST_CORES = 8
+LEAST_TESTS, LEAST_SECONDS = 400, 8.0
+"""A run with fewer tests, or one that is known to be shorter, is not worth a second process."""
+MOST_REPEATED = 50
+"""With more failures than these, everything is run again in one process."""
+XDIST_OPTIONS = ("-n", "--numprocesses", "--dist", "--tx")
+
+
+class ParallelRunner:
+    """`SelectiveTestRunner` that runs large parts of a suite on all cores, where the suite allows it.
+
+    A suite with a test that fails in company and passes alone is run in one process from then on.
+    """
+
+    def __init__(self, runner: PytestRunner, history: SuiteHistory, *, cores: int | None = None) -> None:
+        """Use so many `cores`; None is all that this process may use."""
+        self._runner = runner
+        self._history = history
+        self._cores = min(MOST_CORES, cores or processor_count())
+        self._seconds: dict[str, float] = {}
+
+    @property
+    def command(self) -> str:
+        """The test command as the user would type it."""
+        return self._runner.command
+
+    @property
+    def is_recorded(self) -> bool:
+        return self._runner.is_recorded
+
+    def run(self, tree: Path, tests: Sequence[str] = (), **options: Unpack[LargeRunOptions]) -> TestReport:
+        """Run the suite, or only `tests`, in one process."""
+        report = self._runner.run(tree, tests, **options)
+        self._learn(report)
+        return self._repeat_where_ports_were_taken(report, tree, **options)
+
+    def collect(
+        self, tree: Path, tests: Sequence[str] = (), *, progress: Progress | None = None
+    ) -> TestReport:
+        """Collect the suite, or only `tests`, in `tree` without running it."""
+        return self._runner.collect(tree, tests, progress=progress)
+
+    def run_parallel(
+        self, tree: Path, tests: Sequence[str] = (), **options: Unpack[LargeRunOptions]
+    ) -> TestReport:
+        """Run the suite, or only `tests`, on all cores if that is worth it."""
+        if not self._is_worth_splitting(tree, tests):
+            return self.run(tree, tests, **options)
+        progress = _CombinedProgress(options.get("progress"))
+
+        def run_shard(index: int) -> TestReport:
+            shard_options: LargeRunOptions = {**options, "progress": progress.listener(index)}
+            shard = (index, self._cores)
+            return self._runner.run(tree, tests, **shard_options, shard=shard, weights=self._seconds)
+
+        with ThreadPoolExecutor(self._cores) as pool:
+            report = merge_shards(list(pool.map(run_shard, range(self._cores))))
+        self._learn(report)
+        report = self._repeat_where_ports_were_taken(report, tree, **options)
+        return self._repeat_failures(report, tree, tests, **options)
+
+    def _is_worth_splitting(self, tree: Path, tests: Sequence[str]) -> bool:
+        if self._cores < 2 or self._history.read().is_serial:
+            return False
+        if not self._runner.is_recorded or self._runner.is_configured(XDIST_OPTIONS, tree):
+            return False
+        counts = Counter(map(test_file_of, find_tests(tree)))
+        files = set(tests) & counts.keys() if tests else counts.keys()
+        if files and files <= self._seconds.keys():
+            return sum(self._seconds[file] for file in files) >= LEAST_SECONDS
+        return sum(counts[file] for file in files) >= LEAST_TESTS
+
+    def _repeat_where_ports_were_taken(
+        self, report: TestReport, tree: Path, **options: Unpack[LargeRunOptions]
+    ) -> TestReport:
+        """Run files again in one process whose tests found a port in use: another run may have had it.
+
+        Without network namespaces, runs at the same time share the ports of this machine.
+        """
+        files = {test_file_of(result.id) for result in report.failures if _has_found_port_taken(result)}
+        if not files or report.problem is not None or not self._runner.is_recorded:
+            return report
+        own = [result.id for result in report.results if test_file_of(result.id) in files]
+        others = tuple(result for result in report.results if test_file_of(result.id) not in files)
+        again = self._runner.run(tree, own, **options)
+        merged = merge_reports(report.model_copy(update={"results": others}), again)
+        return merged.model_copy(update={"problem": again.problem})
+
+    def _repeat_failures(
+        self, report: TestReport, tree: Path, tests: Sequence[str], **options: Unpack[LargeRunOptions]
+    ) -> TestReport:
+        """Run what failed again in one process; that result counts."""
+        reds = [result.id for result in report.failures if result.when != "collect"]
+        if not reds or report.problem is not None:
+            return report
+        again = self._runner.run(tree, reds if len(reds) <= MOST_REPEATED else tests, **options)
+        if any(result.green for result in again.results if result.id in frozenset(reds)):
+            self._history.write(self._history.read().model_copy(update={"is_serial": True}))
+        return merge_reports(report, again).model_copy(update={"problem": again.problem})
+
+    def _learn(self, report: TestReport) -> None:
+        """Remember the seconds of each file, to spread files evenly over the cores."""
+        seconds: dict[str, float] = defaultdict(float)
+        for result in report.results:
+            seconds[test_file_of(result.id)] += result.seconds
+        self._seconds |= seconds
+
+
+def _has_found_port_taken(result: TestResult) -> bool:
+    error = result.failure.os_error if result.failure else None
+    return error is not None and error.name == "EADDRINUSE"
+
+
+def processor_count() -> int:
+    """Return the number of usable processors."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def merge_shards(reports: Sequence[TestReport]) -> TestReport:
+    """Return one report of processes that ran different tests of one tree at the same time."""
+    results: dict[str, TestResult] = {}
+    for report in reports:
+        results |= {result.id: result for result in report.results}
+    problems = [report.problem for report in reports if report.problem is not None]
+    serious = [problem for problem in problems if problem.kind != "no_tests"]
+    is_empty = len(problems) == len(reports)
+    selected = [report.selected for report in reports]
+    return reports[0].model_copy(
+        update={
+            "results": tuple(results.values()),
+            "seconds": max(report.seconds for report in reports),
+            "selected": None if None in selected else sum(filter(None, selected)),
+            "problem": next(iter(serious or (problems if is_empty else ())), None),
+            "exit_code": max((report.exit_code or 0 for report in reports), default=None),
+            "output": max((report.output for report in reports if report.failures), default="", key=len)
+            or reports[0].output,
+            "reached": tuple(dict.fromkeys(line for report in reports for line in report.reached)),
+        }
+    )
+
+
+class _CombinedProgress:
+    """Progress of several processes as one line."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._lines: dict[int, str] = {}
+        self._progress = progress
+
+    def listener(self, index: int) -> Progress | None:
+        if self._progress is None:
+            return None
+        progress = self._progress
+
+        def tell(line: str) -> None:
+            self._lines[index] = line
+            progress(" | ".join(self._lines[number] for number in sorted(self._lines)))
+
+        return tell
+
+
+SAMPLE_FILES, SAMPLE_TESTS = 12, 40
+"""A sample ends with so many test files, or the first file that brings it to so many tests."""
+SAMPLE_SECONDS = 20.0
+LEAST_SAMPLED, SHARED_PART = 20, 0.8
+"""From so many tests on, a reason shared by this part of them is the fault of the command."""
+SETUP_FAILURES = ("ImproperlyConfigured", "AppRegistryNotReady")
+"""Exceptions of Django without settings: the command is wrong however few tests there are."""
+MISSING_MODULE = "ModuleNotFoundError"
+
+
+class Rejection(Value):
+    """Why a command was not selected."""
+
+    command: str
+    reason: str
+    is_unusable: bool
+    """True if its results say nothing about the code; False if only packages or time are missing."""
+
+
+class CommandSelection:
+    """Candidates for the test command of one repository, and the selected one."""
+
+    def __init__(
+        self, candidates: Sequence[Project], *, make_runner: Callable[[Project], TestRunner], memory: Path
+    ) -> None:
+        """`candidates` are ordered, likeliest first; `memory` is the file for the accepted command."""
+        self._candidates = candidates
+        self._make_runner = make_runner
+        self._memory = memory
+        self._lock = threading.Lock()
+        accepted = accepted_candidate(candidates, memory)
+        self.is_settled = accepted is not None
+        self.project = accepted or candidates[0]
+
+    def settle(self, tree: Path) -> None:
+        """Select the command by running a sample of the tests in `tree`, a checkout; once, and if needed.
+
+        A single command is tried too, where enough tests exist to tell a wrong command from a bug; pytest is
+        not where the project configures it.
+        """
+        with self._lock:
+            if self.is_settled:
+                return
+            self.is_settled = True
+            if not self.project.command.is_recorded:  # it cannot run a part of the tests
+                return
+            if self.project.command.is_pytest and pytest_options(tree)[0]:
+                return
+            if len(self._candidates) == 1 and len(find_tests(tree)) < LEAST_SAMPLED:
+                return
+            files = sample_files(tree)
+            if not files:  # tests such as those of a `test.py` are not known before they run
+                usable = (project for project in self._candidates if project.problem is None)
+                self.project = next(usable, self.project)
+            rejections: list[Rejection] = []
+            for project in self._candidates if files else ():
+                rejection = self._try(project, tree, files)
+                if rejection is None:
+                    self._accept(project, rejections)
+                    return
+                rejections.append(rejection)
+            if rejections and all(rejection.is_unusable for rejection in rejections):
+                self._reject_all(rejections)
+
+    def _try(self, project: Project, tree: Path, files: Sequence[str]) -> Rejection | None:
+        """Return why the sample says that a command cannot be used, None if it can."""
+        if project.problem is not None:
+            return Rejection(command=project.command.text, reason=project.problem.text, is_unusable=False)
+        report = self._make_runner(project).run(tree, files, timeout_seconds=SAMPLE_SECONDS)
+        reason, is_unusable = "", False
+        if shared := shared_failure(report):
+            reason, is_unusable = shared, not is_missing_module(report)
+        elif report.problem is not None and not any(result.green for result in report.results):
+            reason = report.problem.text
+        return Rejection(command=report.command, reason=reason, is_unusable=is_unusable) if reason else None
+
+    def _accept(self, project: Project, rejections: Sequence[Rejection]) -> None:
+        others = [f"`{rejection.command}` does not work: {rejection.reason}" for rejection in rejections]
+        self.project = project.model_copy(update={"why": (*project.why, *others)})
+        with suppress(OSError):
+            replace_text(self._memory, json.dumps(memory_record(project, self._candidates)))
+
+    def _reject_all(self, rejections: Sequence[Rejection]) -> None:
+        tried = "; ".join(f"`{rejection.command}`: {rejection.reason}" for rejection in rejections)
+        text = f"No test command of the project works here. {tried}. Name the command with --test."
+        problem = RunProblem(kind="unusable", text=text)
+        self.project = self._candidates[0].model_copy(update={"problem": problem})
+
+
+def accepted_candidate(candidates: Sequence[Project], memory: Path) -> Project | None:
+    """Return the candidate that was accepted earlier; None if there is none, or the candidates changed."""
+    try:
+        record = json.loads(memory.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    for project in candidates:
+        if project.problem is None and record == memory_record(project, candidates):
+            sentence = "Test command remembered: a sample of its tests could run."
+            return project.model_copy(update={"why": (*project.why, sentence)})
+    return None
+
+
+def memory_record(project: Project, candidates: Sequence[Project]) -> dict[str, object]:
+    """Return what is stored about an accepted command, which counts only among the same candidates."""
+    return {
+        "interpreter": str(project.interpreter),
+        "command": project.command.text,
+        "candidates": [candidate.command.text for candidate in candidates],
+    }
+
+
+def shared_failure(report: TestReport) -> str:
+    """Return the reason for which nearly all tests of a report fail, if the command is at fault; else empty.
+
+    Assertions, and exceptions raised by the project's own code, are bugs.
+    """
+    ran = [result for result in report.results if result.outcome != "skipped"]
+    reasons = Counter(_headline(result) for result in ran if result.red)
+    if not reasons:
+        return ""
+    (headline, count), *_ = reasons.most_common(1)
+    if count < SHARED_PART * len(ran):
+        return ""
+    example = next(result for result in ran if result.red and _headline(result) == headline)
+    is_certain = headline.startswith((*SETUP_FAILURES, MISSING_MODULE))
+    if not is_certain and (len(ran) < LEAST_SAMPLED or _is_bug(example)):
+        return ""
+    return f"{count} of {len(ran)} tests fail with {headline}"
+
+
+def is_missing_module(report: TestReport) -> bool:
+    """Tell whether tests lack a module, which can be installed."""
+    return any(_headline(result).startswith(MISSING_MODULE) for result in report.failures)
+
+
+def sample_files(tree: Path) -> tuple[str, ...]:
+    """Return small test files of a tree, of different directories first."""
+    by_directory: dict[str, list[tuple[int, str]]] = {}
+    for path, tests in sorted(Counter(map(test_file_of, find_tests(tree))).items()):
+        by_directory.setdefault(path.rpartition("/")[0], []).append((tests, path))
+    queues = [sorted(files) for _, files in sorted(by_directory.items())]
+    ordered = [
+        queue[index]
+        for index in range(max(map(len, queues), default=0))
+        for queue in queues
+        if index < len(queue)
+    ]
+    sample: list[str] = []
+    total = 0
+    for tests, path in ordered:
+        if total >= SAMPLE_TESTS or len(sample) >= SAMPLE_FILES:
+            break
+        sample.append(path)
+        total += tests
+    return tuple(sample)
+
+
+def _headline(result: TestResult) -> str:
+    return failure_headline(result.failure) if result.failure else ""
+
+
+def _is_bug(result: TestResult) -> bool:
+    failure = result.failure
+    if failure is None or failure.type in ASSERTIONS:
+        return True
+    frames = frames_in_tree(failure)
+    return bool(frames) and not is_test_path(frames[-1].path)
+
+
+@contextmanager
+def numbered_directory(above: Path, name: str) -> Iterator[Path]:
+    """Create an empty directory `name` plus the lowest free number below `above`, and remove it on exit.
+
+    Every run uses the same few names, so that a path does not reveal which side of a change the run is on.
+    """
+    place = next(path for number in count() if _try_create(path := above / f"{name}{number}"))
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _try_create(path: Path) -> bool:
+    try:
+        path.mkdir()
+    except FileExistsError:
+        return False
+    return True
+
+
+def tree_digest(tree: Path) -> str:
+    """Return a digest of the content of a tree without installed packages of Node.js."""
+    digest = hashlib.blake2b(digest_size=16)
+    for folder, folders, names in os.walk(tree):
+        folders[:] = sorted(name for name in folders if name not in (".git", "node_modules"))
+        links = [name for name in folders if Path(folder, name).is_symlink()]
+        for path in (Path(folder, name) for name in sorted([*names, *links])):
+            content = os.fsencode(path.readlink()) if path.is_symlink() else read_regular(path) or b""
+            digest.update(b"%s\0%d\0" % (os.fsencode(path.relative_to(tree)), len(content)))
+            digest.update(content)
+    return digest.hexdigest()

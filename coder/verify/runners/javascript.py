@@ -1,0 +1,652 @@
+"""Vitest, Jest, Mocha and `node --test`: packages, builds and their runners."""
+
+import json
+import re
+import shlex
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from coder.core.paths import is_test_path
+from coder.core.verdict import Failure, Frame, Outcome, TestResult
+from coder.files.regular_files import read_regular_text
+from coder.verify.runners.adapter import (
+    DEEPEST_MANIFEST,
+    LONGEST_TEXT,
+    Invocation,
+    Run,
+    build_failures,
+    collection_failure,
+    find_positions,
+    plain_text,
+    read_json,
+    read_source,
+    source_files,
+    without_options,
+)
+
+LAUNCHERS = frozenset(
+    {"npx", "yarn", "pnpm", "bunx", "npm", "exec", "x", "--", "env", "cross-env", "c8", "nyc"}
+)
+"""Programs and words that only choose where a runner is found, set variables, or measure coverage."""
+LAUNCHER_OPTIONS_WITH_VALUES: Mapping[str, frozenset[str]] = {
+    "c8": frozenset(
+        {
+            *(
+                "-r",
+                "--reporter",
+                "-o",
+                "--reports-dir",
+                "--report-dir",
+                "-x",
+                "--exclude",
+                "-n",
+                "--include",
+            ),
+            *(
+                "-e",
+                "--extension",
+                "--src",
+                "--temp-directory",
+                "--resolve",
+                "--config",
+                "-c",
+                "--watermarks",
+            ),
+            *("--lines", "--functions", "--branches", "--statements", "--exclude-after-remap"),
+        }
+    ),
+    "nyc": frozenset(
+        {
+            *("-r", "--reporter", "--report-dir", "-t", "--temp-dir", "-x", "--exclude", "-n", "--include"),
+            *("-e", "--extension", "-i", "--require", "--cwd", "--nycrc-path", "--cache-dir", "--watermarks"),
+            *("--lines", "--functions", "--branches", "--statements", "--parser-plugins"),
+        }
+    ),
+    "env": frozenset({"-u", "--unset"}),
+    "npx": frozenset({"-p", "--package"}),
+    "pnpm": frozenset({"-C", "--dir", "-F", "--filter"}),
+    "yarn": frozenset({"--cwd"}),
+}
+WITHOUT_ADAPTER = frozenset(
+    {"ava", "cypress", "jasmine", "karma", "lab", "playwright", "qunit", "tap", "tape", "uvu", "wtr"}
+)
+"""Test runners whose results are known from their output or exit code alone."""
+SCRIPT_CALL = re.compile(
+    r"(?!.*(?: -r\b| --recursive\b| -ws\b| --workspaces\b| --prefix\b))"
+    r"(?:npm|pnpm|yarn|bun)(?: --?[\w-]+)* (?:(?:run|run-script) (?P<script>[\w:.-]+)|(?:t|tst|test)\b)"
+    r"(?: --)?(?P<rest>(?: .*)?)"
+)
+ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+STACK_FRAME = re.compile(
+    r"^\s*at (?:(?P<function>[^(\n]*) \()?(?:file://)?(?P<path>[^()\s]+):(?P<line>\d+):\d+\)?$"
+)
+ERROR_LINE = re.compile(
+    r"^(?:Uncaught )?(?P<type>\w*(?:Error|Exception))(?: \[\w+\])?(?:: (?P<message>.*))?\Z", re.M | re.S
+)
+JEST_ASSERTION = "expect("
+"""Start of the message of Jest's assertions, whose type is Error."""
+VITEST_ASSERTION = re.compile(
+    r"Snapshot `.*` mismatched"
+    r"|promise (?:resolved .* instead of rejecting|rejected .* instead of resolving)$",
+    re.MULTILINE,
+)
+"""Messages of Vitest's assertions on snapshots and promises, whose type is Error, too."""
+ENVIRONMENT: Mapping[str, str] = {"CI": "1", "NO_COLOR": "1", "FORCE_COLOR": "0"}
+"""With CI set, no snapshot is written and no file is watched."""
+
+
+class NodeAdapter(ABC):
+    """Adapter of a test runner of Node.js, found in the scripts and dependencies of a package."""
+
+    name: str
+
+    def find_commands(self, root: Path) -> Iterator[str]:
+        """Yield the bare command if the runner is a dependency, and no test script starts another one."""
+        manifest = read_manifest(root)
+        scripts = read_scripts(root)
+        programs = {
+            words[0].rpartition("/")[2]
+            for name in find_test_scripts(scripts)
+            for part in find_parts(f"npm run {name}", scripts)
+            if (words := split_launchers(part.words)[1])
+        }
+        is_dependency = any(self.name in _table(manifest, key) for key in ("devDependencies", "dependencies"))
+        if is_dependency and not programs & WITHOUT_ADAPTER:
+            yield self.name
+
+    @abstractmethod
+    def recognizes(self, words: Sequence[str]) -> bool: ...
+
+    @abstractmethod
+    def prepare(self, run: Run) -> Invocation: ...
+
+    @abstractmethod
+    def read_results(self, run: Run) -> Iterator[TestResult]: ...
+
+
+def read_manifest(root: Path) -> dict[str, Any]:
+    """Return package.json; empty if it is missing or no object."""
+    try:
+        manifest = json.loads(read_regular_text(root / "package.json"))
+    except ValueError:
+        return {}
+    return manifest if isinstance(manifest, dict) else {}
+
+
+def read_scripts(root: Path) -> Mapping[str, str]:
+    """Return the scripts of a package by name."""
+    return _table(read_manifest(root), "scripts")
+
+
+def _table(manifest: Mapping[str, Any], key: str) -> Mapping[str, str]:
+    """Return the strings in an object of a manifest."""
+    table = manifest.get(key)
+    entries = table.items() if isinstance(table, dict) else ()
+    return {name: value for name, value in entries if isinstance(value, str)}
+
+
+def find_test_scripts(scripts: Mapping[str, str]) -> Iterator[str]:
+    """Yield the names of the scripts that are named after tests, `test` first."""
+    for name in sorted(scripts, key=lambda name: (name != "test", not name.startswith("test:unit"), name)):
+        if re.match(r"test\b", name) and not re.search(r"watch|cov|e2e|lint|types?\b|update", name):
+            yield name
+
+
+class ScriptPart(NamedTuple):
+    """One program that a command starts, and the innermost script of the package that it is part of."""
+
+    script: str
+    text: str
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of the program; none if quotes do not match."""
+        try:
+            return tuple(shlex.split(self.text))
+        except ValueError:
+            return ()
+
+
+def find_parts(command: str, scripts: Mapping[str, str]) -> Iterator[ScriptPart]:
+    """Yield the programs that a command starts, in order, also through a package's scripts, each once."""
+    yield from _parts_of("", command, scripts, set())
+
+
+def _parts_of(script: str, command: str, scripts: Mapping[str, str], seen: set[str]) -> Iterator[ScriptPart]:
+    for part in map(str.strip, re.split(r"&&|\|\||;", command)):
+        if not (match := SCRIPT_CALL.fullmatch(part)):
+            yield ScriptPart(script, part)
+            continue
+        called = match["script"] or "test"
+        for name, rest in ((f"pre{called}", ""), (called, match["rest"])):
+            if name in scripts and name not in seen:
+                seen.add(name)
+                yield from _parts_of(name, scripts[name] + rest, scripts, seen)
+
+
+def split_launchers(words: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the variables that the start of a command sets, and the command without launchers."""
+    environment: dict[str, str] = {}
+    remaining = list(words)
+    with_values: frozenset[str] = frozenset()
+    while remaining:
+        word = remaining[0]
+        if ASSIGNMENT.fullmatch(word):
+            name, _, environment[name] = word.partition("=")
+        elif word in LAUNCHERS:
+            with_values = LAUNCHER_OPTIONS_WITH_VALUES.get(word, frozenset())
+        elif not word.startswith("-"):
+            break
+        del remaining[: 2 if word in with_values else 1]
+    return environment, tuple(remaining)
+
+
+def find_binary(tree: Path, name: str) -> str:
+    """Return the path of a program that the package, or one around it, installed; else the bare name."""
+    places = (tree, *tree.parents[:DEEPEST_MANIFEST])
+    binaries = (place / "node_modules" / ".bin" / name for place in places)
+    return next((str(binary) for binary in binaries if binary.exists()), name)
+
+
+def without_paths(words: Sequence[str], tree: Path, *, before_values: Sequence[str]) -> tuple[str, ...]:
+    """Return arguments without those that name test files, so that others can be named.
+
+    Options in `before_values` are followed by a value, which is kept.
+    """
+    kept: list[str] = []
+    for word in words:
+        is_value = bool(kept) and kept[-1] in before_values
+        names_files = "*" in word or (not word.startswith("-") and (tree / word).exists())
+        if is_value or not names_files:
+            kept.append(word)
+    return tuple(kept)
+
+
+def parse_error(text: str, tree: Path) -> Failure:
+    """Return the failure that a stack trace of JavaScript describes."""
+    lines = plain_text(text).strip().splitlines()
+    frames = [match for line in lines if (match := STACK_FRAME.match(line))]
+    head = "\n".join(line for line in lines if not STACK_FRAME.match(line)).strip()
+    match = ERROR_LINE.search(head)
+    type, message = (match["type"], match["message"] or "") if match else ("Error", head)
+    if message.startswith(JEST_ASSERTION) or VITEST_ASSERTION.match(message):
+        type = "AssertionError"
+    return Failure(
+        type=type,
+        message=message.strip(),
+        frames=tuple(
+            Frame(
+                path=relative_path(frame["path"], tree),
+                line=int(frame["line"]),
+                function=(frame["function"] or "").removeprefix("async ") or "<anonymous>",
+            )
+            for frame in reversed(frames)
+        ),
+        text=plain_text(text).strip()[:LONGEST_TEXT],
+    )
+
+
+def relative_path(path: str, tree: Path) -> str:
+    """Return a reported path relative to the directory; absolute outside and in installed packages."""
+    pure = PurePosixPath(path.removeprefix("file://"))
+    if not pure.is_absolute():
+        return f"<{path}>" if path.startswith("node:") else path
+    if "node_modules" in pure.parts or not pure.is_relative_to(tree.resolve()):
+        return str(pure)
+    return pure.relative_to(tree.resolve()).as_posix()
+
+
+BUILDERS = frozenset(
+    {
+        *(
+            "babel",
+            "bili",
+            "esbuild",
+            "microbundle",
+            "ncc",
+            "node-gyp",
+            "parcel",
+            "rollup",
+            "rslib",
+            "rspack",
+        ),
+        *("swc", "tsc", "tsdown", "tshy", "tsup", "unbuild", "vite", "webpack", "zshy"),
+    }
+)
+BUILD_SCRIPT = re.compile(r"(?:pre|post)?(?:build|bundle|codegen|compile|generate|transpile)\b")
+BUILD_FILE = re.compile(r"build|bundle|compile|generate|transpile")
+"""In the name of a file that Node runs."""
+CHECKERS = frozenset(
+    {"biome", "dprint", "eslint", "knip", "oxlint", "prettier", "publint", "standard", "tsd", "tslint", "xo"}
+)
+CHECKS_ALONE = frozenset({"--noEmit", "--watch", "-w"})
+"""Options with which a compiler writes nothing, or does not end."""
+COMPILED_SUFFIXES = (".ts", ".tsx", ".mts", ".cts")
+LOADS_TYPESCRIPT = re.compile(r"\b(?:tsx|ts-node|esbuild|swc|strip-types|jiti)\b|\.[cm]?tsx?\b")
+"""In a command that runs TypeScript itself."""
+BUILD_PROGRAMS = tuple(f"$PWD/{'../' * level}node_modules/.bin" for level in range(DEEPEST_MANIFEST + 1))
+"""Directories of installed programs, of the package and of those around it."""
+BUILT = "built"
+"""A file that is there once the build has ended well."""
+TYPESCRIPT_POSITION = re.compile(r"^(?P<path>[\w./@+-]+)(?:\(|:)(?P<line>\d+)[,:]\d+\)?(?::| -) error", re.M)
+
+
+def is_check(part: ScriptPart) -> bool:
+    """Tell whether a part of a test script is a linter, or a compiler that writes nothing."""
+    words = split_launchers(part.words)[1]
+    return _program(words) in CHECKERS or bool(CHECKS_ALONE & {*words})
+
+
+def is_build(part: ScriptPart) -> bool:
+    """Tell whether a part of a test script writes files that the tests may need."""
+    words = split_launchers(part.words)[1]
+    program = _program(words)
+    if not program or is_check(part):
+        return False
+    runs_build = program == "node" and BUILD_FILE.search(" ".join(words[1:])) is not None
+    return program in BUILDERS or runs_build or BUILD_SCRIPT.match(part.script) is not None
+
+
+def _program(words: Sequence[str]) -> str:
+    return words[0].rpartition("/")[2] if words else ""
+
+
+def add_builds(invocation: Invocation, builds: Sequence[str], place: Path) -> Invocation:
+    """Return an invocation that runs the builds first, and no test if one of them fails."""
+    if not builds:
+        return invocation
+    script = "\n".join(
+        [
+            f'PATH="{":".join(BUILD_PROGRAMS)}:$PATH"',
+            *(f"{{ {build}\n}} || exit" for build in builds),
+            f": > {shlex.quote(str(place / BUILT))}",
+            'exec "$@"',
+        ]
+    )
+    return invocation.model_copy(update={"argv": ("sh", "-c", script, "sh", *invocation.argv)})
+
+
+def selects_compiled_tests(run: Run, builds: Sequence[str]) -> bool:
+    """Tell whether tests to run are compiled first: files to run are then not those that define them."""
+    is_compiled = any(path.endswith(COMPILED_SUFFIXES) for path in run.files)
+    return is_compiled and bool(builds) and not LOADS_TYPESCRIPT.search(" ".join(run.argv))
+
+
+def read_failed_build(run: Run) -> Iterator[TestResult]:
+    """Yield the test files that errors of a failed build name, or else all; none if no compiler names one."""
+    if (run.place / BUILT).exists():
+        return
+    text = plain_text(run.output)
+    if error := TYPESCRIPT_POSITION.search(text):
+        text = text[error.start() :]
+    frames = find_positions(text, run.tree, pattern=TYPESCRIPT_POSITION)
+    tests = [path for path in source_files(run.tree, COMPILED_SUFFIXES) if is_test_path(path)]
+    yield from build_failures(run, frames, text, test_files=tests)
+
+
+def with_source_ids(results: Sequence[TestResult], tree: Path) -> Iterator[TestResult]:
+    """Yield results with the paths of TypeScript files instead of those of the compiled ones."""
+    sources = list(source_files(tree, COMPILED_SUFFIXES))
+    known: dict[str, str] = {}
+    for result in results:
+        path, colons, name = result.id.partition("::")
+        if path not in known:
+            known[path] = _mapped_source(path, tree) or _source_named_like(path, sources) or path
+        yield result.model_copy(update={"id": f"{known[path]}{colons}{name}"})
+
+
+def _mapped_source(path: str, tree: Path) -> str:
+    """Return the source that the source map of a compiled file names; empty if there is none."""
+    try:
+        source_map: Mapping[str, object] = json.loads(read_regular_text(tree / f"{path}.map"))
+        sources = source_map.get("sources")
+    except (AttributeError, ValueError):
+        return ""
+    if not isinstance(sources, list) or len(sources) != 1:
+        return ""
+    root = tree.resolve()
+    source = (root / path).parent.joinpath(str(source_map.get("sourceRoot") or ""), str(sources[0])).resolve()
+    is_source = source.is_relative_to(root) and source.is_file()
+    return source.relative_to(root).as_posix() if is_source else ""
+
+
+def _source_named_like(path: str, sources: Sequence[str]) -> str:
+    """Return the source whose path ends like that of a compiled file; empty unless it is the only one."""
+    parts = PurePosixPath(path).with_suffix("").parts
+    if not path.endswith((".js", ".mjs", ".cjs")):
+        return ""
+    for start in range(len(parts)):
+        end = PurePosixPath(*parts[start:])
+        found = [source for source in sources if _ends_with(PurePosixPath(source).with_suffix(""), end)]
+        if found:
+            return found[0] if len(found) == 1 else ""
+    return ""
+
+
+def _ends_with(path: PurePosixPath, end: PurePosixPath) -> bool:
+    return path.parts[-len(end.parts) :] == end.parts
+
+
+JEST_OUTCOMES: Mapping[str, Outcome] = {"passed": "passed", "failed": "failed"}
+"""Any other status (pending, skipped, todo, disabled) means that the test did not run."""
+JEST_REPORT = "report.json"
+VITEST_REPORTER = Path(__file__).parents[1] / "target" / "node" / "vitest_reporter.mjs"
+"""Our reporter: the report of Vitest's own has no types of errors before version 2."""
+VITEST_MODES = ("run", "watch", "dev", "--run", "--ui", "--watch", "-w")
+VITEST_REPORTS = ("--reporter", "--outputFile")
+"""Options with a value."""
+
+
+class _JsonReporter(NodeAdapter):
+    """Adapter of a runner whose report has the form of Jest's."""
+
+    script: str
+    """The file that its command runs, as people name it after `node`."""
+
+    def recognizes(self, words: Sequence[str]) -> bool:
+        """Tell whether the program is the runner, or Node with its script."""
+        names = [word.rpartition("/")[2] for word in words]
+        return names[:1] == [self.name] or (names[:1] == ["node"] and self.script in names)
+
+    def read_results(self, run: Run) -> Iterator[TestResult]:
+        """Yield the results in the report."""
+        for file in read_json(run.place / JEST_REPORT).get("testResults", ()):
+            path = relative_path(str(file.get("name")), run.tree)
+            results = list(_results_of_file(file, path, run.tree))
+            if not results and file.get("status") == "failed":
+                yield collection_failure(path, plain_text(str(file.get("message") or "")))
+            yield from results
+
+
+class Vitest(_JsonReporter):
+    """Adapter of Vitest."""
+
+    name, script = "vitest", "vitest.mjs"
+
+    def prepare(self, run: Run) -> Invocation:
+        """Run once, whatever the command says about watching; files are chosen by parts of paths."""
+        words = without_options(run.argv[1:], (*VITEST_MODES, *VITEST_REPORTS), VITEST_REPORTS)
+        report = (f"--reporter={VITEST_REPORTER}", f"--outputFile={run.place / JEST_REPORT}")
+        options = ("--run", *report, "--coverage.enabled=false")
+        argv = (find_binary(run.tree, run.argv[0]), *words, *options, *run.files)
+        return Invocation(argv=argv, environment=ENVIRONMENT)
+
+
+class Jest(_JsonReporter):
+    """Adapter of Jest."""
+
+    name, script = "jest", "jest.js"
+
+    def prepare(self, run: Run) -> Invocation:
+        """Run once without a cache shared between trees; files are chosen by their paths."""
+        words = [word for word in run.argv[1:] if not word.startswith(("--watch", "--json", "--output"))]
+        options = (
+            *("--json", f"--outputFile={run.place / JEST_REPORT}", f"--cacheDirectory={run.place / 'cache'}"),
+            *("--ci", "--coverage=false", "--watchAll=false", "--forceExit"),
+        )
+        paths = ("--runTestsByPath", *run.files) if run.files else ()
+        argv = (find_binary(run.tree, run.argv[0]), *words, *options, *paths)
+        return Invocation(argv=argv, environment=ENVIRONMENT)
+
+
+def _results_of_file(file: Mapping[str, Any], path: str, tree: Path) -> Iterator[TestResult]:
+    for test in file.get("assertionResults", ()):
+        outcome = JEST_OUTCOMES.get(test.get("status"), "skipped")
+        messages = [str(message) for message in test.get("failureMessages") or ()]
+        titles = filter(None, (*test.get("ancestorTitles", ()), test.get("title", "?")))
+        yield TestResult(
+            id=f"{path}::{' > '.join(titles)}",
+            outcome=outcome,
+            seconds=(test.get("duration") or 0) / 1000,
+            failure=parse_error(messages[0] if messages else "", tree) if outcome == "failed" else None,
+        )
+
+
+MOCHA_PROGRAMS = ("mocha", "_mocha", "mocha.js")
+MOCHA_REPORTER = Path(__file__).parents[1] / "target" / "node" / "mocha_reporter.cjs"
+"""Our reporter: Mocha's own writes no file before version 9.2, and names no files of tests before 8."""
+REPORT = "report.json"
+MOCHA_BEFORE_VALUES = (
+    *("-r", "--require", "--import", "--loader", "--config", "-c", "--ui", "-u", "-R", "--reporter", "-t"),
+    *("--timeout", "-s", "--slow", "-g", "--grep", "-f", "--fgrep", "--file", "--extension", "--package"),
+)
+LOAD_ERROR = "Exception during run: "
+"""Start of the message that Mocha prints, instead of a report, if a file cannot be loaded."""
+NAMED_FILE = re.compile(r"(?P<path>/[^\s:()\[\]']+\.[cm]?[jt]sx?)\b(?::(?P<line>\d+))?")
+MOCHA_OUTCOMES: tuple[tuple[str, Outcome], ...] = (
+    ("passes", "passed"),
+    ("failures", "failed"),
+    ("pending", "skipped"),
+)
+"""Lists of the report, and the outcome of the tests in them."""
+
+
+class Mocha(NodeAdapter):
+    """Adapter of Mocha."""
+
+    name = "mocha"
+
+    def recognizes(self, words: Sequence[str]) -> bool:
+        """Tell whether the program is Mocha."""
+        return bool(words) and words[0].rpartition("/")[2] in MOCHA_PROGRAMS
+
+    def prepare(self, run: Run) -> Invocation:
+        """Name the files where the command does; those that a configuration file adds are run as well."""
+        words: Sequence[str] = run.argv[1:]
+        if run.files:
+            words = (*without_paths(words, run.tree, before_values=MOCHA_BEFORE_VALUES), *run.files)
+        output = f"output={run.place / REPORT}"
+        report = ("--reporter", str(MOCHA_REPORTER), "--reporter-options", output)  # plural: in every version
+        argv = (find_binary(run.tree, "mocha"), *words, *report, "--exit")
+        return Invocation(argv=argv, environment=ENVIRONMENT)
+
+    def read_results(self, run: Run) -> Iterator[TestResult]:
+        """Yield the results in the report."""
+        report = read_json(run.place / REPORT)
+        for key, outcome in MOCHA_OUTCOMES:
+            for test in report.get(key, ()):
+                yield _mocha_result(test, outcome, run.tree)
+        if not report:
+            yield from _load_failures(run)
+
+
+def _load_failures(run: Run) -> Iterator[TestResult]:
+    """Yield the test file that could not be loaded, which is the outermost that the error names."""
+    text = plain_text(run.output).partition(LOAD_ERROR)[2]
+    frames = [
+        Frame(path=path, line=int(match["line"] or 1), function="<unknown>")
+        for match in NAMED_FILE.finditer(text)
+        if not (path := relative_path(match["path"], run.tree)).startswith("/")
+    ]
+    yield from build_failures(
+        run, dict.fromkeys(frames), text, test_files=[frame.path for frame in frames[-1:]]
+    )
+
+
+def _mocha_result(test: dict[str, Any], outcome: Outcome, tree: Path) -> TestResult:
+    path = relative_path(str(test.get("file") or ""), tree)
+    title = str(test.get("title") or "?")
+    suite = str(test.get("fullTitle") or title).removesuffix(title).strip()
+    error = test.get("err") or {}
+    return TestResult(
+        id=f"{path}::{' > '.join(filter(None, (suite, title)))}",
+        outcome=outcome,
+        when="setup" if title.startswith('"before') else "call",
+        seconds=(test.get("duration") or 0) / 1000,
+        failure=parse_error(str(error.get("stack") or error.get("message") or ""), tree)
+        if outcome == "failed"
+        else None,
+    )
+
+
+NODE_REPORTER = Path(__file__).parents[1] / "target" / "node" / "reporter.mjs"
+"""Our reporter, which runs in Node's process, beside those of the tests."""
+NODE_REPORT = "report.jsonl"
+COMMAND = "node --test"
+NODE_PROGRAMS = ("node", "tsx")
+SUFFIXES = (".js", ".mjs", ".cjs")
+IMPORT = re.compile(r"""(?:\bfrom|\brequire\(|\bimport)\s*["']node:test["']""")
+NODE_BEFORE_VALUES = (
+    "-r",
+    "--require",
+    "--import",
+    "--loader",
+    "--experimental-loader",
+    "-C",
+    "--conditions",
+    "--env-file",
+)
+
+
+class NodeTest(NodeAdapter):
+    """Adapter of `node --test`, and of `tsx --test`, which passes it on."""
+
+    name = "node"
+
+    def find_commands(self, root: Path) -> Iterator[str]:
+        """Yield what runs tests that import `node:test`, if no script starts it on them.
+
+        Other programs may run such tests: wrappers such as borp, or Node on a file that imports them all.
+        """
+        if read_manifest(root) and not self._has_script(root):
+            yield from _entry_commands(root)
+            tests = (path for path in source_files(root, SUFFIXES) if is_test_path(path))
+            if any(IMPORT.search(read_source(root, path)) for path in tests):
+                yield COMMAND
+
+    def _has_script(self, root: Path) -> bool:
+        """Tell whether a test script starts the runner."""
+        scripts = read_scripts(root)
+        return any(
+            self.recognizes(split_launchers(part.words)[1])
+            for name in find_test_scripts(scripts)
+            for part in find_parts(scripts[name], scripts)
+        )
+
+    def recognizes(self, words: Sequence[str]) -> bool:
+        """Tell whether Node runs tests, itself or started by tsx."""
+        return bool(words) and words[0].rpartition("/")[2] in NODE_PROGRAMS and "--test" in words
+
+    def prepare(self, run: Run) -> Invocation:
+        """Report through our reporter; patterns are expanded, which Node does since 21 only."""
+        words: Sequence[str] = [
+            word for word in run.argv[1:] if not word.startswith(("--test-reporter", "--watch"))
+        ]
+        if run.files:
+            words = (*without_paths(words, run.tree, before_values=NODE_BEFORE_VALUES), *run.files)
+        words = [path for word in words for path in _expand(word, run.tree)]
+        report = (
+            f"--test-reporter={NODE_REPORTER.as_uri()}",
+            f"--test-reporter-destination={run.place / NODE_REPORT}",
+        )
+        program = find_binary(run.tree, run.argv[0])
+        return Invocation(argv=(program, *report, *words), environment=ENVIRONMENT)
+
+    def read_results(self, run: Run) -> Iterator[TestResult]:
+        """Yield the results in our reporter's records: one a line, children before their parents."""
+        try:
+            text = (run.place / NODE_REPORT).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return
+        for line in text.splitlines():
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue  # the last line of a run that was cut off
+            yield _node_result(record, run.tree)
+
+
+def _entry_commands(root: Path) -> Iterator[str]:
+    """Yield the test scripts that run a file with Node, as commands of its test runner."""
+    scripts = read_scripts(root)
+    for name in find_test_scripts(scripts):
+        for part in find_parts(scripts[name], scripts):
+            program, *arguments = split_launchers(part.words)[1] or ("",)
+            file = arguments[-1] if arguments else ""
+            if program == "node" and is_test_path(file) and (root / file).is_file():
+                yield shlex.join((program, "--test", *arguments))
+
+
+def _expand(word: str, tree: Path) -> Iterator[str]:
+    if word.startswith("-") or "*" not in word:
+        yield word
+        return
+    for path in sorted(tree.glob(word.removeprefix("./"))):
+        if "node_modules" not in path.parts:
+            yield path.relative_to(tree).as_posix()
+
+
+def _node_result(record: dict[str, Any], tree: Path) -> TestResult:
+    path = relative_path(record["file"], tree)
+    error = record.get("error") or ""
+    if record["is_file"]:  # a file that ends with an error outside of any test
+        return collection_failure(path, error)
+    outcome: Outcome = "skipped" if record["skipped"] else "passed" if record["passed"] else "failed"
+    return TestResult(
+        id=f"{path}::{' > '.join(record['names'])}",
+        outcome=outcome,
+        seconds=record["seconds"],
+        failure=parse_error(error, tree) if outcome == "failed" else None,
+    )

@@ -1,1 +1,0 @@
-"""Adapters of the test runners of Node.js."""

@@ -1,0 +1,257 @@
+"""Results of tests from what a runner prints or writes: TAP, JUnit XML and others."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+from coder.core.verdict import Failure, Frame, Outcome, TestResult, TestStage
+from coder.files.regular_files import read_regular
+from coder.verify.runners.adapter import normalize_failure
+
+LARGEST_XML = 64 << 20
+LONGEST_TEXT = 6000
+TAP_LINE = re.compile(
+    r"^(?P<failed>not )?ok\b(?:[ \t]+\d+)?[ \t]*-?[ \t]*(?P<name>[^#\n]*?)[ \t]*"
+    r"(?:#[ \t]*(?P<directive>skip|todo)\b[^\n]*)?$",
+    re.I,
+)
+TAP_TITLE = re.compile(r"# (?!.*(?:\bseed\b|\btime\b|\d ?m?s\b))(?P<title>\S.*?)[ \t]*", re.I)
+"""The title of a test; not a comment on the run."""
+UNITTEST_TEST = re.compile(r"^\s*(?P<name>\w+) \((?P<owner>[\w.<>]+)\)")
+UNITTEST_ENDING = re.compile(
+    r"(?:^|\.\.\. )(?P<told>ok|FAIL|ERROR|skipped\b.*|expected failure|unexpected success)$"
+)
+UNITTEST_SECTION = re.compile(
+    r"^(?P<kind>FAIL|ERROR): (?P<name>\w+) \((?P<owner>[\w.<>]+)\).*\n(?:(?!-{70}).*\n)?-{70}\n", re.M
+)
+UNITTEST_END = re.compile(r"^-{70}\nRan \d+ tests? in ", re.M)
+RULE = "=" * 70 + "\n"
+FRAME = re.compile(r'^  File "(?P<path>[^"\n]+)", line (?P<line>\d+), in (?P<function>\S+)', re.M)
+EXCEPTION_LINE = re.compile(
+    r"^(?P<type>[A-Za-z_][\w.]*(?:Error|Exception|Warning|Interrupt|Exit|Failed))(?:: (?P<message>.*))?\Z",
+    re.M | re.S,
+)
+ENDINGS: dict[str, Outcome] = {
+    "ok": "passed",
+    "FAIL": "failed",
+    "ERROR": "error",
+    "expected failure": "xfailed",
+    "unexpected success": "xpassed",
+}
+
+
+def parse_reports(argv: Sequence[str], output: str, tree: Path, *, since: float) -> tuple[TestResult, ...]:
+    """Return the tests in whatever known report a command produced; empty if it produced none.
+
+    A JUnit file counts if the command names it and it was written after `since` (seconds since the epoch).
+    """
+    for report in _xml_files_in(argv, tree):
+        if (
+            report.is_file()
+            and not report.is_symlink()
+            and report.stat().st_mtime >= since
+            and report.stat().st_size < LARGEST_XML
+        ):
+            return parse_junit(report.read_text(encoding="utf-8", errors="replace"))
+    return parse_unittest(output) or parse_tap(output)
+
+
+def _xml_files_in(argv: Sequence[str], tree: Path) -> Iterator[Path]:
+    for word in re.findall(r"[^\s=:'\"]+\.xml\b", " ".join(argv)):
+        yield tree / word
+
+
+def parse_junit(text: str) -> tuple[TestResult, ...]:
+    """Parse a JUnit XML report; ids are `classname::name`; empty if the text is no such report."""
+    if "<!ENTITY" in text[:10_000]:  # entities can expand without bound
+        return ()
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError:
+        return ()
+    return with_unique_ids([_parse_testcase(node) for node in root.iter("testcase")])
+
+
+def _parse_testcase(node: ElementTree.Element) -> TestResult:
+    owner = node.get("classname") or node.get("file") or ""
+    outcome: Outcome = "skipped" if node.get("status") in ("disabled", "notrun") else "passed"
+    failure = None
+    for child in node:
+        match child.tag:
+            case "failure" | "error":
+                outcome = "failed" if child.tag == "failure" else "error"
+                text = child.text or node.findtext("system-out") or ""  # CTest writes the latter
+                failure = _parse_failure(
+                    text, type=child.get("type") or "", message=child.get("message") or ""
+                )
+            case "skipped":
+                outcome = "skipped"
+            case _:
+                pass
+    seconds = node.get("time") or ""
+    return TestResult(
+        id="::".join(filter(None, (owner, node.get("name") or "?"))),
+        outcome=outcome,
+        seconds=float(seconds) if re.fullmatch(r"\d+(\.\d+)?", seconds) else 0.0,
+        failure=failure,
+    )
+
+
+def parse_tap(output: str) -> tuple[TestResult, ...]:
+    """Parse a TAP stream, with descriptions as ids, below the titles that comments give to tests.
+
+    Empty without its plan line, so that a chance `ok` is no test.
+    """
+    lines = output.splitlines()
+    if not any(re.fullmatch(r"\d+\.\.\d+(?:[ \t]*#.*)?", line.strip()) for line in lines):
+        return ()
+    results: list[TestResult] = []
+    titles = _titles(lines)
+    for index, line in enumerate(lines):
+        if match := TAP_LINE.match(line):
+            diagnostics = "\n".join(_diagnostics(lines, index + 1))
+            outcome: Outcome = "failed" if match["failed"] else "passed"
+            if match["directive"]:
+                outcome = (
+                    "skipped"
+                    if match["directive"].lower() == "skip"
+                    else ("xfailed" if match["failed"] else "xpassed")
+                )
+            failure = _parse_failure(diagnostics, type="", message="") if outcome == "failed" else None
+            results.append(
+                TestResult(
+                    id=" > ".join(filter(None, (titles[index], match["name"] or "test without a name"))),
+                    outcome=outcome,
+                    failure=failure,
+                )
+            )
+    return with_unique_ids(results)
+
+
+def _titles(lines: Sequence[str]) -> list[str]:
+    """Return the title that holds at each line: a comment, as tape prints it, right above a result.
+
+    Comments below a failure explain it; others may differ from run to run.
+    """
+    titles: list[str] = []
+    title, is_diagnostic = "", False
+    for line, next_line in zip(lines, [*lines[1:], ""], strict=True):
+        if not line.startswith("#"):
+            is_diagnostic = line.startswith("not ok")
+        elif not is_diagnostic and TAP_LINE.match(next_line) and (match := TAP_TITLE.fullmatch(line)):
+            title = match["title"]
+        titles.append(title)
+    return titles
+
+
+def _diagnostics(lines: Sequence[str], start: int) -> Iterator[str]:
+    """Yield the diagnostic lines below a test's line."""
+    for line in lines[start:]:
+        if not line.startswith((" ", "#")):
+            return
+        yield line
+
+
+def parse_unittest(output: str) -> tuple[TestResult, ...]:
+    """Parse the output of `unittest -v`.
+
+    Empty if its final lines are missing, since the run was then cut off.
+    """
+    text = output.replace("\r\n", "\n")
+    end = UNITTEST_END.search(text)
+    if end is None:
+        return ()
+    listing, *sections = text[: end.start()].split(RULE)
+    results = _parse_listing(listing)
+    for section in sections:
+        if fault := UNITTEST_SECTION.match(section):
+            earlier = results.get(_test_id(fault))
+            if (
+                earlier is None or not earlier.red or not (earlier.failure and earlier.failure.text)
+            ):  # of several failing subtests, the first counts
+                results[_test_id(fault)] = _to_result(
+                    fault, fault["kind"], _parse_failure(section[fault.end() :], type="", message="")
+                )
+    return tuple(results.values())
+
+
+def _parse_listing(listing: str) -> dict[str, TestResult]:
+    """Return the results of the lines `name (owner) ... ok` by id, whatever a test printed in between."""
+    results: dict[str, TestResult] = {}
+    test: re.Match[str] | None = None
+    for line in listing.split("\n"):
+        test = UNITTEST_TEST.match(line) or test
+        ending = UNITTEST_ENDING.search(line)
+        if test and ending:
+            ending_word = ending["told"]
+            results[_test_id(test)], test = (
+                _to_result(
+                    test,
+                    ending_word,
+                    Failure(type="", message="") if ending_word in ("FAIL", "ERROR") else None,
+                ),
+                None,
+            )
+    return results
+
+
+def _test_id(match: re.Match[str]) -> str:
+    """Return `module.Class.test`: since Python 3.11 the parentheses contain the name too."""
+    owner, name = match["owner"], match["name"]
+    return owner if owner.endswith(f".{name}") else f"{owner}.{name}"
+
+
+def _to_result(test: re.Match[str], ending: str, failure: Failure | None) -> TestResult:
+    when: TestStage = (
+        "collect"
+        if "_FailedTest" in test["owner"]
+        else "setup"
+        if test["name"] in ("setUpClass", "setUpModule")
+        else "call"
+    )
+    return TestResult(id=_test_id(test), outcome=ENDINGS.get(ending, "skipped"), when=when, failure=failure)
+
+
+def _parse_failure(text: str, *, type: str, message: str) -> Failure:
+    """Parse a traceback; type and message of the report itself take precedence."""
+    body = text.strip()
+    traceback = body.rpartition("Traceback (most recent call last):")[2]
+    frames = tuple(
+        Frame(path=match["path"], line=int(match["line"]), function=match["function"])
+        for match in FRAME.finditer(traceback)
+    )
+    after = traceback[list(FRAME.finditer(traceback))[-1].end() :] if frames else traceback
+    exception = EXCEPTION_LINE.search(message) or EXCEPTION_LINE.search(after)
+    return Failure(
+        type=(type or (exception["type"] if exception else "")).rpartition(".")[2] or "AssertionError",
+        message=(exception["message"] if exception else message or body.partition("\n")[0]).strip(),
+        frames=frames,
+        text=body[-LONGEST_TEXT:],
+    )
+
+
+def with_unique_ids(results: Sequence[TestResult]) -> tuple[TestResult, ...]:
+    """Return the results with unique ids: the second of a name gets `#2`."""
+    counts: dict[str, int] = {}
+    unique = []
+    for result in results:
+        counts[result.id] = count = counts.get(result.id, 0) + 1
+        unique.append(result if count == 1 else result.model_copy(update={"id": f"{result.id} #{count}"}))
+    return tuple(unique)
+
+
+def read_report(file: Path, tree: Path) -> tuple[TestResult, ...]:
+    """Return the results in a JUnit report, with ids `classname::name`; none if there is no such file."""
+    return parse_junit(read_file(file, tree))
+
+
+def read_file(file: Path, tree: Path) -> str:
+    """Return the text of a report below a directory; empty if it is missing or too large."""
+    return (read_regular(file, within=tree, limit_bytes=LARGEST_XML) or b"").decode("utf-8", "replace")
+
+
+def with_frames(result: TestResult, id: str, frames: Iterable[Frame]) -> TestResult:
+    """Return a result under another id; its failure has these frames and a type that all languages share."""
+    failure = result.failure and normalize_failure(result.failure, frames)
+    return result.model_copy(update={"id": id, "failure": failure})

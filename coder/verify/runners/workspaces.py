@@ -1,0 +1,289 @@
+"""Runs of an adapter: one package, or each package of a workspace with its own script."""
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from coder.core.paths import is_test_path, match_test_ids, test_file_of
+from coder.core.ports import Execution
+from coder.core.values import Value
+from coder.core.verdict import Failure, RunProblem, TestResult
+from coder.files.regular_files import read_regular_text
+from coder.verify.runners.adapter import (
+    Adapter,
+    Invocation,
+    Run,
+    collection_failure,
+    manifest_directories,
+    nearest,
+    plain_text,
+)
+from coder.verify.runners.javascript import (
+    add_builds,
+    read_failed_build,
+    read_manifest,
+    read_scripts,
+    selects_compiled_tests,
+    with_source_ids,
+)
+from coder.verify.runners.reports import with_unique_ids
+
+TAIL_LINES = 20
+"""Lines of output shown where nothing else says what went wrong."""
+
+
+def prepare_run(adapter: Adapter, run: Run, builds: Sequence[str]) -> Invocation:
+    """Return what to execute so that a run's results can be read afterwards, after the builds."""
+    whole = run.model_copy(update={"files": (), "tests": ()})
+    selected = whole if selects_compiled_tests(run, builds) else run
+    return add_builds(adapter.prepare(selected), builds, run.place)
+
+
+def read_results(
+    adapter: Adapter, run: Run, tests: Sequence[str], builds: Sequence[str] = ()
+) -> tuple[TestResult, ...]:
+    """Return the results of those tests that were asked for; of all if there are none.
+
+    A file that could not be loaded is reported whichever of its tests were asked for. `builds` are the
+    commands that ran before.
+    """
+    is_asked = match_test_ids(tests)
+    files = frozenset(map(test_file_of, tests))
+    results = with_unique_ids([*adapter.read_results(run)])
+    if builds:
+        results = (*with_source_ids(results, run.tree),) or (*read_failed_build(run),)
+    return tuple(
+        _without_tree(result, run.tree)
+        for result in results
+        if not tests or is_asked(result.id) or result.id in files
+    )
+
+
+def _without_tree(result: TestResult, tree: Path) -> TestResult:
+    """Return a result whose texts do not name the worktree, of which each run has another."""
+    if result.failure is None:
+        return result
+    texts = {
+        name: text.replace(f"{tree}/", "")
+        for name, text in (("message", result.failure.message), ("text", result.failure.text))
+    }
+    return result.model_copy(update={"failure": result.failure.model_copy(update=texts)})
+
+
+def missing_results_problem(command: str, execution: Execution) -> RunProblem:
+    """Return the problem of a run that reported no test."""
+    if execution.exit_code == 0:
+        text = f"`{command}` found no test. Name a test command with --test, or add a test."
+        return RunProblem(kind="no_tests", text=text)
+    text = f"`{command}` ended with exit code {execution.exit_code} before any test ran"
+    return RunProblem(kind="no_report", text=f"{text}: {output_tail(execution.output)}")
+
+
+def output_tail(output: str) -> str:
+    """Return the last lines that a command printed, without blank ones; JSON messages as their text."""
+    lines = [
+        line.rstrip()
+        for printed in plain_text(output).splitlines()
+        for line in _readable(printed).splitlines()
+        if line.strip()
+    ]
+    return "\n".join(lines[-TAIL_LINES:]) or "it printed nothing"
+
+
+def _readable(line: str) -> str:
+    """Return a line; of a JSON object, as Cargo prints them, the text that it has for people."""
+    if not line.startswith('{"'):
+        return line
+    try:
+        message = json.loads(line).get("message")
+    except ValueError:
+        return line
+    return str(message.get("rendered") or "") if isinstance(message, dict) else ""
+
+
+MANIFEST = "package.json"
+EVERY_PACKAGE = "npm test --workspaces"
+CALL = re.compile(
+    r"npm (?:--prefix[ =](?P<directory>\S+) (?:run )?test)"
+    r"|npm (?:run )?test (?:--workspaces|-ws)\b.*|npm (?:--workspaces|-ws) .*\btest\b.*"
+    r"|pnpm (?:.* )?(?:-r|--recursive)\b.*\btest\b.*|yarn workspaces (?:.* )?run test\b.*"
+    r"|(?:(?:npx|yarn|pnpm) )?(?:lerna|nx|turbo)\b.*\btest\b.*"
+)
+"""Commands that run the test scripts of packages in a repository."""
+PNPM_PACKAGE = re.compile(r"^\s+- +['\"]?([^'\"#\n]+?)['\"]?\s*$", re.M)
+HEADING = "coder package "
+"""Start of the line that is printed before the tests of a package run."""
+EXIT_CODE = "exit"
+"""A file with the exit code of a package's tests, if they failed."""
+
+
+class RecognizedCommand(Value):
+    """A command that an adapter can run."""
+
+    adapter: str
+    """The adapter's name."""
+    environment: Mapping[str, str] = {}
+    """Assignments before the command."""
+    argv: tuple[str, ...]
+    builds: tuple[str, ...] = ()
+    """Commands of a shell that have to run before."""
+
+
+class _PackageRun(NamedTuple):
+    """The part of a run that belongs to one package."""
+
+    directory: str
+    adapter: Adapter
+    command: RecognizedCommand
+    run: Run
+
+
+class Workspaces:
+    """Adapter of all packages of a repository, each with the runner that its test script starts.
+
+    Paths are relative to the repository, whichever package they lie in.
+    """
+
+    name = "workspaces"
+
+    def __init__(
+        self,
+        recognize: Callable[[str, Path], RecognizedCommand | None],
+        find_adapter: Callable[[str], Adapter | None],
+    ) -> None:
+        """`recognize` returns the one runner that a command starts in a directory."""
+        self._recognize = recognize
+        self._find_adapter = find_adapter
+
+    def find_commands(self, root: Path) -> Iterator[str]:
+        """Yield the command for all packages below the directory, if their scripts start known runners."""
+        packages = [path for path in find_packages(root) if self._command_of(root / path)]
+        if (root / MANIFEST).exists() and packages:
+            yield EVERY_PACKAGE
+        elif len(packages) == 1:
+            yield shlex.join(("npm", "--prefix", packages[0], "test"))
+
+    def recognizes(self, words: Sequence[str]) -> bool:
+        """Tell whether a command, in full, runs the test scripts of packages."""
+        return CALL.fullmatch(" ".join(words)) is not None
+
+    def prepare(self, run: Run) -> Invocation:
+        """Run the tests of the packages in which files lie, package by package."""
+        lines = ["code=0"]
+        for part in self._parts(run):
+            part.run.place.mkdir(exist_ok=True)
+            invocation = prepare_run(part.adapter, part.run, part.command.builds)
+            variables = {**invocation.environment, **part.command.environment}
+            words = ["env", *(f"{name}={value}" for name, value in variables.items()), *invocation.argv]
+            lines += [
+                f"echo {shlex.quote(HEADING + part.directory)}",
+                f"(cd {shlex.quote(part.directory)} && {shlex.join(words)}) || "
+                f"{{ code=$?; echo $code > {shlex.quote(str(part.run.place / EXIT_CODE))}; }}",
+            ]
+        return Invocation(argv=("sh", "-c", "\n".join([*lines, "exit $code"])))
+
+    def read_results(self, run: Run) -> Iterator[TestResult]:
+        """Yield the results of each package."""
+        outputs = _split_output(run.output)
+        for part in self._parts(run):
+            finished = part.run.model_copy(update={"output": outputs.get(part.directory, "")})
+            results = read_results(part.adapter, finished, (), part.command.builds)
+            if not results and (part.run.place / EXIT_CODE).exists():
+                results = (collection_failure(MANIFEST, output_tail(finished.output)),)
+            for result in results:
+                yield _in_directory(result, part.directory, run.tree)
+
+    def _command_of(self, directory: Path) -> RecognizedCommand | None:
+        return self._recognize("npm test", directory) if "test" in read_scripts(directory) else None
+
+    def _parts(self, run: Run) -> Iterator[_PackageRun]:
+        match = CALL.fullmatch(" ".join(run.argv))
+        own = match["directory"] if match else None
+        packages = [own.rstrip("/")] if own else find_packages(run.tree)
+        for number, directory in enumerate(packages):
+            command = self._command_of(run.tree / directory)
+            adapter = self._find_adapter(command.adapter) if command else None
+            files = tuple(path for path in run.files if nearest(packages, path) == directory)
+            if command is None or adapter is None or (run.files and not files):
+                continue
+            own_run = Run(
+                argv=command.argv,
+                tree=run.tree / directory,
+                place=run.place / str(number),
+                files=tuple(PurePosixPath(path).relative_to(directory).as_posix() for path in files),
+                tests=tuple(
+                    test.removeprefix(f"{directory}/")
+                    for test in run.tests
+                    if test.startswith(f"{directory}/")
+                ),
+            )
+            yield _PackageRun(directory, adapter, command, own_run)
+
+
+def find_packages(root: Path) -> list[str]:
+    """Return the directories of the packages below a directory: its workspaces, else all but test data."""
+    patterns = _workspace_patterns(root)
+    found = [
+        path
+        for path in manifest_directories(root, MANIFEST)
+        if path != "." and not is_test_path(f"{path}/{MANIFEST}")
+    ]
+    if not patterns:
+        return found
+    excluded = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
+    return [
+        path
+        for path in found
+        if any(_matches(path, pattern) for pattern in patterns)
+        and not any(_matches(path, pattern) for pattern in excluded)
+    ]
+
+
+def _workspace_patterns(root: Path) -> list[str]:
+    """Return the patterns of npm's, Yarn's or pnpm's workspaces."""
+    workspaces = read_manifest(root).get("workspaces")
+    if isinstance(workspaces, dict):
+        workspaces = workspaces.get("packages")
+    if isinstance(workspaces, list):
+        return [str(pattern) for pattern in workspaces]
+    return PNPM_PACKAGE.findall(read_regular_text(root / "pnpm-workspace.yaml"))
+
+
+def _matches(path: str, pattern: str) -> bool:
+    """Tell whether a pattern, in which `**` stands for any number of directories, matches a whole path."""
+    parts = pattern.removeprefix("./").rstrip("/").split("/")
+    expression = "/".join(".+" if part == "**" else re.escape(part).replace(r"\*", "[^/]*") for part in parts)
+    return re.fullmatch(expression, path) is not None
+
+
+def _split_output(output: str) -> dict[str, str]:
+    """Return what was printed for each package, by its directory."""
+    parts: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in output.splitlines(keepends=True):
+        if line.startswith(HEADING):
+            lines = parts.setdefault(line.removeprefix(HEADING).strip(), [])
+        else:
+            lines.append(line)
+    return {directory: "".join(lines) for directory, lines in parts.items()}
+
+
+def _in_directory(result: TestResult, directory: str, tree: Path) -> TestResult:
+    """Return a result of a package with paths relative to the repository."""
+    failure = _failure_in_directory(result.failure, directory, tree) if result.failure else None
+    return result.model_copy(update={"id": f"{directory}/{result.id}", "failure": failure})
+
+
+def _failure_in_directory(failure: Failure, directory: str, tree: Path) -> Failure:
+    root = f"{tree.resolve()}/"
+
+    def path_of(path: str) -> str:
+        if path.startswith(root) and "/node_modules/" not in path:
+            return path.removeprefix(root)
+        return path if path.startswith(("/", "<")) else f"{directory}/{path}"
+
+    frames = tuple(frame.model_copy(update={"path": path_of(frame.path)}) for frame in failure.frames)
+    return failure.model_copy(update={"frames": frames})

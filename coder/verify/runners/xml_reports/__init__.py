@@ -1,1 +1,0 @@
-"""Adapters of test runners that write their results as XML files."""

@@ -1,1 +1,0 @@
-"""Cold test runs: launching, recording, dependencies, tracing."""

@@ -1,0 +1,543 @@
+"""Static test selection: test files that a change can reach, by names and imports in the sources."""
+
+import ast
+import os
+import re
+from collections import Counter, deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import cached_property, lru_cache
+from pathlib import Path, PurePosixPath
+
+from coder.core.paths import is_test_file, is_test_path
+from coder.core.values import Value
+from coder.files.regular_files import read_regular_text
+from coder.python.source import parse_module
+from coder.verify.launch import EXCLUDED_DIRECTORIES
+from coder.verify.layout import may_configure, pytest_options, source_roots
+
+LEVELS = 2
+"""Levels of callers that are followed beyond the nearest test."""
+DISCRIMINATING_SHARE = 0.5
+"""A name in more than this share of the test files does not discriminate between them."""
+GENERIC_STEMS = frozenset({"test", "tests"})
+"""Names of modules that many packages have."""
+PROSE = frozenset({".adoc", ".cff", ".md", ".po", ".pot", ".rst", ".txt"})
+PROSE_FOLDERS = frozenset(
+    {"doc", "docs", "changes", "changelog", "changelog.d", "newsfragments", "release-notes", "releasenotes"}
+)
+_TEST = re.compile(r"^\s*(?:async )?def (test\w*)", re.MULTILINE)
+
+
+class SuiteSelection(Value):
+    """The test files that a change can reach."""
+
+    files: tuple[str, ...] = ()
+    """Nearest first: changed test files, files that name a changed definition, files that name its users."""
+    touched: frozenset[str] = frozenset()
+    """Those that are among them only because the change touches them."""
+    total: int = 0
+    """Number of test files in the suite."""
+
+
+def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSelection | None:
+    """Return the test files that a change can reach, nearest first, including files that it deletes.
+
+    None if it may reach any test.
+
+    Args:
+        old: the tree before the change.
+        new: the tree after it.
+        changed: paths that differ, relative to both.
+    """
+    options = pytest_options(new)[1]
+    patterns = _option_words(options.get("python_files"))
+
+    def is_test(path: str) -> bool:
+        name = PurePosixPath(path).name
+        return is_test_file(path) or any(fnmatchcase(name, pattern) for pattern in patterns)
+
+    python_files = tuple(path for path in project_files(new) if path.endswith(".py"))
+    tests = sorted(filter(is_test, python_files))
+    touched = tuple(filter(is_test, changed))  # deleted ones too
+    files: dict[str, None] = {}
+    sources: list[str] = []
+    helpers: list[str] = []
+    for path in changed:
+        if path in touched or _is_prose(path):
+            continue
+        if PurePosixPath(path).name == "conftest.py":
+            files |= dict.fromkeys(
+                test for test in tests if PurePosixPath(test).is_relative_to(PurePosixPath(path).parent)
+            )
+        elif may_configure(path) or not path.endswith(".py"):
+            return None
+        else:
+            (helpers if is_test_path(path) else sources).append(path)
+    if "--doctest-modules" in _option_words(options.get("addopts")):
+        files |= dict.fromkeys(sources)
+    if any(
+        _import_effects(read_regular_text(old / path)) != _import_effects(read_regular_text(new / path))
+        for path in (*sources, *helpers)
+    ):
+        return None
+    words = {test: words_of(new / test) for test in tests}
+    names = {PurePosixPath(path).stem for path in helpers}
+    files |= dict.fromkeys(test for test in tests if names & words[test])
+    if sources:
+        used = frozenset().union(*words.values())
+        callers = CallerIndex(
+            new,
+            [
+                path
+                for path in python_files
+                if not is_test_path(path)
+                or (not is_test(path) and PurePosixPath(path).stem in used | {"conftest"})
+            ],
+            words,
+        )
+        files |= dict.fromkeys(_select_by_names(old, new, sources, callers, words))
+    unreached = frozenset(path for path in touched if path not in files)
+    return SuiteSelection(
+        files=(*touched, *(path for path in files if path not in touched)),
+        touched=unreached,
+        total=len(tests),
+    )
+
+
+class CallerIndex:
+    """The names that the sources of a tree use and define."""
+
+    def __init__(self, tree: Path, sources: Sequence[str], words: Mapping[str, Collection[str]]) -> None:
+        """Index the words of `sources`; `words` are those of the test files."""
+        self._tree = tree
+        self._words = {path: words_of(tree / path) for path in sources}
+        self._helpers = [path for path in sources if is_test_path(path)]
+        self._tests = words
+        self._users: dict[str, dict[str, set[str]]] = {}
+
+    def levels(self, path: str, old: str, new: str) -> Iterator[set[str]]:
+        """Yield the names of the definitions that differ between two texts of a source, then of their
+        callers, one level after another, to the last. Helpers of the tests are as near as what they use.
+        """
+        changed = _changed_names(old, new)
+        level = {_callable_name(name) for name in changed} | {
+            self._referable_name(name, path) for name in changed
+        }
+        level = (level - {""}) or {_module_name(path)}
+        known: set[str] = set()
+        while level:
+            while helpers := self._callers(level, known | level, self._helpers):
+                level |= helpers
+            yield level
+            known |= level
+            level = self._callers(level, known, self._words)
+
+    def _callers(self, names: Collection[str], known: Collection[str], paths: Iterable[str]) -> set[str]:
+        """Return names of the definitions in files that use one of `names`, unless they are `known`."""
+        rare = {
+            name
+            for name in names
+            if sum(name in words for words in self._words.values()) <= MOST_FILES_OF_A_NAME
+        }
+        return {
+            self._referable_name(user, path, known)
+            for path in paths
+            for name in rare & self._words[path]
+            for user in self._users_in(path).get(name, ())
+        } - set(known)
+
+    def _users_in(self, path: str) -> dict[str, set[str]]:
+        if path not in self._users:
+            self._users[path] = _find_users(read_regular_text(self._tree / path))
+        return self._users[path]
+
+    def _referable_name(self, qualified: str, path: str, known: Collection[str] = ()) -> str:
+        """Return the name by which other code most likely refers to a definition in a file.
+
+        It is the definition's own or that of an enclosing one, unless many files define the same, nothing
+        uses it (a method that is called by a computed name) or its users are `known`; else the module's:
+        `collectstatic` for its `Command.handle`.
+        """
+        parts = [part for part in qualified.split(".") if not _is_dunder(part)]
+        return next(
+            (
+                part
+                for part in reversed(parts)
+                if part not in known and self._definers[part] <= MOST_DEFINERS and self._is_used(part)
+            ),
+            _module_name(path),
+        )
+
+    def _is_used(self, name: str) -> bool:
+        return self._uses[name] > 0 or any(name in words for words in self._tests.values())
+
+    @cached_property
+    def _definers(self) -> Counter[str]:
+        """Number of the sources that define a function or class of each name."""
+        return Counter(
+            name
+            for path in self._words
+            for name in set(_DEFINITION.findall(read_regular_text(self._tree / path)))
+        )
+
+    @cached_property
+    def _uses(self) -> Counter[str]:
+        """Number of occurrences of each word in the sources other than as a definition's name."""
+        uses: Counter[str] = Counter()
+        for path in self._words:
+            text = read_regular_text(self._tree / path)
+            uses.update(_WORD.findall(text))
+            uses.subtract(_DEFINITION.findall(text))
+        return uses
+
+
+def _select_by_names(
+    old: Path, new: Path, sources: Sequence[str], callers: CallerIndex, words: Mapping[str, Collection[str]]
+) -> list[str]:
+    """Return the test files that name a changed definition or its callers, nearest first.
+
+    For a source that names lead from to no test, they are the test files that import it.
+    """
+    frequency = Counter(name for words_in_file in words.values() for name in words_in_file)
+    most_files = max(3, DISCRIMINATING_SHARE * len(words))
+    distances: dict[str, int] = {}
+    unreached: list[str] = []
+    for path in sources:
+        is_reached, last = False, 0
+        texts = (read_regular_text(tree / path) for tree in (old, new))
+        for distance, level in enumerate(callers.levels(path, *texts)):
+            if is_reached and distance > last:
+                break
+            distinctive = {name for name in level if frequency[name] <= most_files}
+            for test in (test for test, words_in_file in words.items() if distinctive & set(words_in_file)):
+                is_reached, last = True, last if is_reached else distance + LEVELS
+                distances[test] = min(distance, distances.get(test, distance))
+        if not is_reached:
+            unreached.append(path)
+    importers = transitive_importers(new, unreached) if unreached else frozenset()
+    reached = [test for test in words if test in distances]
+    return [*sorted(reached, key=distances.__getitem__), *(test for test in words if test in importers)]
+
+
+def find_test_files_naming(tree: Path, tests: Sequence[str]) -> tuple[str, ...]:
+    """Return the existing ones of `tests`, then test files that mention the name of one of these."""
+    names = [_distinctive_words(path) for path in tests]
+    existing = [path for path in tests if is_test_file(path) and (tree / path).is_file()]
+    others = (
+        path
+        for path in project_files(tree)
+        if path.endswith(".py") and is_test_file(path) and path not in existing
+    )
+
+    def mentions_any(path: str) -> bool:
+        words = words_of(tree / path)
+        return any(name <= words for name in names)
+
+    return (*existing, *filter(mentions_any, others))
+
+
+def _distinctive_words(path: str) -> set[str]:
+    """Return the words by which another file names a module: `tests` alone would be any package's."""
+    pure = PurePosixPath(path)
+    return {pure.stem, pure.parent.name} - {""} if pure.stem in GENERIC_STEMS else {pure.stem}
+
+
+def find_tests(tree: Path) -> list[str]:
+    """Return approximate ids of the tests in a tree: functions and methods named like one, without class."""
+    return [
+        f"{path}::{name}"
+        for path in project_files(tree)
+        if path.endswith(".py") and is_test_file(path)
+        for name in _TEST.findall(read_regular_text(tree / path))
+    ]
+
+
+def has_test_functions(tree: Path) -> bool:
+    """Tell whether any Python file, whatever its name, has a function or method named like a test."""
+    return any(
+        _TEST.search(read_regular_text(tree / path)) for path in project_files(tree) if path.endswith(".py")
+    )
+
+
+def _import_effects(text: str) -> list[str]:
+    """Return dumps of the statements that run at import and do more than bind names.
+
+    Such a statement may affect any other module.
+    """
+    try:
+        module = parse_module(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return [text]
+    return [ast.dump(statement) for statement in module.body if not _is_binding(statement)]
+
+
+def _is_binding(statement: ast.stmt) -> bool:
+    match statement:
+        case (
+            ast.FunctionDef()
+            | ast.AsyncFunctionDef()
+            | ast.ClassDef()
+            | ast.Import()
+            | ast.ImportFrom()
+            | ast.Expr(value=ast.Constant() | ast.Name())
+        ):
+            return True
+        case ast.Assign(targets=targets):
+            return all(isinstance(target, ast.Name | ast.Tuple) for target in targets)
+        case ast.AnnAssign(target=ast.Name()) | ast.AugAssign(target=ast.Name()) | ast.Pass():
+            return True
+        case ast.If(test=ast.Name("TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
+            return not statement.orelse and all(map(_is_binding, statement.body))
+        case _:
+            return False
+
+
+def _option_words(value: object) -> list[str]:
+    """Return the words of a pytest option, which TOML files may give as a list."""
+    return [str(word) for word in value] if isinstance(value, list) else str(value or "").split()
+
+
+def _is_prose(path: str) -> bool:
+    pure = PurePosixPath(path)
+    if path.endswith(".py"):
+        return False
+    folders = {part.lower() for part in pure.parts[:-1]}
+    return pure.suffix in PROSE or bool(PROSE_FOLDERS & folders) or (not pure.suffix and pure.name.isupper())
+
+
+MOST_FILES_OF_A_NAME = 40
+"""A name in more source files than this is too common to identify users of the definition, and is not
+followed further.
+"""
+MOST_DEFINERS = 5
+"""A function or class name that more source files define does not identify one of them."""
+_DEFINITION = re.compile(r"^[ \t]*(?:async def|def|class) (\w+)", re.MULTILINE)
+_WORD = re.compile(r"[^\W\d]\w*")
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _changed_names(old: str, new: str) -> set[str]:
+    """Return the dotted names of the innermost definitions and module variables that differ."""
+    before, after = _bodies(old), _bodies(new)
+    return {name for name in {*before, *after} if before.get(name) != after.get(name)}
+
+
+def _callable_name(qualified: str) -> str:
+    """Return the last part of a dotted name that callers write: `Point` for `Point.__add__`."""
+    return next((part for part in reversed(qualified.split(".")) if not _is_dunder(part)), "")
+
+
+def _is_dunder(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _module_name(path: str) -> str:
+    pure = PurePosixPath(path)
+    return pure.parent.name if pure.stem == "__init__" else pure.stem
+
+
+def _bodies(text: str) -> dict[str, str]:
+    """Return the dump of each definition without nested ones, by dotted name; the module's name is empty."""
+    try:
+        module = parse_module(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    bodies: dict[str, str] = {}
+
+    def visit(node: ast.AST, name: str) -> None:
+        own: list[str] = []
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, Function | ast.ClassDef):
+                visit(child, f"{name}.{child.name}".lstrip("."))
+            elif not name and isinstance(child, ast.Assign | ast.AnnAssign | ast.AugAssign):
+                for target in child.targets if isinstance(child, ast.Assign) else [child.target]:
+                    for leaf in ast.walk(target):
+                        if isinstance(leaf, ast.Name):
+                            bodies[leaf.id] = ast.dump(child)
+            elif not name and isinstance(child, ast.Import | ast.ImportFrom):
+                bodies.update(
+                    {alias.asname or alias.name.partition(".")[0]: ast.dump(child) for alias in child.names}
+                )
+            else:
+                own.append(ast.dump(child))
+        bodies[name] = "\n".join(own)
+
+    visit(module, "")
+    return bodies
+
+
+def _find_users(text: str) -> dict[str, set[str]]:
+    """Return for each name that a source uses the dotted names of the functions and classes that use it."""
+    try:
+        module = parse_module(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    users: dict[str, set[str]] = {}
+
+    def visit(node: ast.AST, name: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            inner = f"{name}.{child.name}" if isinstance(child, Function | ast.ClassDef) else name
+            match child:
+                case ast.Name(id=used) | ast.Attribute(attr=used) if name:
+                    users.setdefault(used, set()).add(name.lstrip("."))
+            visit(child, inner)
+
+    visit(module, "")
+    return users
+
+
+def words_of(file: Path) -> frozenset[str]:
+    return frozenset(_WORD.findall(read_regular_text(file)))
+
+
+DYNAMIC = frozenset(
+    {
+        "__import__",
+        "entry_points",
+        "exec_module",
+        "find_loader",
+        "find_spec",
+        "import_module",
+        "import_string",
+        "load_module",
+    }
+)
+PARSED_SOURCES_CACHED = 5000
+"""Size of the cache of parsed sources, least recently used first out."""
+ANY_FILE = "*"
+"""Stands for a name where a file imports dynamically, so that it may import any file."""
+
+
+@lru_cache(maxsize=PARSED_SOURCES_CACHED)
+def imported_names(text: str) -> frozenset[str]:
+    """Return the dotted names that a source imports, anywhere in it; relative imports begin with dots."""
+    try:
+        tree = parse_module(text)
+    except (SyntaxError, ValueError):
+        return frozenset({ANY_FILE})
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                names |= {alias.name for alias in node.names}
+            case ast.ImportFrom():
+                start = "." * node.level + (node.module or "")
+                names |= {start} | {
+                    f"{start}{'' if start.endswith('.') else '.'}{alias.name}" for alias in node.names
+                }
+            case ast.Name(id=name) | ast.Attribute(attr=name) if name in DYNAMIC:
+                names.add(ANY_FILE)
+    return frozenset(names)
+
+
+class ImportGraph:
+    """The files of a tree and which of them importing a file executes."""
+
+    def __init__(self, tree: Path, names: Mapping[str, frozenset[str]]) -> None:
+        """Build the graph from `names`, the imported names of each Python file of the tree."""
+        self._known = frozenset(names)
+        self._roots = [root.relative_to(tree).as_posix() for root in source_roots(tree)]
+        self._paths: dict[str, set[str]] = {}
+        for path in names:
+            for name in self._import_names(path):
+                self._paths.setdefault(name, set()).add(path)
+        self._importers: dict[str, set[str]] = {}
+        self._imported: dict[str, set[str]] = {}
+        self._to_everything = {path for path, imports in names.items() if ANY_FILE in imports}
+        for path, imports in names.items():
+            self._imported[path] = self._resolve(path, imports)
+            for imported in self._imported[path]:
+                self._importers.setdefault(imported, set()).add(path)
+
+    def importers(self, path: str) -> frozenset[str]:
+        """Return the files whose import may execute `path`, directly or indirectly, including itself."""
+        importers = {path}
+        todo = deque(importers)
+        while todo:
+            new = (self._importers.get(todo.popleft(), set()) | self._to_everything) - importers
+            importers |= new
+            todo.extend(new)
+        return frozenset(importers)
+
+    def imported_files(self, path: str) -> frozenset[str]:
+        """Return the files that the imports of `path` name, and packages and conftest.py files above it."""
+        return frozenset(self._imported.get(path, ()))
+
+    def _import_names(self, path: str) -> Iterable[str]:
+        """Yield every dotted name that the file may be imported under.
+
+        Names are relative to the tree, to each source root, and to the directory above its outermost package.
+        """
+        pure = PurePosixPath(path)
+        top = next(
+            folder
+            for folder in pure.parents
+            if (folder / "__init__.py").as_posix() not in self._known or folder == PurePosixPath()
+        )
+        for start in {PurePosixPath(), top, *(PurePosixPath(root) for root in self._roots)}:
+            if pure.is_relative_to(start):
+                parts = pure.relative_to(start).with_suffix("").parts
+                yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    def _resolve(self, path: str, names: frozenset[str]) -> set[str]:
+        package = PurePosixPath(path).parent.parts
+        files: set[str] = set()
+        for name in names:
+            level = len(name) - len(name.lstrip("."))
+            parts = name.lstrip(".").split(".") if name.strip(".") else []
+            absolute = [*package[: len(package) - level + 1], *parts] if level else parts
+            for length in range(1, len(absolute) + 1):
+                files |= self._paths.get(".".join(absolute[:length]), set())
+        files |= {conftest for conftest in self._parents(path) if conftest != path}
+        return files
+
+    def _parents(self, path: str) -> set[str]:
+        """Return the packages and the conftest.py files above a file: they are executed before it."""
+        files = set()
+        for folder in PurePosixPath(path).parents:
+            for name in ("__init__.py", "conftest.py"):
+                candidate = (folder / name).as_posix()
+                if candidate in self._known:
+                    files.add(candidate)
+        return files
+
+
+def transitive_importers(tree: Path, changed: Iterable[str]) -> frozenset[str]:
+    """Return the Python files that import one of `changed`, directly or indirectly, including these."""
+    graph = _build_graph(tree)
+    return frozenset(file for path in changed for file in graph.importers(path))
+
+
+def sources_imported_by(tree: Path, test_files: Iterable[str]) -> tuple[str, ...]:
+    """Return the sources that test files import, sorted.
+
+    For a package, the imports of its `__init__.py` count too: it re-exports them.
+    """
+    graph = _build_graph(tree)
+    imported = {file for test in test_files for file in graph.imported_files(test)}
+    imported |= {
+        file
+        for package in imported
+        if package.endswith("__init__.py")
+        for file in graph.imported_files(package)
+    }
+    return tuple(sorted(path for path in imported if not is_test_path(path)))
+
+
+def _build_graph(tree: Path) -> ImportGraph:
+    texts = {path: read_regular_text(tree / path) for path in project_files(tree) if path.endswith(".py")}
+    return ImportGraph(tree, {path: imported_names(text) for path, text in texts.items()})
+
+
+def project_files(tree: Path) -> Iterator[str]:
+    """Yield the files of a project, relative to the tree, without installed and hidden ones."""
+    for folder, folders, files in os.walk(tree):
+        folders[:] = [
+            name
+            for name in folders
+            if not name.startswith(".") and name not in EXCLUDED_DIRECTORIES - {"build", "dist"}
+        ]
+        for name in files:
+            if not (path := Path(folder, name)).is_symlink():
+                yield path.relative_to(tree).as_posix()

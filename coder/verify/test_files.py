@@ -1,0 +1,505 @@
+"""Test files of a change: the tests that they define, and which of these differ."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from coder.core.paths import SOURCE_SUFFIXES, is_test_path, test_file_of
+from coder.files.regular_files import read_regular_text
+from coder.index.parsers import SyntaxNode, node_text, parse_syntax
+from coder.python.source import parse_module
+from coder.verify.select import project_files
+
+_SUITE_WIDE = ("pytest_", "pytestmark", "__test__", "collect_ignore", "load_tests", "setup", "teardown")
+"""Beginnings of names of a module that decide on all of its tests."""
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Name = tuple[str, ...]
+"""A test's qualified name: its classes, then its function."""
+
+
+class ChangedTests(NamedTuple):
+    """Test functions that differ between two versions of a file, as ids: `path::Class::test`."""
+
+    added: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
+    """Those on both sides that differ, or whose class, helpers, fixtures or constants do."""
+    removed: tuple[str, ...] = ()
+    is_whole: bool = False
+    """Any test of the file may be affected; then none is named."""
+
+    def selection(self, path: str, *, old: bool = False) -> tuple[str, ...]:
+        """Return what to run for the changed tests of the file at `path`, or for their `old` versions."""
+        if self.is_whole:
+            return (path,)
+        return (*self.edited, *self.removed) if old else (*self.added, *self.edited)
+
+
+WHOLE_FILE = ChangedTests(is_whole=True)
+
+
+def find_changed_tests(path: str, old: str, new: str) -> ChangedTests:
+    """Return the tests of a file that differ; any test where the syntax does not tell which."""
+    try:
+        before, after = _read_module(parse_module(old)), _read_module(parse_module(new))
+    except (SyntaxError, ValueError, RecursionError):
+        return WHOLE_FILE
+    changed = _changed_names(before, after)
+    if changed is None:
+        return WHOLE_FILE
+
+    def test_id(name: _Name) -> str:
+        return "::".join((path, *name))
+
+    found = ChangedTests(
+        added=tuple(test_id(name) for name in after.tests if name not in before.tests),
+        edited=tuple(
+            test_id(name)
+            for name, parts in after.tests.items()
+            if name in before.tests
+            and (_dump(parts) != _dump(before.tests[name]) or not changed.isdisjoint(_used_names(parts)))
+        ),
+        removed=tuple(test_id(name) for name in before.tests if name not in after.tests),
+    )
+    return found if any(found) else WHOLE_FILE
+
+
+class _Module(NamedTuple):
+    """The statements of a test file."""
+
+    tests: Mapping[_Name, tuple[ast.AST, ...]]
+    """For each test its function, and its classes without their tests."""
+    bound: Mapping[str, list[ast.AST]]
+    """All other statements, by the names that they bind; those that bind nothing are under the empty name."""
+
+
+def _read_module(module: ast.Module) -> _Module:
+    classes = {node.name: node for node in module.body if isinstance(node, ast.ClassDef)}
+    tests: dict[_Name, tuple[ast.AST, ...]] = {}
+    bound: dict[str, list[ast.AST]] = defaultdict(list)
+    for statement in _split_imports(module):
+        if isinstance(statement, _Function) and statement.name.startswith("test"):
+            tests[statement.name,] = (statement,)
+        elif isinstance(statement, ast.ClassDef) and (own := _class_tests(statement, classes)):
+            tests |= own
+            bound[statement.name].append(_without_tests(statement))
+        elif not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
+            for name in {*_bound_names(statement)} or {""}:
+                bound[name].append(statement)
+    return _Module(tests, bound)
+
+
+def _split_imports(module: ast.Module) -> Iterator[ast.stmt]:
+    """Yield the statements of a module, with one import for each name."""
+    for statement in module.body:
+        match statement:
+            case ast.Import(names=names):
+                yield from (ast.Import(names=[alias]) for alias in names)
+            case ast.ImportFrom(module=source, names=names, level=level):
+                yield from (ast.ImportFrom(module=source, names=[alias], level=level) for alias in names)
+            case _:
+                yield statement
+
+
+def _class_tests(
+    node: ast.ClassDef, classes: Mapping[str, ast.ClassDef], derived: tuple[str, ...] = ()
+) -> dict[_Name, tuple[ast.AST, ...]]:
+    """Return the tests of a class, of its bases in the module and of the classes in it."""
+    tests: dict[_Name, tuple[ast.AST, ...]] = {}
+    shell = _without_tests(node)
+    for base in reversed(node.bases):
+        if isinstance(base, ast.Name) and base.id in classes and base.id not in (node.name, *derived):
+            inherited = _class_tests(classes[base.id], classes, (node.name, *derived))
+            tests |= {(node.name, *name[1:]): (shell, *parts) for name, parts in inherited.items()}
+    for member in node.body:
+        if isinstance(member, _Function) and member.name.startswith("test"):
+            tests[node.name, member.name] = (shell, member)
+        elif isinstance(member, ast.ClassDef):
+            inner = _class_tests(member, {})
+            tests |= {(node.name, *name): (shell, *parts) for name, parts in inner.items()}
+    return tests
+
+
+def _without_tests(node: ast.ClassDef) -> ast.ClassDef:
+    kept = [
+        member
+        for member in node.body
+        if not isinstance(member, ast.ClassDef)
+        and not (isinstance(member, _Function) and member.name.startswith("test"))
+    ]
+    return ast.ClassDef(
+        name=node.name,
+        bases=node.bases,
+        keywords=node.keywords,
+        body=kept,
+        decorator_list=node.decorator_list,
+    )
+
+
+def _changed_names(before: _Module, after: _Module) -> set[str] | None:
+    """Return the names that the change binds otherwise, and those that use them; None if any test may."""
+    names = before.bound.keys() | after.bound.keys()
+    changed = {
+        name for name in names if _dump(before.bound.get(name, ())) != _dump(after.bound.get(name, ()))
+    }
+    statements = [
+        (name, node) for module in (before, after) for name in module.bound for node in module.bound[name]
+    ]
+    pending = True
+    while pending:
+        users = {name for name, node in statements if not changed.isdisjoint(_used_names([node]))}
+        pending = not users <= changed
+        changed |= users
+    is_suite_wide = any(
+        not name or name.startswith(_SUITE_WIDE) or any(map(_is_automatic, after.bound.get(name, ())))
+        for name in changed
+    )
+    return None if is_suite_wide else changed
+
+
+def _is_automatic(node: ast.AST) -> bool:
+    """Tell whether a statement defines a fixture that all tests use."""
+    return isinstance(node, _Function) and any(
+        isinstance(inner, ast.keyword) and inner.arg == "autouse"
+        for decorator in node.decorator_list
+        for inner in ast.walk(decorator)
+    )
+
+
+def _bound_names(statement: ast.stmt) -> Iterator[str]:
+    """Yield the names of the module that a statement binds."""
+    if isinstance(statement, _Function | ast.ClassDef):
+        yield statement.name
+        return
+    for node in ast.walk(statement):
+        if isinstance(node, _Function | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.alias):
+            yield "" if node.name == "*" else (node.asname or node.name.partition(".")[0])
+
+
+def _used_names(nodes: tuple[ast.AST, ...] | list[ast.AST]) -> Iterator[str]:
+    """Yield the names that code may refer to: variables, attributes, parameters, and words of strings."""
+    for node in nodes:
+        for inner in ast.walk(node):
+            match inner:
+                case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                    yield name
+                case ast.Constant(value=str(text)):
+                    yield from text.replace(",", " ").split()
+
+
+def _dump(nodes: tuple[ast.AST, ...] | list[ast.AST]) -> list[str]:
+    return [ast.dump(node) for node in nodes]
+
+
+CODE = (*SOURCE_SUFFIXES, ".bats", ".dart", ".ex", ".exs", ".fs", ".groovy", ".hs", ".jl", ".pl", ".t")
+MOST_FILES = 5000
+MOST_WORDS = 12
+_QUOTED = re.compile(r"""(["'`])((?:(?!\1)[^\\\n]|\\.){1,200})\1""")
+_FUNCTION = re.compile(r"\b(?:def|fn|fun|func|function|sub|void|Task)\s+`?(\w+)")
+_GO_METHOD = re.compile(r"\bfunc\s*\([^)]*\)\s*(\w+)")
+_TITLED = re.compile(
+    r"""(?:\b(?:it|test|specify|scenario|example|describe|context|suite|subtest|Run)[\w.]*|@test)"""
+    r"""\s*\(?\s*(["'`])((?:(?!\1)[^\\\n]|\\.){1,200})\1"""
+)
+"""The title of a test, as test frameworks take it; `_QUOTED` may be any other text."""
+_NUMBERED = re.compile(r" #\d+$")
+"""What distinguishes two tests of one name in a report."""
+_CASE = re.compile(r"%\w|\\\$\w+")
+"""Placeholders for the values of a case in an escaped title."""
+_RUST_EXAMPLE = re.compile(r"(?P<path>\S+\.rs) - .*\(line \d+\)")
+"""The id of an example in documentation."""
+
+
+def is_example(test_id: str) -> bool:
+    """Tell whether a test is an example in documentation: a doctest of pytest, or of Rust."""
+    name = test_id.partition("::")[2].partition("[")[0]
+    return _RUST_EXAMPLE.match(test_id) is not None or (
+        test_file_of(test_id).endswith((".py", ".md", ".rst", ".txt")) and "." in name
+    )
+
+
+class TestLocator:
+    """Finds the files that define tests in one tree."""
+
+    __test__ = False
+
+    def __init__(self, tree: Path) -> None:
+        """Read files of the tree only when a test has to be searched for."""
+        self._tree = tree
+
+    def find_files(self, test_id: str) -> tuple[str, ...]:
+        """Return the files that may define a test, test files if there are any; empty if none is found."""
+        path = test_file_of(test_id)
+        if example := _RUST_EXAMPLE.match(test_id):
+            path = example["path"]
+        if path and (self._tree / path).is_file():
+            return (path,)
+        named = [file for file in self._files_of_class(test_id) if self._mentions(file, test_id)]
+        tests = [file for file in named if is_test_path(file)] or self._find_definers(test_id)
+        return tuple(tests or named[:1])
+
+    def _find_definers(self, test_id: str) -> list[str]:
+        for name in names_of(test_id):
+            if files := self._files_by_name.get(name):
+                tests = [file for file in files if is_test_path(file)]
+                return tests or files
+        return []
+
+    def _files_of_class(self, test_id: str) -> Iterator[str]:
+        """Yield the files that a dotted id names, such as `src/test/java/org/Shop.java` for `org.Shop`."""
+        dotted = _NUMBERED.sub("", test_file_of(test_id)).replace("\\", ".")
+        if not re.fullmatch(r"[\w$]+(?:\.[\w$]+)*", dotted):
+            return
+        parts = dotted.partition("$")[0].split(".")
+        for count in range(len(parts), 0, -1):
+            stem = "/".join(parts[:count])
+            for path in self._files_by_stem.get(parts[count - 1], ()):
+                whole = path.removesuffix(PurePosixPath(path).suffix)
+                if whole == stem or whole.endswith(f"/{stem}"):
+                    yield path
+
+    def _mentions(self, path: str, test_id: str) -> bool:
+        text = read_regular_text(self._tree / path)
+        return any(name in text for name in names_of(test_id))
+
+    @cached_property
+    def _files(self) -> tuple[str, ...]:
+        return tuple(islice((path for path in project_files(self._tree) if path.endswith(CODE)), MOST_FILES))
+
+    @cached_property
+    def _files_by_stem(self) -> Mapping[str, list[str]]:
+        files = defaultdict(list)
+        for path in self._files:
+            files[PurePosixPath(path).stem].append(path)
+        return files
+
+    @cached_property
+    def _files_by_name(self) -> Mapping[str, list[str]]:
+        files = defaultdict(list)
+        for path in self._files:
+            for name in defined_names(path, read_regular_text(self._tree / path)):
+                files[name].append(path)
+        return files
+
+
+def defined_names(path: str, text: str) -> frozenset[str]:
+    """Return the names and titles of the tests that a file may define.
+
+    Any quoted text of a test file may be the title of a test; elsewhere only what is written as one is.
+    """
+    if path.endswith(SUFFIX) and not is_test_path(path):
+        return frozenset(_FUNCTION.findall(inline_tests(text)))
+    functions = {*_FUNCTION.findall(text), *_GO_METHOD.findall(text)}
+    if is_test_path(path):
+        return frozenset(functions | {match[2] for match in _QUOTED.finditer(text)})
+    return frozenset(
+        {name for name in functions if "test" in name.lower()}
+        | {match[2] for match in _TITLED.finditer(text)}
+    )
+
+
+def names_of(test_id: str) -> tuple[str, ...]:
+    """Return the names under which a file may define a test, the most specific first.
+
+    Reports join the titles of suites and tests with spaces, `>`, dots or slashes.
+    """
+    own = _NUMBERED.sub("", test_id.rpartition("::")[2]).strip()
+    words = own.split(" ")
+    parts = re.split(r" [>\u203a\u00bb] ", own)
+    names = [
+        own,
+        parts[-1],
+        own.partition("[")[0],
+        own.partition(" with data set ")[0],
+        own.partition("(")[0],
+        own.partition("/")[0],
+        *(own.rpartition(mark)[2] for mark in "./\\:" if re.fullmatch(r"[\w$./\\:]+", own)),
+        *(" ".join(words[start:]) for start in range(1, min(len(words) - 1, MOST_WORDS))),
+        *parts[-2::-1],
+    ]
+    return tuple(dict.fromkeys(name for name in names if len(name) > 1))
+
+
+def has_title(test_id: str, title: str) -> bool:
+    """Tell whether a test has a title, which may be a template of cases, after those of its groups."""
+    pattern = _CASE.sub(".+", re.escape(title))
+    own = test_id.rpartition("::")[2]
+    return any(re.fullmatch(pattern, name) for name in names_of(test_id)) or (
+        re.fullmatch(rf".* {pattern}", own) is not None
+    )
+
+
+SUFFIX = ".rs"
+_TEST_ATTRIBUTE = re.compile(
+    r"#\[\s*(?:cfg\s*\((?!.*\bnot\b).*\btest\b.*\)|(?:\w+::)*(?:test|rstest|test_case)\b.*)\s*\]", re.S
+)
+
+
+class _InlineModule(NamedTuple):
+    """A module in a file, and the place after its last item."""
+
+    path: str
+    """Names of the enclosing modules, joined with `::`; empty for the file itself."""
+    end: int
+
+
+class _TestItem(NamedTuple):
+    """A test, with its attributes, and the module that contains it."""
+
+    module: str
+    start: int
+    end: int
+
+
+def has_inline_tests(text: str) -> bool:
+    """Tell whether a Rust source contains tests."""
+    return "test" in text and any(isinstance(part, _TestItem) for part in _parts(text.encode()))
+
+
+def inline_tests(text: str) -> str:
+    """Return the tests of a Rust source."""
+    data = text.encode()
+    return "\n".join(
+        data[part.start : part.end].decode("utf-8", "replace")
+        for part in _parts(data)
+        if isinstance(part, _TestItem)
+    )
+
+
+def without_inline_tests(text: str) -> str:
+    """Return a Rust source without its tests."""
+    return replace_inline_tests(text, "")
+
+
+def replace_inline_tests(text: str, other: str) -> str:
+    """Return a Rust source with the tests of another version of it instead of its own.
+
+    Tests in modules that the source does not have are left out.
+    """
+    data, other_data = text.encode(), other.encode()
+    tests: dict[str, list[bytes]] = {}
+    for part in _parts(other_data):
+        if isinstance(part, _TestItem):
+            tests.setdefault(part.module, []).append(other_data[part.start : part.end])
+    edits: list[tuple[int, int, bytes]] = []
+    for part in _parts(data):
+        match part:
+            case _TestItem():
+                edits.append((part.start, part.end, b""))
+            case _InlineModule() if part.path in tests:
+                edits.append((part.end, part.end, b"\n" + b"\n".join(tests[part.path]) + b"\n"))
+            case _:
+                pass
+    for start, end, replacement in sorted(edits, reverse=True):
+        data = data[:start] + replacement + data[end:]
+    return data.decode("utf-8", "replace")
+
+
+def _parts(data: bytes) -> Iterator[_InlineModule | _TestItem]:
+    """Yield the outermost tests, and the modules that are no tests themselves."""
+    root = parse_syntax(SUFFIX[1:], data)
+    pending: list[tuple[str, SyntaxNode, int]] = [("", root, len(data))]
+    while pending:
+        module, container, end = pending.pop()
+        yield _InlineModule(module, end)
+        attributes: list[SyntaxNode] = []
+        for item in container.named_children:
+            if item.type == "attribute_item":
+                attributes.append(item)
+                continue
+            if any(_TEST_ATTRIBUTE.match(node_text(attribute)) for attribute in attributes):
+                yield _TestItem(module, attributes[0].start_byte, item.end_byte)
+            elif item.type == "mod_item" and (body := item.child_by_field_name("body")) is not None:
+                name = node_text(item.child_by_field_name("name"))
+                pending.append((f"{module}::{name}".removeprefix("::"), body, body.end_byte - 1))
+            attributes = attributes if item.type.endswith("comment") else []
+
+
+FILE = "CMakeLists.txt"
+_TOKEN = re.compile(
+    r"#\[(?P<level>=*)\[.*?\](?P=level)\]|#[^\n]*|\"(?:[^\"\\]|\\.)*\"|\[(?P<bracket>=*)\[.*?\](?P=bracket)\]"
+    r"|[()]|[^\s()#\"]+",
+    re.DOTALL,
+)
+_PLAIN = re.compile(r"[\w./+-]+")
+_DISCOVERING = frozenset({"gtest_discover_tests", "catch_discover_tests", "doctest_discover_tests"})
+
+
+class _Command(NamedTuple):
+    """A command with its arguments."""
+
+    name: str
+    arguments: tuple[str, ...]
+
+
+def adds_only_tests(old: str, new: str, test_files: Collection[str]) -> bool:
+    """Tell whether a CMake file differs from its old version only by further test programs.
+
+    Their sources are among `test_files`, relative to the directory of the file. They are new targets, or new
+    names in the list of a loop; what the old version has is unchanged and in the same order.
+    """
+    before, after = [*_commands(old)], [*_commands(new)]
+    known = {word for command in before for word in command.arguments}
+    position = 0
+    for command in after:
+        current = before[position] if position < len(before) else None
+        if current is not None and (command == current or _extends_loop(current, command, known, test_files)):
+            position += 1
+        elif not _adds_program(command, known, test_files):
+            return False
+    return position == len(before) and len(before) > 0
+
+
+def _commands(text: str) -> Iterator[_Command]:
+    """Yield the commands of a CMake file; parentheses within arguments are arguments."""
+    tokens = iter([match[0] for match in _TOKEN.finditer(text) if not match[0].startswith("#")])
+    for name in tokens:
+        depth, arguments = 0, list[str]()
+        for token in tokens:
+            depth += {"(": 1, ")": -1}.get(token, 0)
+            if depth == 0:
+                break
+            arguments.append(token)
+        yield _Command(name.lower(), tuple(arguments[1:]))
+
+
+def _extends_loop(old: _Command, new: _Command, known: Collection[str], test_files: Collection[str]) -> bool:
+    """Tell whether a loop only goes over further names, each of which is part of a new test's file name."""
+    if old.name != "foreach" or new.name != "foreach" or old.arguments[:1] != new.arguments[:1]:
+        return False
+    added = [word for word in new.arguments if word not in old.arguments]
+    stems = [PurePosixPath(path).stem for path in test_files]
+    return tuple(word for word in new.arguments if word in old.arguments) == old.arguments and all(
+        _PLAIN.fullmatch(word) and word not in known and any(word in stem for stem in stems) for word in added
+    )
+
+
+def _adds_program(command: _Command, known: Collection[str], test_files: Collection[str]) -> bool:
+    arguments = command.arguments
+    if not arguments or not all(map(_PLAIN.fullmatch, arguments)):
+        return False
+    match command.name:
+        case "add_executable":
+            return arguments[0] not in known and {*arguments[1:]} <= {*test_files}
+        case "target_link_libraries" | "target_include_directories":
+            return arguments[0] not in known
+        case "add_test":
+            return _is_new_test(arguments, known)
+        case name:
+            return name in _DISCOVERING and len(arguments) == 1 and arguments[0] not in known
+
+
+def _is_new_test(arguments: Sequence[str], known: Collection[str]) -> bool:
+    match arguments:
+        case ["NAME", name, "COMMAND", program] | [name, program]:
+            return name not in known and program not in known
+        case _:
+            return False

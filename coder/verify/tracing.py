@@ -1,0 +1,172 @@
+"""Line traces of failing tests and their neighbours, for fault localization."""
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from coder.core.errors import SandboxError
+from coder.core.paths import is_test_path
+from coder.core.ports import Limits, Progress, Sandbox, Trace, Traces
+from coder.core.verdict import LineCoverage, RunProblem, TestResult
+from coder.python.source import PARSER_LOCK
+from coder.verify.failures import frames_in_tree
+from coder.verify.launch import directories_of_tests, prepare_launch, source_files
+from coder.verify.project import Project
+from coder.verify.recording import Recording, find_error_line
+
+COLLECTING_SECONDS = 60.0
+"""Allowed on top of the time for tracing, for starting and collecting."""
+TEST_SECONDS = 10.0
+"""Processor time limit for one test; a test that hangs because of the bug counts as failing."""
+
+
+class PytestTracer:
+    """`Tracer` of one project."""
+
+    def __init__(
+        self,
+        *,
+        project: Project,
+        sandbox: Sandbox,
+        scratch: Path,
+        limits: Limits,
+        test_seconds: float = TEST_SECONDS,
+    ) -> None:
+        """Prepare to trace; `scratch` is a directory outside of any tree, writable for sandboxed commands."""
+        self._project = project
+        self._sandbox = sandbox
+        self._scratch = scratch
+        self._limits = limits
+        self._test_seconds = test_seconds
+
+    def trace(
+        self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
+    ) -> Traces:
+        """Run `tests` and their neighbours and return the lines that each of them executed."""
+        if self._project.problem is not None:
+            return Traces(problem=self._project.problem)
+        tree = tree.resolve()
+        with tempfile.TemporaryDirectory(
+            prefix="trace-", dir=self._scratch, ignore_cleanup_errors=True
+        ) as name:
+            place = Path(name)
+            requests: dict[str, dict[str, Any]] = {
+                "coder_pytest_report": {"report": str(place / "report"), "select": [], "watch": []},
+                "coder_trace": {
+                    "lines": str(place / "lines"),
+                    "sources": [*source_files(tree)],
+                    "first": [*tests],
+                    "seconds": seconds,
+                    "test_seconds": self._test_seconds,
+                },
+            }
+            launched = prepare_launch(
+                self._project, tree, place, paths=directories_of_tests(tests, tree), requests=requests
+            )
+            limits = self._limits.model_copy(update={"wall_seconds": seconds + COLLECTING_SECONDS})
+            if progress is not None:
+                progress("tracing the failing tests and their neighbours")
+            try:
+                execution = self._sandbox.run(
+                    launched.argv, cwd=tree, environment=launched.environment, limits=limits
+                )
+            except SandboxError as error:
+                return Traces(problem=RunProblem(kind="stopped", text=str(error)))
+            traces = _read_traces(place)
+        if not traces.tests:
+            return Traces(
+                problem=RunProblem(
+                    kind="no_report", text=f"No test could be traced: {find_error_line(execution.output)}"
+                )
+            )
+        return traces
+
+
+def _traceback_lines(result: TestResult) -> dict[str, tuple[int, ...]]:
+    """Return the project lines in the traceback of a collection error.
+
+    Nothing else is known of what was executed for it.
+    """
+    lines: dict[str, set[int]] = {}
+    for frame in frames_in_tree(result.failure) if result.failure else ():
+        if not is_test_path(frame.path):
+            lines.setdefault(frame.path, set()).add(frame.line)
+    return {path: tuple(sorted(numbers)) for path, numbers in lines.items()}
+
+
+def _read_traces(place: Path) -> Traces:
+    recording = Recording(place / "report")
+    recording.read()
+    results = {result.id: result for result in recording.results}
+    if not (place / "lines").exists():
+        return Traces()
+    complete = (place / "lines").read_text(encoding="ascii").rpartition("\n")[0]
+    records = [json.loads(record) for record in complete.split("\n") if record]
+    imported: dict[str, set[int]] = {}
+    for path, numbers in (pair for record in records if not record["id"] for pair in record["lines"].items()):
+        imported.setdefault(path, set()).update(numbers)
+    uncollected = [
+        Trace(result=result, lines=_traceback_lines(result))
+        for result in recording.results
+        if result.red and result.when == "collect"
+    ]
+    ran = [
+        Trace(result=results[record["id"]], lines=record["lines"])
+        for record in records
+        if record["id"] in results
+    ]
+    return Traces(
+        tests=(*uncollected, *ran),
+        imported={path: tuple(sorted(numbers)) for path, numbers in imported.items()},
+    )
+
+
+def measure_coverage(texts: Mapping[str, str], traces: Traces) -> LineCoverage | None:
+    """Return how many lines of some sources (texts by path) the traced tests execute; None if unknown.
+
+    Lines that run at import count as executed.
+    """
+    if traces.problem is not None:
+        return None
+    executed: dict[str, set[int]] = {}
+    for lines in (traces.imported, *(trace.lines for trace in traces.tests)):
+        for path, numbers in lines.items():
+            executed.setdefault(path, set()).update(numbers)
+    expected = {path: executable_lines(text, path) for path, text in texts.items()}
+    missing = {path: sorted(lines - executed.get(path, set())) for path, lines in expected.items()}
+    total = sum(map(len, expected.values()))
+    return LineCoverage(
+        lines=total,
+        executed=total - sum(map(len, missing.values())),
+        missing=tuple(place for path, lines in missing.items() for place in _join_lines(path, lines)),
+    )
+
+
+def executable_lines(text: str, path: str) -> frozenset[int]:
+    """Return the lines on which an instruction starts, from 1; empty if the source does not compile."""
+    try:
+        with PARSER_LOCK:
+            code = compile(text, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    return frozenset(line for part in _code_objects(code) for _, _, line in part.co_lines() if line)
+
+
+def _code_objects(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _code_objects(constant)
+
+
+def _join_lines(path: str, lines: list[int]) -> Iterator[str]:
+    """Yield `path:line`, or `path:first-last` for lines that follow each other."""
+    first = None
+    for number, line in enumerate(lines):
+        first = line if first is None else first
+        if number + 1 == len(lines) or lines[number + 1] != line + 1:
+            yield f"{path}:{first}" if first == line else f"{path}:{first}-{line}"
+            first = None

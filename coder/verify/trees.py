@@ -1,0 +1,253 @@
+"""The trees of a change in clean worktrees, and what of it is a test."""
+
+import os
+import shutil
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path, PurePosixPath
+from typing import Literal, Protocol
+
+from coder.core.paths import is_test_path
+from coder.files.regular_files import read_regular_text
+from coder.verify.layout import test_file_predicate
+from coder.verify.test_files import FILE as BUILD_FILE
+from coder.verify.test_files import (
+    SUFFIX,
+    adds_only_tests,
+    has_inline_tests,
+    inline_tests,
+    replace_inline_tests,
+)
+
+Side = Literal["base", "change", "tests", "sources"]
+"""The base, the whole change, or the base with only the tests or only the sources of the change."""
+
+
+class Trees(Protocol):
+    """The trees of a repository, as the proof needs them."""
+
+    @property
+    def base(self) -> str: ...
+
+    def checkout(self, tree: str, paths: Sequence[str] | None = None) -> AbstractContextManager[Path]:
+        """Check out `base` with the content of `tree`, all of it or at `paths` only, until exit."""
+        ...
+
+    def changed_paths(self, tree: str) -> tuple[str, ...]: ...
+
+    def changed_texts(self, tree: str) -> Mapping[str, str | None] | None: ...
+
+
+class ChangeSplit:
+    """The tests and the sources of one change."""
+
+    def __init__(self, trees: Trees, tree: str, *, command: str = "") -> None:
+        """Split the change from the base to `tree`, by its paths and by what the test command collects."""
+        self._trees = trees
+        self._tree = tree
+        self.changed = trees.changed_paths(tree)
+        """Paths of all changed files."""
+        with trees.checkout(tree) as new:
+            is_test_file = test_file_predicate(new, command)
+        self.test_files = tuple(path for path in self.changed if is_test_file(path))
+        """Changed files that the runner collects; those of other languages than Python are not among them."""
+        tests = [path for path in self.changed if is_test_path(path) or is_test_file(path)]
+        self.registrations = self._find_registrations(tests)
+        """Changed files of a build that do nothing but add the test programs of the change."""
+        self.tests = tuple(path for path in self.changed if path in (*tests, *self.registrations))
+        self.sources = tuple(path for path in self.changed if path not in self.tests)
+        """Changed files that are no tests."""
+        self._inline = self._find_inline_tests()
+
+    @property
+    def inline_tests(self) -> tuple[str, ...]:
+        """Sources that contain tests which the change adds, edits or removes."""
+        return tuple(path for path, is_edited in self._inline.items() if is_edited)
+
+    @property
+    def has_tests(self) -> bool:
+        """Tell whether the change touches any test."""
+        return bool(self.tests or self.inline_tests)
+
+    def changes_tests_of(self, path: str) -> bool:
+        """Tell whether the change touches tests in a file."""
+        return path in self.tests or path in self.inline_tests
+
+    def has_same_tests(self, path: str) -> bool:
+        """Tell whether the change has the same tests in a file as the base with the change's tests."""
+        return path not in self.sources or path in self._inline
+
+    def count_as_tests(self, paths: Collection[str]) -> None:
+        """Treat more changed paths as tests, and those in Python as collected."""
+        self.tests = tuple(path for path in self.changed if path in self.tests or path in paths)
+        self.test_files = tuple(
+            path
+            for path in self.changed
+            if path in self.test_files or (path in paths and path.endswith(".py"))
+        )
+        self.sources = tuple(path for path in self.changed if path not in self.tests)
+        self._inline = {path: edited for path, edited in self._inline.items() if path in self.sources}
+
+    @contextmanager
+    def checkout(self, side: Side) -> Iterator[Path]:
+        """Provide a clean worktree with one side of the change, until exit."""
+        match side:
+            case "base":
+                context = self._trees.checkout(self._trees.base, ())
+            case "change":
+                context = self._trees.checkout(self._tree)
+            case "tests":
+                context = self._trees.checkout(self._tree, self.tests)
+            case "sources":
+                context = self._trees.checkout(self._tree, self.sources)
+        with context as place:
+            if side in ("tests", "sources") and self.inline_tests:
+                other = self._read(self._tree if side == "tests" else self._trees.base, self.inline_tests)
+                for path in self.inline_tests:
+                    text = replace_inline_tests(read_regular_text(place / path), other[path])
+                    if (place / path).is_file():
+                        overwrite(place / path, text.encode())
+            yield place
+
+    def _find_registrations(self, tests: Sequence[str]) -> tuple[str, ...]:
+        candidates = [path for path in self.changed if PurePosixPath(path).name == BUILD_FILE]
+        if not candidates or not tests:
+            return ()
+        old, new = self._read(self._trees.base, candidates), self._read(self._tree, candidates)
+        return tuple(
+            path
+            for path in candidates
+            if adds_only_tests(
+                old[path],
+                new[path],
+                [
+                    PurePosixPath(test).relative_to(PurePosixPath(path).parent).as_posix()
+                    for test in tests
+                    if PurePosixPath(test).is_relative_to(PurePosixPath(path).parent)
+                ],
+            )
+        )
+
+    def _find_inline_tests(self) -> dict[str, bool]:
+        """Return the sources that contain tests, and whether the change touches these."""
+        candidates = [path for path in self.sources if path.endswith(SUFFIX)]
+        if not candidates:
+            return {}
+        old, new = self._read(self._trees.base, candidates), self._read(self._tree, candidates)
+        return {
+            path: inline_tests(old[path]) != inline_tests(new[path])
+            for path in candidates
+            if has_inline_tests(old[path]) or has_inline_tests(new[path])
+        }
+
+    def _read(self, tree: str, paths: Collection[str]) -> dict[str, str]:
+        with self._trees.checkout(tree, () if tree == self._trees.base else None) as place:
+            return {path: read_regular_text(place / path) for path in paths}
+
+
+TICK_NS = 2_000_000_000
+"""Bytecode records the source's time in whole seconds: an edited file must not look like another one of the
+same size.
+"""
+
+
+@contextmanager
+def temporary_edits(tree: Path, edits: Mapping[str, str | None]) -> Iterator[None]:
+    """Write texts to files of the tree (None deletes), and restore the files on exit."""
+    before: dict[Path, tuple[bytes, os.stat_result] | None] = {}
+    created: list[Path] = []
+    try:
+        for path, text in edits.items():
+            file = tree / path
+            before[file] = (file.read_bytes(), file.stat()) if file.exists() else None
+            _apply(file, text, before[file], created)
+        yield
+    finally:
+        for file, original in before.items():
+            if original is None:
+                file.unlink(missing_ok=True)
+            else:
+                if not file.is_file():
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                overwrite(file, original[0])
+                if file.stat().st_mode != original[1].st_mode:
+                    file.chmod(original[1].st_mode)
+                os.utime(file, ns=(original[1].st_atime_ns, original[1].st_mtime_ns))
+        for directory in reversed(created):
+            with suppress(OSError):  # not empty: the Keeper deals with other files in it
+                directory.rmdir()
+
+
+def _apply(
+    file: Path, text: str | None, original: tuple[bytes, os.stat_result] | None, created: list[Path]
+) -> None:
+    if text is None:
+        file.unlink(missing_ok=True)
+        return
+    for directory in reversed([parent for parent in file.parents if not parent.exists()]):
+        directory.mkdir()
+        created.append(directory)
+    overwrite(file, text.encode())
+    if original is not None:
+        mtime = max(file.stat().st_mtime_ns, original[1].st_mtime_ns + TICK_NS)
+        os.utime(file, ns=(mtime, mtime))
+
+
+def overwrite(file: Path, data: bytes) -> None:
+    """Overwrite a file in place.
+
+    Truncating it first makes some file systems wait for the disk on close.
+    """
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    with os.fdopen(descriptor, "wb") as file_object:
+        file_object.write(data)
+        file_object.truncate()
+
+
+class TreeSnapshot:
+    """Snapshot of a tree (times and sizes), to restore it after a run."""
+
+    def __init__(self, tree: Path) -> None:
+        self._tree = tree
+        self._files = dict(_scan(tree))
+
+    def remove_added(self) -> str:
+        """Remove added files; return the path of a file that was changed or deleted, or an empty string.
+
+        Changed files cannot be restored.
+        """
+        current = dict(_scan(self._tree))
+        for path in current.keys() - self._files.keys():
+            file = self._tree / path
+            if file.is_dir() and not file.is_symlink():
+                shutil.rmtree(file, ignore_errors=True)
+            else:
+                file.unlink(missing_ok=True)
+        return next((path for path, stamp in self._files.items() if current.get(path) != stamp), "")
+
+
+def _scan(tree: Path, prefix: str = "") -> Iterator[tuple[str, tuple[int, int]]]:
+    with os.scandir(tree / prefix) as entries:
+        for entry in entries:
+            path = f"{prefix}{entry.name}"
+            if path == ".git":
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                yield path, (0, 0)
+                yield from _scan(tree, f"{path}/")
+            else:
+                status = entry.stat(follow_symlinks=False)
+                yield path, (status.st_mtime_ns, status.st_size)
+
+
+LARGEST = 2 << 20
+
+
+def read_texts(root: Path, paths: Iterable[str], suffixes: tuple[str, ...] = (".py",)) -> dict[str, str]:
+    """Return the texts of existing files with one of the suffixes, by path."""
+    files = {path: root / path for path in paths if path.endswith(suffixes)}
+    return {
+        path: file.read_text(encoding="utf-8", errors="replace")
+        for path, file in files.items()
+        if file.is_file() and not file.is_symlink() and file.stat().st_size < LARGEST
+    }

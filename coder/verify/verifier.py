@@ -1,0 +1,374 @@
+"""Verification of changes in clean worktrees: red on the base, green on the change, nothing broken."""
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from types import MappingProxyType
+
+from coder.core.paths import match_test_ids, test_file_of
+from coder.core.phases import Cutoff
+from coder.core.ports import Progress, SelectiveTestRunner, WorktreeContext
+from coder.core.values import Patch
+from coder.core.verdict import Evidence, IssueTie, ReproductionResult, RunProblem, TestReport, Verdict
+from coder.verify.base import NO_HISTORY, WHOLE, BaseSuite, SuiteLimits, patience, summarize_run
+from coder.verify.change import JudgedChange
+from coder.verify.evidence import markdown_report, trailers
+from coder.verify.examination import ExaminationTools, ExaminedChange, examine_change
+from coder.verify.extensions import BuiltTrees, ExtensionBuilder, compiled_sources
+from coder.verify.failures import find_words, rejection_reason
+from coder.verify.issue import tie_tests_to_issue
+from coder.verify.judge import Judgement
+from coder.verify.project import SuiteHistory
+from coder.verify.report import Denied, describe_sandbox_failures, fails_alike, summarize_failures
+from coder.verify.run import with_label
+from coder.verify.select import find_tests
+from coder.verify.trees import Trees
+from coder.verify.warm import WarmBase, WarmFirstRun, WarmResult, read_edits, run_first_look
+
+ENDLESS_TEST_ADVICE = (
+    "A test of code that never ends must end by itself: "
+    "run the code in a daemon thread and assert that it is done in time."
+)
+ORDER_DEPENDENT_HINT = (
+    "passes by itself, and failed among the others: look for what tests leave to each other "
+    "(a default or a class's own list, a cache, a file), and have one test show it"
+)
+
+
+class WorktreeVerifier:
+    """`Verifier` of one base and one issue."""
+
+    def __init__(
+        self,
+        *,
+        trees: Trees,
+        runner: SelectiveTestRunner,
+        issue: str,
+        unfinished_issues: tuple[str, ...] = (),
+        requires_identifier_ties: bool = True,
+        named_tests: tuple[str, ...] = (),
+        needs_ties: bool = False,
+        accepts_test_edits: bool = False,
+        circumstances: tuple[str, ...] = (),
+        tools: ExaminationTools | None = None,
+        warm_base: WarmBase | None = None,
+        suite: SuiteLimits = WHOLE,
+        history: SuiteHistory = NO_HISTORY,
+        builder: ExtensionBuilder | None = None,
+        cutoff: Cutoff | None = None,
+        sandbox_remedies: Mapping[Denied, str] = MappingProxyType({}),
+    ) -> None:
+        """Prepare to verify changes of one base.
+
+        `named_tests` are those of the user; if it `needs_ties`, other tests of the base prove only what is
+        tied to the issue.
+
+        `unfinished_issues` are earlier requests that this one goes on with: what is tied to them by an
+        example, a message or an identifier is tied by an identifier. `requires_identifier_ties` as in
+        JudgedChange.
+
+        If the user `accepts_test_edits`, edited tests do not keep a change from being proven.
+
+        `circumstances` are sentences about the interpreter and the test command, for the evidence.
+
+        `tools` examine changes that broke nothing; `warm_base` keeps the base warm; `suite` limits how
+        much of the suite is run, and `history` tells how long it took before; `cutoff` lets the user cut
+        large runs short. `sandbox_remedies` name the switch for each resource that the sandbox denies.
+
+        `builder` builds extension modules whose sources a change touches.
+        """
+        self._trees = BuiltTrees(trees, builder)
+        self._runner = runner
+        self._tools = tools
+        self._warm_base = warm_base
+        self._base = BaseSuite(self._trees, runner, suite, history)
+        self._suite = suite
+        self._cutoff = cutoff
+        self._sandbox_remedies = sandbox_remedies
+        self._compared: dict[str, tuple[JudgedChange, TestReport]] = {}
+        """The change and the report on it that was compared with the base's, by the verified tree."""
+        self._issue = "\n\n".join((issue, *unfinished_issues))
+        self._newest_issue = issue
+        self._requires_identifier_ties = requires_identifier_ties
+        self._asked = named_tests
+        self._needs_ties = needs_ties
+        self._accepts_test_edits = accepts_test_edits
+        self._ties: Mapping[str, IssueTie] | None = None
+        self._circumstances = circumstances
+        self._lock = threading.Lock()
+
+    def baseline(
+        self, progress: Progress | None = None, *, whole: bool = False, brief: bool = False
+    ) -> TestReport:
+        """Return the report of the suite on the untouched base, measured once."""
+        return self._base.measure(progress, whole=whole, brief=brief)
+
+    def results_on_base(self, tests: Sequence[str], progress: Progress | None = None) -> TestReport:
+        """Return all that is known of the base's tests, once those of `tests` that are not known have run.
+
+        Without `tests`, the suite is measured first. A problem of the run is that of the report.
+        """
+        report = TestReport(command=self._runner.command)
+        if not tests:
+            self.baseline(progress)
+        known = {result.id for result in self._base.known_results}
+        if missing := [test for test in tests if test not in known]:
+            with self._trees.checkout(self._trees.base, ()) as tree:
+                if existing := [test for test in missing if (tree / test_file_of(test)).exists()]:
+                    report = self._runner.run(
+                        tree, existing, progress=with_label("on the untouched code", progress)
+                    )
+                    self._base.learn_results(report)
+        return report.model_copy(update={"results": self._base.known_results, "collected": ()})
+
+    def reset_baseline(self, circumstance: str) -> None:
+        """Discard the results of the base: the test environment has changed."""
+        with self._lock:
+            self._base.reset()
+            self._ties = None
+            self._circumstances = (*self._circumstances, circumstance)
+
+    def check_reproduction(
+        self, patch: Patch, named: Sequence[str], progress: Progress | None = None
+    ) -> ReproductionResult:
+        """Run the tests of a patch without its source part, and return which fail for the right reason."""
+        if unbuilt := self._build_extensions(patch, progress):
+            return ReproductionResult(rejected=(unbuilt.reason,))
+        before = self._base.report or TestReport(command=self._runner.command)
+        change = JudgedChange(trees=self._trees, tree=patch.tree, issue=self._issue, before=before)
+        is_whole = not self._runner.is_recorded and change.split.has_tests
+        with change.split.checkout("tests") as tree:
+            own = [test for test in change.own_tests if (tree / test_file_of(test)).is_file()]
+            if not (own or named or is_whole):
+                return ReproductionResult(
+                    rejected=("The change adds or changes no test file, and no test was named.",)
+                )
+            sources = tuple(path for path in change.sources if (tree / path).is_file())
+            report = self._runner.run(
+                tree,
+                [*named, *own],
+                timeout_seconds=patience(self._base.report),
+                expect_loaded=sources,
+                progress=with_label("reproduction", progress),
+            )
+        if report.by_exit_code:
+            return ReproductionResult(
+                rejected=(f"`{report.command}` gives an exit code and no reasons.",), results=report.results
+            )
+        change.learn_tests(report)
+        added_names = change.find_added_names() if change.sources else find_words(self._issue)
+        is_requested = match_test_ids(named)
+        candidates = [
+            result
+            for result in report.results
+            if is_requested(result.id)
+            or change.changes_test(result.id)
+            or (is_whole and not before.has_test(result.id))
+        ]
+        known_before = [result.id for result in candidates if not change.adds_test(result.id)]
+        earlier = {test.id: test for test in self.results_on_base(known_before, progress).results}
+        reproducing, rejected = [], [_describe_problem(report.problem)] if report.problem else []
+        for result in candidates:
+            is_existing = not change.changes_test(result.id)
+            reason = rejection_reason(
+                result, issue=self._issue, is_existing_test=is_existing, added_names=added_names
+            )
+            was = earlier.get(result.id)
+            if not (is_existing or is_requested(result.id)) and was is not None and fails_alike(result, was):
+                reason = "fails in the same way without the edit, so it says nothing about the issue"
+            reason = ORDER_DEPENDENT_HINT if result.green and self._was_red(result.id) else reason
+            if not reason:
+                reproducing.append(result.id)
+            elif result.red or is_requested(result.id) or was is None or not was.green:
+                rejected.append(f"{result.id}: {reason}")
+        rejected += [
+            f"{name}: there is no such test"
+            for name in named
+            if not any(match_test_ids([name])(result.id) for result in report.results)
+        ]
+        if report.problem is not None and report.problem.kind == "wrong_code":
+            reproducing = []
+        return ReproductionResult(tests=tuple(reproducing), rejected=tuple(rejected), results=report.results)
+
+    def issue_ties(self) -> Mapping[str, IssueTie]:
+        """Return how red tests of the base are tied to the issue; empty before the base was measured."""
+        before = self._base.report
+        if before is None or not self._needs_ties:
+            return {}
+        with self._lock:
+            if self._ties is None:
+                self._ties = self._find_ties(before)
+            return self._ties
+
+    def _ties_of(self, before: TestReport) -> Mapping[str, IssueTie]:
+        return self.issue_ties() if before is self._base.report else self._find_ties(before)
+
+    def _find_ties(self, before: TestReport) -> Mapping[str, IssueTie]:
+        with self._trees.checkout(self._trees.base, ()) as tree:
+            tests = [result.id for result in before.results]
+            is_part = before is not self._base.report or before.problem is not None
+            known = [*tests, *find_tests(tree)] if is_part else tests
+            ties = tie_tests_to_issue(self._newest_issue, before.failures, tree, known)
+            if self._newest_issue == self._issue:
+                return ties
+            earlier = tie_tests_to_issue(self._issue, before.failures, tree, known)
+            return {**dict.fromkeys(earlier, "identifier"), **ties}
+
+    def _was_red(self, test: str) -> bool:
+        """Tell whether a test was red on the base, run among all others."""
+        result = self._base.report.result_for(test) if self._base.report else None
+        return result is not None and result.red
+
+    def verify(
+        self,
+        patch: Patch,
+        named: Sequence[str],
+        progress: Progress | None = None,
+        *,
+        excluded: Sequence[str] = (),
+    ) -> Verdict:
+        """Judge a change and return the verdict; `excluded` tests are not about the issue."""
+        started = time.monotonic()
+        is_excluded = match_test_ids(excluded)
+        named = [test for test in named if not is_excluded(test)]
+        if unbuilt := self._build_extensions(patch, progress):
+            return unbuilt.model_copy(
+                update={
+                    "circumstances": self._circumstances,
+                    "seconds": time.monotonic() - started,
+                    "tree": patch.tree,
+                }
+            )
+        scope = self._base.choose_scope(patch.tree, named, progress)
+        base_seconds = time.monotonic() - started
+        first = self._first_look(patch, scope.before, progress)
+        change = JudgedChange(
+            trees=self._trees,
+            tree=patch.tree,
+            issue=self._issue,
+            before=scope.before,
+            base=scope.base,
+            part=scope.part,
+            fallback=scope.fallback,
+            limits=self._suite,
+            cutoff=None if scope.before.by_exit_code else self._cutoff,
+            ties=self._ties_of(scope.before) if self._needs_ties else None,
+            excluded=tuple(excluded),
+            asked=self._asked,
+            requires_identifier_ties=self._requires_identifier_ties,
+            accepts_test_edits=self._accepts_test_edits,
+            extensions=self._trees.modules,
+        )
+        known = scope.before
+        base_runs = (
+            (summarize_run("base", scope.part.files if scope.part else (), known),)
+            if scope.base is None or known.results
+            else ()
+        )
+        judgement = Judgement(change, runner=self._runner, named=named, progress=progress, first=first)
+        verdict = judgement.judge()
+        after = judgement.after
+        if after is not None and change.part is None:
+            self._base.learn_duration(after)
+        failures = after.failures if after is not None else verdict.still_red
+        self._compared = {patch.tree: (change, after)} if after is not None else {}
+        return verdict.model_copy(
+            update={
+                "before": change.before.outcome_counts,
+                "notes": (
+                    *verdict.notes,
+                    *describe_sandbox_failures(change.before, failures, self._sandbox_remedies),
+                ),
+                "commands": tuple(dict.fromkeys(run.command for run in judgement.runs.made)),
+                "runs": (
+                    *base_runs,
+                    *first.runs,
+                    *judgement.runs.made,
+                ),
+                "hashes": judgement.hashes,
+                "cut_short": judgement.runs.is_cut,
+                "stages": {**judgement.runs.stages, "base": judgement.runs.stages["base"] + base_seconds},
+                "circumstances": (*self._circumstances, *self._trees.circumstances),
+                "seconds": time.monotonic() - started,
+                "tree": patch.tree,
+            }
+        )
+
+    def assess_coverage(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
+        """Return the latest verdict with the findings of mutation testing and linters."""
+        if self._tools is None or verdict.tree not in self._compared:
+            return verdict
+        judged, after = self._compared[verdict.tree]
+        with judged.split.checkout("base") as old, judged.split.checkout("change") as new:
+            change = ExaminedChange(
+                old=old,
+                new=new,
+                changed=judged.changed,
+                sources=judged.sources,
+                verdict=verdict,
+                before=judged.before,
+                after=after,
+            )
+            return examine_change(change, self._tools, issue=self._issue, progress=progress)
+
+    def preview(
+        self,
+        worktree: Path,
+        paths: Sequence[str],
+        tests: Sequence[str],
+        progress: Progress | None = None,
+        *,
+        around: WorktreeContext = nullcontext,
+    ) -> TestReport:
+        """Run tests on uncommitted code, in a warm process if possible."""
+        if self._warm_base is not None and not compiled_sources(paths):
+            self._warm_base.start()
+            edits = read_edits(worktree, paths)
+            if edits is not None and isinstance(ran := self._warm_base.run(edits, tests), WarmResult):
+                return ran.report
+        with around():
+            if error := self._trees.rebuild(worktree, paths):
+                problem = RunProblem(kind="unusable", text=error)
+                return TestReport(command=self._runner.command, problem=problem)
+            return self._runner.run(worktree, tests, progress=progress)
+
+    def explain_failure(self, verdict: Verdict) -> str:
+        """Return a summary of the verdict for the model."""
+        if self._warm_base is not None:
+            self._warm_base.start()  # another attempt will follow
+        return summarize_failures(verdict)
+
+    def commit_evidence(self, verdict: Verdict) -> Evidence:
+        """Return the evidence to attach to the commit."""
+        return Evidence(trailers=trailers(verdict), page=markdown_report(verdict))
+
+    def _build_extensions(self, patch: Patch, progress: Progress | None) -> Verdict | None:
+        """Build both sides' extension modules if the change touches their sources.
+
+        Return the verdict if that fails. What is known of the base is measured again with the built ones.
+        """
+        inputs = self._trees.inputs
+        verdict = self._trees.prepare(patch.tree, progress)
+        if self._trees.inputs != inputs:
+            with self._lock:
+                self._base.reset()
+                self._ties = None
+        return verdict
+
+    def _first_look(self, patch: Patch, before: TestReport, progress: Progress | None) -> WarmFirstRun:
+        """Run the tests that the change reaches warm, if possible, to learn which of them to run first."""
+        if self._warm_base is None or not self._warm_base.is_ready or self._trees.inputs:
+            return WarmFirstRun()
+        edits = self._trees.changed_texts(patch.tree)
+        return (
+            WarmFirstRun()
+            if edits is None
+            else run_first_look(self._warm_base, edits, before, with_label("first look", progress))
+        )
+
+
+def _describe_problem(problem: RunProblem) -> str:
+    """Return a problem in words; for a time-out, with advice on testing code that hangs."""
+    return f"{problem.text} {ENDLESS_TEST_ADVICE}" if problem.kind == "timeout" else problem.text
