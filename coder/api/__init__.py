@@ -315,7 +315,7 @@ async def _follow_session(handle: "SessionHandle", on_progress: Progress | None)
 
 
 def _format_evidence(verdict: Verdict | None) -> str:
-    from coder.verify.evidence import markdown_report
+    from coder.verify.verdict import markdown_report
 
     return markdown_report(verdict) if verdict is not None else ""
 

@@ -394,7 +394,7 @@ def evidence(
     from coder.directories import sessions_directory
     from coder.store.in_toto import build_statement
     from coder.store.jsonl import find_session, read_records
-    from coder.verify.evidence import markdown_report
+    from coder.verify.verdict import markdown_report
 
     if sign is not None and output is None:
         raise UserError("--sign signs a file: name it with --output FILE.")

@@ -38,7 +38,7 @@ def review_on_terminal(
     from coder.ui.tui.keys import read_key_bindings
     from coder.ui.tui.review import ReviewApp
 
-    droppable = removable_hunk_numbers(diff, verdict.guarded) if verdict else ()
+    droppable = removable_hunk_numbers(diff, verdict.mutation) if verdict else ()
     review = ReviewAsked(question="", diff=diff, droppable=droppable, verdict=verdict)
     keys = read_key_bindings(load_config(None, {}).keys)
     return ReviewApp(review, purpose=purpose, title=title, theme=remembered_theme(), keys=keys).run()

@@ -8,7 +8,7 @@ from coder.core.messages import UsageTotals
 from coder.core.values import Value
 from coder.core.verdict import Verdict
 
-FORMAT = 1
+FORMAT = 2
 
 
 class Attestation(Value):

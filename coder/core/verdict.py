@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from coder.core.values import Value
 
@@ -143,6 +143,8 @@ class TestReport(Value):
     """Number of tests that were selected to run; None if that is unknown."""
     collected: tuple[str, ...] = ()
     """Ids of tests that were only collected; the results are those of tests that had to be run."""
+    stored: bool = False
+    """Whether the run was made earlier, by this session or another one, and is not repeated."""
 
     def result_for(self, test_id: str) -> TestResult | None:
         """Return the result of a test, or of its file or class where these could not be collected."""
@@ -208,6 +210,15 @@ class TestRun(Value):
     exit_code: int | None = None
     seconds: float = 0.0
     problem: str = ""
+    stored: bool = False
+    """Whether the run was made earlier on the same content, and not repeated."""
+
+
+def rename_keys(data: object, names: Mapping[str, str]) -> object:
+    """Return stored data of an earlier format with its keys renamed."""
+    if not isinstance(data, Mapping) or names.keys().isdisjoint(data):
+        return data
+    return {names.get(key, key): value for key, value in data.items()}
 
 
 class UntestedPlace(Value):
@@ -225,7 +236,8 @@ class UntestedPlace(Value):
 class MutationReport(Value):
     """Result of mutation testing a change."""
 
-    unguarded: tuple[UntestedPlace, ...] = ()
+    survivors: tuple[UntestedPlace, ...] = ()
+    """Variants that no test noticed."""
     wording: tuple[tuple[str, int], ...] = ()
     """Path and line, in the changed file, of blocks of changed lines without code: comments, docstrings,
     blank lines."""
@@ -238,10 +250,15 @@ class MutationReport(Value):
     ended: bool = True
     """False where time ran out."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _read_format_1(cls, data: object) -> object:
+        return rename_keys(data, {"unguarded": "survivors"})
+
     @property
     def share(self) -> str:
         """Share of the tried variants that a test notices, such as `3 of 4`."""
-        return f"{self.tried - len(self.unguarded)} of {self.tried}"
+        return f"{self.tried - len(self.survivors)} of {self.tried}"
 
 
 class LineCoverage(Value):
@@ -263,12 +280,17 @@ class LintReport(Value):
     """Names of the tools."""
     missing: tuple[str, ...] = ()
     """Tools that the project configures but that are not installed."""
-    mended: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
     """Commands whose configuration changed, which failed before and now pass on the whole project."""
     failing: tuple[str, ...] = ()
     """Commands that fail as before."""
     broken: tuple[str, ...] = ()
     """Commands that passed before and fail now."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_format_1(cls, data: object) -> object:
+        return rename_keys(data, {"mended": "fixed"})
 
 
 class ReplacedAssertion(Value):
@@ -286,6 +308,22 @@ class ReplacedAssertion(Value):
         """Old against new in one line."""
         old, new = (f"`{text}`" if text else "nothing" for text in (self.old, self.new))
         return f"{self.test}: {old} is {new} now"
+
+
+Effect = Literal["note", "cap", "break"]
+
+
+class Finding(Value):
+    """An observation on a change beside the results of its tests."""
+
+    rule: str
+    """Name of the rule that made it, such as `weakened-test`."""
+    effect: Effect
+    """A `cap` keeps the verdict from being PROVEN, a `break` makes it BROKEN."""
+    text: str
+    """Half a sentence."""
+    path: str = ""
+    line: int | None = None
 
 
 class VerdictKind(StrEnum):
@@ -314,6 +352,8 @@ class Verdict(Value):
     """One sentence."""
     notes: tuple[str, ...] = ()
     """Other observations, such as a flaky test that is not blamed; half a sentence each."""
+    findings: tuple[Finding, ...] = ()
+    """What rules found beside the results of tests, notes included."""
     targets: tuple[str, ...] = ()
     """Tests that fail on the base for the right reason and pass on the change."""
     target_kinds: Mapping[str, TargetKind] = Field(default_factory=dict)
@@ -322,8 +362,12 @@ class Verdict(Value):
     """Names that the change adds and for want of which targets fail without it, by test id."""
     chosen_names: tuple[str, ...] = ()
     """Public names of the change that targets use and that neither the issue nor the base contains."""
-    scope: Literal["whole", "impacted"] = "whole"
-    """Tests checked for new failures: the whole suite, or the tests that the change can affect."""
+    scope: Literal["whole", "reaching"] = "whole"
+    """Tests checked for new failures: the whole suite, or the tests that reach the change."""
+    tests_ran: int | None = None
+    """Number of tests that reach the change and ran; None where the whole suite did, or no test."""
+    tests_reaching: int | None = None
+    """Number of tests that reach the change, an estimate where not all of them ran."""
     cut_short: bool = False
     """The user had the change delivered before all tests had run."""
     untied: tuple[str, ...] = ()
@@ -345,11 +389,11 @@ class Verdict(Value):
     """In the order in which they were made, the base's own first."""
     hashes: Mapping[str, str] = Field(default_factory=dict)
     """SHA-256 of each target's file, equal on both sides, by path."""
-    guarded: MutationReport | None = None
+    mutation: MutationReport | None = None
     """Result of mutation testing, where requested."""
     coverage: LineCoverage | None = None
     """Lines of new code that tests execute, where requested."""
-    checked: LintReport | None = None
+    linters: LintReport | None = None
     """New findings of linters and similar tools, where requested."""
     circumstances: tuple[str, ...] = ()
     """The interpreter, the test command and how they were detected, as sentences."""
@@ -358,6 +402,14 @@ class Verdict(Value):
     """Wall-clock seconds by stage: base, targets, impacted, suite, old tests."""
     tree: str = ""
     """The git tree that was verified."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_format_1(cls, data: object) -> object:
+        data = rename_keys(data, {"guarded": "mutation", "checked": "linters"})
+        if isinstance(data, Mapping) and data.get("scope") == "impacted":
+            return {**data, "scope": "reaching"}
+        return data
 
     @property
     def is_deliverable(self) -> bool:

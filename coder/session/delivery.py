@@ -327,7 +327,7 @@ async def minimize_change(
 
     The part is left in the candidate's worktree.
     """
-    removable = removable_hunk_numbers(patch.diff, verdict.guarded, wording=True)
+    removable = removable_hunk_numbers(patch.diff, verdict.mutation, wording=True)
     all_numbers = range(len(split_git_diff(patch.diff)))
     best, removed_numbers = (patch, verdict), frozenset[int]()
     for attempt in _removal_attempts(removable):

@@ -78,7 +78,7 @@ def _evidence_lines(verdict: Verdict) -> list[str]:
         rest = len(coverage.missing) - SHOWN_PLACES
         more = f" and {rest} more places" if rest > 0 else ""
         lines.append(f"Tests execute {coverage.executed} of {coverage.lines} lines{missing}{more}.")
-    if guarded := verdict.guarded:
+    if guarded := verdict.mutation:
         ended = "" if guarded.ended else ", as far as time went"
         lines.append(f"Tests caught {guarded.share} deliberate breakages{ended}.")
     if verdict.is_deliverable:

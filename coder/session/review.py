@@ -99,7 +99,7 @@ async def review_change(
     and verified again. If its verdict is worse, or it does not apply without the rest, the user decides how
     to go on.
     """
-    removable = removable_hunk_numbers(patch.diff, verdict.guarded)
+    removable = removable_hunk_numbers(patch.diff, verdict.mutation)
     review = ReviewAsked(question="", diff=patch.diff, droppable=removable, verdict=verdict)
     while True:
         answer = await context.approval.review_diff(review)
@@ -237,7 +237,7 @@ def removable_hunk_numbers(
     included; otherwise such lines keep a hunk.
     """
     unguarded_lines = (
-        {(place.path, place.line) for place in guarded.unguarded if place.whole_hunk} if guarded else set()
+        {(place.path, place.line) for place in guarded.survivors if place.whole_hunk} if guarded else set()
     )
     wording_lines = set(guarded.wording) if guarded else set()
     numbers = []

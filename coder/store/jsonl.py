@@ -15,7 +15,9 @@ from coder.core.events import Event, FilesChanged, Record, SessionFinished, Sess
 from coder.core.state import outcome_label
 from coder.core.values import Delivery, EventValue, Value
 
-FORMAT = 1
+FORMAT = 2
+READABLE = (1, FORMAT)
+"""Formats that can be read: the values of events know the names of former fields."""
 
 
 class SessionStore:
@@ -64,7 +66,7 @@ def _read_lines(path: Path) -> list[str]:
         header, *lines = path.read_text(encoding="utf-8", errors="replace").removesuffix("\n").split("\n")
     except FileNotFoundError:
         raise UserError(f"There is no session log at {path}.") from None
-    if _format_version(header) != FORMAT:
+    if _format_version(header) not in READABLE:
         raise UserError(
             f"{path} was not written in format {FORMAT}, the one this version of coder reads. Use the "
             "version that wrote it."

@@ -36,7 +36,7 @@ async def score_candidate(context: SessionContext, candidate: Candidate) -> Scor
     size = sum(
         line[:1] in "+-" and line[:3] not in ("+++", "---") for line in patch.diff.splitlines() if line
     )
-    unguarded_count = len(newest.guarded.unguarded) if newest.guarded else 0
+    unguarded_count = len(newest.mutation.survivors) if newest.mutation else 0
     values = (
         int(is_accepted(context, candidate)),
         _rank(newest),

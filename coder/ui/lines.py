@@ -290,8 +290,8 @@ def observation(finding: Finding, verdict: Verdict) -> str:
     ]
     if failing:
         return f"{', '.join(failing[:3])} fail{'s' if len(failing) == 1 else ''} here"
-    report = verdict.guarded
-    for place in report.unguarded if report else ():
+    report = verdict.mutation
+    for place in report.survivors if report else ():
         if _is_near(finding, place.path, place.line):
             return f"none would notice a difference here ({place.what}, line {place.line})"
     if report and report.tried:

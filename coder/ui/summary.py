@@ -138,7 +138,7 @@ def summary_lines(
     verdict = finish_event.verdict
     if verdict and verdict.before and verdict.after:
         before = "" if verdict.before.partial else f"before: {format_counts(verdict.before)}; after: "
-        yield _row("tests", f"{before}{format_counts(verdict.after)}{_mutation_result(verdict.guarded)}")
+        yield _row("tests", f"{before}{format_counts(verdict.after)}{_mutation_result(verdict.mutation)}")
     by = "the model" if finish_event.delivery else "the change"
     if verdict and (proof := describe_proof(verdict, by=by)):
         yield _row("proof", sanitize_text(proof))

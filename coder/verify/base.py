@@ -16,7 +16,8 @@ from coder.core.verdict import RunProblem, TestReport, TestResult, TestRun
 from coder.verify.layout import test_file_predicate
 from coder.verify.project import SuiteHistory
 from coder.verify.report import merge_reports
-from coder.verify.run import with_label
+from coder.verify.run import run_nearest_first, with_label
+from coder.verify.run_store import NO_STORE, RunStore, content_key
 from coder.verify.select import SuiteSelection, find_tests, select_test_files
 from coder.verify.trees import ChangeSplit, Side, Trees
 
@@ -45,6 +46,7 @@ class Runs:
         counted_files: Sequence[str] | None = None,
         extensions: Sequence[str] = (),
         cutoff: Cutoff | None = None,
+        store: RunStore = NO_STORE,
     ) -> None:
         """Judge a change; a run has so many seconds where nothing else is said.
 
@@ -61,7 +63,10 @@ class Runs:
         self._seconds = seconds
         self._counted_files = counted_files
         self._cutoff = cutoff
+        self._store = store
         self._cut = threading.Event()
+        self.changed = split.changed
+        """Paths of all changed files."""
         self.is_cut = False
         """True if the user cut a run short."""
         self.made: list[TestRun] = []
@@ -83,8 +88,10 @@ class Runs:
             existing = [path for path in files if (place / path).is_file()]
             if files and not existing:
                 return TestReport(command=self._runner.command)
-            report = self._runner.collect(
-                place, existing, progress=with_label("collection on the base", self._progress)
+            told = with_label("collection on the base", self._progress)
+            report = self._store.recall(
+                (self._content_of("base", place), "collection", *existing),
+                lambda: self._runner.collect(place, existing, progress=told),
             )
             self.stages["base"] += time.monotonic() - started
         self.made.append(summarize_run("collection on the base", existing, report))
@@ -105,10 +112,17 @@ class Runs:
                 "expect_loaded": sources,
                 "progress": told,
             }
-            if label in PARALLEL_RUNS:
-                report = self._run_large(place, tests, options)
-            else:
-                report = self._runner.run(place, tests, **options)
+
+            def run() -> TestReport:
+                if label in PARALLEL_RUNS:
+                    return self._run_large(place, tests, options)
+                return self._runner.run(place, tests, **options)
+
+            report = self._store.recall(
+                (self._content_of(side, place), label, *tests),
+                run,
+                keeps=lambda report: side in ("base", "tests") or not report.failures,
+            )
         self.made.append(summarize_run(label, tests, report))
         self.stages[STAGE_OF_RUN.get(label, "base")] += time.monotonic() - started
         if side == "change":
@@ -120,6 +134,18 @@ class Runs:
         elif side != "sources":
             self.reached_on_base.update(report.reached)
         return report
+
+    def _content_of(self, side: Side, place: Path) -> str:
+        """Return what identifies the content of one side, which a change with the same tests may share."""
+        tests = (*self._split.tests, *self._split.inline_tests)
+        paths = () if side == "base" else tests if side == "tests" else self.changed
+        return content_key(place, (*paths, *self._extensions))
+
+    def nearest_first(self, tests: Sequence[str], part: SuiteSelection, *, seconds: float) -> TestReport:
+        """Run the tests that reach the change on it, nearest first, as far as the time goes."""
+        return run_nearest_first(
+            lambda chunk, left: self.on_change("impacted tests", chunk, seconds=left), part, tests, seconds
+        )
 
     def _run_large(self, place: Path, tests: Sequence[str], options: RunOptions) -> TestReport:
         """Run tests on all cores until the user cuts them short."""
@@ -149,11 +175,9 @@ class BaseTests:
         """
         files = tuple(dict.fromkeys(map(test_file_of, tests)))
         if after.problem is not None and after.problem.kind != "no_tests":
-            reached = dict.fromkeys(test_file_of(result.id) for result in after.results)
-            files = tuple(path for path in reached if not files or path in files)
-            if not files:
-                return before
-        listed = self._collect(files, runs)
+            listed = self._collect_reached(files, after, runs)
+        else:
+            listed = self._collect(files, runs)
         before = merge_reports(before, listed)
         is_needed = match_test_ids(tests) if tests else lambda _test: True
         needed = [test for test in tests_to_run(after, listed.collected) if is_needed(test)]
@@ -166,6 +190,19 @@ class BaseTests:
             self.learn(ran)
             again = merge_reports(again, ran)
         return merge_reports(before, again)
+
+    def _collect_reached(self, files: Sequence[str], after: TestReport, runs: Runs) -> TestReport:
+        """Return ids of the base's tests in the files that a run on the change, which was cut off, reached.
+
+        A file that the change leaves as it is has the same tests on the base, as far as anybody looks then.
+        """
+        reached = dict.fromkeys(test_file_of(result.id) for result in after.results)
+        reached = dict.fromkeys(path for path in reached if not files or path in files)
+        changed = [path for path in reached if path in runs.changed]
+        same = {path for path in reached if path not in runs.changed}
+        listed = self._collect(changed, runs) if changed else TestReport(command=after.command)
+        ids = [result.id for result in after.results if test_file_of(result.id) in same]
+        return listed.model_copy(update={"collected": (*listed.collected, *ids)})
 
     @property
     def results(self) -> tuple[TestResult, ...]:
@@ -238,6 +275,12 @@ class JudgedScope:
     base: BaseTests | None = None
 
 
+LEAST_SCOPE, SCOPE_TIMES = 15.0, 3.0
+"""Seconds of the tests that may reach a change where nothing but the sources tells which they are, and how
+many times as long as the targets took: nobody waits for minutes to learn that most of them do not reach it.
+"""
+
+
 class SuiteLimits(Value):
     """Limits on how much of the suite is run for a verdict."""
 
@@ -249,22 +292,38 @@ class SuiteLimits(Value):
     only_impacted: bool = False
     """The suite is not even tried."""
     impacted_seconds: float = 120.0
-    """Time limit of one run of impacted tests."""
+    """Time limit of the tests that reach a change."""
+    waits: bool = False
+    """They get all of it also where no coverage map names them."""
     base_on_demand: bool = False
     """Tests can be run singly, so those of the base are run only where the change does not pass."""
+
+    def seconds_for(self, part: SuiteSelection, targets: TestReport | None = None) -> float:
+        """Return the seconds that the tests of a selection get, from those that the targets took."""
+        if part.by_map or self.waits:
+            return self.impacted_seconds
+        return min(
+            self.impacted_seconds, max(LEAST_SCOPE, SCOPE_TIMES * (targets.seconds if targets else 0.0))
+        )
 
 
 class BaseSuite:
     """The suite on the untouched base, measured at most once, and how much of it a change is judged by."""
 
     def __init__(
-        self, trees: Trees, runner: SelectiveTestRunner, limits: SuiteLimits, history: SuiteHistory
+        self,
+        trees: Trees,
+        runner: SelectiveTestRunner,
+        limits: SuiteLimits,
+        history: SuiteHistory,
+        store: RunStore = NO_STORE,
     ) -> None:
-        """Prepare to measure; `history` tells how long the suite took before."""
+        """Prepare to measure; `history` tells how long the suite took before, `store` what is known of it."""
         self._trees = trees
         self._runner = runner
         self._suite = limits
         self._history = history
+        self._store = store
         self._lock = threading.Lock()
         self.reset()
 
@@ -313,11 +372,12 @@ class BaseSuite:
                             command=self._runner.command, problem=RunProblem(kind="timeout", text=reason)
                         )
                     else:
-                        self.report = self._runner.run_parallel(
-                            tree,
-                            timeout_seconds=seconds,
-                            progress=with_label("baseline", progress),
-                            is_base=True,
+                        told = with_label("baseline", progress)
+                        self.report = self._store.recall(
+                            (content_key(tree), "suite"),
+                            lambda: self._runner.run_parallel(
+                                tree, timeout_seconds=seconds, progress=told, is_base=True
+                            ),
                         )
                         self.learn_duration(self.report)
             return self.report
@@ -384,18 +444,26 @@ class BaseSuite:
         if not existing:
             return TestReport(command=self._runner.command)
         with self._trees.checkout(self._trees.base, ()) as old:
-            return self._runner.run(old, existing, progress=with_label("named tests on the base", progress))
+            told = with_label("named tests on the base", progress)
+            return self._store.recall(
+                (content_key(old), "named", *existing),
+                lambda: self._runner.run(old, existing, progress=told),
+            )
 
     def _run_impacted_base(self, part: SuiteSelection, progress: Progress | None) -> TestReport:
         with self._trees.checkout(self._trees.base, ()) as old:
             files = tuple(path for path in part.files if (old / path).is_file())
             if files and files not in self._impacted_base:
-                self._impacted_base[files] = self._runner.run_parallel(
-                    old,
-                    files,
-                    timeout_seconds=self._suite.impacted_seconds,
-                    progress=with_label("impacted tests, base", progress),
-                )
+
+                def run(chunk: Sequence[str], seconds: float) -> TestReport:
+                    told = with_label("impacted tests, base", progress)
+                    return self._store.recall(
+                        (content_key(old), "impacted tests", *chunk),
+                        lambda: self._runner.run_parallel(old, chunk, timeout_seconds=seconds, progress=told),
+                    )
+
+                seconds = self._suite.seconds_for(part)
+                self._impacted_base[files] = run_nearest_first(run, part, files, seconds)
         return self._impacted_base.get(files, TestReport(command=self._runner.command))
 
 
@@ -445,6 +513,7 @@ def summarize_run(label: str, tests: Sequence[str], report: TestReport) -> TestR
         exit_code=report.exit_code,
         seconds=report.seconds,
         problem=report.problem.text if report.problem else "",
+        stored=report.stored,
     )
 
 

@@ -36,7 +36,6 @@ from coder.verify.test_files import (
 )
 from coder.verify.test_files import SUFFIX as INLINE_SUFFIX
 from coder.verify.trees import ChangeSplit, Trees, read_texts
-from coder.workspace.workspace import format_count
 
 MOST_UNTIED, UNTIED_SECONDS = 20, 5.0
 """Red tests of the base that nothing ties to the issue are run with the targets up to these limits."""
@@ -347,16 +346,16 @@ class JudgedChange:
 
     @property
     def suite_tests(self) -> tuple[str, ...]:
-        """The test files that stand for the suite; empty for the suite itself.
+        """The tests and test files that stand for the suite, nearest first; empty for the suite itself.
 
         Of a file that only the change's own tests tie to it these tests alone are among them, unless it lost
         some.
         """
         part = self.part or SuiteSelection()
         tests: list[str] = []
-        for path in part.files:
-            changed = self.changed_tests_in(path) if path in part.touched else WHOLE_FILE
-            tests += (path,) if changed.removed else changed.selection(path)
+        for name in part.tests or part.files:
+            changed = self.changed_tests_in(name) if name in part.touched else WHOLE_FILE
+            tests += (name,) if changed.removed else changed.selection(name)
         return tuple(tests)
 
     def impacted_tests(self) -> list[str]:
@@ -364,22 +363,15 @@ class JudgedChange:
         with self.trees.checkout(self.tree) as new:
             return [test for test in self.suite_tests if (new / test_file_of(test)).is_file()]
 
-    def describe_scope(self, after: TestReport | None) -> str:
-        """Return what was searched for new failures, as the end of a sentence."""
-        if self.part is None or after is None:
-            return "nothing that passed before fails now"
-        files = f"{len(self.part.files)} of {self.part.total} test files"
-        return f"no new failures in {format_count(len(after.results), 'impacted test')} ({files})"
-
     def find_gaps(self, targets: Sequence[str], after: TestReport) -> list[str]:
         """Return what was not run on either side, half a sentence each."""
         gaps = []
         if self.part is not None and self.limits.whole_seconds is None:
             gaps.append("the whole suite takes longer than its limit")
-        suite = "suite's tests" if self.part is None else "impacted tests"
-        for report, side in ((self.before, "on the base"), (after, "on the change")):
+        whole = [(after, "on the change")] if self.part is None else []  # else the scope tells
+        for report, side in [(self.before, "on the base"), *whole]:
             if report.problem is not None and report.problem.kind == "timeout":
-                gaps.append(f"{_describe_part(report, suite)} {side}: {report.problem.text}")
+                gaps.append(f"{_describe_part(report)} {side}: {report.problem.text}")
         was_cut = after.problem is not None and after.problem.kind == "timeout"
         unseen = [shorten_test_id(target) for target in targets if after.result_for(target) is None]
         if unseen and not was_cut:
@@ -398,8 +390,8 @@ def _is_about(issue: str, red: TestResult, tree: Path, *, more: Collection[str] 
     return shares_names(issue, red, tree, more=more) or (is_loose and shares_words(issue, red, tree))
 
 
-def _describe_part(report: TestReport, tests: str) -> str:
+def _describe_part(report: TestReport) -> str:
     if report.selected is None:
-        return f"only a part of the {tests} could be run"
+        return "only a part of the tests could be run"
     ran = sum(result.when != "collect" for result in report.results)
-    return f"{ran} of {report.selected} {tests} ran"
+    return f"{ran} of {report.selected} tests ran"

@@ -1,18 +1,20 @@
 """Second examination of a change that broke nothing: mutation testing, linters, API changes, issue code."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from coder.core.paths import test_file_of
 from coder.core.ports import Progress, Traces
-from coder.core.verdict import LineCoverage, LintReport, MutationReport, TestReport, Verdict, VerdictKind
+from coder.core.verdict import LineCoverage, LintReport, MutationReport, TestReport, VerdictKind
 from coder.verify.issue import IssueScriptResults
 from coder.verify.linters import api_changes
 from coder.verify.mutate import mutate_for_new_tests, mutate_verified_change
 from coder.verify.report import shorten_test_id
 from coder.verify.select import sources_imported_by
 from coder.verify.tracing import measure_coverage
+from coder.verify.verdict import Facts, decide, findings
 from coder.verify.warm import WarmRunner
 
 NOTES_SHOWN = 4
@@ -49,14 +51,21 @@ class ExaminedChange:
     changed: Sequence[str]
     sources: Sequence[str]
     """Changed paths that are not tests."""
-    verdict: Verdict
-    before: TestReport
-    after: TestReport
+    facts: Facts
+    """Facts of a change that broke nothing, with a report on it."""
+
+    @property
+    def before(self) -> TestReport:
+        return self.facts.before
+
+    @property
+    def after(self) -> TestReport:
+        return self.facts.after or TestReport(command=self.before.command)
 
     @property
     def suite_files(self) -> tuple[str, ...]:
         """Test files that stand for the suite; empty if it was run as a whole."""
-        if self.verdict.scope == "whole":
+        if self.facts.reaching is None:
             return ()
         return tuple(
             dict.fromkeys(
@@ -69,85 +78,61 @@ class ExaminedChange:
 
 def examine_change(
     change: ExaminedChange, tools: ExaminationTools, *, issue: str, progress: Progress | None
-) -> Verdict:
-    """Examine a change and return its verdict with the findings in its notes.
-
-    The verdict becomes BROKEN if a module can no longer be imported.
-    """
-    verdict = change.verdict
+) -> None:
+    """Add to the facts of a change that broke nothing what mutants, linters and the issue's own code show."""
+    facts = change.facts
     report_progress = progress or (lambda _line: None)
-    report_progress("guard: what of the change would no test miss?")
-    guarded = _run_mutants(change, tools)
-    coverage = _measure_coverage(change, tools)
-    report_progress("checks: what do linters newly find?")
-    checked = tools.checks(change.old, change.new, change.changed)
-    notes = [
-        *_survivor_notes(guarded if verdict.targets or change.sources else None),
-        *_kill_notes(guarded if not (verdict.targets or change.sources) else None),
-        *_coverage_notes(coverage),
-        *_limit(checked.new),
-    ]
-    notes += _limit(
-        api_changes(_read_texts(change.old, change.sources), _read_texts(change.new, change.sources))
-    )
-    script_results = (
+    report_progress("checks: what would no test miss, and what do linters newly find?")
+    with ThreadPoolExecutor(1) as beside:
+        linting = beside.submit(tools.checks, change.old, change.new, change.changed)
+        mutation = _run_mutants(change, tools)
+        coverage = _measure_coverage(change, tools)
+        linters = linting.result()
+    facts.details |= {"mutation": mutation, "coverage": coverage, "linters": linters}
+    if facts.targets or change.sources:
+        facts.note("survivor", *_survivor_notes(mutation))
+    else:
+        facts.note("caught", *_kill_notes(mutation))
+    facts.note("coverage", *_coverage_notes(coverage))
+    facts.note("linter", *_limit(linters.new))
+    old, new = _read_texts(change.old, change.sources), _read_texts(change.new, change.sources)
+    facts.note("public-names", *_limit(api_changes(old, new)))
+    ran = (
         IssueScriptResults()
-        if verdict.targets
+        if facts.targets
         else tools.scripts(change.old, change.new, change.changed, issue)
     )
-    notes += [f"the issue's own code failed before and works now: `{line}`" for line in script_results.fixed]
-    notes += [f"the issue's own code fails as before: `{line}`" for line in script_results.failing]
-    notes += [f"`{command}` failed before and passes now" for command in checked.mended]
-    notes += [f"`{command}` fails as before" for command in checked.failing]
-    verdict = verdict.model_copy(
-        update={
-            "guarded": guarded,
-            "coverage": coverage,
-            "checked": checked,
-            "notes": (*verdict.notes, *notes),
-        }
+    facts.note(
+        "issue-code",
+        *(f"the issue's own code failed before and works now: `{line}`" for line in ran.fixed),
+        *(f"the issue's own code fails as before: `{line}`" for line in ran.failing),
     )
-    if verdict.kind is VerdictKind.PROVEN and _is_unguarded(change, guarded):
-        reason = (
-            f"{verdict.reason.rstrip('.')}, but the new tests catch none of "
-            f"{guarded.mutants if guarded else 0} deliberate breakages of the fix."
+    facts.note("configured-check", *(f"`{name}` failed before and passes now" for name in linters.fixed))
+    facts.note("configured-check", *(f"`{name}` fails as before" for name in linters.failing))
+    if _is_unguarded(change, mutation):
+        caught = f"the new tests catch none of {mutation.mutants if mutation else 0} deliberate breakages"
+        facts.cap("unnoticed-mutants", f"{caught} of the fix")
+    if any(path.endswith(".py") for path in change.sources) and decide(facts).kind is VerdictKind.PROVEN:
+        errors = tools.persisting_errors(change.old, change.new, issue, facts.targets)
+        facts.cap("persisting-error", *errors)
+    if linters.broken:
+        commands = ", ".join(f"`{command}`" for command in linters.broken)
+        broken = f"the change of the configuration breaks {commands}, which passed before"
+        facts.findings += findings("configured-check", [broken], effect="break")
+    if ran.lost:
+        broken = f"the change breaks the import of {', '.join(ran.lost)}"
+        facts.findings += findings("lost-import", [broken], effect="break")
+    if tools.strict and linters.new:
+        facts.cap(
+            "linter",
+            "the project's own checks find what they did not find before, and that counts here",
         )
-        verdict = verdict.model_copy(update={"kind": VerdictKind.PASSING, "reason": reason})
-    verdict = _cap_persisting_errors(change, verdict, tools, issue)
-    if checked.broken:
-        commands = ", ".join(f"`{command}`" for command in checked.broken)
-        reason = f"The change of the configuration breaks {commands}, which passed before."
-        return verdict.model_copy(update={"kind": VerdictKind.BROKEN, "reason": reason})
-    if script_results.lost:
-        reason = f"The change breaks the import of {', '.join(script_results.lost)}."
-        return verdict.model_copy(update={"kind": VerdictKind.BROKEN, "reason": reason})
-    if tools.strict and checked.new and verdict.kind is VerdictKind.PROVEN:
-        reason = (
-            f"{verdict.reason.rstrip('.')}, but the project's own checks find what they did not find before, "
-            "and that counts here."
-        )
-        return verdict.model_copy(update={"kind": VerdictKind.PASSING, "reason": reason})
-    return verdict
-
-
-def _cap_persisting_errors(
-    change: ExaminedChange, verdict: Verdict, tools: ExaminationTools, issue: str
-) -> Verdict:
-    """Return a verdict that is not PROVEN where the issue's own code still raises what the issue reports."""
-    is_python = any(path.endswith(".py") for path in change.sources)
-    if verdict.kind is not VerdictKind.PROVEN or not is_python:
-        return verdict
-    errors = tools.persisting_errors(change.old, change.new, issue, verdict.targets)
-    if not errors:
-        return verdict
-    reason = f"{verdict.reason.rstrip('.')}, but {'; '.join(errors).rstrip('.')}."
-    return verdict.model_copy(update={"kind": VerdictKind.PASSING, "reason": reason})
 
 
 def _is_unguarded(change: ExaminedChange, guarded: MutationReport | None) -> bool:
     """Tell whether the targets, all of them new, catch no mutant of the change."""
     are_new = change.before.problem is None and all(
-        not change.before.has_test(target) for target in change.verdict.targets
+        not change.before.has_test(target) for target in change.facts.targets
     )
     return are_new and guarded is not None and guarded.mutants >= LEAST_MUTANTS and guarded.caught == 0
 
@@ -168,13 +153,13 @@ def _run_mutants(change: ExaminedChange, tools: ExaminationTools) -> MutationRep
                 warm,
                 seconds=NEW_CODE_SECONDS,
             )
-    if change.verdict.targets and change.sources:
+    if change.facts.targets and change.sources:
         with tools.warm(change.new, change.suite_files) as warm:
             return mutate_verified_change(
                 change.old,
                 change.new,
                 change.sources,
-                targets=change.verdict.targets,
+                targets=change.facts.targets,
                 after=change.after,
                 warm=warm,
             )
@@ -206,7 +191,7 @@ def _measure_coverage(change: ExaminedChange, tools: ExaminationTools) -> LineCo
 
 def _survivor_notes(guarded: MutationReport | None) -> list[str]:
     """Describe surviving mutants, half a sentence each, hunks first."""
-    survivors = sorted(guarded.unguarded if guarded else (), key=lambda place: not place.whole_hunk)
+    survivors = sorted(guarded.survivors if guarded else (), key=lambda place: not place.whole_hunk)
     return _limit(
         [f"untested: {place.path}:{place.line} (no test fails when it {place.what})" for place in survivors]
     )
@@ -216,7 +201,7 @@ def _kill_notes(guarded: MutationReport | None) -> list[str]:
     if guarded is None or not guarded.tried:
         return []
     return [
-        f"the new tests catch {guarded.tried - len(guarded.unguarded)} of {guarded.tried} "
+        f"the new tests catch {guarded.tried - len(guarded.survivors)} of {guarded.tried} "
         "deliberate breakages of what they import"
     ]
 

@@ -8,12 +8,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from coder.core.errors import SandboxError
 from coder.core.paths import is_test_path
 from coder.core.ports import Execution, Limits, Progress, Sandbox
 from coder.core.values import Value
-from coder.core.verdict import EXIT_CODE, Failure, TestResult, Verdict, VerdictKind
+from coder.core.verdict import EXIT_CODE, Failure, TestResult
 from coder.files.regular_files import read_regular
 from coder.patching.plan import ConfinedTree
 from coder.verify.layout import EXTENSION_SUFFIXES, read_text, read_toml
@@ -36,6 +37,15 @@ class Build(Value):
     """End of the output of a failed build."""
     lacks_library: bool = False
     """True if the error is a header or library that is installed nowhere."""
+
+
+class FailedBuild(NamedTuple):
+    """Why a change that touches the sources of extension modules cannot be judged."""
+
+    reason: str
+    """A sentence."""
+    results: tuple[TestResult, ...] = ()
+    """The failed build as a result, with the compiler's output."""
 
 
 class ExtensionProject(Value):
@@ -160,10 +170,10 @@ class BuiltTrees:
         _write_modules(build, place)
         return f"The extension modules cannot be built: {build.error}.\n{build.output}" if build.error else ""
 
-    def prepare(self, tree: str, progress: Progress | None = None) -> Verdict | None:
+    def prepare(self, tree: str, progress: Progress | None = None) -> FailedBuild | None:
         """Build the extension modules of the base and of `tree`, if it changes their sources.
 
-        Return the verdict on a change that cannot be judged for them, None for any other.
+        Return why a change cannot be judged for them, None for any other.
         """
         changed = self._trees.changed_paths(tree)
         sources = compiled_sources(changed)
@@ -207,25 +217,25 @@ def _digest(place: Path, path: str) -> str:
     return "" if content is None else sha256(content).hexdigest()
 
 
-def _unknown_build(sources: Sequence[str], stale: Sequence[str]) -> Verdict:
-    reason = (
+def _unknown_build(sources: Sequence[str], stale: Sequence[str]) -> FailedBuild:
+    return FailedBuild(
         f"The change touches {sources[0]}, and nothing is known that compiles it: the tests would load "
         f"{stale[0]} as it was built in your checkout."
     )
-    return Verdict(kind=VerdictKind.INCONCLUSIVE, reason=reason)
 
 
-def _failed_build(build: Build, sources: Sequence[str], *, on_base: bool) -> Verdict:
+def _failed_build(build: Build, sources: Sequence[str], *, on_base: bool) -> FailedBuild:
     failure = Failure(type=EXIT_CODE, message=build.error, text=build.output or build.error)
     result = TestResult(id=sources[0], outcome="error", failure=failure)
     if on_base:
         reason = f"The change touches {sources[0]}, and the base's extension modules cannot be built: "
-        return Verdict(kind=VerdictKind.INCONCLUSIVE, reason=f"{reason}{build.error}.", still_red=(result,))
+        return FailedBuild(f"{reason}{build.error}.", (result,))
     if build.lacks_library:
-        reason = f"The change to {sources[0]} needs what is not installed: {build.error}."
-        return Verdict(kind=VerdictKind.INCONCLUSIVE, reason=reason, still_red=(result,))
-    reason = f"The extension modules of the base can be built, and those of the change cannot: {build.error}."
-    return Verdict(kind=VerdictKind.BROKEN, reason=reason, broken=(result,))
+        return FailedBuild(
+            f"The change to {sources[0]} needs what is not installed: {build.error}.", (result,)
+        )
+    reason = "The extension modules of the base can be built, and those of the change cannot"
+    return FailedBuild(f"{reason}: {build.error}.", (result,))
 
 
 LARGEST_BYTES = 1 << 30

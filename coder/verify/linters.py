@@ -149,13 +149,13 @@ class LinterChecks:
                 f"{checker.name}: {line}"
                 for line in _new_findings(before, self._findings(program, checker, new, paths))
             ]
-        commands_by_effect: dict[str, list[str]] = {"mended": [], "failing": [], "broken": []}
+        commands_by_effect: dict[str, list[str]] = {"fixed": [], "failing": [], "broken": []}
         for checker in (
             reconfigured_checkers(old, new) if not any(path.endswith(".py") for path in changed) else ()
         ):
             command, effect = self._effect_of_configuration(checker, old, new)
             commands_by_effect.setdefault(effect, []).append(command)
-        effects = {name: tuple(commands_by_effect[name]) for name in ("mended", "failing", "broken")}
+        effects = {name: tuple(commands_by_effect[name]) for name in ("fixed", "failing", "broken")}
         return LintReport(
             new=tuple(findings),
             ran=tuple(dict.fromkeys(ran)),
@@ -169,10 +169,10 @@ class LinterChecks:
         program = self._command_of(checker)
         passes = [self._passes(program, checker, tree) if program else None for tree in (old, new)]
         effects = {
-            (False, True): "mended",
+            (False, True): "fixed",
             (False, False): "failing",
             (True, False): "broken",
-            (None, True): "mended",
+            (None, True): "fixed",
             (True, None): "broken",
         }
         return " ".join(command), effects.get((passes[0], passes[1]), "")

@@ -141,7 +141,7 @@ def mutate_change(
                 if not has_time():
                     counts = {"tried": tried, "mutants": mutants_tried, "caught": caught}
                     return MutationReport(
-                        unguarded=tuple(survivors), wording=wording_places, **counts, ended=False
+                        survivors=tuple(survivors), wording=wording_places, **counts, ended=False
                     )
                 if not whole_hunk and any(
                     survived_path == path and line == variant.line for survived_path, line in survived_lines
@@ -166,7 +166,7 @@ def mutate_change(
                         )
                     }
     return MutationReport(
-        unguarded=tuple(survivors), wording=wording_places, tried=tried, mutants=mutants_tried, caught=caught
+        survivors=tuple(survivors), wording=wording_places, tried=tried, mutants=mutants_tried, caught=caught
     )
 
 
@@ -192,7 +192,7 @@ def mutate_sources(texts: Mapping[str, str], kills: Kills, *, has_time: Callable
         if not is_killed:
             survivors.append(UntestedPlace(path=path, line=mutant.line, what=mutant.what))
     return MutationReport(
-        unguarded=tuple(survivors), tried=tried, mutants=mutants, caught=caught, ended=ended
+        survivors=tuple(survivors), tried=tried, mutants=mutants, caught=caught, ended=ended
     )
 
 

@@ -30,7 +30,7 @@ from coder.verify.runners.adapter import Run
 from coder.verify.runners.registry import find_adapter
 from coder.verify.runners.reports import parse_reports
 from coder.verify.runners.workspaces import missing_results_problem, output_tail, prepare_run, read_results
-from coder.verify.select import find_tests
+from coder.verify.select import SuiteSelection, find_tests
 
 OUTPUT_TAIL = 4000
 PRINTED_BYTES = 64 << 20
@@ -43,6 +43,7 @@ FORGED = RunProblem(
     "so the results say nothing: look at what it executes.",
 )
 CUT_SHORT = RunProblem(kind="timeout", text="The user asked to deliver now.")
+OUT_OF_TIME = RunProblem(kind="timeout", text="The time for the tests that reach the change is over.")
 MOST_OBSERVED_FILES = 10
 """The same for whole files named for a label-based runner: a run of impacted tests would be slowed down."""
 MOST_PATHS = 500
@@ -445,8 +446,11 @@ class ParallelRunner:
             return False
         if not self._runner.is_recorded or self._runner.is_configured(XDIST_OPTIONS, tree):
             return False
-        counts = Counter(map(test_file_of, find_tests(tree)))
-        files = set(tests) & counts.keys() if tests else counts.keys()
+        files = set(map(test_file_of, tests))
+        counts = Counter(map(test_file_of, find_tests(tree, files if tests else None)))
+        if not all(test in counts for test in tests):  # single tests are known by number
+            counts = Counter(map(test_file_of, tests))
+        files = files if tests else {*counts}
         if files and files <= self._seconds.keys():
             return sum(self._seconds[file] for file in files) >= LEAST_SECONDS
         return sum(counts[file] for file in files) >= LEAST_TESTS
@@ -485,6 +489,55 @@ class ParallelRunner:
         for result in report.results:
             seconds[test_file_of(result.id)] += result.seconds
         self._seconds |= seconds
+
+
+CHUNK_TESTS = 400
+"""Number of tests of the first chunk; each further one has twice as many."""
+
+
+def run_nearest_first(
+    run: Callable[[Sequence[str], float], TestReport],
+    part: SuiteSelection,
+    tests: Sequence[str],
+    seconds: float,
+) -> TestReport:
+    """Run tests in chunks that grow, nearest first, for so many seconds; what is cut off is the farthest.
+
+    `run` runs a chunk within the seconds that are left. Never are all collected before the first runs.
+    """
+    deadline = time.monotonic() + seconds
+    report: TestReport | None = None
+    for chunk in _chunks(part, tests):
+        left = deadline - time.monotonic()
+        if report is not None and left < 1.0:
+            return report.model_copy(update={"problem": OUT_OF_TIME})
+        ran = run(chunk, max(left, 1.0))
+        selected = None if ran.selected is None else ran.selected + (report.selected or 0 if report else 0)
+        merged = merge_reports(report, ran) if report else ran
+        is_empty = ran.problem is not None and ran.problem.kind == "no_tests"
+        has_ended = ran.problem is None or is_empty
+        report = merged.model_copy(
+            update={"selected": selected, "problem": None if has_ended else ran.problem}
+        )
+        if not has_ended:
+            is_late = time.monotonic() >= deadline and report.problem != CUT_SHORT
+            is_cut = is_late and report.problem is not None and report.problem.kind == "timeout"
+            return report.model_copy(update={"problem": OUT_OF_TIME}) if is_cut else report
+    return report or TestReport(command="")
+
+
+def _chunks(part: SuiteSelection, tests: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the tests in their order, in chunks of a growing number."""
+    chunk: list[str] = []
+    number, size = 0, CHUNK_TESTS
+    for test in tests:
+        chunk.append(test)
+        number += part.weight(test)
+        if number >= size:
+            yield chunk
+            chunk, number, size = [], 0, size * 2
+    if chunk:
+        yield chunk
 
 
 def _has_found_port_taken(result: TestResult) -> bool:

@@ -38,6 +38,21 @@ class SuiteSelection(Value):
     """Those that are among them only because the change touches them."""
     total: int = 0
     """Number of test files in the suite."""
+    tests: tuple[str, ...] = ()
+    """The tests and files to run, nearest first, where a coverage map names them; else they are the files."""
+    by_map: bool = False
+    """Whether a coverage map names all of them."""
+    counts: Mapping[str, int] = {}
+    """Number of tests of each file, as far as its text tells; of parametrized tests one."""
+
+    def weight(self, name: str) -> int:
+        """Return about how many tests a test id or file stands for."""
+        return self.counts.get(name, 1)
+
+    @property
+    def count(self) -> int:
+        """About how many tests there are."""
+        return sum(map(self.weight, self.tests or self.files))
 
 
 def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSelection | None:
@@ -102,6 +117,7 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
         files=(*touched, *(path for path in files if path not in touched)),
         touched=unreached,
         total=len(tests),
+        counts={test: len(_TEST.findall(read_regular_text(new / test))) for test in (*files, *touched)},
     )
 
 
@@ -243,11 +259,14 @@ def _distinctive_words(path: str) -> set[str]:
     return {pure.stem, pure.parent.name} - {""} if pure.stem in GENERIC_STEMS else {pure.stem}
 
 
-def find_tests(tree: Path) -> list[str]:
-    """Return approximate ids of the tests in a tree: functions and methods named like one, without class."""
+def find_tests(tree: Path, paths: Iterable[str] | None = None) -> list[str]:
+    """Return approximate ids of tests: functions and methods named like one, without class.
+
+    They are those of a tree, or of the test files at some of its paths.
+    """
     return [
         f"{path}::{name}"
-        for path in project_files(tree)
+        for path in (project_files(tree) if paths is None else paths)
         if path.endswith(".py") and is_test_file(path)
         for name in _TEST.findall(read_regular_text(tree / path))
     ]

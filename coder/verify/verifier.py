@@ -14,17 +14,18 @@ from coder.core.values import Patch
 from coder.core.verdict import Evidence, IssueTie, ReproductionResult, RunProblem, TestReport, Verdict
 from coder.verify.base import NO_HISTORY, WHOLE, BaseSuite, SuiteLimits, patience, summarize_run
 from coder.verify.change import JudgedChange
-from coder.verify.evidence import markdown_report, trailers
 from coder.verify.examination import ExaminationTools, ExaminedChange, examine_change
-from coder.verify.extensions import BuiltTrees, ExtensionBuilder, compiled_sources
+from coder.verify.extensions import BuiltTrees, ExtensionBuilder, FailedBuild, compiled_sources
 from coder.verify.failures import find_words, rejection_reason
 from coder.verify.issue import tie_tests_to_issue
-from coder.verify.judge import Judgement
+from coder.verify.judge import Judge
 from coder.verify.project import SuiteHistory
 from coder.verify.report import Denied, describe_sandbox_failures, fails_alike, summarize_failures
 from coder.verify.run import with_label
+from coder.verify.run_store import NO_STORE, RunStore, content_key
 from coder.verify.select import find_tests
 from coder.verify.trees import Trees
+from coder.verify.verdict import Facts, decide, markdown_report, trailers
 from coder.verify.warm import WarmBase, WarmFirstRun, WarmResult, read_edits, run_first_look
 
 ENDLESS_TEST_ADVICE = (
@@ -59,6 +60,7 @@ class WorktreeVerifier:
         builder: ExtensionBuilder | None = None,
         cutoff: Cutoff | None = None,
         sandbox_remedies: Mapping[Denied, str] = MappingProxyType({}),
+        store: RunStore = NO_STORE,
     ) -> None:
         """Prepare to verify changes of one base.
 
@@ -77,18 +79,20 @@ class WorktreeVerifier:
         much of the suite is run, and `history` tells how long it took before; `cutoff` lets the user cut
         large runs short. `sandbox_remedies` name the switch for each resource that the sandbox denies.
 
-        `builder` builds extension modules whose sources a change touches.
+        `builder` builds extension modules whose sources a change touches; `store` keeps reports for later
+        sessions.
         """
         self._trees = BuiltTrees(trees, builder)
         self._runner = runner
         self._tools = tools
         self._warm_base = warm_base
-        self._base = BaseSuite(self._trees, runner, suite, history)
+        self._store = store
+        self._base = BaseSuite(self._trees, runner, suite, history, store)
         self._suite = suite
         self._cutoff = cutoff
         self._sandbox_remedies = sandbox_remedies
-        self._compared: dict[str, tuple[JudgedChange, TestReport]] = {}
-        """The change and the report on it that was compared with the base's, by the verified tree."""
+        self._judged: dict[str, tuple[JudgedChange, Facts]] = {}
+        """The latest change that a report on it was compared for, with its facts, by the verified tree."""
         self._issue = "\n\n".join((issue, *unfinished_issues))
         self._newest_issue = issue
         self._requires_identifier_ties = requires_identifier_ties
@@ -117,8 +121,10 @@ class WorktreeVerifier:
         if missing := [test for test in tests if test not in known]:
             with self._trees.checkout(self._trees.base, ()) as tree:
                 if existing := [test for test in missing if (tree / test_file_of(test)).exists()]:
-                    report = self._runner.run(
-                        tree, existing, progress=with_label("on the untouched code", progress)
+                    told = with_label("on the untouched code", progress)
+                    report = self._store.recall(
+                        (content_key(tree), "base", *existing),
+                        lambda: self._runner.run(tree, existing, progress=told),
                     )
                     self._base.learn_results(report)
         return report.model_copy(update={"results": self._base.known_results, "collected": ()})
@@ -146,12 +152,16 @@ class WorktreeVerifier:
                     rejected=("The change adds or changes no test file, and no test was named.",)
                 )
             sources = tuple(path for path in change.sources if (tree / path).is_file())
-            report = self._runner.run(
-                tree,
-                [*named, *own],
-                timeout_seconds=patience(self._base.report),
-                expect_loaded=sources,
-                progress=with_label("reproduction", progress),
+            tests = [*named, *own]
+            report = self._store.recall(
+                (content_key(tree, change.split.tests), "red check", *tests),
+                lambda: self._runner.run(
+                    tree,
+                    tests,
+                    timeout_seconds=patience(self._base.report),
+                    expect_loaded=sources,
+                    progress=with_label("reproduction", progress),
+                ),
             )
         if report.by_exit_code:
             return ReproductionResult(
@@ -233,14 +243,14 @@ class WorktreeVerifier:
         started = time.monotonic()
         is_excluded = match_test_ids(excluded)
         named = [test for test in named if not is_excluded(test)]
-        if unbuilt := self._build_extensions(patch, progress):
-            return unbuilt.model_copy(
-                update={
-                    "circumstances": self._circumstances,
-                    "seconds": time.monotonic() - started,
-                    "tree": patch.tree,
-                }
+        if failed := self._build_extensions(patch, progress):
+            facts = Facts(
+                before=TestReport(command=self._runner.command),
+                obstacle=failed.reason,
+                still_red=failed.results,
             )
+            facts.details |= {"circumstances": self._circumstances, "tree": patch.tree}
+            return decide(facts).model_copy(update={"seconds": time.monotonic() - started})
         scope = self._base.choose_scope(patch.tree, named, progress)
         base_seconds = time.monotonic() - started
         first = self._first_look(patch, scope.before, progress)
@@ -267,51 +277,44 @@ class WorktreeVerifier:
             if scope.base is None or known.results
             else ()
         )
-        judgement = Judgement(change, runner=self._runner, named=named, progress=progress, first=first)
-        verdict = judgement.judge()
-        after = judgement.after
-        if after is not None and change.part is None:
-            self._base.learn_duration(after)
-        failures = after.failures if after is not None else verdict.still_red
-        self._compared = {patch.tree: (change, after)} if after is not None else {}
-        return verdict.model_copy(
-            update={
-                "before": change.before.outcome_counts,
-                "notes": (
-                    *verdict.notes,
-                    *describe_sandbox_failures(change.before, failures, self._sandbox_remedies),
-                ),
-                "commands": tuple(dict.fromkeys(run.command for run in judgement.runs.made)),
-                "runs": (
-                    *base_runs,
-                    *first.runs,
-                    *judgement.runs.made,
-                ),
-                "hashes": judgement.hashes,
-                "cut_short": judgement.runs.is_cut,
-                "stages": {**judgement.runs.stages, "base": judgement.runs.stages["base"] + base_seconds},
-                "circumstances": (*self._circumstances, *self._trees.circumstances),
-                "seconds": time.monotonic() - started,
-                "tree": patch.tree,
-            }
+        judge = Judge(
+            change, runner=self._runner, named=named, progress=progress, first=first, store=self._store
         )
+        facts = judge.collect_facts()
+        if facts.after is not None and facts.reaching is None and not facts.after.stored:
+            self._base.learn_duration(facts.after)
+        failures = facts.after.failures if facts.after else facts.still_red
+        facts.note("sandbox", *describe_sandbox_failures(facts.before, failures, self._sandbox_remedies))
+        facts.details |= {
+            "before": facts.before.outcome_counts,
+            "commands": tuple(dict.fromkeys(run.command for run in judge.runs.made)),
+            "runs": (*base_runs, *first.runs, *judge.runs.made),
+            "cut_short": judge.runs.is_cut,
+            "stages": {**judge.runs.stages, "base": judge.runs.stages["base"] + base_seconds},
+            "circumstances": (*self._circumstances, *self._trees.circumstances),
+            "tree": patch.tree,
+        }
+        self._judged = {patch.tree: (change, facts)} if facts.after else {}
+        return decide(facts).model_copy(update={"seconds": time.monotonic() - started})
 
     def assess_coverage(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
-        """Return the latest verdict with the findings of mutation testing and linters."""
-        if self._tools is None or verdict.tree not in self._compared:
+        """Return the latest verdict with what mutants of the change, linters and the issue's code show."""
+        if self._tools is None or verdict.tree not in self._judged:
             return verdict
-        judged, after = self._compared[verdict.tree]
-        with judged.split.checkout("base") as old, judged.split.checkout("change") as new:
-            change = ExaminedChange(
-                old=old,
-                new=new,
-                changed=judged.changed,
-                sources=judged.sources,
-                verdict=verdict,
-                before=judged.before,
-                after=after,
+        change, facts = self._judged[verdict.tree]
+        started = time.monotonic()
+        with change.split.checkout("base") as old, change.split.checkout("change") as new:
+            examined = ExaminedChange(
+                old=old, new=new, changed=change.changed, sources=change.sources, facts=facts
             )
-            return examine_change(change, self._tools, issue=self._issue, progress=progress)
+            examine_change(examined, self._tools, issue=self._issue, progress=progress)
+        seconds = time.monotonic() - started
+        return decide(facts).model_copy(
+            update={
+                "seconds": verdict.seconds + seconds,
+                "stages": {**verdict.stages, "checks": verdict.stages.get("checks", 0.0) + seconds},
+            }
+        )
 
     def preview(
         self,
@@ -344,18 +347,18 @@ class WorktreeVerifier:
         """Return the evidence to attach to the commit."""
         return Evidence(trailers=trailers(verdict), page=markdown_report(verdict))
 
-    def _build_extensions(self, patch: Patch, progress: Progress | None) -> Verdict | None:
+    def _build_extensions(self, patch: Patch, progress: Progress | None) -> FailedBuild | None:
         """Build both sides' extension modules if the change touches their sources.
 
-        Return the verdict if that fails. What is known of the base is measured again with the built ones.
+        Return why that failed. What is known of the base is measured again with the built ones.
         """
         inputs = self._trees.inputs
-        verdict = self._trees.prepare(patch.tree, progress)
+        failed = self._trees.prepare(patch.tree, progress)
         if self._trees.inputs != inputs:
             with self._lock:
                 self._base.reset()
                 self._ties = None
-        return verdict
+        return failed
 
     def _first_look(self, patch: Patch, before: TestReport, progress: Progress | None) -> WarmFirstRun:
         """Run the tests that the change reaches warm, if possible, to learn which of them to run first."""

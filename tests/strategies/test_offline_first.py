@@ -78,7 +78,7 @@ def test_proven_edit_is_examined_again(tmp_path: Path) -> None:
     )
     assert fallback_calls(context) == []
     assert [
-        record.event.verdict.guarded for record in context.log.records if isinstance(record.event, Verified)
+        record.event.verdict.mutation for record in context.log.records if isinstance(record.event, Verified)
     ] == [MutationReport(tried=4)]
     doubting = DowngradingVerifier(verdicts=[PROVEN, UNTESTED], report=REDS)
     assert (

@@ -9,7 +9,7 @@ from coder.ui.lines import observation
 FAILURE = Failure(type="E", message="", frames=(Frame(path="a.py", line=5, function="f"),))
 BROKEN = TestResult(id="t.py::test_a", outcome="failed", failure=FAILURE)
 GUARDED = MutationReport(
-    unguarded=(UntestedPlace(path="a.py", line=20, what="`<` became `<=`"),), tried=4, mutants=3, caught=2
+    survivors=(UntestedPlace(path="a.py", line=20, what="`<` became `<=`"),), tried=4, mutants=3, caught=2
 )
 
 
@@ -24,7 +24,7 @@ GUARDED = MutationReport(
     ],
 )
 def test_observation_near_a_finding(path: str, line: int, phrase: str) -> None:
-    verdict = Verdict(kind=VerdictKind.BROKEN, reason="", broken=(BROKEN,), guarded=GUARDED)
+    verdict = Verdict(kind=VerdictKind.BROKEN, reason="", broken=(BROKEN,), mutation=GUARDED)
     assert observation(Finding(severity="major", path=path, line=line, text=""), verdict) == phrase
 
 

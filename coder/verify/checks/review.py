@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from coder.core.paths import is_test_path
-from coder.core.verdict import TestResult
+from coder.core.verdict import Finding, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.verify.change import JudgedChange
 from coder.verify.checks.harness import SUFFIXES as SCRIPT_SUFFIXES
@@ -18,7 +18,6 @@ from coder.verify.checks.test_quality import (
     vacuous_tests,
     weak_test_findings,
 )
-from coder.verify.evidence import sha256_of
 from coder.verify.extensions import SUFFIXES as NATIVE_SUFFIXES
 from coder.verify.extensions import compiled_sources, find_native_accesses, find_projects
 from coder.verify.languages import SUFFIXES
@@ -40,6 +39,7 @@ from coder.verify.test_edits import (
 from coder.verify.test_files import CODE, inline_tests, names_of, without_inline_tests
 from coder.verify.test_files import SUFFIX as INLINE_SUFFIX
 from coder.verify.trees import read_texts
+from coder.verify.verdict import findings, sha256_of
 
 PROSE = (".md", ".rst", ".adoc")
 SHOWN = 3
@@ -48,8 +48,9 @@ SHOWN = 3
 class Weaknesses(NamedTuple):
     """Reasons why a change proves less than it seems to, half a sentence each."""
 
-    doubts: list[str]
+    doubts: list[Finding]
     weakened_tests: list[str]
+    """Descriptions of tests that became weaker."""
     hashes: dict[str, str]
     """SHA-256 of the targets' files that are the same on both sides, by path."""
 
@@ -78,17 +79,19 @@ def find_weaknesses(
             )
         )
         results = [greens[test] for test in targets]
-        found += vacuous_tests(read_texts(new, hashes), results, before)
+        found += findings("vacuous-test", vacuous_tests(read_texts(new, hashes), results, before))
         definitions = changed_definitions(read_texts(old, change.sources), read_texts(new, change.sources))
-        found += weak_test_findings(
+        weak = weak_test_findings(
             read_texts(new, hashes), results, before, changed=definitions, issue=change.issue
         )
-        found += _unclear_data(change, targets, new)
-    found += change.find_issue_gaps(targets)
+        found += findings("weak-test", weak)
+        found += findings("test-data", _unclear_data(change, targets, new))
+    found += findings("issue-gap", change.find_issue_gaps(targets))
     decisive = [path for path in change.changed if path not in change.split.registrations]
     runner_files = changed_runner_files(before.command, decisive, is_indirect=before.indirect)
     if runner_files:
-        found.append(f"the change touches how tests run ({', '.join(runner_files[:SHOWN])})")
+        text = f"the change touches how tests run ({', '.join(runner_files[:SHOWN])})"
+        found += findings("runner-files", [text])
     return Weaknesses(found, weakened, hashes)
 
 
@@ -125,8 +128,8 @@ def change_doubts(
     red_before: Collection[str],
     test_files: Collection[str],
     issue: str = "",
-) -> Iterator[str]:
-    """Yield reasons, half a sentence each, why a change may only appear correct.
+) -> Iterator[Finding]:
+    """Yield reasons why a change may only appear correct.
 
     It changed how tests run, removed red tests, or treats the symptom: special cases for the inputs of the
     tests, swallowed exceptions. The change leads from the tree `old` to the tree `new`; `tests` and
@@ -140,7 +143,7 @@ def change_doubts(
     ]
     configured += [path for path in (*tests, *sources) if is_injected(old, path)]
     if configured:
-        yield f"the change touches how tests run ({', '.join(configured)})"
+        yield from findings("runner-files", [f"the change touches how tests run ({', '.join(configured)})"])
     old_tests, new_tests = read_texts(old, tests), read_texts(new, tests)
     replaced = [
         test
@@ -152,7 +155,8 @@ def change_doubts(
         for test in removed_tests(old_tests, new_tests)
         if test not in replaced and _is_case_of(test, red_before)
     ]
-    yield from _limit(f"{shorten_test_id(test)}, which failed before, is gone" for test in missing)
+    gone = (f"{shorten_test_id(test)}, which failed before, is gone" for test in missing)
+    yield from findings("removed-test", _limit(gone))
     test_texts = [
         examples_as_test(text) if path in sources else text
         for path, text in read_texts(new, test_files).items()
@@ -164,44 +168,38 @@ def change_doubts(
         if not (old / path).exists()
         and any(path.endswith(f"/{source.removeprefix('src/')}") for source in sources)
     ]
-    yield from (
-        f"{path} can be imported in the place of the file that the change is about"
-        for path in twins[:FINDINGS_SHOWN]
-    )
+    shadows = (f"{path} can be imported in the place of the file that the change is about" for path in twins)
+    yield from findings("shadowed-source", [*shadows][:FINDINGS_SHOWN])
     if (
         after
         and len(after) == len(sources)
         and not ABOUT_WORDING.search(issue)
         and not any(differs_in_code(before.get(path, ""), after[path]) for path in after)
     ):
-        yield "nothing but comments and docstrings of the sources has changed"
-    yield from _limit(overfitting_signs(before, after, test_texts, issue=issue))
+        yield from findings("wording", ["nothing but comments and docstrings of the sources has changed"])
+    signs = overfitting_signs(before, after, test_texts, issue=issue)
+    yield from findings("special-case", _limit(signs))
     yield from _doubts_in_other_languages(
         old, new, tests=tests, sources=sources, red_before=red_before, test_files=test_files, issue=issue
     )
     data = [path for path in sources if not _is_unread_prose(path, after.values())]
-    yield from _limit(
-        find_test_inputs_in_data(read_texts(old, data, DATA), read_texts(new, data, DATA), test_texts)
-    )
+    inputs = find_test_inputs_in_data(read_texts(old, data, DATA), read_texts(new, data, DATA), test_texts)
+    yield from findings("special-case", _limit(inputs))
     known = "\n".join((issue, *before.values(), *read_texts(old, tests).values()))
-    yield from _limit(harness_accesses(before, after, are_tests=False, known=known))
-    yield from _limit(harness_accesses(read_texts(old, tests), read_texts(new, tests), are_tests=True))
+    by_sources = harness_accesses(before, after, are_tests=False, known=known)
+    by_tests = harness_accesses(read_texts(old, tests), read_texts(new, tests), are_tests=True)
+    yield from findings("harness-access", [*_limit(by_sources), *_limit(by_tests)])
     known_js = "\n".join((issue, *read_texts(old, (*sources, *tests), SCRIPT_SUFFIXES).values()))
-    yield from _limit(
-        harness_accesses_js(
-            read_texts(old, sources, SCRIPT_SUFFIXES),
-            read_texts(new, sources, SCRIPT_SUFFIXES),
-            known=known_js,
-        )
+    by_scripts = harness_accesses_js(
+        read_texts(old, sources, SCRIPT_SUFFIXES), read_texts(new, sources, SCRIPT_SUFFIXES), known=known_js
     )
     native = compiled_sources(sources)
-    yield from _limit(
-        find_native_accesses(
-            read_texts(old, native, NATIVE_SUFFIXES),
-            read_texts(new, native, NATIVE_SUFFIXES),
-            extensions=[path for path in native if find_projects([path], new)],
-        )
+    by_extensions = find_native_accesses(
+        read_texts(old, native, NATIVE_SUFFIXES),
+        read_texts(new, native, NATIVE_SUFFIXES),
+        extensions=[path for path in native if find_projects([path], new)],
     )
+    yield from findings("harness-access", [*_limit(by_scripts), *_limit(by_extensions)])
 
 
 def find_weakened_tests(old: Path, new: Path, *, tests: Sequence[str], sources: Sequence[str]) -> list[str]:
@@ -230,13 +228,13 @@ def _doubts_in_other_languages(
     red_before: Collection[str],
     test_files: Collection[str],
     issue: str,
-) -> Iterator[str]:
+) -> Iterator[Finding]:
     """Yield the same kinds of reasons for the languages with a syntax table."""
     inline = [path for path in sources if path.endswith(INLINE_SUFFIX)]
     old_tests, new_tests = (read_texts(tree, (*tests, *inline), SUFFIXES) for tree in (old, new))
     red_names = {name for test in red_before for name in names_of(test)}
     missing = [name for name in removed_names(old_tests, new_tests) if name in red_names]
-    yield from _limit(f"{name}, which failed before, is gone" for name in missing)
+    yield from findings("removed-test", _limit(f"{name}, which failed before, is gone" for name in missing))
     before, after = (
         {
             path: without_inline_tests(text) if path in inline else text
@@ -248,7 +246,8 @@ def _doubts_in_other_languages(
         path: inline_tests(text) if path in inline else text
         for path, text in read_texts(new, test_files, SUFFIXES).items()
     }
-    yield from _limit(symptom_signs(before, after, test_texts, issue=issue))
+    signs = symptom_signs(before, after, test_texts, issue=issue)
+    yield from findings("special-case", _limit(signs))
 
 
 def describe_unchecked_languages(changed: Iterable[str]) -> str:

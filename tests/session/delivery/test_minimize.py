@@ -16,7 +16,7 @@ from tests.session.test_session import patch
 IDLE = PROVEN.model_copy(
     update={
         "guarded": MutationReport(
-            unguarded=(UntestedPlace(path="b.py", line=1, what="is as it was before", whole_hunk=True),)
+            survivors=(UntestedPlace(path="b.py", line=1, what="is as it was before", whole_hunk=True),)
         )
     }
 )

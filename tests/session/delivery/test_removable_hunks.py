@@ -21,7 +21,7 @@ def guarded_result(*places: tuple[str, int], wording: tuple[tuple[str, int], ...
         UntestedPlace(path=path, line=line, what="is as it was before", whole_hunk=True)
         for path, line in places
     )
-    return MutationReport(unguarded=unguarded, wording=wording)
+    return MutationReport(survivors=unguarded, wording=wording)
 
 
 def test_hunk_records_start_of_its_blocks() -> None:

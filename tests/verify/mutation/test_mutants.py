@@ -41,7 +41,7 @@ def is_noticed(texts: Mapping[str, str]) -> bool | None:
 def test_reports_untested_line() -> None:
     guard_result = mutate_change({"clamp.py": OLD}, {"clamp.py": NEW}, is_noticed, has_time=lambda: True)
     assert guard_result == MutationReport(
-        unguarded=(
+        survivors=(
             UntestedPlace(path="clamp.py", line=2, what="is as it was before", whole_hunk=True),
             UntestedPlace(path="clamp.py", line=11, what="is as it was before", whole_hunk=True),
             UntestedPlace(path="clamp.py", line=5, what="joins with `or`"),

@@ -46,5 +46,5 @@ def test_runs_tests_importing_changed_module(
             old, new, ["src.py"], targets=["test_low.py::test_low"], after=after, warm=warm
         )
     assert guard_result is not None
-    assert guard_result.unguarded == loose
+    assert guard_result.survivors == loose
     assert guard_result.ended

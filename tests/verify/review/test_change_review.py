@@ -36,4 +36,4 @@ def test_release_notes_may_name_inputs_of_tests(
         red_before=(),
         test_files=["test_a.py"],
     )
-    assert [doubt for doubt in found if "inputs" in doubt] == doubts
+    assert [doubt.text for doubt in found if "inputs" in doubt.text] == doubts

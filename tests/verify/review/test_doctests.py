@@ -53,7 +53,8 @@ def test_checks_special_cases_against_doctest_values(tmp_path: Path) -> None:
     write(tmp_path, {"old/a.py": code, "cheat/a.py": special, "fix/a.py": fixed})
     messages = {
         new: [
-            *change_doubts(
+            doubt.text
+            for doubt in change_doubts(
                 tmp_path / "old",
                 tmp_path / new,
                 tests=[],

@@ -74,10 +74,10 @@ CAREFUL, LENIENT = "[lint]\nselect = ['F']\n", "[lint]\nselect = ['F']\nignore =
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        (CAREFUL, LENIENT, LintReport(mended=("ruff check .",))),
+        (CAREFUL, LENIENT, LintReport(fixed=("ruff check .",))),
         (LENIENT, CAREFUL, LintReport(broken=("ruff check .",))),
         (CAREFUL, f"{CAREFUL}# why\n", LintReport(failing=("ruff check .",))),
-        ("[lint]\nselect = ['nothing']\n", LENIENT, LintReport(mended=("ruff check .",))),
+        ("[lint]\nselect = ['nothing']\n", LENIENT, LintReport(fixed=("ruff check .",))),
     ],
 )
 def test_configuration_change_is_checked_by_its_command(

@@ -1,7 +1,7 @@
 """Evidence attached to a commit."""
 
 from coder.core.verdict import Counts, TestRun, Verdict, VerdictKind
-from coder.verify.evidence import markdown_report, trailers
+from coder.verify.verdict import markdown_report, trailers
 from tests.verify.fakes import failed_result
 
 PROVEN = Verdict(

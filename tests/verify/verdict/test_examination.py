@@ -12,6 +12,7 @@ from coder.sandbox.process import ProcessSandbox
 from coder.verify.examination import ExaminationTools, ExaminedChange, examine_change
 from coder.verify.issue import IssueScriptResults
 from coder.verify.project import find_project
+from coder.verify.verdict import Facts, decide
 from coder.verify.warm import WarmRunner
 from tests.builders import write
 from tests.verify.fakes import passed_result
@@ -19,8 +20,8 @@ from tests.verify.fakes import passed_result
 SOURCE = "def add(a, b):\n    return a + b\n"
 TEST = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
 ADDED = "tests/test_calc.py::test_add"
-PROVEN = Verdict(kind=VerdictKind.PROVEN, reason="1 test went from red to green.", targets=(ADDED,), tree="t")
-PASSING = Verdict(kind=VerdictKind.PASSING, reason="No test went from red to green.", tree="t")
+PROVEN = (ADDED,)
+PASSING = ()
 Examine = Callable[..., Verdict]
 
 
@@ -31,7 +32,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
     def examine_files(
         old: dict[str, str],
         new: dict[str, str],
-        verdict: Verdict,
+        targets: tuple[str, ...],
         *,
         checked: LintReport = LintReport(),  # noqa: B008 (a frozen value)
         script_result: IssueScriptResults = IssueScriptResults(),  # noqa: B008 (the same)
@@ -55,17 +56,23 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
             persisting_errors=lambda _old, _new, _issue, _targets: errors,
             strict=strict,
         )
+        facts = Facts(
+            before=TestReport(command="pytest"),
+            targets=targets,
+            after=TestReport(command="pytest", results=(passed_result(ADDED),)),
+        )
+        if not targets:
+            facts.cap("no-target", "no test went from red to green")
         changed = sorted(path for path in {**old, **new} if old.get(path) != new.get(path))
         change = ExaminedChange(
             old=tmp_path / "old",
             new=tmp_path / "new",
             changed=changed,
             sources=[path for path in changed if not is_test_path(path)],
-            verdict=verdict,
-            before=TestReport(command="pytest"),
-            after=TestReport(command="pytest", results=(passed_result(ADDED),)),
+            facts=facts,
         )
-        return examine_change(change, tools, issue="", progress=None)
+        examine_change(change, tools, issue="", progress=None)
+        return decide(facts)
 
     return examine_files
 
@@ -79,7 +86,8 @@ def test_error_of_the_issue_that_persists_is_not_proven(look: Examine) -> None:
     )
     assert verdict.kind is VerdictKind.PASSING
     assert verdict.reason == (
-        "1 test went from red to green, but `add('')` of the issue raises TypeError as before: no number."
+        "1 test went from red to green, and nothing that passed before fails now, "
+        "but `add('')` of the issue raises TypeError as before: no number."
     )
 
 
@@ -87,8 +95,8 @@ def test_closely_tested_fix_has_no_notes(look: Examine) -> None:
     verdict = look(
         {"calc.py": SOURCE.replace("+", "-")}, {"calc.py": SOURCE, "tests/test_calc.py": TEST}, PROVEN
     )
-    assert verdict.guarded is not None
-    assert (verdict.guarded.tried, verdict.guarded.unguarded) == (3, ())
+    assert verdict.mutation is not None
+    assert (verdict.mutation.tried, verdict.mutation.survivors) == (3, ())
     assert (verdict.kind, verdict.notes) == (VerdictKind.PROVEN, ())
 
 
@@ -136,7 +144,7 @@ def test_counts_new_linter_findings_where_project_requires(
         checked=checked,
         strict=strict,
     )
-    assert (verdict.kind, verdict.checked) == (kind, checked)
+    assert (verdict.kind, verdict.linters) == (kind, checked)
     assert "ruff: calc.py:1: F401" in verdict.notes
 
 
@@ -145,7 +153,7 @@ def test_configuration_breaking_its_own_command_is_broken(look: Examine) -> None
         {"ruff.toml": "a"},
         {"ruff.toml": "b"},
         PASSING,
-        checked=LintReport(broken=("ruff check .",), mended=("mypy .",)),
+        checked=LintReport(broken=("ruff check .",), fixed=("mypy .",)),
     )
     assert (verdict.kind, verdict.notes) == (VerdictKind.BROKEN, ("`mypy .` failed before and passes now",))
     assert verdict.reason == "The change of the configuration breaks `ruff check .`, which passed before."

@@ -386,10 +386,10 @@ def test_a_suite_beyond_its_limit_is_at_most_passing(tmp_path: Path) -> None:
     verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
     assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, (ADDED,))
     assert verdict.reason == (
-        "1 test went from red to green; no new failures in 2 impacted tests (1 of 2 test files), "
+        "1 test went from red to green; 2 of the 2 tests that reach the change ran, with no new failure, "
         "but the whole suite takes longer than its limit."
     )
-    assert (verdict.scope, runner.calls.count(())) == ("impacted", 1)
+    assert (verdict.scope, runner.calls.count(())) == ("reaching", 1)
 
 
 def test_impacted_tests_prove_fix_without_whole_suite(tmp_path: Path) -> None:
@@ -399,10 +399,10 @@ def test_impacted_tests_prove_fix_without_whole_suite(tmp_path: Path) -> None:
         trees=trees, runner=runner, issue="", suite=SuiteLimits(whole_seconds=60, only_impacted=True)
     )
     verdict = verifier.verify(trees.patch, ())
-    assert (verdict.kind, verdict.scope, verdict.targets) == (VerdictKind.PROVEN, "impacted", (ADDED,))
+    assert (verdict.kind, verdict.scope, verdict.targets) == (VerdictKind.PROVEN, "reaching", (ADDED,))
     assert (
         verdict.reason
-        == "1 test went from red to green; no new failures in 2 impacted tests (1 of 2 test files)."
+        == "1 test went from red to green; 2 of the 2 tests that reach the change ran, with no new failure."
     )
     assert () not in runner.calls
 
@@ -437,9 +437,10 @@ def test_truncated_impacted_tests_are_at_most_passing(tmp_path: Path) -> None:
         trees=trees, runner=runner, issue="", suite=SuiteLimits(whole_seconds=60, only_impacted=True)
     )
     verdict = verifier.verify(trees.patch, ())
-    assert (verdict.kind, "only a part of the impacted tests could be run" in verdict.reason) == (
+    assert (verdict.kind, verdict.reason) == (
         VerdictKind.PASSING,
-        True,
+        "1 test went from red to green; 3 of about 3 tests that reach the change ran in 0 s, nearest first, "
+        "with no new failure (Too slow), but only a part of the tests could be run on the base: Too slow.",
     )
 
 
@@ -642,7 +643,7 @@ def test_large_suite_is_not_tried_within_short_limit(tmp_path: Path) -> None:
     verdict = WorktreeVerifier(
         trees=trees, runner=runner, issue="", suite=SuiteLimits(whole_seconds=2)
     ).verify(trees.patch, ())
-    assert (verdict.kind, verdict.scope, () in runner.calls) == (VerdictKind.PROVEN, "impacted", False)
+    assert (verdict.kind, verdict.scope, () in runner.calls) == (VerdictKind.PROVEN, "reaching", False)
 
 
 def test_change_reaching_any_test_runs_whole_suite(tmp_path: Path) -> None:

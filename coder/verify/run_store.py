@@ -1,0 +1,73 @@
+"""Stored test reports: a run of the same tests on the same content in the same environment is made once."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+from coder.core.verdict import TestReport
+from coder.files.regular_files import replace_text
+
+LONGEST_SECONDS = 24 * 3600.0
+"""Age from which a report no longer counts: tests may depend on the date, or on what nobody sees."""
+MOST_REPORTS = 300
+
+
+class RunStore:
+    """Reports of test runs in a directory, by what was run."""
+
+    def __init__(self, directory: Path | None, environment: str) -> None:
+        """Keep reports in a directory, which may not exist yet; None keeps nothing.
+
+        `environment` describes all that results depend on beside what differs from the base: the base's own
+        tree, interpreter, packages, command, sandbox.
+        """
+        self._directory = directory
+        self._environment = environment
+
+    def recall(
+        self,
+        key: Iterable[str],
+        run: Callable[[], TestReport],
+        *,
+        keeps: Callable[[TestReport], bool] = lambda _report: True,
+    ) -> TestReport:
+        """Return the stored report of a run; else run, and store the report if it is complete and `keeps` it.
+
+        `key` is the tested content, the purpose of the run, and its tests.
+        """
+        if self._directory is None:
+            return run()
+        digest = sha256("\0".join((self._environment, *key)).encode("utf-8", "surrogateescape")).hexdigest()
+        file = self._directory / f"{digest[:40]}.json"
+        with suppress(OSError, ValueError):
+            if time.time() - file.stat().st_mtime < LONGEST_SECONDS:
+                report = TestReport.model_validate_json(file.read_bytes())
+                return report.model_copy(update={"stored": True})
+        report = run()
+        if (report.problem is None or report.problem.kind == "no_tests") and keeps(report):
+            with suppress(OSError):
+                self._directory.mkdir(parents=True, exist_ok=True)
+                replace_text(file, report.model_dump_json())
+                self._remove_oldest()
+        return report
+
+    def _remove_oldest(self) -> None:
+        files = [*self._directory.glob("*.json")] if self._directory else []
+        if len(files) > MOST_REPORTS:
+            for file in sorted(files, key=lambda file: file.stat().st_mtime)[: len(files) // 2]:
+                file.unlink(missing_ok=True)
+
+
+NO_STORE = RunStore(None, "")
+
+
+def content_key(root: Path, paths: Sequence[str] = ()) -> str:
+    """Return what identifies the content of a checkout that differs from the base at most at some paths."""
+    digest = sha256()
+    for path in sorted(paths):
+        file = root / path
+        content = file.read_bytes() if file.is_file() and not file.is_symlink() else b"\0"
+        digest.update(f"\0{path}\0".encode("utf-8", "surrogateescape") + sha256(content).digest())
+    return digest.hexdigest()

@@ -1,0 +1,321 @@
+"""Facts about a change and the verdict that follows from them: the only place that decides.
+
+`decide` makes kind, sentence and evidence of a verdict out of `Facts`; what reads sources or reports only
+adds `Finding`s to them.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from coder.core.verdict import (
+    Counts,
+    Effect,
+    Finding,
+    LineCoverage,
+    LintReport,
+    MutationReport,
+    TestReport,
+    TestResult,
+    Verdict,
+    VerdictKind,
+    describe_proof,
+)
+from coder.verify.failures import failure_headline, with_cause
+from coder.verify.report import join_test_ids
+from coder.verify.run import OUT_OF_TIME
+from coder.verify.select import SuiteSelection
+from coder.workspace.workspace import format_count
+
+
+@dataclass(kw_only=True)
+class Facts:
+    """What the runs for one change have shown, and what rules have found beside them."""
+
+    before: TestReport
+    """The base's results, as far as they are known."""
+    obstacle: str = ""
+    """Why nothing could be learned about the change: a sentence; empty where something was."""
+    targets: tuple[str, ...] = ()
+    """Tests that are red on the base for the right reason, and green on the change."""
+    broken: tuple[TestResult, ...] = ()
+    """Tests that passed on the base and, seen again, do not pass on the change."""
+    still_red: tuple[TestResult, ...] = ()
+    """Tests that the change is judged by and that are not green on it."""
+    after: TestReport | None = None
+    """The suite on the change, or the tests that reach it; None where the targets alone decided."""
+    reaching: SuiteSelection | None = None
+    """The tests that reach the change, where they stand for the suite."""
+    findings: list[Finding] = field(default_factory=list)
+    details: dict[str, Any] = field(default_factory=dict)
+    """Further fields of the verdict, by name."""
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether no further run can make the verdict a better one."""
+        return bool(self.obstacle or self.broken or self.still_red)
+
+    def note(self, rule: str, *texts: str) -> None:
+        """Add notes, half a sentence each."""
+        self.findings += findings(rule, texts, effect="note")
+
+    def cap(self, rule: str, *texts: str) -> None:
+        """Add reasons for which the verdict is PASSING at most, half a sentence each."""
+        self.findings += findings(rule, texts)
+
+
+def findings(rule: str, texts: Iterable[str], *, effect: Effect = "cap") -> list[Finding]:
+    """Return findings of one rule and effect, one for each text."""
+    return [Finding(rule=rule, effect=effect, text=text) for text in texts]
+
+
+def decide(facts: Facts) -> Verdict:
+    """Return the verdict that follows from the facts, without what only its caller knows."""
+    caps = [finding for finding in facts.findings if finding.effect == "cap"]
+    kind, reason = _conclude(facts, caps)
+    ran = reaching = None
+    if facts.reaching is not None and facts.after is not None:
+        ran, reaching = _count_ran(facts.after), _count_reaching(facts.after, facts.reaching)
+    return Verdict(
+        kind=kind,
+        reason=reason,
+        notes=tuple(dict.fromkeys(finding.text for finding in facts.findings if finding.effect == "note")),
+        findings=tuple(dict.fromkeys(facts.findings)),
+        targets=facts.targets,
+        untied=facts.targets if [cap.rule for cap in caps] == [UNTIED] else (),
+        broken=_with_causes(facts, facts.broken),
+        still_red=_with_causes(facts, facts.still_red),
+        after=facts.after.outcome_counts if facts.after else None,
+        scope="whole" if facts.reaching is None else "reaching",
+        tests_ran=ran,
+        tests_reaching=reaching,
+        **facts.details,
+    )
+
+
+UNTIED = "untied-target"
+"""Rule of the finding that nothing ties the targets to the issue."""
+
+
+def _conclude(facts: Facts, caps: Sequence[Finding]) -> tuple[VerdictKind, str]:
+    """Return the kind of the verdict and its reason."""
+    if facts.obstacle:
+        return VerdictKind.INCONCLUSIVE, facts.obstacle
+    if facts.broken:
+        return VerdictKind.BROKEN, _describe_broken(facts)
+    if breaks := [finding.text for finding in facts.findings if finding.effect == "break"]:
+        return VerdictKind.BROKEN, _sentence("; ".join(breaks))
+    if facts.still_red:
+        return VerdictKind.PASSING, _describe_still_red(facts)
+    is_whole = facts.after is None or not _is_cut(facts.after)
+    kind = VerdictKind.PASSING if caps or not is_whole else VerdictKind.PROVEN
+    but = f", but {'; '.join(cap.text.rstrip('.') for cap in caps)}" if caps else ""
+    accepted = ", with test edits accepted by the user" if facts.details.get("accepted_test_edits") else ""
+    return kind, _sentence(f"{_describe_success(facts)}{but or accepted}")
+
+
+def _describe_broken(facts: Facts) -> str:
+    if facts.before.by_exit_code:
+        return f"`{facts.before.command}` passed before the change and fails now."
+    tests = format_count(len(facts.broken), "test")
+    rest = "" if facts.after else "; the whole suite was not run"
+    return f"The change breaks {tests} that passed before: {join_test_ids(facts.broken)}{rest}."
+
+
+def _describe_still_red(facts: Facts) -> str:
+    if facts.before.by_exit_code:
+        return f"`{facts.before.command}` fails on the change as before."
+    tests, names = format_count(len(facts.still_red), "test"), join_test_ids(facts.still_red)
+    if facts.after:
+        return f"{tests} that the change adds or is judged by fail in the whole suite: {names}."
+    red = f"{tests} not green on the change: {names}"
+    return f"The issue is not fixed, {red}; the whole suite was not run."
+
+
+def _describe_success(facts: Facts) -> str:
+    """Return what went well, as the beginning of a sentence."""
+    if facts.before.by_exit_code:
+        began = "failed before and passes now" if facts.before.failures else "passes, as before"
+        return f"`{facts.before.command}` {began}"
+    green = f"{format_count(len(facts.targets), 'test')} went from red to green" if facts.targets else ""
+    if facts.reaching is None or facts.after is None:
+        return f"{green}{', and ' if green else ''}nothing that passed before fails now"
+    return f"{green}{'; ' if green else ''}{describe_scope(facts.after, facts.reaching)}"
+
+
+def describe_scope(after: TestReport, reaching: SuiteSelection) -> str:
+    """Return which of the tests that reach a change have run without a new failure."""
+    ran, total = _count_ran(after), _count_reaching(after, reaching)
+    if not _is_cut(after) and total == 1:
+        return "the only test that reaches the change ran, with no new failure"
+    if not _is_cut(after):
+        return f"{ran} of the {total} tests that reach the change ran, with no new failure"
+    began = f"{ran} of about {total} tests that reach the change ran in {after.seconds:.0f} s, nearest first"
+    rest = after.problem.text if after.problem and after.problem != OUT_OF_TIME else "--wait runs them all"
+    return f"{began}, with no new failure ({rest.rstrip('.')})"
+
+
+def _is_cut(after: TestReport) -> bool:
+    return after.problem is not None and after.problem.kind == "timeout"
+
+
+def _count_ran(after: TestReport) -> int:
+    return sum(result.when != "collect" for result in after.results)
+
+
+def _count_reaching(after: TestReport, reaching: SuiteSelection) -> int:
+    """Return how many tests reach the change: counted where all could run, else at least the estimate."""
+    ran = _count_ran(after)
+    return max(ran, after.selected or 0, reaching.count) if _is_cut(after) else ran
+
+
+def _with_causes(facts: Facts, reds: Sequence[TestResult]) -> tuple[TestResult, ...]:
+    return tuple(with_cause(result, before=facts.before.result_for(result.id)) for result in reds)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:].rstrip('.')}."
+
+
+MOST_TRAILERS = 5
+"""Number of target tests named in trailers; the report names all."""
+
+
+def sha256_of(file: Path) -> str:
+    """Return the SHA-256 of a file's content, empty if it does not exist."""
+    return sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
+
+
+def trailers(verdict: Verdict) -> tuple[str, ...]:
+    """Return `Key: value` lines for the end of the commit message."""
+    lines = [f"Coder-Verdict: {verdict.kind}"]
+    lines += [f"Coder-Test: {target}" for target in verdict.targets[:MOST_TRAILERS]]
+    if len(verdict.targets) > MOST_TRAILERS:
+        lines.append(f"Coder-Test: and {len(verdict.targets) - MOST_TRAILERS} more")
+    if verdict.accepted_test_edits:
+        lines.append("Coder-Test-Edits: accepted by the user")
+    if verdict.before is not None and verdict.after is not None:
+        before = "" if verdict.before.partial else f"; before: {_format_counts(verdict.before)}"
+        lines.append(f"Coder-Suite: {_format_counts(verdict.after)}{before}")
+    return tuple(line.replace("\n", " ") for line in lines)
+
+
+def markdown_report(verdict: Verdict) -> str:
+    """Return the whole report in Markdown."""
+    return "\n".join(_report_lines(verdict)) + "\n"
+
+
+def _report_lines(verdict: Verdict) -> Iterator[str]:
+    yield f"# {verdict.label}"
+    yield ""
+    yield verdict.reason
+    yield ""
+    if verdict.before is not None or verdict.after is not None:
+        yield "| suite | passed | failed | skipped |"
+        yield "|---|---|---|---|"
+        is_partial = verdict.before is not None and verdict.before.partial
+        before = "before, only what does not pass after" if is_partial else "before"
+        for name, counts in ((before, verdict.before), ("after", verdict.after)):
+            yield (
+                f"| {name} | {counts.passed} | {counts.failed} | {counts.skipped} |"
+                if counts
+                else f"| {name} | not run | | |"
+            )
+        yield ""
+    if verdict.targets:
+        yield "Red on the base for the right reason, green on the change:"
+        yield ""
+        yield from (f"- `{target}`" for target in verdict.targets)
+        yield ""
+        if proof := describe_proof(verdict, by="the change"):
+            yield f"Proof: {proof}."
+            yield ""
+    if verdict.replaced_assertions:
+        accepted = ", accepted by the user" if verdict.accepted_test_edits else ""
+        yield f"Assertions that contradict the change and that it replaces{accepted}:"
+        yield ""
+        yield from (f"- {replaced.line}" for replaced in verdict.replaced_assertions)
+        yield ""
+    yield from _result_list("Passed before the change and do not pass now:", verdict.broken)
+    yield from _result_list("Not green on the change:", verdict.still_red)
+    yield from (f"- noted: {note}" for note in verdict.notes)
+    yield from [""] if verdict.notes else []
+    yield from _run_table(verdict)
+    yield from _mutation_lines(verdict.mutation)
+    yield from _coverage_lines(verdict.coverage)
+    yield from _checker_lines(verdict.linters)
+    yield from (f"- {sentence}" for sentence in verdict.circumstances)
+    yield from (
+        f"- `{path}`, the same on both sides: SHA-256 `{digest}`" for path, digest in verdict.hashes.items()
+    )
+    yield f"- tree: `{verdict.tree}`"
+    yield f"- seconds: {verdict.seconds:.1f}"
+
+
+def _run_table(verdict: Verdict) -> Iterator[str]:
+    """Yield a table of the test runs with their results."""
+    if verdict.runs:
+        yield "| run | tests | result | exit code | seconds |"
+        yield "|---|---|---|---|---|"
+        for run in verdict.runs:
+            scope = f"{len(run.tests)} chosen" if run.tests else "all"
+            result = f"{_format_counts(run.counts)}{f'; {run.problem}' if run.problem else ''}".replace(
+                "|", "\\|"
+            )
+            exit_code = "" if run.exit_code is None else run.exit_code
+            yield f"| {run.label} | {scope} | {result} | {exit_code} | {run.seconds:.1f} |"
+        yield ""
+
+
+def _mutation_lines(mutation: MutationReport | None) -> Iterator[str]:
+    """Yield how many mutants of the change the tests catch, and the surviving ones."""
+    if mutation is None:
+        return
+    cutoff = "" if mutation.ended else ", as far as time went"
+    yield f"Guard: {mutation.share} variants of the change are noticed by a test{cutoff}."
+    yield ""
+    yield from (
+        f"- `{place.path}:{place.line}` {place.what}, and no test fails" for place in mutation.survivors
+    )
+    yield from [""] if mutation.survivors else []
+
+
+def _coverage_lines(coverage: LineCoverage | None) -> Iterator[str]:
+    """Yield how many lines of new code the tests execute, and the others."""
+    if coverage is None:
+        return
+    yield f"Coverage: tests execute {coverage.executed} of {coverage.lines} lines of the new code."
+    yield ""
+    yield from (f"- `{place}`: executed by no test" for place in coverage.missing)
+    yield from [""] if coverage.missing else []
+
+
+def _checker_lines(checked: LintReport | None) -> Iterator[str]:
+    """Yield new findings of linters and similar tools."""
+    if checked is None:
+        return
+    if checked.ran:
+        yield f"Checked with {', '.join(checked.ran)}: {len(checked.new) or 'nothing'} new."
+        yield ""
+    yield from (f"- {line}" for line in checked.new)
+    yield from [""] if checked.new else []
+    if checked.missing:
+        yield f"Configured by the project and not installed: {', '.join(checked.missing)}."
+        yield ""
+
+
+def _result_list(title: str, results: Sequence[TestResult]) -> Iterator[str]:
+    if results:
+        yield title
+        yield ""
+        for result in results:
+            yield f"- `{result.id}`: {result.outcome}" + (
+                f", {failure_headline(result.failure)}" if result.failure else ""
+            )
+        yield ""
+
+
+def _format_counts(counts: Counts) -> str:
+    return f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped"
