@@ -63,7 +63,12 @@ class Config(Value):
     foreground_suite_seconds: float = Field(default=60.0, gt=0)
     """With `auto`: longest time of the whole suite on the untouched code."""
     impacted_suite_seconds: float = Field(default=120.0, gt=0)
-    """Time limit of one run of the impacted tests; if it is exceeded, a fix is PASSING at most."""
+    """Time limit of the tests that reach a change; if it is exceeded, a fix is PASSING at most.
+
+    Where no coverage map names these tests they get three times as long as the targets took, at least 15 s.
+    """
+    wait: bool = False
+    """Whether the tests that reach a change get all of `suite_seconds` instead."""
     checks: Literal["show", "block"] = "show"
     """`block`: new findings of the project's own linters keep a fix from being PROVEN."""
     attempts: int = Field(default=3, ge=1)

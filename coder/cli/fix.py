@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @with_options(
     *(*CONVERSATION, *MODEL, *LIMITS, *RUNNING),
-    *("attempts", "test", "not_test", "suite", "only", "accept_test_edits", "approve"),
+    *("attempts", "test", "not_test", "suite", "wait", "only", "accept_test_edits", "approve"),
 )
 def fix(
     issue: Annotated[
@@ -105,7 +105,7 @@ def fix(
 
 @with_options(
     *(*CONVERSATION, *MODEL, *LIMITS, *RUNNING),
-    *("attempts", "test", "not_test", "suite", "only", "accept_test_edits", "approve"),
+    *("attempts", "test", "not_test", "suite", "wait", "only", "accept_test_edits", "approve"),
 )
 def do(
     change: Annotated[

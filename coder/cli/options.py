@@ -99,6 +99,9 @@ SuiteOption = Annotated[
         show_default="auto",
     ),
 ]
+WaitOption = Annotated[
+    bool, typer.Option("--wait", help="Run all tests that reach the change, however long they take.")
+]
 UnsafeOption = Annotated[
     bool, typer.Option("--unsafe-no-sandbox", help="Run commands and tests with all your rights.")
 ]
@@ -157,6 +160,7 @@ class Options:
     test: TestOption = None
     not_test: NotTestOption = None
     suite: SuiteOption = None
+    wait: WaitOption = False
     only: OnlyOption = None
     max_usd: UsdOption = None
     max_tokens: TokensOption = None
@@ -180,7 +184,7 @@ class Options:
             "approve": self.approve and self.approve.value,
             "max_usd": None if self.max_usd is None else Decimal(str(self.max_usd)),
             **{name: getattr(self, name) for name in ("max_tokens", "max_seconds", "max_requests")},
-            **{name: getattr(self, name) or None for name in ("inline", "screen_reader")},
+            **{name: getattr(self, name) or None for name in ("wait", "inline", "screen_reader")},
         }
 
     @property

@@ -26,7 +26,7 @@ VERDICT_DIFFERS = 6
 """Exit code if the verdict differs from the attested one and has no nonzero code of its own."""
 
 
-@with_options("repo", "test", "not_test", "suite", "accept_test_edits", *RUNNING)
+@with_options("repo", "test", "not_test", "suite", "wait", "accept_test_edits", *RUNNING)
 def verify(
     change: Annotated[
         str | None,
@@ -212,7 +212,7 @@ def _write_evidence(file: Path, text: str) -> None:
         ) from None
 
 
-@with_options("repo", *MODEL, "test", "suite", *LIMITS, *RUNNING)
+@with_options("repo", *MODEL, "test", "suite", "wait", *LIMITS, *RUNNING)
 def review(
     change: Annotated[
         str | None,

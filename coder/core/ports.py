@@ -92,6 +92,10 @@ class Repository(Protocol):
         """
 
     @property
+    def base_tree(self) -> str:
+        """The git tree of `base`."""
+
+    @property
     def dirty(self) -> bool:
         """Whether `base` holds uncommitted work."""
 

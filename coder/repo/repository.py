@@ -82,6 +82,11 @@ class SessionRepository:
         return tuple(self.root / directory for directory in self.packages.directories)
 
     @property
+    def base_tree(self) -> str:
+        """The git tree of `base`."""
+        return self.user_checkout.git.resolve_tree(self.base)
+
+    @property
     def dirty(self) -> bool:
         """Whether `base` contains uncommitted work."""
         return self.base != self.head

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from coder.core.verdict import TestReport
 from coder.files.regular_files import replace_text
+from coder.verify.extensions import find_modules
+from coder.verify.project import Project
 
 LONGEST_SECONDS = 24 * 3600.0
 """Age from which a report no longer counts: tests may depend on the date, or on what nobody sees."""
@@ -71,3 +73,28 @@ def content_key(root: Path, paths: Sequence[str] = ()) -> str:
         content = file.read_bytes() if file.is_file() and not file.is_symlink() else b"\0"
         digest.update(f"\0{path}\0".encode("utf-8", "surrogateescape") + sha256(content).digest())
     return digest.hexdigest()
+
+
+def describe_environment(project: Project, root: Path) -> str:
+    """Return what results of a project's tests depend on outside of its tracked files.
+
+    These are interpreter, command, variables, installed packages by name and time, and the extension modules
+    of the checkout at `root`. The hash seed, which each session draws, is left out.
+    """
+    prefix = project.interpreter.parent.parent
+    packages = [
+        file for folder in prefix.glob("lib/python*/site-packages") for file in sorted(folder.iterdir())
+    ]
+    modules = [root / path for path in find_modules(root)]
+    return "\n".join(
+        (
+            str(project.interpreter),
+            project.command.text,
+            project.overlay.evidence_sentence if project.overlay else "",
+            *(f"{name}={value}" for name, value in sorted(project.environment.items()) if name != SEED),
+            *(f"{file} {file.lstat().st_mtime_ns}" for file in (*packages, *modules)),
+        )
+    )
+
+
+SEED = "PYTHONHASHSEED"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from coder import __version__
 from coder.core.phases import Cutoff
 from coder.core.ports import FaultLocator, Limits, Proposer, Repository, Traces
 from coder.core.task import Task
@@ -24,6 +25,7 @@ from coder.verify.linters import LinterChecks
 from coder.verify.project import Overlay, Project, SuiteHistory, find_candidates
 from coder.verify.report import Denied
 from coder.verify.run import CommandSelection, ParallelRunner, PytestRunner
+from coder.verify.run_store import NO_STORE, RunStore, describe_environment
 from coder.verify.tracing import PytestTracer
 from coder.verify.verifier import WorktreeVerifier
 from coder.verify.warm import PytestTrials, WarmBase, WarmRunner
@@ -154,6 +156,7 @@ class ProjectRuntime:
             if repository.base not in verifiers_by_base:
                 self._settle(repository)
                 history = SuiteHistory(self.history_path, self.project.command.text)
+                store = self._run_store(repository)
                 verifiers_by_base[repository.base] = WorktreeVerifier(
                     trees=repository,
                     runner=ParallelRunner(self.runner(), history),
@@ -171,10 +174,23 @@ class ProjectRuntime:
                     builder=self.builder(),
                     cutoff=self.cutoff,
                     sandbox_remedies=self.sandbox_remedies,
+                    store=store,
                 )
             return verifiers_by_base[repository.base]
 
         return verifier
+
+    def _run_store(self, repository: Repository) -> RunStore:
+        """Return the store of test reports on the repository's base and on changes of it."""
+        if not self.project.command.is_recorded:
+            return NO_STORE
+        facts = (
+            __version__,
+            repository.base_tree,
+            describe_environment(self.project, repository.root),
+            f"{self.sandbox.is_sandboxed} {sorted(self.sandbox_remedies)}",
+        )
+        return RunStore(self.history_path.with_suffix(".runs"), "\n".join(facts))
 
     def _settle(self, repository: Repository) -> None:
         """Select the test command, on a clean checkout of the base if it has to be tried."""
@@ -293,9 +309,13 @@ def suite_limits(config: Config, environment: Mapping[str, str]) -> SuiteLimits:
     if config.suite == "whole":
         return WHOLE
     is_ci = bool(environment.get("CI"))
+    waits = config.wait or is_ci
     seconds = config.suite_seconds if is_ci else config.foreground_suite_seconds
     return SuiteLimits(
         whole_seconds=min(seconds, config.suite_seconds),
         only_impacted=config.suite == "impacted" or (config.suite == "background" and not is_ci),
-        impacted_seconds=min(config.impacted_suite_seconds, config.suite_seconds),
+        impacted_seconds=config.suite_seconds
+        if waits
+        else min(config.impacted_suite_seconds, config.suite_seconds),
+        waits=waits,
     )

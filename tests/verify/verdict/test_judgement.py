@@ -463,7 +463,7 @@ def test_verdict_that_the_user_cut_short_is_at_most_passing(tmp_path: Path, only
     )
     verdict = verifier.verify(trees.patch, ())
     assert (verdict.kind, verdict.cut_short) == (VerdictKind.PASSING, True)
-    assert "The user asked to deliver now." in verdict.reason
+    assert "The user asked to deliver now" in verdict.reason
     assert requests.count(True) == 1
     assert requests[0] is False  # targets are never cut short
 
