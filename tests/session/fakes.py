@@ -61,6 +61,7 @@ class FakeRepository:
     root: Path
     head: str = "head"
     base: str = "base"
+    base_tree: str = "base"
     dirty: bool = False
     deliveries: list[str] = field(default_factory=list)
     closed: bool = False
