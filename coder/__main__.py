@@ -27,10 +27,22 @@ def main() -> None:
     # Objects of imports and the index stay alive: collecting every 700 objects takes a seventh of the time of
     # a short command.
     gc.set_threshold(50_000)
-    code = _run()
+    code = _run_until_signal()
     # The last collection would walk all objects of the providers' libraries, which takes a second at exit.
     gc.freeze()
     raise SystemExit(code)
+
+
+def _run_until_signal() -> int:
+    """Run the command line; SIGINT and SIGTERM interrupt it, and end this process soon in any case."""
+    from coder.cli.ending import COMMAND_SECONDS, end_on_signals
+
+    with end_on_signals(_interrupt, seconds=COMMAND_SECONDS):
+        return _run()
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
 
 
 def _run() -> int:

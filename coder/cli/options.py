@@ -222,6 +222,10 @@ def with_options(*names: str) -> Callable[[Callable[..., int]], Callable[..., in
         @wraps(command)
         def run(*positional: Any, **values: Any) -> int:
             options = Options(**{name: values.pop(name) for name in names if name in values})
+            if set(RUNNING) <= set(names) and not values.get("after"):
+                from coder.wiring.suite_process import stop_suite_process
+
+                stop_suite_process(options.repo)  # first, since the start takes long beside it
             return command(*positional, **values, options=options)
 
         run.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from coder.cli.ending import INTERRUPTED, end_on_signals
 from coder.cli.options import Options
 from coder.cli.terminal import can_review, review_on_terminal
 from coder.core.errors import UserError
@@ -76,19 +77,22 @@ def run_task(
             handle = stack.enter_context(setup.open(task, attended=attended))
         except KeyboardInterrupt:
             print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
-            raise SystemExit(130) from None
-        asyncio.run(_run_and_show(handle, console, json=json, verbose=options.verbose, attended=attended))
+            raise SystemExit(INTERRUPTED) from None
+        runner = asyncio.Runner()
+        with _stop_on_signals(handle, runner.get_loop()), runner:
+            runner.run(_run_and_show(handle, console, json=json, verbose=options.verbose, attended=attended))
+            # The result comes before the end of the runner, which waits for threads that are still busy.
+            finish_event = handle.finish_event
+            if task.dry_run and finish_event.delivery and attended and can_review():
+                review_on_terminal(
+                    delivered_diff(setup.root, finish_event.delivery),
+                    purpose="read",
+                    title="Dry run",
+                    verdict=finish_event.verdict,
+                )
+            if not json:
+                summary.print_summary(console, finish_event, session=handle.id)
         ignore_early_deadline()  # the end of the loop has set the default again
-    finish_event = handle.finish_event
-    if task.dry_run and finish_event.delivery and attended and can_review():
-        review_on_terminal(
-            delivered_diff(setup.root, finish_event.delivery),
-            purpose="read",
-            title="Dry run",
-            verdict=finish_event.verdict,
-        )
-    if not json:
-        summary.print_summary(console, finish_event, session=handle.id)
     if handle.start_whole_suite() and not json:
         console.print(
             f"later    the whole suite now runs in the background; the result: coder log show {handle.id}",
@@ -122,13 +126,8 @@ def check_writable(file: Path, *, kind: str) -> None:
 async def _run_and_show(
     handle: SessionHandle, console: Console, *, json: bool, verbose: bool, attended: bool
 ) -> None:
-    """Run the session with one follower.
-
-    The first Ctrl-C stops it in order, the second immediately; SIGUSR1 cuts large test runs short.
-    """
+    """Run the session with one follower; SIGUSR1 cuts large test runs short."""
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, _request_stop, handle, number)
     loop.add_signal_handler(signal.SIGUSR1, handle.session.send, DeliverNow())
     records = handle.log.follow()
     lines = LinePrinter(console, verbose=verbose, send=handle.session.send, attended=attended)
@@ -141,9 +140,9 @@ async def _run_and_show(
     await follower
 
 
-def _request_stop(handle: SessionHandle, number: int) -> None:
-    handle.session.send(Stop())
-    asyncio.get_running_loop().add_signal_handler(number, os._exit, 130)
+def _stop_on_signals(handle: SessionHandle, loop: asyncio.AbstractEventLoop) -> AbstractContextManager[None]:
+    """Stop the session in order on SIGINT or SIGTERM, and end this process if that takes long."""
+    return end_on_signals(lambda: loop.call_soon_threadsafe(handle.session.send, Stop()))
 
 
 def _write(path: Path, text: str, *, kind: str, kept: str) -> None:

@@ -93,15 +93,14 @@ def verify(
 
 
 def _judge_by_whole_suite(session: str, options: Options, *, commit: str | None, base: str | None) -> int:
-    """Judge the change of another session again, by the whole suite and with the time that nobody needs."""
+    """Judge the change of another session again, by the whole suite."""
     from coder.cli.running import run_task
     from coder.directories import sessions_directory
     from coder.repo.git import find_checkout, state_lock
     from coder.store.jsonl import boundary_events
     from coder.wiring.session import judging_approach
-    from coder.wiring.whole_suite import SUITE_SECONDS, lower_priority, supersede_note
+    from coder.wiring.whole_suite import SUITE_SECONDS, supersede_note
 
-    lower_priority()
     started, finished = boundary_events(sessions_directory() / session)
     targets = finished.verdict.targets if finished and finished.verdict else ()
     earlier = started.task if started else None

@@ -2,12 +2,13 @@
 
 import fcntl
 import os
-import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+
+from coder.files.discard import discard_tree
 
 LARGEST_BYTES = 5_000_000
 SPECIAL_FILE_NAMES = frozenset(
@@ -132,6 +133,7 @@ class ScratchDirectory:
 
     def close(self) -> None:
         """Remove the directory and its content."""
+        discard_tree(Path(self._owner.name), lock=self._lock if self._lock >= 0 else None)
         self._owner.cleanup()
         if self._lock >= 0:
             os.close(self._lock)
@@ -149,7 +151,7 @@ def remove_abandoned(directory: Path) -> None:
             continue
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(path, ignore_errors=True)
+            discard_tree(path, lock=lock)
         except BlockingIOError:
             continue
         finally:

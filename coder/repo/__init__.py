@@ -3,7 +3,7 @@
 A candidate works in a linked worktree (detached, under the state directory) at HEAD plus a snapshot of the
 uncommitted work. The snapshot and a commit for each reply that changes files are kept under
 `refs/coder/<session>/`: `heads/<candidate>` is a candidate's private branch, which a rollback moves,
-`steps/<n>` every commit; when the session ends they go into `steps.bundle` in its state directory. The
+`steps/<n>` every commit; they go when the session ends, whose log holds each change as a diff. The
 branch `coder/<slug>-<id>` is made only when there is something to deliver: HEAD plus the fix alone, proven
 again there if the uncommitted work had been part of the base, one commit, verdict in trailers, evidence as
 a note (`git log --notes=coder`). A fix that needs the uncommitted work, or changes nothing without it, is

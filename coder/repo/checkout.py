@@ -216,7 +216,10 @@ def apply_diff(directory: Path, diff: str, *, check: bool = False, reverse: bool
     checkout = find_checkout(directory)
     options = [option for option, is_set in (("--check", check), ("--reverse", reverse)) if is_set]
     applied = checkout.git.call(
-        "apply", "--whitespace=nowarn", *options, "-", stdin=encode_diff(diff, checkout.root), accept=None
+        *("apply", "--whitespace=nowarn", *options, "-"),
+        stdin=encode_diff(diff, checkout.root),
+        accept=None,
+        has_terminal=False,  # as when a commit is brought
     )
     if applied.status != 0:
         raise UserError(
@@ -368,7 +371,12 @@ def _fast_forward(git: Git, commit: str, *, action: str) -> None:
             f"{path} is under the git filter {driver}, which coder does not run; nothing was changed. "
             f"Try: git merge {commit[:10]}"
         )
-    merge = git.call(*FAST_FORWARD_COMMAND, commit, environment={"GIT_REFLOG_ACTION": action}, accept=None)
+    merge = git.call(
+        *(*FAST_FORWARD_COMMAND, commit),
+        environment={"GIT_REFLOG_ACTION": action},
+        accept=None,
+        has_terminal=False,  # so that no interrupt leaves half of the files
+    )
     if merge.status == 0:
         return
     paths = re.findall(r"^\t(.+)$", merge.stderr, re.MULTILINE)

@@ -490,10 +490,23 @@ def session_lock(session: Path) -> Iterator[None]:
                 f"The session {session.name} is in use by {owner}; wait for it to end or stop it."
             ) from None
         os.ftruncate(file, 0)
-        os.pwrite(file, f"process {os.getpid()} on {platform.node()}".encode(), 0)
+        os.pwrite(file, current_owner().encode(), 0)
         yield
     finally:
         os.close(file)
+
+
+def current_owner() -> str:
+    """Return the name of this process in the locks that it holds."""
+    return f"process {os.getpid()} on {platform.node()}"
+
+
+def read_owner(session: Path) -> str:
+    """Return the name of the last process that used a session's directory; empty if there is none."""
+    try:
+        return (session / "lock").read_bytes()[:OWNER_BYTES].decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 LINKED_ENTRIES = ("HEAD", "objects", "refs", "packed-refs", "shallow", "worktrees")

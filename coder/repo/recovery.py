@@ -5,18 +5,25 @@ The record is written first, so that any later session can clean up after a kill
 
 import json
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from coder.core.errors import GitError, UserError
+from coder.core.errors import CoderError, GitError, UserError
+from coder.files.discard import DISCARDED, discard_tree
 from coder.files.regular_files import replace_text
 from coder.repo.delivery import INTENT_FILE, NOTES_REF, PendingDelivery, read_pending, short_session_id
-from coder.repo.git import Git, InertDirectory, repository_lock, session_lock
-from coder.repo.worktrees import remove_tree, remove_worktrees
+from coder.repo.git import (
+    Git,
+    InertDirectory,
+    current_owner,
+    read_owner,
+    repository_lock,
+    session_lock,
+)
+from coder.repo.worktrees import remove_worktrees
 
 RECORD_FILE = "workspace.json"
-BUNDLE_FILE = "steps.bundle"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,13 +35,6 @@ class SessionPaths:
     """The session's own directory."""
     common: Path
     """The git directory of the repository."""
-    head: str = ""
-    """The commit that the session started from; commits of its parents are not bundled."""
-
-    @property
-    def bundle(self) -> Path:
-        """Path of the bundle of the session's steps once its refs are gone."""
-        return self.state / BUNDLE_FILE
 
     def candidate_ref(self, candidate: str) -> str:
         """Return the ref that is a candidate's private branch."""
@@ -58,12 +58,14 @@ class SessionPaths:
     def write_record(self) -> None:
         """Write the record into the session's directory atomically, creating directories where needed."""
         self.indexes.mkdir(parents=True, exist_ok=True)
-        record = json.dumps({"common": str(self.common), "head": self.head})
+        record = json.dumps({"common": str(self.common)})
         replace_text(self.state / RECORD_FILE, record)
 
 
-def remove_traces(traces: SessionPaths) -> None:
+def remove_traces(traces: SessionPaths, *, keep_record: bool = False) -> None:
     """Remove a session's worktrees, private refs and indexes; deliveries stay.
+
+    With `keep_record` a later call does it again, for a session that may still be working.
 
     Raises:
         GitError: a ref cannot be removed; a later call may.
@@ -74,31 +76,40 @@ def remove_traces(traces: SessionPaths) -> None:
         git = Git(
             directory=traces.state, git_dir=traces.common, inert=InertDirectory(traces.common, traces.common)
         )
-        _bundle_steps(git, traces)
         refs = git.text("for-each-ref", "--format=delete %(refname)", traces.refs)
         git.call("update-ref", "--stdin", stdin=f"{refs}\n".encode() if refs else b"")
-    remove_tree(traces.worktrees)
-    remove_tree(traces.indexes)
-    if not traces.worktrees.exists():
+    discard_tree(traces.worktrees)
+    discard_tree(traces.indexes)
+    if not (keep_record or traces.worktrees.exists()):
         (traces.state / RECORD_FILE).unlink(missing_ok=True)
 
 
-def _bundle_steps(git: Git, traces: SessionPaths) -> None:
-    """Write the session's steps into a bundle that needs only the parents of the session's start commit.
+def remove_own_traces(sessions: Path) -> None:
+    """Remove the traces of all sessions of this process, which is about to end without ending them.
 
-    These survive an amended HEAD. Failure is tolerated: the log contains every change as a diff.
+    Their records stay, so that the next process removes what their threads create meanwhile.
     """
-    if not git.text("for-each-ref", "--count=1", f"{traces.refs}steps/"):
-        return
-    exclusions = (f"^{traces.head}^@",) if traces.head and git.resolve_commit(traces.head) else ()
-    refs = git.text("for-each-ref", "--format=%(refname)", f"{traces.refs}steps/").split()
-    # To stdout, since a killed git would leave a lock beside a file.
-    output = git.call("bundle", "create", "--quiet", "-", *refs, *exclusions, accept=None)
-    if output.status == 0:
-        draft = traces.bundle.with_suffix(".new")
-        draft.touch(mode=0o600)
-        draft.write_bytes(output.stdout)
-        draft.replace(traces.bundle)
+    for record in sessions.glob(f"*/{RECORD_FILE}"):
+        with suppress(OSError, ValueError, KeyError, CoderError):
+            if read_owner(record.parent) == current_owner():
+                remove_traces(_read_record(record), keep_record=True)
+
+
+def remove_discarded(sessions: Path) -> None:
+    """Remove what is left of discarded worktrees after their removal was killed."""
+    for rest in sessions.glob(f"*/*{DISCARDED}*"):
+        with suppress(OSError):
+            discard_tree(rest)
+
+
+def _read_record(record: Path) -> SessionPaths:
+    """Return the locations that a session has recorded.
+
+    Raises:
+        OSError, ValueError, KeyError: the record is gone or truncated.
+    """
+    common = json.loads(record.read_text(encoding="utf-8"))["common"]
+    return SessionPaths(session=record.parent.name, state=record.parent, common=Path(common))
 
 
 def recover_abandoned(sessions: Path, settle: Callable[[Path, PendingDelivery], None]) -> tuple[str, ...]:
@@ -115,15 +126,7 @@ def _recover_session(state: Path, settle: Callable[[Path, PendingDelivery], None
         try:
             stack.enter_context(session_lock(state))
             if (state / RECORD_FILE).exists():
-                record = json.loads((state / RECORD_FILE).read_text(encoding="utf-8"))
-                remove_traces(
-                    SessionPaths(
-                        session=state.name,
-                        state=state,
-                        common=Path(record["common"]),
-                        head=record.get("head", ""),
-                    )
-                )
+                remove_traces(_read_record(state / RECORD_FILE))
             pending = read_pending(state)
             if pending is not None and pending.common.is_dir():
                 settle(state, pending)

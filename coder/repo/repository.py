@@ -1,5 +1,6 @@
 """Repository port: a session's worktrees in a user's repository, and delivery of its result."""
 
+import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -7,7 +8,7 @@ from pathlib import Path
 from shutil import copy2
 from uuid import uuid4
 
-from coder.core.errors import UserError
+from coder.core.errors import GitError, UserError
 from coder.core.values import Candidate, Delivery, NewCommit, Patch
 from coder.repo import artifacts, trees, worktrees
 from coder.repo.artifacts import InstalledPackages, find_installed_packages
@@ -39,6 +40,39 @@ from coder.repo.worktrees import (
 )
 
 
+class WorktreeGate:
+    """Lets worktrees be created until the session ends, so that a thread that lives on leaves none behind."""
+
+    def __init__(self) -> None:
+        self._change = threading.Condition()
+        self._creating = 0
+        self._is_closed = False
+
+    @contextmanager
+    def admit(self) -> Iterator[None]:
+        """Let the end of the session wait for the block.
+
+        Raises:
+            GitError: the session has ended.
+        """
+        with self._change:
+            if self._is_closed:
+                raise GitError("The session has ended, so there is no worktree for it.")
+            self._creating += 1
+        try:
+            yield
+        finally:
+            with self._change:
+                self._creating -= 1
+                self._change.notify_all()
+
+    def close(self) -> None:
+        """Wait for the worktrees that are being created, and let no more be."""
+        with self._change:
+            self._is_closed = True
+            self._change.wait_for(lambda: self._creating == 0)
+
+
 @dataclass(kw_only=True)
 class SessionRepository:
     """The state of one session in a repository: its worktrees and private refs."""
@@ -63,6 +97,8 @@ class SessionRepository:
     """The number of commits that the candidates have made so far."""
     rebased_trees: set[str] = field(default_factory=set)
     """Trees made by `rebase_on_head`: they contain no uncommitted work any more."""
+    gate: WorktreeGate = field(default_factory=WorktreeGate, repr=False)
+    """Shared with copies that have another base."""
     _pool: WorktreePool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -255,7 +291,8 @@ class SessionRepository:
         return tuple(output.decode("utf-8", "replace").splitlines())
 
     def close(self) -> None:
-        """Remove worktrees and private refs, whose steps are kept as a bundle; deliveries stay."""
+        """Remove worktrees and private refs; deliveries stay."""
+        self.gate.close()
         remove_traces(self.paths)
 
     def _copy_steps(self, candidate: Candidate, *, last: str, signed: bool) -> str:
@@ -297,7 +334,8 @@ class SessionRepository:
             raise
 
     def _add_worktree(self, path: Path, tree: str) -> Worktree:
-        git = worktrees.add_worktree(self.user_checkout, path, commit=self.base, tree=tree)
+        with self.gate.admit():
+            git = worktrees.add_worktree(self.user_checkout, path, commit=self.base, tree=tree)
         return Worktree(path=path, git=git, artifacts=self._copy_artifacts(path))
 
     def _copy_artifacts(self, target: Path) -> frozenset[str]:
@@ -322,7 +360,7 @@ def open_repository(
     is_ahead = delivered != "" and base is None and _is_ahead(place.git, delivered)
     if head is None:
         raise UserError(f"There is no revision {base!r} in {place.root}; git log shows those that exist.")
-    traces = SessionPaths(session=session, state=state.resolve(), common=place.common_directory, head=head)
+    traces = SessionPaths(session=session, state=state.resolve(), common=place.common_directory)
     traces.write_record()
     try:
         start = _take_start_snapshot(place.git, traces, head=head, as_committed=base is not None)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from coder.core.errors import GitError, UserError
+from coder.files.discard import discard_tree
 from coder.files.regular_files import copy_regular
 from coder.permissions.private_files import parse_configuration
 from coder.repo.git import Checkout, Git, repository_lock
@@ -53,7 +54,7 @@ def remove_worktree(common: Path, path: Path) -> None:
             if recorded == path or (recorded is None and entry.name == path.name)
         ],
     )
-    remove_tree(path)
+    discard_tree(path)
 
 
 def remove_worktrees(common: Path, directory: Path, *, prefix: str) -> None:
@@ -70,7 +71,7 @@ def remove_worktrees(common: Path, directory: Path, *, prefix: str) -> None:
             if entry.name.startswith(prefix) and (recorded is None or recorded.parent == directory)
         ],
     )
-    remove_tree(directory)
+    discard_tree(directory)
 
 
 def _list_entries(common: Path) -> list[tuple[Path, Path | None]]:
@@ -153,7 +154,7 @@ class WorktreePool:
             reset_clean(moved, tree)
             self._copy_artifacts(path)
             return moved
-        remove_tree(taken.path)  # its entry in the repository goes when the session ends
+        discard_tree(taken.path)  # its entry in the repository goes when the session ends
         remove_tree(path)
         return None
 

@@ -82,11 +82,15 @@ OVERLAYS = "overlays"
 
 
 def make_sandbox(
-    backend: SandboxBackend | None, config: Config | None = None, *, exposed: Iterable[Path] = ()
+    backend: SandboxBackend | None,
+    config: Config | None = None,
+    *,
+    exposed: Iterable[Path] = (),
+    in_background: bool = False,
 ) -> ProcessSandbox:
     """Return a sandbox with the private files and limits of the configuration, or of the default one.
 
-    Commands may read what is `exposed`.
+    Commands may read what is `exposed`; `in_background`, they yield to all other processes.
     """
     effective = config or Config()
     return ProcessSandbox(
@@ -96,6 +100,7 @@ def make_sandbox(
         deny_read=(*DENY_READ, *effective.deny_read),
         caps=sandbox_caps(effective),
         default_policy=Policy(network=effective.test_network),
+        in_background=in_background,
     )
 
 

@@ -31,6 +31,7 @@ from coder.permissions.secrets import PLACEHOLDER, Secrets, secret_environment_v
 from coder.prompting import PackagedPrompts
 from coder.repo.existing_change import has_tree, resolve_change
 from coder.repo.git import find_checkout, session_lock
+from coder.repo.recovery import remove_discarded
 from coder.repo.repository import SessionRepository, open_repository
 from coder.retrieval.attachments import refuse_images
 from coder.sandbox.backend import SandboxBackend
@@ -52,6 +53,7 @@ from coder.wiring.conversations import find_continuation, inherit_model, make_se
 from coder.wiring.preparation import UNKNOWN_PURPOSE, ensure_trust, make_sandbox, read_attachments
 from coder.wiring.project_runtime import build_project_runtime, import_environment
 from coder.wiring.spending import find_money_limit
+from coder.wiring.suite_process import stop_suite_process
 from coder.wiring.whole_suite import link_whole_suite, start_whole_suite
 from coder.workspace.workspace import Workspace
 
@@ -204,6 +206,9 @@ def _open_session(
     setup: SessionSetup, task: Task, *, attended: bool, reviews: bool
 ) -> Iterator[SessionHandle]:
     root, config, chosen_approach, backend = setup.root, setup.config, setup.approach, setup.backend
+    if not task.after:
+        stop_suite_process(root)
+    remove_discarded(sessions_directory())
     recover_sessions()
     earlier = find_continuation(task.continues, root, request=task.issue) if task.continues else None
     sources = task.sources or (earlier.sources if earlier and task.mode == "ask" else ())
@@ -226,7 +231,11 @@ def _open_session(
         if earlier is not None and not repository.contains(earlier.commit):
             earlier = earlier.model_copy(update={"commit": "", "branch": ""})
         stack.callback(repository.close)
-        sandbox = stack.enter_context(make_sandbox(backend, config, exposed=repository.exposed_directories))
+        sandbox = stack.enter_context(
+            make_sandbox(
+                backend, config, exposed=repository.exposed_directories, in_background=bool(task.after)
+            )
+        )
         store = stack.enter_context(closing(SessionStore(directory)))
         if task.after:
             link_whole_suite(task.after, identity)
@@ -657,6 +666,7 @@ def locate_faults(
         UserError: the repository cannot be worked on.
     """
     root = find_checkout(directory).root
+    stop_suite_process(root)
     config = load_config(root, {})
     backend = require_backend(unsafe=unsafe, image=config.image)
     if not trusted:

@@ -2,10 +2,8 @@
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,9 @@ from coder.directories import sessions_directory
 from coder.files.regular_files import replace_text
 from coder.repo.delivery import add_note, make_commit
 from coder.repo.git import find_checkout
+from coder.session.delivery import INTERRUPTED
 from coder.store.jsonl import boundary_events
+from coder.wiring.suite_process import start_suite_process
 
 LINK_FILE = "whole_suite.json"
 """File in the directory of the first session, which names the second."""
@@ -45,6 +45,8 @@ class WholeSuiteRun(Value):
         """The result, for the user."""
         if self.finished is None:
             return f"The whole suite has not ended yet; it runs as session {self.session}, or was stopped."
+        if self.finished.exit_code == INTERRUPTED:
+            return "The whole suite was stopped before its end."
         if self.broke:
             return f"The whole suite shows that the change is BROKEN: {self.broke.reason}"
         kind = self.finished.kind or "no verdict"
@@ -73,19 +75,10 @@ def start_whole_suite(
         words += ["--after", started.session, "--repo", started.repository, "--suite", "whole"]
         words += ["--test", started.task.test_command] if started.task.test_command else []
         words += [] if is_sandboxed else ["--unsafe-no-sandbox"]
-        null = subprocess.DEVNULL
-        subprocess.Popen(words, stdin=null, stdout=null, stderr=null, cwd="/", start_new_session=True)
+        start_suite_process(words, Path(started.repository))
     except (OSError, GitError):
         return False
     return True
-
-
-def lower_priority() -> None:
-    """Give this process and all that it starts only the time that nobody else needs."""
-    with suppress(OSError):
-        os.nice(19)
-        if hasattr(os, "SCHED_IDLE"):
-            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
 def link_whole_suite(judged: str, session: str) -> None:

@@ -119,3 +119,23 @@ def test_killed_suite_is_reported_as_unfinished(tmp_path: Path, server: FakeServ
         (Path(place.environment["XDG_STATE_HOME"]) / "coder" / "sessions" / child).glob("worktrees/*")
     )
     assert git(place.repository, "for-each-ref", "refs/coder") == ""
+
+
+def test_next_command_stops_the_suite(tmp_path: Path, server: FakeServer) -> None:
+    place = _place(tmp_path, value=59, seconds=600)
+    assert fix(place, server).returncode == 0
+    session, _ = _wait_for_child(place, finished=False)
+    assert place.coder("log").returncode == 0  # one that runs nothing lets it go on
+    assert "has not ended yet" in place.coder("log", "show", session).stdout
+    place.coder("verify", "HEAD", "--suite", "impacted")
+    assert _wait_for_child(place)[0] == session
+    assert "The whole suite was stopped before its end." in place.coder("log", "show", session).stdout
+    assert place.traces() == ("", "")
+
+
+def test_setting_impacted_starts_nothing(tmp_path: Path, server: FakeServer) -> None:
+    place = _place(tmp_path, value=59, seconds=600)
+    result = fix(place, server, "--suite", "impacted")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "background" not in result.stdout
+    assert not list(tmp_path.rglob("*whole_suite*"))

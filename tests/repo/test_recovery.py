@@ -94,7 +94,7 @@ def test_killed_session_changes_nothing_and_is_cleaned_up(tmp_path: Path) -> Non
     assert leftovers(root) == []
     files_left = [path.name for path in (tmp_path / "sessions").rglob("*") if not path.is_dir()]
     assert files_left.count("lock") == 10
-    assert {*files_left} <= {"lock", "steps.bundle"}  # on a slow machine it may not have taken a step yet
+    assert {*files_left} == {"lock"}
     assert fingerprint(root) == before
 
 

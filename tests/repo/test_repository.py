@@ -189,24 +189,6 @@ def test_nothing_outside_private_refs_moves_before_delivery(tmp_path: Path) -> N
         ]
 
 
-def test_steps_survive_the_end_an_amended_head_and_gc(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
-    write(root, {"b.py": "second\n"})
-    git(root, "commit", "-q", "-am", "Second")
-    with open_session_repository(root) as repository:
-        candidate = repository.create_candidate("c1")
-        write(candidate.worktree, {"a.py": FIXED})
-        commit = repository.checkpoint(candidate, "first")
-        bundle = repository.paths.bundle
-    assert git(root, "for-each-ref", "refs/coder") == ""
-    assert bundle.stat().st_mode & 0o777 == 0o600
-    git(root, "commit", "-q", "--amend", "-m", "Second, amended")
-    git(root, "reflog", "expire", "--expire=now", "--all")
-    git(root, "gc", "-q", "--prune=now")
-    git(root, "fetch", "-q", str(bundle), "refs/coder/*:refs/restored/*")
-    assert git(root, "show", f"{commit}:a.py") == FIXED.strip()
-
-
 def test_excludes_files_written_by_tests(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     with open_session_repository(root) as repository:

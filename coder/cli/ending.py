@@ -1,0 +1,86 @@
+"""End of this process on SIGINT and SIGTERM: in order where that is quick, else by force."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import NoReturn
+
+INTERRUPTED = 130
+"""Exit code of an interrupted command."""
+SESSION_SECONDS = 1.0
+"""Time for a session to end in order: its log gets a last event, and its worktrees are removed."""
+COMMAND_SECONDS = 0.5
+"""Time for everything else to end in order."""
+CLEANUP_SECONDS = 0.4
+"""Time to remove worktrees after that; what is left is removed by the next session."""
+
+
+@contextmanager
+def end_on_signals(request_end: Callable[[], object], *, seconds: float = SESSION_SECONDS) -> Iterator[None]:
+    """Call `request_end` on the first SIGINT or SIGTERM in the block, after which the process has `seconds`.
+
+    Then, or on a second signal, it ends whatever its threads do; their commands are killed by the sandbox,
+    whose pipes close. Signals that are ignored count as well: shells ignore SIGINT for what they start in the
+    background.
+    """
+    is_ending = threading.Event()
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        if is_ending.is_set():
+            _end_by_force()
+        is_ending.set()
+        threading.Thread(target=_end_later, args=(seconds,), daemon=True).start()
+        try:
+            request_end()
+        finally:  # not before: an error of a terminated git must not be the result of the work
+            threading.Thread(target=_terminate_children, daemon=True).start()
+
+    previous = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _end_later(seconds: float) -> None:
+    time.sleep(seconds)
+    _end_by_force()
+
+
+def _end_by_force() -> NoReturn:
+    """Remove the worktrees of this process's sessions as far as that is quick, and end it."""
+    cleanup = threading.Thread(target=_clean_up, daemon=True)
+    cleanup.start()
+    cleanup.join(CLEANUP_SECONDS)
+    os._exit(INTERRUPTED)
+
+
+def _clean_up() -> None:
+    from coder.directories import sessions_directory
+    from coder.repo.recovery import remove_own_traces
+
+    _terminate_children()
+    remove_own_traces(sessions_directory())
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+
+
+def _terminate_children() -> None:
+    """Terminate child processes of this process's own session, such as git, which then removes its locks.
+
+    Left alone are those in sessions of their own: the sandbox's, which end with this process, and a git that
+    writes the user's files.
+    """
+    from coder.sandbox.launcher import descendants, parents
+
+    for pid in descendants(os.getpid(), parents()):
+        with suppress(OSError):
+            if os.getsid(pid) == os.getsid(0):
+                os.kill(pid, signal.SIGTERM)
