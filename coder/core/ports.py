@@ -126,6 +126,9 @@ class Repository(Protocol):
         It is removed on exit.
         """
 
+    def read(self, tree: str, paths: Sequence[str] | None = None) -> AbstractContextManager[Path]:
+        """Provide the same content for reading alone: nothing may run or be written there."""
+
     def changed_paths(self, tree: str) -> tuple[str, ...]:
         """Return the paths that differ between `base` and `tree`, sorted."""
 

@@ -202,13 +202,19 @@ class SessionRepository:
 
         With `paths`, only these are taken from `tree`.
         """
-        content = (
-            tree
-            if paths is None
-            else trees.compose_tree(self.user_checkout.git, old=self.base, new=tree, paths=paths)
-        )
-        with self._pool.checkout(content) as path:
+        with self._pool.checkout(self._content(tree, paths)) as path:
             yield path
+
+    @contextmanager
+    def read(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:
+        """Provide the same content for reading alone, until exit: nothing may run or be written there."""
+        with self._pool.read(self._content(tree, paths)) as path:
+            yield path
+
+    def _content(self, tree: str, paths: Sequence[str] | None) -> str:
+        if paths is None:
+            return tree
+        return trees.compose_tree(self.user_checkout.git, old=self.base, new=tree, paths=paths)
 
     def changed_paths(self, tree: str) -> tuple[str, ...]:
         """Return the paths that differ between `base` and `tree`, sorted."""

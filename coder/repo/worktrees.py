@@ -4,6 +4,7 @@ import os
 import shutil
 import stat
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -113,6 +114,10 @@ def _make_writable(path: Path) -> None:
                     inner.chmod(stat.S_IRWXU)
 
 
+MOST_READ = 3
+"""Worktrees that are kept for reading alone, whoever reads them next: base, change, and an earlier one."""
+
+
 class WorktreePool:
     """Clean worktrees of one repository, each used by one thread at a time; safe to call from several."""
 
@@ -129,6 +134,10 @@ class WorktreePool:
         self._copy_artifacts = copy_artifacts
         self._lock = threading.Lock()
         self._idle: list[Worktree] = []
+        self._reading_lock = threading.Lock()
+        self._read: dict[str, Worktree] = {}
+        """Worktrees for reading alone, by their tree, the least recently used first."""
+        self._readers: Counter[str] = Counter()
 
     @contextmanager
     def checkout(self, tree: str) -> Iterator[Path]:
@@ -142,6 +151,24 @@ class WorktreePool:
         finally:
             with self._lock:
                 self._idle.append(taken)
+
+    @contextmanager
+    def read(self, tree: str) -> Iterator[Path]:
+        """Provide a worktree with the content of `tree` for reading alone, which others may read as well."""
+        with self._reading_lock:
+            taken = self._read.pop(tree, None)
+            if taken is None:
+                taken = self._reset_idle(self._free_path(), tree) or self._add(self._free_path(), tree)
+            self._read[tree] = taken
+            self._readers[tree] += 1
+        try:
+            yield taken.path
+        finally:
+            with self._reading_lock:
+                self._readers[tree] -= 1
+                for unused in [name for name in self._read if not self._readers[name]][:-MOST_READ]:
+                    with self._lock:
+                        self._idle.append(self._read.pop(unused))
 
     def _reset_idle(self, path: Path, tree: str) -> Worktree | None:
         """Return an idle worktree, moved and reset to `tree`; None if there is none that can be."""

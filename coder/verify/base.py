@@ -245,6 +245,8 @@ def tests_to_run(after: TestReport, collected: Collection[str]) -> list[str]:
     ran = {result.id: result.outcome for result in after.results}
     uncollected = tuple(f"{result.id}::" for result in after.results if result.when == "collect")
     is_complete = after.problem is None or after.problem.kind == "no_tests"
+    if not is_complete:  # whether one that is skipped ran before would not make the verdict a better one
+        ran = {test: "passed" if outcome == "skipped" else outcome for test, outcome in ran.items()}
     absent = {
         test
         for test in collected
@@ -410,7 +412,7 @@ class BaseSuite:
         `tree` is the change, `named` are tests for it.
         """
         changed = self._trees.changed_paths(tree)
-        with self._trees.checkout(tree) as new:
+        with self._trees.read(tree) as new:
             is_test = test_file_predicate(new, self._runner.command)
         is_lazy = self._suite.base_on_demand and bool(named or any(map(is_test, changed)))
         if is_lazy and self.report is None:
@@ -420,7 +422,7 @@ class BaseSuite:
         if whole.problem is None or whole.problem.kind != "timeout" or whole.indirect:
             return JudgedScope(before=whole)
         seconds = self._suite.whole_seconds
-        with self._trees.checkout(self._trees.base, ()) as old, self._trees.checkout(tree) as new:
+        with self._trees.read(self._trees.base, ()) as old, self._trees.read(tree) as new:
             part = select_test_files(old, new, changed)
             fits = seconds is None or (
                 is_lazy and not self._reason_for_part(old, seconds, speed=LEAST_TESTS_PER_SECOND)

@@ -175,7 +175,7 @@ class JudgedChange:
         sources = sorted({path for test in tests for path in self.files_of(test) if path in self.sources})
         if not sources:
             return tests
-        with self.split.checkout("base") as old, self.split.checkout("change") as new:
+        with self.split.read("base") as old, self.split.read("change") as new:
             kept = paths_with_same_examples(read_texts(old, sources), read_texts(new, sources))
 
         def is_same(test: str, path: str) -> bool:
@@ -187,7 +187,7 @@ class JudgedChange:
 
     def _locate(self, tests: Sequence[str]) -> None:
         if unknown := [test for test in tests if test not in self._files]:
-            with self.split.checkout("change") as new:
+            with self.split.read("change") as new:
                 locator = TestLocator(new)
                 self._files |= {test: locator.find_files(test) for test in unknown}
 
@@ -222,7 +222,7 @@ class JudgedChange:
     @cached_property
     def _texts(self) -> tuple[dict[str, str], dict[str, str]]:
         """Texts of all changed code on the base and on the change, by path."""
-        with self.split.checkout("base") as base, self.split.checkout("change") as changed:
+        with self.split.read("base") as base, self.split.read("change") as changed:
             return read_texts(base, self.changed, CODE), read_texts(changed, self.changed, CODE)
 
     @property
@@ -243,7 +243,7 @@ class JudgedChange:
         names = {missing[test] for test in targets if test in missing} | (used & self.find_added_names())
         if not names:
             return ()
-        with self.split.checkout("base") as base:
+        with self.split.read("base") as base:
             known = [read_regular_text(base / path) for path in project_files(base) if path.endswith(CODE)]
         return tuple(sorted(name for name in names if is_chosen(name, (self.issue, *known))))
 
@@ -264,7 +264,7 @@ class JudgedChange:
         if self.ties is None:
             return []
         is_asked = match_test_ids(self.asked)
-        with self.split.checkout("change") as tree:
+        with self.split.read("change") as tree:
             return [
                 test
                 for test in tests
@@ -296,10 +296,10 @@ class JudgedChange:
         subject = without_alternatives(self.issue)
         if names & find_words(subject) or count_terms(" ".join(names)) & count_terms(subject):
             return False
-        with self.split.checkout("base") as base:
+        with self.split.read("base") as base:
             if not names_definitions(subject, base):
                 return False
-        with self.split.checkout("change") as tree:
+        with self.split.read("change") as tree:
             return not any(
                 shares_names(subject, red, tree) or shares_words(subject, red, tree) for red in reds
             )
@@ -320,14 +320,14 @@ class JudgedChange:
         """Return why the change may not do what the issue asks for, half a sentence each."""
         if not self.issue or any(self.target_kind(test) in ("named", "existing") for test in targets):
             return []
-        with self.split.checkout("change") as tree:
+        with self.split.read("change") as tree:
             tests = [read_test_source(tree, self._with_file(test)) for test in targets]
         old, new = self._texts_in((".py", *SUFFIXES))
         return [*find_issue_gaps(old, new, tests, issue=self.issue, find_defined=self._find_definitions)]
 
     def _find_definitions(self) -> frozenset[str]:
         """Return the names of the functions and types of the base."""
-        with self.split.checkout("base") as base:
+        with self.split.read("base") as base:
             return frozenset(
                 name
                 for path in project_files(base)
@@ -339,7 +339,7 @@ class JudgedChange:
         """Return the assertions of existing tests that the change replaces, the first few."""
         if not tests:
             return ()
-        with self.split.checkout("base") as base, self.split.checkout("change") as changed:
+        with self.split.read("base") as base, self.split.read("change") as changed:
             paths = (*self.tests, *self.split.inline_tests)
             old, new = (read_texts(tree, paths, ("",)) for tree in (base, changed))
         return find_replaced_assertions(old, new, tests, self.files_of)
@@ -360,7 +360,7 @@ class JudgedChange:
 
     def impacted_tests(self) -> list[str]:
         """Return the tests that stand for the suite, as far as the change has their files."""
-        with self.trees.checkout(self.tree) as new:
+        with self.trees.read(self.tree) as new:
             return [test for test in self.suite_tests if (new / test_file_of(test)).is_file()]
 
     def find_gaps(self, targets: Sequence[str], after: TestReport) -> list[str]:

@@ -62,19 +62,6 @@ class ExaminedChange:
     def after(self) -> TestReport:
         return self.facts.after or TestReport(command=self.before.command)
 
-    @property
-    def suite_files(self) -> tuple[str, ...]:
-        """Test files that stand for the suite; empty if it was run as a whole."""
-        if self.facts.reaching is None:
-            return ()
-        return tuple(
-            dict.fromkeys(
-                file
-                for result in self.after.results
-                if (self.new / (file := test_file_of(result.id))).is_file()
-            )
-        )
-
 
 def examine_change(
     change: ExaminedChange, tools: ExaminationTools, *, issue: str, progress: Progress | None
@@ -145,7 +132,7 @@ def _run_mutants(change: ExaminedChange, tools: ExaminationTools) -> MutationRep
     """
     added = _new_green_tests(change)
     if tools.trace is not None:
-        with tools.warm(change.new, change.suite_files) as warm:
+        with tools.warm(change.new, _existing_files(change.new, added)) as warm:
             return mutate_for_new_tests(
                 change.new,
                 [path for path in change.sources if path.endswith(".py")],
@@ -154,17 +141,18 @@ def _run_mutants(change: ExaminedChange, tools: ExaminationTools) -> MutationRep
                 seconds=NEW_CODE_SECONDS,
             )
     if change.facts.targets and change.sources:
-        with tools.warm(change.new, change.suite_files) as warm:
+        targets = change.facts.targets
+        with tools.warm(change.new, _existing_files(change.new, targets)) as warm:
             return mutate_verified_change(
                 change.old,
                 change.new,
                 change.sources,
-                targets=change.facts.targets,
-                after=change.after,
+                targets=targets,
                 warm=warm,
+                seconds=change.facts.target_seconds,
             )
     if added and not change.sources and change.before.problem is None:
-        with tools.warm(change.new, change.suite_files) as warm:
+        with tools.warm(change.new, _existing_files(change.new, added)) as warm:
             return mutate_for_new_tests(
                 change.new,
                 sources_imported_by(change.new, sorted(set(map(test_file_of, added)))),
@@ -172,6 +160,10 @@ def _run_mutants(change: ExaminedChange, tools: ExaminationTools) -> MutationRep
                 warm,
             )
     return None
+
+
+def _existing_files(tree: Path, tests: Sequence[str]) -> list[str]:
+    return [file for file in dict.fromkeys(map(test_file_of, tests)) if (tree / file).is_file()]
 
 
 def _new_green_tests(change: ExaminedChange) -> tuple[str, ...]:
@@ -193,7 +185,7 @@ def _survivor_notes(guarded: MutationReport | None) -> list[str]:
     """Describe surviving mutants, half a sentence each, hunks first."""
     survivors = sorted(guarded.survivors if guarded else (), key=lambda place: not place.whole_hunk)
     return _limit(
-        [f"untested: {place.path}:{place.line} (no test fails when it {place.what})" for place in survivors]
+        [f"untested: {place.path}:{place.line} (no target fails when it {place.what})" for place in survivors]
     )
 
 

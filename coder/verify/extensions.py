@@ -5,7 +5,7 @@ import re
 import threading
 import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -153,6 +153,9 @@ class BuiltTrees:
     def changed_texts(self, tree: str) -> Mapping[str, str | None] | None:
         return self._trees.changed_texts(tree)
 
+    def read(self, tree: str, paths: Sequence[str] | None = None) -> AbstractContextManager[Path]:
+        return self._trees.read(tree, paths)
+
     @contextmanager
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:
         """Check out `base` with the content of `tree`, all of it or at `paths` only, until exit."""
@@ -179,7 +182,7 @@ class BuiltTrees:
         sources = compiled_sources(changed)
         if self._builder is None or not sources:
             return None
-        with self._trees.checkout(tree) as place:
+        with self._trees.read(tree) as place:
             is_known = bool(find_projects(sources, place))
             stale = [path for path in find_modules(place) if not is_test_path(path)]
         if not is_known:

@@ -156,6 +156,7 @@ class Judge:
         ):
             self._facts.obstacle = report.problem.text
             return
+        self._facts.target_seconds = report.seconds
         self._change.learn_tests(report)
         is_about = self._change.changes_test if is_indirect else _match_tests_or_files(about)
         self._change.complete_before(report, about, self.runs)
@@ -534,7 +535,7 @@ def _find_renamed(
     """Return missing ids whose place passing tests of the change take that check as much, and notes."""
     if not gone:
         return frozenset(), []
-    with change.split.checkout("base") as base, change.split.checkout("change") as changed:
+    with change.split.read("base") as base, change.split.read("change") as changed:
         old, new = read_texts(base, change.tests), read_texts(changed, change.tests)
         paths = (*change.tests, *change.split.inline_tests)
         old_others, new_others = (read_texts(tree, paths, SUFFIXES) for tree in (base, changed))
@@ -622,7 +623,7 @@ def _find_renamed_generated(
         test for test in extended_tests(change.before, report, gone) if change.touches_file_of(test)
     ]
     if candidates:
-        with change.split.checkout("base") as base:
+        with change.split.read("base") as base:
             texts = read_texts(base, {*map(test_file_of, candidates)})
         candidates = [
             test
@@ -655,7 +656,7 @@ def find_rewritten_tests(change: JudgedChange, runs: Runs) -> RewrittenTests:
     if set(change.tests) <= set(change.test_files):
         replaced = change.replaced_tests
         files = dict.fromkeys(map(test_file_of, replaced))
-        with change.trees.checkout(change.trees.base, ()) as base:
+        with change.trees.read(change.trees.base, ()) as base:
             others = [] if change.before.indirect else find_test_files_naming(base, tuple(files))
             existing = [test for test in replaced if (base / test_file_of(test)).is_file()]
         part = (*existing, *(path for path in others if path not in files))
@@ -714,7 +715,7 @@ def find_missing_packages(
     reds = [result for result in anew if missing_module(result)]
     if not reds or any(result not in reds for result in anew if result.id not in was):
         return (), ()
-    with change.trees.checkout(change.tree) as tree:
+    with change.trees.read(change.tree) as tree:
         packages = needed_packages(reds, tree)
     return packages, tuple(reds) if packages else ()
 

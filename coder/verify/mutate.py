@@ -5,19 +5,16 @@ import difflib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from coder.core.paths import test_file_of
-from coder.core.verdict import MutationReport, TestReport, UntestedPlace
+from coder.core.verdict import MutationReport, UntestedPlace
 from coder.python.source import Positions, parse_module
-from coder.verify.select import transitive_importers
 from coder.verify.warm import WarmRefusal, WarmRunner
 
-SECONDS = 10.0
-"""Time limit for all mutants together, after collection."""
+SECONDS, LEAST_SECONDS = 10.0, 3.0
+"""Time limits for all mutants together, after collection: at most, and where the targets are quicker."""
 
 
 def mutate_verified_change(
@@ -26,25 +23,21 @@ def mutate_verified_change(
     changed: Sequence[str],
     *,
     targets: Sequence[str],
-    after: TestReport,
     warm: WarmRunner,
+    seconds: float,
 ) -> MutationReport | None:
-    """Run the targets and the tests that reach the change on mutants of it.
+    """Run the targets on mutants of the change, for as long as the targets took in a process of their own.
 
-    `changed` are the sources that differ between the trees; `warm` runs the tests of `new`, where `after` is
-    the report of the suite. None if a warm process cannot run them.
+    `changed` are the sources that differ between the trees; `warm` runs the tests of `new`; `seconds` are
+    those of the targets. None if a warm process cannot run them.
     """
     texts = {path: _read(new / path) for path in changed if path.endswith(".py") and (new / path).is_file()}
     if not texts or not targets or not _all_green(warm, {}, targets, SECONDS):
         return None
-    deadline = time.monotonic() + SECONDS
-    other_tests = [result.id for result in after.results if result.green and result.id not in targets]
-    impacted_tests = cache(lambda: _tests_importing(new, [*texts], other_tests))
+    deadline = time.monotonic() + min(SECONDS, max(LEAST_SECONDS, seconds))
 
     def notices(variant: Mapping[str, str]) -> bool | None:
         green = _all_green(warm, variant, targets, deadline - time.monotonic())
-        if green and impacted_tests():
-            green = _all_green(warm, variant, impacted_tests(), deadline - time.monotonic())
         return None if green is None else not green
 
     return mutate_change(
@@ -81,12 +74,6 @@ def _all_green(
     if ran.report.failures or (ran.report.problem is not None and ran.report.problem.kind == "crash"):
         return False
     return True if ran.report.problem is None else None
-
-
-def _tests_importing(tree: Path, changed: Sequence[str], tests: Sequence[str]) -> tuple[str, ...]:
-    """Return the tests whose files import the changed ones, directly or indirectly."""
-    files = transitive_importers(tree, changed)
-    return tuple(test for test in tests if test_file_of(test) in files)
 
 
 def _read(file: Path) -> str:

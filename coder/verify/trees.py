@@ -33,6 +33,10 @@ class Trees(Protocol):
         """Check out `base` with the content of `tree`, all of it or at `paths` only, until exit."""
         ...
 
+    def read(self, tree: str, paths: Sequence[str] | None = None) -> AbstractContextManager[Path]:
+        """Provide the same content for reading alone: nothing may run or be written there."""
+        ...
+
     def changed_paths(self, tree: str) -> tuple[str, ...]: ...
 
     def changed_texts(self, tree: str) -> Mapping[str, str | None] | None: ...
@@ -47,7 +51,7 @@ class ChangeSplit:
         self._tree = tree
         self.changed = trees.changed_paths(tree)
         """Paths of all changed files."""
-        with trees.checkout(tree) as new:
+        with trees.read(tree) as new:
             is_test_file = test_file_predicate(new, command)
         self.test_files = tuple(path for path in self.changed if is_test_file(path))
         """Changed files that the runner collects; those of other languages than Python are not among them."""
@@ -109,6 +113,10 @@ class ChangeSplit:
                         overwrite(place / path, text.encode())
             yield place
 
+    def read(self, side: Literal["base", "change"]) -> AbstractContextManager[Path]:
+        """Provide the base or the change for reading alone."""
+        return self._trees.read(self._tree) if side == "change" else self._trees.read(self._trees.base, ())
+
     def _find_registrations(self, tests: Sequence[str]) -> tuple[str, ...]:
         candidates = [path for path in self.changed if PurePosixPath(path).name == BUILD_FILE]
         if not candidates or not tests:
@@ -141,7 +149,7 @@ class ChangeSplit:
         }
 
     def _read(self, tree: str, paths: Collection[str]) -> dict[str, str]:
-        with self._trees.checkout(tree, () if tree == self._trees.base else None) as place:
+        with self._trees.read(tree, () if tree == self._trees.base else None) as place:
             return {path: read_regular_text(place / path) for path in paths}
 
 

@@ -40,6 +40,8 @@ class Facts:
     """Why nothing could be learned about the change: a sentence; empty where something was."""
     targets: tuple[str, ...] = ()
     """Tests that are red on the base for the right reason, and green on the change."""
+    target_seconds: float = 0.0
+    """Seconds of the run of the targets on the change."""
     broken: tuple[TestResult, ...] = ()
     """Tests that passed on the base and, seen again, do not pass on the change."""
     still_red: tuple[TestResult, ...] = ()
@@ -277,7 +279,7 @@ def _mutation_lines(mutation: MutationReport | None) -> Iterator[str]:
     yield f"Guard: {mutation.share} variants of the change are noticed by a test{cutoff}."
     yield ""
     yield from (
-        f"- `{place.path}:{place.line}` {place.what}, and no test fails" for place in mutation.survivors
+        f"- `{place.path}:{place.line}` {place.what}, and no target fails" for place in mutation.survivors
     )
     yield from [""] if mutation.survivors else []
 

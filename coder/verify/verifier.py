@@ -216,7 +216,7 @@ class WorktreeVerifier:
         return self.issue_ties() if before is self._base.report else self._find_ties(before)
 
     def _find_ties(self, before: TestReport) -> Mapping[str, IssueTie]:
-        with self._trees.checkout(self._trees.base, ()) as tree:
+        with self._trees.read(self._trees.base, ()) as tree:
             tests = [result.id for result in before.results]
             is_part = before is not self._base.report or before.problem is not None
             known = [*tests, *find_tests(tree)] if is_part else tests

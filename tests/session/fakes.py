@@ -106,6 +106,8 @@ class FakeRepository:
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:
         yield self.root
 
+    read = checkout
+
     def changed_texts(self, tree: str) -> Mapping[str, str | None] | None:
         return None
 

@@ -47,6 +47,8 @@ class FakeTrees:
             yield Path(name)
         self.live -= 1
 
+    read = checkout
+
     def changed_texts(self, tree: str) -> Mapping[str, str | None]:
         return {path: self.trees[tree].get(path) for path in self.changed_paths(tree)}
 

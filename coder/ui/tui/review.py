@@ -196,7 +196,7 @@ class HunkChoice(Vertical, can_focus=True):
         if self.draft:
             remarks.append("an edit is not kept yet: e")
         if self._droppable:
-            remarks.append("untested: no test fails without it")
+            remarks.append("untested: no target fails without it")
         return f"{mark}{' · '.join(remarks)}"
 
     def on_mount(self) -> None:

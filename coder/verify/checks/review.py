@@ -61,7 +61,7 @@ def find_weaknesses(
     """Return what weakens the proof that the targets, which are green on the change, give."""
     before = change.before
     files = sorted({path for target in targets for path in change.files_of(target)})
-    with change.split.checkout("base") as old, change.split.checkout("change") as new:
+    with change.split.read("base") as old, change.split.read("change") as new:
         hashes = {
             path: digest for path in files if path not in change.sources and (digest := sha256_of(new / path))
         }
