@@ -21,7 +21,7 @@ from coder.core.notes import Note, Plan
 from coder.core.phases import PhaseName, StageState
 from coder.core.task import Task
 from coder.core.values import Delivery, EditedHunk, EventValue, HunkComment, HunkDecisions, Value
-from coder.core.verdict import Cause, Counts, DeniedResource, Verdict, VerdictKind
+from coder.core.verdict import Cause, Counts, DeniedResource, TestRun, Verdict, VerdictKind
 
 
 class StrategyChosen(EventValue):
@@ -179,6 +179,39 @@ class BaselineMeasured(EventValue):
     """Resources for want of which the denied tests cannot pass."""
     seconds: float
     problem: str = ""
+
+
+class TestsStarted(EventValue):
+    """A test run for a verdict began."""
+
+    __test__ = False
+    type: Literal["tests_started"] = "tests_started"
+    candidate: str = ""
+    label: str
+    """Purpose of the run, such as `suite`."""
+    tests: int
+    """Number of tests and test files that were asked for; 0 is the whole suite."""
+
+
+class TestsEnded(EventValue):
+    """A test run for a verdict ended."""
+
+    __test__ = False
+    type: Literal["tests_ended"] = "tests_ended"
+    candidate: str = ""
+    stage: str
+    """Stage of the verdict that its time counts for."""
+    run: TestRun
+
+
+class TargetsGreen(EventValue):
+    """Tests that fail without the change pass with it; what else the change does is not known yet."""
+
+    type: Literal["targets_green"] = "targets_green"
+    candidate: str = ""
+    targets: tuple[str, ...]
+    seconds: float
+    """Since the verification began."""
 
 
 class Verified(EventValue):
@@ -375,6 +408,9 @@ StoredEvent = (
     | CandidateScored
     | CandidateDropped
     | BaselineMeasured
+    | TestsStarted
+    | TestsEnded
+    | TargetsGreen
     | Verified
     | Diagnosed
     | QuestionAsked
@@ -390,6 +426,7 @@ StoredEvent = (
     | Failed
     | SessionFinished
 )
+RunEvent = TestsStarted | TestsEnded | TargetsGreen
 TransientEvent = TextStreamed | ReasoningStreamed | ToolStreamed | DeliverNowOffered
 Event = StoredEvent | TransientEvent
 
@@ -468,6 +505,7 @@ def stage_seconds(records: Sequence[Record], *, total: float) -> Mapping[str, fl
     Time between two records belongs to the later one, so that branches in parallel count once.
     """
     seconds: defaultdict[str, float] = defaultdict(float)
+    has_runs = any(isinstance(record.event, TestsEnded) for record in records)  # logs of format 1 have none
     for earlier, later in pairwise(records):
         gap = (later.at - earlier.at).total_seconds()
         match later.event:
@@ -477,6 +515,10 @@ def stage_seconds(records: Sequence[Record], *, total: float) -> Mapping[str, fl
                 seconds["tools"] += gap
             case BaselineMeasured():
                 seconds["base"] += gap
+            case TestsEnded(stage=stage):
+                seconds[stage] += gap
+            case Verified() if has_runs:
+                seconds["checks"] += gap
             case QuestionAnswered() | ReviewAnswered() | PlanAnswered():
                 seconds["your answers"] += gap
             case Verified(verdict=verdict):

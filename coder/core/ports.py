@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Event
 from typing import Literal, Protocol, TypedDict, Unpack
 
-from coder.core.events import Record
+from coder.core.events import Record, RunEvent
 from coder.core.messages import Delta, Reply, Request
 from coder.core.phases import Policy
 from coder.core.values import (
@@ -209,6 +209,8 @@ class History(Protocol):
 
 Progress = Callable[[str], None]
 """Receives one short line whenever there is progress to show; may be called from any thread."""
+RunListener = Callable[[RunEvent], None]
+"""Hears of the test runs of a verification; may be called from any thread."""
 
 
 class Limits(Value):
@@ -458,10 +460,12 @@ class Verifier(Protocol):
         progress: Progress | None = None,
         *,
         excluded: Sequence[str] = (),
+        tell: RunListener | None = None,
     ) -> Verdict:
         """Judge a change in clean worktrees: targets first, then the tests that it can reach.
 
-        `named` tests must pass; `excluded` ones are not about the issue and never targets.
+        `named` tests must pass; `excluded` ones are not about the issue and never targets. `tell` hears of
+        each run and of the targets at once.
         """
 
     def assess_coverage(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:

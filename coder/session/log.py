@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from datetime import UTC, datetime
 
 from coder.core.events import DeliverNowOffered, Event, Record, ToolStreamed, TransientEvent, Warned
-from coder.core.ports import Progress, Store
+from coder.core.ports import Progress, RunListener, Store
 from coder.permissions.secrets import Secrets
 
 
@@ -59,6 +59,11 @@ class EventLog:
         append = self._thread_safe_append()
         mask = self._secrets.line_masker()
         return lambda line: append(ToolStreamed(candidate=candidate, text=mask(line)))
+
+    def run_listener(self, candidate: str) -> RunListener:
+        """Return a thread-safe listener that logs each test run of a verification of the candidate."""
+        append = self._thread_safe_append()
+        return lambda event: append(event.model_copy(update={"candidate": candidate}))
 
     def warning_callback(self) -> Callable[[str], None]:
         """Return a thread-safe callback that logs a warning."""

@@ -55,6 +55,7 @@ async def verify_change(
             target_tests,
             progress,
             excluded=excluded_tests(context, candidate),
+            tell=context.log.run_listener(candidate.id),
         )
         verdict = verdict.model_copy(update={"tree": patch.tree})
         if verdict.is_deliverable and not verdict.cut_short:

@@ -21,6 +21,7 @@ from coder.core.events import (
     ReasoningStreamed,
     ReviewAnswered,
     StrategyChosen,
+    TargetsGreen,
     TextStreamed,
     ToolFinished,
     ToolStarted,
@@ -86,8 +87,11 @@ def describe_event(event: Event) -> Iterator[Line]:
 
 
 def _describe_course(event: Event) -> Iterator[Line]:
-    """Describe the course that a session takes: its strategy and its candidates."""
+    """Describe the course that a session takes: its strategy, its candidates and their tests."""
     match event:
+        case TargetsGreen(targets=targets, seconds=seconds):
+            text = f"{len(targets)} {'test' if len(targets) == 1 else 'tests'} red to green ({seconds:.0f} s)"
+            yield Line(text=text, style="note", indent=1)
         case ConversationContinued(session=session):
             yield Line(text=f"continues session {session}", style="about")
         case StrategyChosen(strategy=strategy, reason=reason):

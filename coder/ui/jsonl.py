@@ -38,6 +38,8 @@ from coder.core.events import (
     Record,
     SessionFinished,
     SessionStarted,
+    TargetsGreen,
+    TestsEnded,
     ToolFinished,
     ToolStarted,
     Verified,
@@ -105,6 +107,26 @@ def _translate_event(event: Event) -> dict[str, Any] | None:
             return {"event": "message", "text": text}
         case FilesChanged(paths=paths, diff=diff):
             return {"event": "changed", "paths": paths, "diff": diff}
+        case TargetsGreen() | TestsEnded() | Verified():
+            return _judged_object(event)
+        case BudgetSpent(total=total):
+            return {"event": "spent", **_spent_object(total)}
+        case Warned(text=text):
+            return {"event": "warning", "text": text}
+        case SessionFinished():
+            return _finished_object(event)
+        case _:
+            return None
+
+
+def _judged_object(event: TargetsGreen | TestsEnded | Verified) -> dict[str, Any]:
+    match event:
+        case TargetsGreen(targets=targets, seconds=seconds):
+            return {"event": "targets", "targets": targets, "seconds": seconds}
+        case TestsEnded(run=run):
+            counts = run.counts.model_dump(include={"passed", "failed", "skipped"})
+            shown = {"label": run.label, **counts, "seconds": run.seconds, "stored": run.stored}
+            return {"event": "tests", **shown}
         case Verified(attempt=attempt, verdict=verdict):
             tests = {
                 name: [result.id for result in getattr(verdict, name)] for name in ("broken", "still_red")
@@ -116,14 +138,6 @@ def _translate_event(event: Event) -> dict[str, Any] | None:
                 "notes": verdict.notes,
             }
             return {"event": "verified", "attempt": attempt, **verdict_fields, **tests}
-        case BudgetSpent(total=total):
-            return {"event": "spent", **_spent_object(total)}
-        case Warned(text=text):
-            return {"event": "warning", "text": text}
-        case SessionFinished():
-            return _finished_object(event)
-        case _:
-            return None
 
 
 def _finished_object(event: SessionFinished) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+from coder.core.events import TestsEnded, TestsStarted
 from coder.core.paths import match_test_ids, test_file_of
 from coder.core.phases import Cutoff
-from coder.core.ports import Progress, RunOptions, SelectiveTestRunner
+from coder.core.ports import Progress, RunListener, RunOptions, SelectiveTestRunner
 from coder.core.values import Value
 from coder.core.verdict import RunProblem, TestReport, TestResult, TestRun
 from coder.verify.layout import test_file_predicate
@@ -47,6 +48,7 @@ class Runs:
         extensions: Sequence[str] = (),
         cutoff: Cutoff | None = None,
         store: RunStore = NO_STORE,
+        tell: RunListener | None = None,
     ) -> None:
         """Judge a change; a run has so many seconds where nothing else is said.
 
@@ -64,6 +66,7 @@ class Runs:
         self._counted_files = counted_files
         self._cutoff = cutoff
         self._store = store
+        self._tell = tell or (lambda _event: None)
         self._cut = threading.Event()
         self.changed = split.changed
         """Paths of all changed files."""
@@ -93,8 +96,7 @@ class Runs:
                 (self._content_of("base", place), "collection", *existing),
                 lambda: self._runner.collect(place, existing, progress=told),
             )
-            self.stages["base"] += time.monotonic() - started
-        self.made.append(summarize_run("collection on the base", existing, report))
+        self._account(summarize_run("collection on the base", existing, report), started)
         is_empty = report.problem is not None and report.problem.kind == "no_tests"
         return report.model_copy(update={"problem": None}) if is_empty else report
 
@@ -106,6 +108,7 @@ class Runs:
         with self._split.checkout(side) as place:
             expected = (*self._split.sources, *self._extensions)
             sources = [path for path in expected if (place / path).is_file()]
+            self._tell(TestsStarted(label=label, tests=len(tests)))
             told = with_label(label, self._progress)
             options: RunOptions = {
                 "timeout_seconds": seconds or self._seconds,
@@ -124,8 +127,7 @@ class Runs:
                 # Red tests of large runs are seen again before they count.
                 keeps=lambda report: side != "change" or label in PARALLEL_RUNS or not report.failures,
             )
-        self.made.append(summarize_run(label, tests, report))
-        self.stages[STAGE_OF_RUN.get(label, "base")] += time.monotonic() - started
+        self._account(summarize_run(label, tests, report), started)
         if side == "change":
             counts_all = self._counted_files is None or label not in PARALLEL_RUNS
             counted = frozenset(self._counted_files or ())
@@ -135,6 +137,13 @@ class Runs:
         elif side != "sources":
             self.reached_on_base.update(report.reached)
         return report
+
+    def _account(self, run: TestRun, started: float) -> None:
+        """Take a run that has ended into the account."""
+        stage = STAGE_OF_RUN.get(run.label, "base")
+        self.made.append(run)
+        self.stages[stage] += time.monotonic() - started
+        self._tell(TestsEnded(stage=stage, run=run))
 
     def _content_of(self, side: Side, place: Path) -> str:
         """Return what identifies the content of one side, which a change with the same tests may share."""

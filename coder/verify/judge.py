@@ -1,12 +1,14 @@
 """Judgement of one change, step by step; each run gets a clean worktree of its own."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
+from coder.core.events import TargetsGreen
 from coder.core.paths import match_test_ids, test_file_of, test_function_of
-from coder.core.ports import Progress, SelectiveTestRunner
+from coder.core.ports import Progress, RunListener, SelectiveTestRunner
 from coder.core.values import Value
 from coder.core.verdict import RunProblem, TestReport, TestResult
 from coder.verify.base import Runs, is_long, patience, patience_without_change
@@ -71,8 +73,16 @@ class Judge:
         progress: Progress | None,
         first: WarmFirstRun = NOTHING_YET,
         store: RunStore = NO_STORE,
+        tell: RunListener | None = None,
+        started: float | None = None,
     ) -> None:
-        """Prepare to judge a change by the named tests, those that it touches, and the suite."""
+        """Prepare to judge a change by the named tests, those that it touches, and the suite.
+
+        `tell` hears of runs and of the targets; `started` is when the verification began, by the monotonic
+        clock.
+        """
+        self._tell = tell
+        self._started = time.monotonic() if started is None else started
         self._change = change
         self._named = tuple(
             dict.fromkeys(
@@ -96,6 +106,7 @@ class Judge:
             progress=progress,
             cutoff=change.cutoff,
             store=store,
+            tell=tell,
         )
 
     def collect_facts(self) -> Facts:
@@ -221,6 +232,9 @@ class Judge:
             self._facts.targets, self._red_check = red.targets, red
         if not self._facts.targets:
             self._facts.still_red = self._weak
+        elif self._tell is not None:
+            seconds = time.monotonic() - self._started
+            self._tell(TargetsGreen(targets=self._facts.targets, seconds=seconds))
 
     def _run_scope(self) -> None:
         """Run everything on the change, or what stands for it, and compare it with the base."""

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from coder.core.paths import match_test_ids, test_file_of
 from coder.core.phases import Cutoff
-from coder.core.ports import Progress, SelectiveTestRunner, WorktreeContext
+from coder.core.ports import Progress, RunListener, SelectiveTestRunner, WorktreeContext
 from coder.core.values import Patch
 from coder.core.verdict import Evidence, IssueTie, ReproductionResult, RunProblem, TestReport, Verdict
 from coder.verify.base import NO_HISTORY, WHOLE, BaseSuite, SuiteLimits, patience, summarize_run
@@ -238,8 +238,12 @@ class WorktreeVerifier:
         progress: Progress | None = None,
         *,
         excluded: Sequence[str] = (),
+        tell: RunListener | None = None,
     ) -> Verdict:
-        """Judge a change and return the verdict; `excluded` tests are not about the issue."""
+        """Judge a change and return the verdict; `excluded` tests are not about the issue.
+
+        `tell` hears of each run and of the targets at once.
+        """
         started = time.monotonic()
         is_excluded = match_test_ids(excluded)
         named = [test for test in named if not is_excluded(test)]
@@ -278,7 +282,14 @@ class WorktreeVerifier:
             else ()
         )
         judge = Judge(
-            change, runner=self._runner, named=named, progress=progress, first=first, store=self._store
+            change,
+            runner=self._runner,
+            named=named,
+            progress=progress,
+            first=first,
+            store=self._store,
+            tell=tell,
+            started=started,
         )
         facts = judge.collect_facts()
         if facts.after is not None and facts.reaching is None and not facts.after.stored:

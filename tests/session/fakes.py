@@ -12,7 +12,7 @@ from threading import Event
 from typing import Any
 
 from coder.core.phases import Policy
-from coder.core.ports import Execution, Limits, Progress, Repository, Verifier
+from coder.core.ports import Execution, Limits, Progress, Repository, RunListener, Verifier
 from coder.core.state import shown_texts
 from coder.core.task import Budget, Task
 from coder.core.values import Candidate, CommitInfo, Delivery, NewCommit, Patch, Proposals
@@ -172,6 +172,7 @@ class FakeVerifier:
         progress: Progress | None = None,
         *,
         excluded: Sequence[str] = (),
+        tell: RunListener | None = None,
     ) -> Verdict:
         self.calls.append(("verify", tuple(named)))
         return self.verdicts.pop(0) if len(self.verdicts) > 1 else self.verdicts[0]

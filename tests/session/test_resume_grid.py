@@ -19,7 +19,7 @@ from coder.core.events import (
     Verified,
 )
 from coder.core.messages import AssistantMessage, Message, Reply, Request, ToolMessage
-from coder.core.ports import Progress
+from coder.core.ports import Progress, RunListener
 from coder.core.state import candidate_messages, unanswered_calls
 from coder.core.values import Candidate, Patch
 from coder.core.verdict import Verdict, VerdictKind
@@ -71,6 +71,7 @@ class ContentVerifier(FakeVerifier):
         progress: Progress | None = None,
         *,
         excluded: Sequence[str] = (),
+        tell: RunListener | None = None,
     ) -> Verdict:
         return PROVEN if self.proven in patch.tree else STILL_RED
 

@@ -51,7 +51,7 @@ def test_reports_broken_line_before_last(tmp_path: Path) -> None:
 
 def test_refuses_unknown_format(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").write_text('{"format": 99}\n')
-    with pytest.raises(UserError, match="format 1"):
+    with pytest.raises(UserError, match="format 2"):
         read_records(tmp_path)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
 from coder.core.notes import Done, GiveUp, Note, Sites
-from coder.core.ports import Progress
+from coder.core.ports import Progress, RunListener
 from coder.core.task import Budget
 from coder.core.values import Candidate, Patch, Proposal, Proposals, Suspect
 from coder.core.verdict import ReproductionResult, TestReport, Verdict, VerdictKind
@@ -268,9 +268,10 @@ def test_skips_slow_suite_when_failing_test_is_named(tmp_path: Path) -> None:
             progress: Progress | None = None,
             *,
             excluded: Sequence[str] = (),
+            tell: RunListener | None = None,
         ) -> Verdict:
             has_searched.set()
-            return super().verify(patch, named, progress, excluded=excluded)
+            return super().verify(patch, named, progress, excluded=excluded, tell=tell)
 
     context = offline_context(tmp_path, ScriptedProposer([proposals(2)]), Slow(), issue=f"{RED.id} fails")
 

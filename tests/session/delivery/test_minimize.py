@@ -15,7 +15,7 @@ from tests.session.test_session import patch
 
 IDLE = PROVEN.model_copy(
     update={
-        "guarded": MutationReport(
+        "mutation": MutationReport(
             survivors=(UntestedPlace(path="b.py", line=1, what="is as it was before", whole_hunk=True),)
         )
     }
