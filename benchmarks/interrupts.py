@@ -181,19 +181,25 @@ class Ending:
     problems: tuple[str, ...]
 
 
-def wait_for_end(place: Place, known: set[int], running: "subprocess.Popen[bytes] | None") -> float:
-    """Return the seconds until all processes are gone; kill those that stay."""
+def wait_for_end(
+    place: Place, known: set[int], running: "subprocess.Popen[bytes] | None"
+) -> tuple[float, list[str]]:
+    """Return the seconds until all processes are gone, and those that are late; kill those that stay."""
+    late: list[str] = []
     began = time.monotonic()
     while time.monotonic() < began + PATIENCE_SECONDS:
         if running is not None:
             running.poll()
-        if not living(place, known):
-            return time.monotonic() - began
+        found = living(place, known)
+        if not found:
+            return time.monotonic() - began, late
+        if not late and time.monotonic() > began + LIMIT_SECONDS:
+            late = [f"late: {pid} {command[-80:]}" for pid, command in found.items()]
         time.sleep(0.02)
     for pid in living(place, known):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    return time.monotonic() - began
+    return time.monotonic() - began, late
 
 
 def interrupt(
@@ -207,8 +213,8 @@ def interrupt(
             os.killpg(pid, number)
         else:
             os.kill(pid, number)
-    seconds = wait_for_end(place, known, running)
-    problems = [f"left: {name}" for name in place.leftovers()]
+    seconds, late = wait_for_end(place, known, running)
+    problems = [*late, *(f"left: {name}" for name in place.leftovers())]
     problems += [] if place.user_state() == before else ["THE USER'S STATE HAS CHANGED"]
     return Ending(seconds, phase, tuple(problems))
 

@@ -33,12 +33,18 @@ def main() -> None:
     raise SystemExit(code)
 
 
-def _run_until_signal() -> int:
+def _run_until_signal() -> object:
     """Run the command line; SIGINT and SIGTERM interrupt it, and end this process soon in any case."""
-    from coder.cli.ending import COMMAND_SECONDS, end_on_signals
+    from coder.cli.ending import COMMAND_SECONDS, INTERRUPTED, end_now, end_on_signals
 
     with end_on_signals(_interrupt, seconds=COMMAND_SECONDS):
-        return _run()
+        try:
+            code: object = _run()
+        except (KeyboardInterrupt, SystemExit) as error:
+            code = error.code if isinstance(error, SystemExit) else INTERRUPTED
+    if code == INTERRUPTED:
+        end_now()  # the interpreter's own end takes seconds on a busy machine, and waits for threads
+    return code
 
 
 def _interrupt() -> None:

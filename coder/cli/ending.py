@@ -1,5 +1,6 @@
 """End of this process on SIGINT and SIGTERM: in order where that is quick, else by force."""
 
+import atexit
 import os
 import signal
 import sys
@@ -32,7 +33,7 @@ def end_on_signals(request_end: Callable[[], object], *, seconds: float = SESSIO
 
     def end(_number: int, _frame: FrameType | None) -> None:
         if is_ending.is_set():
-            _end_by_force()
+            end_now()
         is_ending.set()
         threading.Thread(target=_end_later, args=(seconds,), daemon=True).start()
         try:
@@ -50,10 +51,10 @@ def end_on_signals(request_end: Callable[[], object], *, seconds: float = SESSIO
 
 def _end_later(seconds: float) -> None:
     time.sleep(seconds)
-    _end_by_force()
+    end_now()
 
 
-def _end_by_force() -> NoReturn:
+def end_now() -> NoReturn:
     """Remove the worktrees of this process's sessions as far as that is quick, and end it."""
     cleanup = threading.Thread(target=_clean_up, daemon=True)
     cleanup.start()
@@ -70,6 +71,7 @@ def _clean_up() -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
+    atexit._run_exitfuncs()  # of temporary directories
 
 
 def _terminate_children() -> None:
