@@ -247,6 +247,8 @@ class Execution(Value):
     seconds: float
     timed_out: bool = False
     """The time limit was reached, or the command was cut short."""
+    killed_after: float | None = None
+    """Seconds after which it was killed for that."""
     truncated: bool = False
     exceeded: str = ""
     """The other limit that it was killed for, in words, such as `more than 1024 processes`."""

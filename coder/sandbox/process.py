@@ -401,6 +401,7 @@ class RunningCommand:
         self._lifeline = lifeline
         self._started = time.monotonic()
         self._status_output = b""
+        self._killed_after: float | None = None
 
     def watch(self, limits: Limits, on_line: Progress | None) -> Execution:
         """Read output until the tree is gone, ending it at the time limit or when it is cut short."""
@@ -420,6 +421,7 @@ class RunningCommand:
             output=capture.text,
             seconds=time.monotonic() - self._started,
             timed_out=timed_out,
+            killed_after=self._killed_after,
             truncated=capture.truncated,
             exceeded=report.get("exceeded", ""),
         )
@@ -445,6 +447,7 @@ class RunningCommand:
                     if timed_out:
                         return True
                     timed_out, deadline = not self._lifeline.is_closed, now + GRACE_SECONDS
+                    self._killed_after = now - self._started
                     self._lifeline.close()
                 pause = deadline - now if self._cut is None else min(deadline - now, CUT_CHECK_SECONDS)
                 for key, _ in selector.select(max(pause, 0.0)):

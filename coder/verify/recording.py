@@ -6,6 +6,7 @@ import re
 import secrets
 import select
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from hmac import compare_digest
@@ -26,6 +27,8 @@ class Recording:
         self._position = 0
         self._results: dict[str, TestResult] = {}
         self._open: dict[str, None] = {}
+        self._arrived: dict[str, float] = {}
+        """When each result came, by the monotonic clock."""
         self._starts = 0
         self.collected: int | None = None
         """Number of tests selected to run; None if collection did not end."""
@@ -58,6 +61,12 @@ class Recording:
     def results(self) -> tuple[TestResult, ...]:
         """Results in the order in which the tests first reported."""
         return tuple(self._results.values())
+
+    def drop_failures_since(self, moment: float) -> None:
+        """Forget failures that came since the process was killed, and with it those that it waited for."""
+        for test in [test for test, result in self._results.items() if result.red]:
+            if self._arrived[test] >= moment:
+                del self._results[test]
 
     @property
     def running_tests(self) -> tuple[str, ...]:
@@ -120,6 +129,7 @@ class Recording:
             failure=parse_failure_record(line["failure"]) if outcome in ("failed", "error") else None,
             body=parse_body(line.get("body")),
         )
+        self._arrived[result.id] = time.monotonic()
         earlier = self._results.get(result.id)
         self._results[result.id] = result if earlier is None else merge_results(earlier, result)
 

@@ -179,6 +179,7 @@ class PytestRunner:
             launched = self._prepare(own, request)
             if not self._project.command.is_recorded:  # Python's runners are taken to build nothing
                 self._sandbox.select_builds(place, tree_digest(tree))
+            began = time.monotonic()
             try:
                 with _reporting_progress(recording, progress):
                     execution = self._sandbox.run(
@@ -199,6 +200,8 @@ class PytestRunner:
             finished = own.model_copy(update={"output": "" if execution.truncated else execution.output})
             builds = self._project.command.builds
             adapted = read_results(self._adapter, finished, tests, builds) if self._adapter else None
+        if execution.killed_after is not None:
+            recording.drop_failures_since(began + execution.killed_after)
         self._update_limits(recording.results)
         execution = execution.model_copy(
             update={"output": execution.output.replace(f"{tree}/", "")}

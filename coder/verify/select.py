@@ -232,8 +232,23 @@ def _select_by_names(
         if not is_reached:
             unreached.append(path)
     importers = transitive_importers(new, unreached) if unreached else frozenset()
-    reached = [test for test in words if test in distances]
-    return [*sorted(reached, key=distances.__getitem__), *(test for test in words if test in importers)]
+    affinity = _affinities(sources, words)
+    reached = sorted(distances, key=lambda test: (distances[test], -affinity[test], test))
+    return [*reached, *sorted(importers & words.keys(), key=lambda test: (-affinity[test], test))]
+
+
+def _affinities(sources: Sequence[str], tests: Iterable[str]) -> dict[str, float]:
+    """Return how much the path of each test file has in common with those of changed sources.
+
+    Words that few test files have in their paths count most: those of its package, or its own name.
+    """
+    words = {test: {*_PATH_WORD.findall(test.lower())} for test in tests}
+    frequency = Counter(word for words_of_test in words.values() for word in words_of_test)
+    wanted = {word for source in sources for word in _PATH_WORD.findall(source.lower())}
+    return {
+        test: sum(1 / frequency[word] for word in words_of_test & wanted)
+        for test, words_of_test in words.items()
+    }
 
 
 def find_test_files_naming(tree: Path, tests: Sequence[str]) -> tuple[str, ...]:
@@ -332,6 +347,7 @@ followed further.
 MOST_DEFINERS = 5
 """A function or class name that more source files define does not identify one of them."""
 _DEFINITION = re.compile(r"^[ \t]*(?:async def|def|class) (\w+)", re.MULTILINE)
+_PATH_WORD = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"[^\W\d]\w*")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

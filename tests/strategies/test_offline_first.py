@@ -66,7 +66,8 @@ class DowngradingVerifier(FakeVerifier):
 
     def assess_coverage(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
         self.calls.append(("guard", ()))
-        return verdict.model_copy(update={"kind": self.verdicts[-1].kind, "mutation": MutationReport(tried=4)})
+        mutation = MutationReport(tried=4)
+        return verdict.model_copy(update={"kind": self.verdicts[-1].kind, "mutation": mutation})
 
 
 def test_proven_edit_is_examined_again(tmp_path: Path) -> None:
