@@ -175,6 +175,22 @@ def rename_functions(text: Text, _rng: random.Random) -> Found:
             yield at, at + len(node.name), f"{node.name}_renamed"
 
 
+def removed_definitions(text: Text, _rng: random.Random) -> Found:
+    for node in ast.walk(text.tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not text.in_function(node):
+            first = min([node, *node.decorator_list], key=lambda part: part.lineno)
+            start, end = text.span(first)[0] - bool(node.decorator_list), text.span(node)[1]
+            yield start, end, "pass"
+
+
+def replacing_definitions(text: Text, _rng: random.Random) -> Found:
+    """Add a function of the name of another one after it, so that the new one is called."""
+    for node in text.tree.body:
+        if isinstance(node, ast.FunctionDef):
+            new = f"\n\ndef {node.name}(*arguments, **options):\n    raise NotImplementedError\n"
+            yield len(text.text), len(text.text), new
+
+
 def edits_at_end(text: Text, rng: random.Random) -> Found:
     added = (
         "ADDED = 1",
@@ -206,9 +222,15 @@ KINDS: dict[str, Maker] = {
     "decorator": decorators,
     "class body": class_bodies,
     "renamed": rename_functions,
+    "removed": removed_definitions,
+    "replaced": replacing_definitions,
     "at the end": edits_at_end,
     "at the top": edits_at_top,
 }
+OUTSIDE = (
+    *("constant at import", "default", "signature", "decorator", "class body"),
+    *("renamed", "removed", "replaced"),
+)
 IN_FUNCTIONS = ("constant in a function", "operator", "return", "condition", "statement", "more lines")
 
 

@@ -33,7 +33,8 @@ from coder.core.paths import is_test_path
 from coder.core.ports import Limits
 from coder.core.verdict import TestReport
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.coverage_map import CoverageMap, TracedImpact, load_coverage, save_coverage, trace_coverage
+from coder.verify.coverage_map import CoverageMap, MapOnTree, load_coverage, record_map
+from coder.verify.impact import TracedImpact
 from coder.verify.launch import source_files
 from coder.verify.layout import source_roots
 from coder.verify.project import Project, find_project
@@ -177,22 +178,11 @@ def show(number: int, mutation: Mutation, mode: str, warm: TestReport, cold: Tes
 
 
 def trace_reach(subject: Subject, maps: Path | None) -> tuple[CoverageMap, float]:
-    """Return what the tests reach, and how long it took to trace that."""
+    """Return what the tests reach, and how long it took to record that."""
     start = time.monotonic()
-    file = maps / f"{subject.name}.json" if maps else None
-    reach_map = load_coverage(file) if file else CoverageMap()
-    scratch = subject.sandbox.scratch
-    coverage = trace_coverage(
-        subject.warm,
-        reach_map,
-        project=subject.project,
-        sandbox=subject.sandbox,
-        scratch=scratch,
-        limits=subject.limits,
-        seconds=MAP_SECONDS,
-    )
-    if file and coverage is not reach_map:
-        save_coverage(coverage, file)
+    file = (maps or subject.sandbox.scratch) / f"{subject.name}.coverage"
+    coverage = load_coverage(file)
+    record_map(subject.cold_runner(), subject.cold, coverage, file, seconds=MAP_SECONDS)
     return coverage, time.monotonic() - start
 
 
@@ -203,8 +193,11 @@ def speed(subject: Subject, count: int, seed: int, *, misses: bool, maps: Path |
     whole = cold.run(subject.cold)
     reach_map, map_seconds = trace_reach(subject, maps)
     impact = TracedImpact(subject.warm, reach_map)
-    loaded = [path for path in subjects_of(subject, whole)[0] if path in reach_map.executed]
-    files = sorted({test.partition("::")[0] for test in reach_map.tests})
+    executed = {path for path, _ in reach_map.units}
+    loaded = [path for path in subjects_of(subject, whole)[0] if path in executed]
+    view = MapOnTree(subject.warm, reach_map)
+    tests = view.known_tests(view.test_files)
+    files = sorted(path for path in tests if tests[path])
     measurements: list[Timed] = []
     moments: list[float] = []
 
@@ -214,7 +207,7 @@ def speed(subject: Subject, count: int, seed: int, *, misses: bool, maps: Path |
     missed = 0
     hows: Counter[str] = Counter()
     with subject.warm_runner() as warm:
-        warm.run({}, [reach_map.tests[0]])
+        warm.run({}, [tests[files[0]][0]])
         for _ in impact.analyse_incrementally():  # as a warm base does
             pass
         for _, mutation in zip(

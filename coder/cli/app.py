@@ -18,6 +18,7 @@ from coder.cli import (
     locate,
     log,
     machine,
+    map,
     mcp,
     verify,
 )
@@ -68,6 +69,7 @@ app.command("undo")(apply.undo)
 app.add_typer(log.app, name="log")
 app.add_typer(hook.app, name="hook")
 app.add_typer(mcp.app, name="mcp")
+app.command("map")(map.record)
 app.command("bench")(bench.bench)
 app.command("doctor")(machine.doctor)
 app.command("models")(machine.models)

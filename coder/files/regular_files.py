@@ -98,12 +98,17 @@ def replace_text(path: Path, text: str) -> None:
     Raises:
         OSError: it cannot be written.
     """
+    replace_bytes(path, text.encode("utf-8"))
+
+
+def replace_bytes(path: Path, content: bytes) -> None:
+    """Write a file as `replace_text` does."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    with temporary.open("w", encoding="utf-8", newline="") as file:
+    with temporary.open("wb") as file:
         with suppress(FileNotFoundError):
             os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
-        file.write(text)
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)

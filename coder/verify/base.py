@@ -3,9 +3,10 @@
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from coder.core.events import TestsEnded, TestsStarted
@@ -14,6 +15,8 @@ from coder.core.phases import Cutoff
 from coder.core.ports import Progress, RunListener, RunOptions, SelectiveTestRunner
 from coder.core.values import Value
 from coder.core.verdict import RunProblem, TestReport, TestResult, TestRun
+from coder.verify.coverage_map import CoverageMap, MapOnTree
+from coder.verify.impact import select_tests
 from coder.verify.layout import test_file_predicate
 from coder.verify.project import SuiteHistory
 from coder.verify.report import merge_reports
@@ -170,7 +173,11 @@ class Runs:
 class BaseTests:
     """The base's own tests; what was collected and run is remembered for later changes."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, known: Callable[[Sequence[str]], Mapping[str, Sequence[str]]] = lambda _files: {}
+    ) -> None:
+        """`known` returns the tests of those files that need not be collected."""
+        self._known_in = known
         self._files: set[str] = set()
         self._whole: TestReport | None = None
         self._collected = TestReport(command="")
@@ -230,7 +237,11 @@ class BaseTests:
             self._whole = self._whole or runs.collect_on_base(())
             return self._whole if not files else in_files(self._whole, files)
         if new := [path for path in files if path not in self._files]:
-            self._collected = merge_reports(self._collected, runs.collect_on_base(new))
+            known = self._known_in(new)
+            tests = tuple(test for tests in known.values() for test in tests)
+            self._collected = merge_reports(self._collected, TestReport(command="", collected=tests))
+            if others := [path for path in new if path not in known]:
+                self._collected = merge_reports(self._collected, runs.collect_on_base(others))
             self._files |= {*new}
         return in_files(self._collected, files)
 
@@ -312,11 +323,10 @@ class SuiteLimits(Value):
 
     def seconds_for(self, part: SuiteSelection, targets: TestReport | None = None) -> float:
         """Return the seconds that the tests of a selection get, from those that the targets took."""
-        if part.by_map or self.waits:
+        if self.waits or (part.by_map and (part.seconds or 0.0) <= self.impacted_seconds):
             return self.impacted_seconds
-        return min(
-            self.impacted_seconds, max(LEAST_SCOPE, SCOPE_TIMES * (targets.seconds if targets else 0.0))
-        )
+        least = max(LEAST_SCOPE, SCOPE_TIMES * (targets.seconds if targets else 0.0))
+        return min(self.impacted_seconds, least)
 
 
 class BaseSuite:
@@ -328,14 +338,21 @@ class BaseSuite:
         runner: SelectiveTestRunner,
         limits: SuiteLimits,
         history: SuiteHistory,
+        *,
         store: RunStore = NO_STORE,
+        coverage: Callable[[], CoverageMap] = CoverageMap,
     ) -> None:
-        """Prepare to measure; `history` tells how long the suite took before, `store` what is known of it."""
+        """Prepare to measure.
+
+        `history` tells how long the suite took before, `store` what is known of it; `coverage` loads the
+        coverage map.
+        """
         self._trees = trees
         self._runner = runner
         self._suite = limits
         self._history = history
         self._store = store
+        self._load_coverage = coverage
         self._lock = threading.Lock()
         self.reset()
 
@@ -345,7 +362,7 @@ class BaseSuite:
         """The suite as a whole, or as far as its time went; None before it was measured."""
         self._is_whole = False
         """True if it ran without a reduced time limit."""
-        self._tests = BaseTests()
+        self._tests = BaseTests(self._known_tests)
         self._impacted_base: dict[tuple[str, ...], TestReport] = {}
 
     @property
@@ -432,7 +449,7 @@ class BaseSuite:
             return JudgedScope(before=whole)
         seconds = self._suite.whole_seconds
         with self._trees.read(self._trees.base, ()) as old, self._trees.read(tree) as new:
-            part = select_test_files(old, new, changed)
+            part = self._select(old, new, tree)
             fits = seconds is None or (
                 is_lazy and not self._reason_for_part(old, seconds, speed=LEAST_TESTS_PER_SECOND)
             )
@@ -447,6 +464,25 @@ class BaseSuite:
         if part is None or (fits and not self._is_whole):
             return JudgedScope(before=self.measure(progress, whole=True))
         return JudgedScope(before=self._run_impacted_base(part, progress), part=part)
+
+    def _select(self, old: Path, new: Path, tree: str) -> SuiteSelection | None:
+        """Return the tests that a change from `old` to `new` reaches; None if that may be any."""
+        static = select_test_files(old, new, self._trees.changed_paths(tree))
+        edits = self._trees.changed_texts(tree)
+        if edits is None or not self._runner.is_recorded:
+            return static
+        return select_tests(old, edits, self._coverage, static, command=self._runner.command)
+
+    @cached_property
+    def _coverage(self) -> CoverageMap:
+        return self._load_coverage()
+
+    def _known_tests(self, files: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """Return the tests of those of these files of the base that the coverage map covers."""
+        if not self._runner.is_recorded or not self._coverage.tests:
+            return {}
+        with self._trees.read(self._trees.base, ()) as tree:
+            return MapOnTree(tree, self._coverage, command=self._runner.command).known_tests(files)
 
     def _run_named(
         self, named: Sequence[str], changed: Sequence[str], progress: Progress | None

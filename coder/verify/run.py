@@ -132,6 +132,23 @@ class PytestRunner:
         """Collect the suite, or only `tests`, in `tree` without running it."""
         return self._run(tree, tests, None, (), progress, {"collect": True})
 
+    def record_coverage(
+        self,
+        tree: Path,
+        tests: Sequence[str] = (),
+        *,
+        timeout_seconds: float | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[TestReport, list[Mapping[str, Any]]]:
+        """Run `tests` in `tree`; return the report and one record of coverage for each test that ended.
+
+        The collected ids are in the report. The first record, without an id, is about collection.
+        """
+        records: list[Mapping[str, Any]] = []
+        more = {"trace": True, "observe": False}
+        report = self._run(tree, tests, timeout_seconds, (), progress, more, coverage=records)
+        return report, records
+
     def _run(
         self,
         tree: Path,
@@ -143,6 +160,7 @@ class PytestRunner:
         *,
         is_base: bool = False,
         cut: threading.Event | None = None,
+        coverage: list[Mapping[str, Any]] | None = None,
     ) -> TestReport:
         if self._project.problem is not None:
             return TestReport(command=self.command, problem=self._project.problem)
@@ -203,6 +221,8 @@ class PytestRunner:
         if execution.killed_after is not None:
             recording.drop_failures_since(began + execution.killed_after)
         self._update_limits(recording.results)
+        if coverage is not None and not pipe.forged_lines:
+            coverage += recording.coverage
         execution = execution.model_copy(
             update={"output": execution.output.replace(f"{tree}/", "")}
         )  # the path of the worktree is meaningless later

@@ -39,9 +39,13 @@ class SuiteSelection(Value):
     total: int = 0
     """Number of test files in the suite."""
     tests: tuple[str, ...] = ()
-    """The tests and files to run, nearest first, where a coverage map names them; else they are the files."""
+    """Ids of tests, or whole test files, that a coverage map names, nearest first; none without a map."""
+    count: int | None = None
+    """Number of these tests, as far as they are known."""
     by_map: bool = False
-    """Whether a coverage map names all of them."""
+    """Whether the map covers every test file, so that the selection rests on it alone."""
+    seconds: float | None = None
+    """Estimated time of `tests`; None if it is not known."""
     counts: Mapping[str, int] = {}
     """Number of tests of each file, as far as its text tells; of parametrized tests one."""
 
@@ -50,9 +54,10 @@ class SuiteSelection(Value):
         return self.counts.get(name, 1)
 
     @property
-    def count(self) -> int:
+    def total_tests(self) -> int:
         """About how many tests there are."""
-        return sum(map(self.weight, self.tests or self.files))
+        known = self.count if self.by_map else None
+        return sum(map(self.weight, self.tests or self.files)) if known is None else known
 
 
 def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSelection | None:
@@ -79,7 +84,7 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
     sources: list[str] = []
     helpers: list[str] = []
     for path in changed:
-        if path in touched or _is_prose(path):
+        if path in touched or is_prose(path):
             continue
         if PurePosixPath(path).name == "conftest.py":
             files |= dict.fromkeys(
@@ -92,7 +97,7 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
     if "--doctest-modules" in _option_words(options.get("addopts")):
         files |= dict.fromkeys(sources)
     if any(
-        _import_effects(read_regular_text(old / path)) != _import_effects(read_regular_text(new / path))
+        changes_import_effects(read_regular_text(old / path), read_regular_text(new / path))
         for path in (*sources, *helpers)
     ):
         return None
@@ -294,6 +299,11 @@ def has_test_functions(tree: Path) -> bool:
     )
 
 
+def changes_import_effects(old: str, new: str) -> bool:
+    """Tell whether a text has other statements that run at import and do more than bind names."""
+    return _import_effects(old) != _import_effects(new)
+
+
 def _import_effects(text: str) -> list[str]:
     """Return dumps of the statements that run at import and do more than bind names.
 
@@ -332,7 +342,8 @@ def _option_words(value: object) -> list[str]:
     return [str(word) for word in value] if isinstance(value, list) else str(value or "").split()
 
 
-def _is_prose(path: str) -> bool:
+def is_prose(path: str) -> bool:
+    """Tell whether a file is documentation, by its name."""
     pure = PurePosixPath(path)
     if path.endswith(".py"):
         return False
@@ -356,6 +367,11 @@ def _changed_names(old: str, new: str) -> set[str]:
     """Return the dotted names of the innermost definitions and module variables that differ."""
     before, after = _bodies(old), _bodies(new)
     return {name for name in {*before, *after} if before.get(name) != after.get(name)}
+
+
+def defined_names(text: str) -> set[str]:
+    """Return the names that a module binds at its top level."""
+    return {name for name in _bodies(text) if name and "." not in name}
 
 
 def _callable_name(qualified: str) -> str:
@@ -448,9 +464,13 @@ ANY_FILE = "*"
 def imported_names(text: str) -> frozenset[str]:
     """Return the dotted names that a source imports, anywhere in it; relative imports begin with dots."""
     try:
-        tree = parse_module(text)
+        return names_imported_by(parse_module(text))
     except (SyntaxError, ValueError):
         return frozenset({ANY_FILE})
+
+
+def names_imported_by(tree: ast.Module) -> frozenset[str]:
+    """Return the dotted names that a parsed source imports, as `imported_names` does."""
     names: set[str] = set()
     for node in ast.walk(tree):
         match node:
@@ -472,16 +492,24 @@ class ImportGraph:
     def __init__(self, tree: Path, names: Mapping[str, frozenset[str]]) -> None:
         """Build the graph from `names`, the imported names of each Python file of the tree."""
         self._known = frozenset(names)
+        self._names = names
         self._roots = [root.relative_to(tree).as_posix() for root in source_roots(tree)]
         self._paths: dict[str, set[str]] = {}
         for path in names:
             for name in self._import_names(path):
                 self._paths.setdefault(name, set()).add(path)
         self._importers: dict[str, set[str]] = {}
+        self._explicit_importers: dict[str, set[str]] = {}
         self._imported: dict[str, set[str]] = {}
+        self._with_star = {
+            path for path, imports in names.items() if any(name.endswith(".*") for name in imports)
+        }
         self._to_everything = {path for path, imports in names.items() if ANY_FILE in imports}
         for path, imports in names.items():
             self._imported[path] = self._resolve(path, imports)
+            for name in imports:
+                for named in self._paths.get(_absolute_name(path, name), ()):
+                    self._explicit_importers.setdefault(named, set()).add(path)
             for imported in self._imported[path]:
                 self._importers.setdefault(imported, set()).add(path)
 
@@ -494,6 +522,28 @@ class ImportGraph:
             importers |= new
             todo.extend(new)
         return frozenset(importers)
+
+    def explicit_importers(self, path: str) -> frozenset[str]:
+        """Return the files whose sources import a module by its name, or from a package that re-exports it.
+
+        Packages and modules with `import *` are taken to re-export all that they import.
+        """
+        importers: set[str] = set()
+        todo = [path]
+        while todo:
+            new = self._explicit_importers.get(todo.pop(), set()) - importers
+            importers |= new
+            todo += (file for file in new if file.endswith("__init__.py") or file in self._with_star)
+        return frozenset(importers - {path})
+
+    def imports_any(self, path: str, names: Collection[str]) -> bool:
+        """Tell whether another file imports one of these names from a module."""
+        wanted = {f"{module}.{name}" for module in self._import_names(path) for name in names}
+        return any(
+            _absolute_name(file, name) in wanted
+            for file in self._explicit_importers.get(path, ())
+            for name in self._names[file]
+        )
 
     def imported_files(self, path: str) -> frozenset[str]:
         """Return the files that the imports of `path` name, and packages and conftest.py files above it."""
@@ -516,12 +566,9 @@ class ImportGraph:
                 yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
     def _resolve(self, path: str, names: frozenset[str]) -> set[str]:
-        package = PurePosixPath(path).parent.parts
         files: set[str] = set()
         for name in names:
-            level = len(name) - len(name.lstrip("."))
-            parts = name.lstrip(".").split(".") if name.strip(".") else []
-            absolute = [*package[: len(package) - level + 1], *parts] if level else parts
+            absolute = _absolute_name(path, name).split(".")
             for length in range(1, len(absolute) + 1):
                 files |= self._paths.get(".".join(absolute[:length]), set())
         files |= {conftest for conftest in self._parents(path) if conftest != path}
@@ -536,6 +583,15 @@ class ImportGraph:
                 if candidate in self._known:
                     files.add(candidate)
         return files
+
+
+def _absolute_name(path: str, name: str) -> str:
+    """Return the dotted name that a file of this path means by the name of an import."""
+    if not name.startswith("."):
+        return name
+    package = PurePosixPath(path).parent.parts
+    level = len(name) - len(name.lstrip("."))
+    return ".".join([*package[: len(package) - level + 1], *filter(None, [name.lstrip(".")])])
 
 
 def transitive_importers(tree: Path, changed: Iterable[str]) -> frozenset[str]:

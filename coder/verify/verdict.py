@@ -170,7 +170,7 @@ def _count_ran(after: TestReport) -> int:
 def _count_reaching(after: TestReport, reaching: SuiteSelection) -> int:
     """Return how many tests reach the change: counted where all could run, else at least the estimate."""
     ran = _count_ran(after)
-    return max(ran, after.selected or 0, reaching.count) if _is_cut(after) else ran
+    return max(ran, after.selected or 0, reaching.total_tests) if _is_cut(after) else ran
 
 
 def _with_causes(facts: Facts, reds: Sequence[TestResult]) -> tuple[TestResult, ...]:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from types import MappingProxyType
@@ -14,6 +14,7 @@ from coder.core.values import Patch
 from coder.core.verdict import Evidence, IssueTie, ReproductionResult, RunProblem, TestReport, Verdict
 from coder.verify.base import NO_HISTORY, WHOLE, BaseSuite, SuiteLimits, patience, summarize_run
 from coder.verify.change import JudgedChange
+from coder.verify.coverage_map import CoverageMap
 from coder.verify.examination import ExaminationTools, ExaminedChange, examine_change
 from coder.verify.extensions import BuiltTrees, ExtensionBuilder, FailedBuild, compiled_sources
 from coder.verify.failures import find_words, rejection_reason
@@ -61,6 +62,7 @@ class WorktreeVerifier:
         cutoff: Cutoff | None = None,
         sandbox_remedies: Mapping[Denied, str] = MappingProxyType({}),
         store: RunStore = NO_STORE,
+        coverage: Callable[[], CoverageMap] = CoverageMap,
     ) -> None:
         """Prepare to verify changes of one base.
 
@@ -80,14 +82,14 @@ class WorktreeVerifier:
         large runs short. `sandbox_remedies` name the switch for each resource that the sandbox denies.
 
         `builder` builds extension modules whose sources a change touches; `store` keeps reports for later
-        sessions.
+        sessions; `coverage` loads the coverage map.
         """
         self._trees = BuiltTrees(trees, builder)
         self._runner = runner
         self._tools = tools
         self._warm_base = warm_base
         self._store = store
-        self._base = BaseSuite(self._trees, runner, suite, history, store)
+        self._base = BaseSuite(self._trees, runner, suite, history, store=store, coverage=coverage)
         self._suite = suite
         self._cutoff = cutoff
         self._sandbox_remedies = sandbox_remedies

@@ -167,28 +167,6 @@ class WarmServer:
         self._channels["collected"].send({**request, **place, "kind": "try", "seconds": seconds})
         self.next_answer("collected", seconds=seconds + SPARE_SECONDS)
 
-    def trace_coverage(
-        self, tests: Sequence[str], *, seconds: float, test_seconds: float
-    ) -> list[dict[str, Any]]:
-        """Trace the calls and opened files of each test, one dictionary per test, within the time limit.
-
-        Raises:
-            Gone: the process has ended or does not answer.
-        """
-        results = self.place / "reached"
-        asked = RunRequest(select=(), watch={}, seconds=seconds, test_seconds=test_seconds)
-        request, place = self._prepare(asked)
-        request_fields = {
-            "kind": "reach",
-            "tests": [*tests],
-            "results": str(results),
-            "temporary": str(place / "t"),
-        }
-        self._channels["collected"].send({**request, **request_fields})
-        self.next_answer("collected", seconds=seconds + SPARE_SECONDS)
-        text = results.read_text(encoding="ascii") if results.exists() else ""
-        return [json.loads(line) for line in text.rpartition("\n")[0].split("\n") if line]
-
     def run_reimported(self, paths: Sequence[str], request: RunRequest, on_red: OnRed) -> ForkResult:
         """Run tests in a fork that imports the project and collects the tests at `paths` again.
 

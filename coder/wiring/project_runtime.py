@@ -9,22 +9,23 @@ from pathlib import Path
 
 from coder import __version__
 from coder.core.phases import Cutoff
-from coder.core.ports import FaultLocator, Limits, Proposer, Repository, Traces
+from coder.core.ports import FaultLocator, Limits, Progress, Proposer, Repository, Traces
 from coder.core.task import Task
 from coder.directories import index_database, state_directory
 from coder.sandbox.choice import UNSAFE_FLAG
 from coder.sandbox.process import ProcessSandbox
 from coder.settings import Config
 from coder.verify.base import WHOLE, SuiteLimits
-from coder.verify.coverage_map import TracedImpact, load_coverage, save_coverage, trace_coverage
+from coder.verify.coverage_map import CoverageMap, MapProgress, load_coverage, record_map
 from coder.verify.dependencies import OverlayInstaller
 from coder.verify.examination import ExaminationTools
 from coder.verify.extensions import ExtensionBuilder
+from coder.verify.impact import TracedImpact
 from coder.verify.issue import IssueScripts, find_persisting_errors
 from coder.verify.linters import LinterChecks
 from coder.verify.project import Overlay, Project, SuiteHistory, find_candidates
 from coder.verify.report import Denied
-from coder.verify.run import CommandSelection, ParallelRunner, PytestRunner
+from coder.verify.run import CommandSelection, ParallelRunner, PytestRunner, processor_count
 from coder.verify.run_store import NO_STORE, RunStore, describe_environment
 from coder.verify.tracing import PytestTracer
 from coder.verify.verifier import WorktreeVerifier
@@ -33,6 +34,7 @@ from coder.wiring.preparation import OVERLAYS, command_memory
 
 UNSAFE_REMEDY = f"{UNSAFE_FLAG} runs them with all your rights"
 LEARNING_SECONDS = 180.0
+"""Time to record coverage while a model thinks."""
 COVERAGE_SECONDS = 60.0
 """Time to trace the tests of new code."""
 COLLECTING_SECONDS = 30.0
@@ -47,7 +49,7 @@ class ProjectRuntime:
     sandbox: ProcessSandbox
     limits: Limits
     coverage_path: Path
-    """File that stores which code the project's tests reach."""
+    """File of the coverage map."""
     history_path: Path
     """File that stores how long the suite took."""
     strict: bool = False
@@ -169,6 +171,7 @@ class ProjectRuntime:
                     circumstances=self.project.why,
                     tools=self.tools(),
                     warm_base=self._warm_base(repository),
+                    coverage=self.coverage,
                     suite=self.suite,
                     history=history,
                     builder=self.builder(),
@@ -202,26 +205,48 @@ class ProjectRuntime:
         warm_base = WarmBase(
             lambda: repository.checkout(repository.base, ()),
             warm=self.warm_runner,
-            learn=self._impact,
+            learn=partial(self._impact, repository),
             stop=self.sandbox.stop,
         )
         self.warm_bases.append(warm_base)
         return warm_base
 
-    def _impact(self, tree: Path) -> TracedImpact:
-        """Trace what the tests of a tree reach, reusing results of earlier sessions."""
-        scratch, limits = self.sandbox.scratch, self.limits
-        coverage = trace_coverage(
+    def coverage(self) -> CoverageMap:
+        """Return the stored coverage map; an empty one if there is none."""
+        return load_coverage(self.coverage_path)
+
+    def record_map(
+        self,
+        tree: Path,
+        *,
+        seconds: float | None = None,
+        progress: Progress | None = None,
+        cores: int | None = None,
+    ) -> tuple[CoverageMap, MapProgress]:
+        """Record in a clean worktree what the stored map lacks of its tests, and store it.
+
+        It uses so many `cores`, None is all of them, but one where the suite is known to be serial.
+        """
+        coverage = self.coverage()
+        is_serial = SuiteHistory(self.history_path, self.project.command.text).read().is_serial
+        covered = record_map(
+            self.runner(),
             tree,
-            load_coverage(self.coverage_path),
-            project=self.project,
-            sandbox=self.sandbox,
-            scratch=scratch,
-            limits=limits,
-            seconds=LEARNING_SECONDS,
+            coverage,
+            self.coverage_path,
+            seconds=seconds,
+            progress=progress,
+            cores=1 if is_serial else cores or processor_count(),
         )
-        save_coverage(coverage, self.coverage_path)
-        return TracedImpact(tree, coverage)
+        return coverage, covered
+
+    def _impact(self, repository: Repository, tree: Path) -> TracedImpact:
+        """Return the impact of edits of the warm base, recording for a while what the map lacks."""
+        coverage = self.coverage()
+        if self.project.command.is_recorded:
+            with repository.checkout(repository.base, ()) as own_tree:  # tests may change its files
+                coverage, _ = self.record_map(own_tree, seconds=LEARNING_SECONDS, cores=1)
+        return TracedImpact(tree, coverage, command=self.project.command.text)
 
 
 def build_project_runtime(
@@ -231,7 +256,7 @@ def build_project_runtime(
         root, sandbox=sandbox, environment=os.environ, test_command=task.test_command
     )
     limits = Limits(wall_seconds=config.suite_seconds, memory_bytes=None)
-    coverage_path = index_database(root).with_suffix(".reached.json")
+    coverage_path = index_database(root).with_suffix(".coverage")
     strict = config.checks == "block"
     packages_path = index_database(root).with_suffix(".packages.json")
     overlay = Overlay(

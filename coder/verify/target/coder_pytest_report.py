@@ -15,6 +15,7 @@ import contextlib
 import json
 import os
 import sys
+import time
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -29,7 +30,7 @@ PHASES = ("setup", "call", "teardown")
 VARIABLES = ("CODER_PYTEST_REQUEST", "PYTEST_ADDOPTS")
 REMOVED_VARIABLES = {name: os.environ.pop(name) for name in VARIABLES if name in os.environ}
 START_CONTEXT: list[Any] = []
-"""Set by coder_start: the request, the path of its file, and the audit."""
+"""Set by coder_start: the request, the path of its file, the audit, and the tracer of coverage or None."""
 
 
 def read_request() -> dict[str, Any]:
@@ -56,9 +57,11 @@ def pytest_load_initial_conftests() -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if START_CONTEXT or "CODER_PYTEST_REQUEST" in REMOVED_VARIABLES:
         request = read_request()
-        config.pluginmanager.register(
-            Recorder(config, request, is_worker=hasattr(config, "workerinput")), "coder_recorder"
-        )
+        recorder = Recorder(config, request, is_worker=hasattr(config, "workerinput"))
+        config.pluginmanager.register(recorder, "coder_recorder")
+        if START_CONTEXT and START_CONTEXT[0][3] is not None:
+            config.option.dist, config.option.tx = "no", []  # workers of xdist would not be observed
+            config.pluginmanager.register(CoverageRecorder(recorder, START_CONTEXT[0][3]), "coder_coverage")
         if "endless" in request:
             config.pluginmanager.register(EndlessTestPlugin(**request["endless"]), "coder_endless")
 
@@ -265,6 +268,72 @@ class Recorder:
         for name, paths in paths_by_module.items():
             known = self.loaded.setdefault(name, [])
             known.extend(path for path in paths if path not in known)
+
+
+class CoverageRecorder:
+    """Plugin that writes one record of coverage for each test, and one for collection before them."""
+
+    def __init__(self, recorder: Recorder, tracer: Any) -> None:
+        self.recorder = recorder
+        self.tracer = tracer
+        self.clock = time.perf_counter
+        self.shared: dict[int, Any] = {}
+        """Observed setup of each fixture that tests share, by the id of its definition."""
+        self.definitions: list[Any] = []
+        """Definitions of the fixtures that the running test uses."""
+        self.unshared: Any = None
+        """What the running test has done so far, while a shared fixture is set up."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: Any) -> None:
+        for item in session.items:
+            self.recorder.write("listed", id=item.nodeid)
+        guesses = any(
+            getattr(getattr(item, "obj", None), "is_hypothesis_test", False) for item in session.items
+        )
+        record = self.tracer.describe("", self.tracer.take(), guesses=guesses)
+        self.recorder.write("coverage", **record)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: Any) -> Generator[None, None, None]:
+        self.tracer.take()
+        self.unshared = None
+        closure = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+        self.definitions = [definition for group in closure.values() for definition in group]
+        began_at = self.clock()
+        yield
+        seconds = self.clock() - began_at
+        observation = self.observe()
+        for definition in self.definitions:
+            if id(definition) in self.shared:
+                observation.add(self.shared[id(definition)])
+        self.recorder.write("coverage", **self.tracer.describe(item.nodeid, observation, seconds=seconds))
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Generator[None, None, None]:
+        """Attribute the setup of a shared fixture to all tests that use it, not only to the first."""
+        if fixturedef.scope == "function":
+            yield
+            return
+        before = self.observe()
+        self.unshared = None
+        yield
+        setup = self.shared[id(fixturedef)] = self.observe()
+        before.add(setup)
+        self.unshared = before
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, item: Any) -> Generator[None, None, None]:
+        # Those that were requested by name while the test ran, too.
+        self.definitions += getattr(getattr(item, "_request", None), "_fixture_defs", {}).values()
+        yield
+
+    def observe(self) -> Any:
+        """Return what the running test, or the setup of a fixture, has done so far."""
+        observation = self.tracer.take()
+        if self.unshared is not None:
+            observation.add(self.unshared)
+        return observation
 
 
 def file_of(item: Any) -> str:

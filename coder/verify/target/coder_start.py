@@ -3,7 +3,8 @@
 Standard library only, Python 3.8 or later; runs as a script in the project's interpreter. The JSON file named
 in CODER_PYTEST_REQUEST holds, beside the recorder's settings: `runner` (pytest, unittest or django), `path`
 (directories before the standard library, as in PYTHONPATH), `script` (the runner's own script; empty for
-`python -m`, which puts the working directory first) and `own_runner` (the tree is pytest's own repository).
+`python -m`, which puts the working directory first), `own_runner` (the tree is pytest's own repository) and
+`trace` (coverage is recorded).
 The file is deleted before any code of the project runs.
 """
 
@@ -30,7 +31,7 @@ def main() -> None:
     folder = os.path.dirname(os.path.abspath(request["script"])) if request["script"] else os.getcwd()
     project = [folder, *request["path"]]
     sys.path[:] = [*(project if request["own_runner"] else []), here, *other_entries]
-    recorder = load_recorder(request, file, audit)
+    recorder = load_recorder(request, file, audit, make_tracer(request))
     sys.path[:] = [*project, *other_entries, here]
     os.environ["PYTHONPATH"] = os.pathsep.join(request["path"])
     if request["runner"] != "pytest":
@@ -43,16 +44,25 @@ def main() -> None:
         runpy.run_module("pytest", run_name="__main__", alter_sys=True)
 
 
-def load_recorder(request: dict[str, object], file: str, audit: object):  # type: ignore[no-untyped-def]  # noqa: ANN201
+def make_tracer(request: dict[str, object]) -> object:
+    """Return a tracer that observes the process from now on, None if no coverage is requested."""
+    if not request.get("trace"):
+        return None
+    from coder_coverage import CoverageTracer  # type: ignore[import-not-found]
+
+    return CoverageTracer(request["tree"])
+
+
+def load_recorder(request: dict[str, object], file: str, audit: object, tracer: object):  # type: ignore[no-untyped-def]  # noqa: ANN201
     """Return the recorder of the runner, which binds all functions that it needs at import."""
     if request["runner"] != "pytest":
         from coder_unittest_report import Recorder  # type: ignore[import-not-found]
 
-        return Recorder(request, audit)
+        return Recorder(request, audit, tracer)
     options = os.environ.get("PYTEST_ADDOPTS")
     import coder_pytest_report  # type: ignore[import-not-found]
 
-    coder_pytest_report.START_CONTEXT.append((request, file, audit))
+    coder_pytest_report.START_CONTEXT.append((request, file, audit, tracer))
     if options is not None:  # taken back as the plugin was imported; pytest has still to read it
         os.environ["PYTEST_ADDOPTS"] = options
     return coder_pytest_report

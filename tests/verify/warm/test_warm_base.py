@@ -10,8 +10,10 @@ import pytest
 
 from coder.core.ports import Impact, Limits
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.coverage_map import CoverageMap, TracedImpact, trace_coverage
+from coder.verify.coverage_map import CoverageMap, record_map
+from coder.verify.impact import TracedImpact
 from coder.verify.project import find_project
+from coder.verify.run import PytestRunner
 from coder.verify.warm import WarmBase, WarmRefusal, WarmResult, WarmRunner, read_edits, run_first_look
 from tests.verify.conftest import Run
 
@@ -33,7 +35,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def warm_base(tree: Path, sandbox: ProcessSandbox) -> Iterator[WarmBase]:
+def warm_base(tree: Path, sandbox: ProcessSandbox, tmp_path: Path) -> Iterator[WarmBase]:
     project = find_project(tree, sandbox=sandbox, environment={})
 
     @contextmanager
@@ -44,15 +46,9 @@ def warm_base(tree: Path, sandbox: ProcessSandbox) -> Iterator[WarmBase]:
         return WarmRunner(project, place, sandbox=sandbox, scratch=sandbox.scratch, limits=LIMITS)
 
     def learn_impact(place: Path) -> Impact:
-        coverage = trace_coverage(
-            place,
-            CoverageMap(),
-            project=project,
-            sandbox=sandbox,
-            scratch=sandbox.scratch,
-            limits=LIMITS,
-            seconds=60,
-        )
+        coverage = CoverageMap()
+        runner = PytestRunner(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=LIMITS)
+        record_map(runner, place, coverage, tmp_path / "map", seconds=60)
         return TracedImpact(place, coverage)
 
     base = WarmBase(checkout, warm=warm, learn=learn_impact, stop=sandbox.stop)

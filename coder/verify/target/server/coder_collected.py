@@ -26,18 +26,13 @@ import pytest
 from coder_channel import TargetChannel  # type: ignore[import-not-found]  # on the import path of the run
 from coder_fork import ForkedChild, become_subreaper, code_of, end_orphans, populate_memory, redirect_to_null  # type: ignore[import-not-found]
 from coder_limits import LimitPlugin  # type: ignore[import-not-found]
-from coder_reach import CoverageTracer, first_lines  # type: ignore[import-not-found]
 from coder_swap import Swapper, UnreliableSwap  # type: ignore[import-not-found]
 from coder_trials import EditTrials  # type: ignore[import-not-found]
-from coder_watch import ExecutedCode, OpenedFiles  # type: ignore[import-not-found]
+from coder_watch import ExecutedCode, OpenedFiles, first_lines  # type: ignore[import-not-found]
 
 INTERRUPTED, INTERNAL_ERROR = 2, 3
 IDLE_SECONDS = 0.03
 """After so long without a request, a fork is made ahead of the next one."""
-SILENT_SECONDS = 120.0
-"""Time limit without output while the tests of one file are traced: if one waits forever, the rest stays
-unknown.
-"""
 MOST_TOUCHED = 300 << 20
 """Largest memory, in bytes, that a fork copies in advance."""
 
@@ -101,15 +96,9 @@ class CollectedSession:
     def serve(self, descriptor: int) -> None:
         """Handle one request, or make or finish the spare fork."""
         if descriptor == self.channel.requests:
-            request = self.channel.next()
-            if request["kind"] == "try":
-                EditTrials(
-                    self.items, self.swapper, {**request, "tree": self.request["tree"]}, self.opened
-                ).run_request()
-                self.channel.answer(tried=True)
-            else:
-                self.trace_all(request)
-                self.channel.answer(reached=True)
+            request = {**self.channel.next(), "tree": self.request["tree"]}
+            EditTrials(self.items, self.swapper, request, self.opened).run_request()
+            self.channel.answer(tried=True)
         elif self.waiting_fork is None:
             self.waiting_fork = ForkedChild([], self.run, seconds=0.0)
         else:
@@ -171,31 +160,6 @@ class CollectedSession:
         self.recorder.restart_in_fork(request, len(items))
         self.recorder.pytest_sessionfinish(self.session, self.exit_status(items))
         return {"code": 0, "timed_out": False}
-
-    def trace_all(self, request: dict[str, Any]) -> None:
-        """Trace the tests of each file in a fork of their own, within the time limit."""
-        deadline = time.monotonic() + request["seconds"]
-        requested = frozenset(request["tests"])
-        files: dict[str, list[Any]] = {}
-        for item in self.items:
-            if item.nodeid in requested:
-                files.setdefault(item.nodeid.partition("::")[0], []).append(item)
-        for items in files.values():
-            child = ForkedChild(items, lambda items: self.see(request, items), seconds=SILENT_SECONDS)
-            while not child.ended and not child.expired and time.monotonic() < deadline:
-                child.read(0.05)
-            child.kill()
-            end_orphans(*([self.waiting_fork.pid] if self.waiting_fork else []))
-
-    def see(self, request: dict[str, Any], items: list[Any]) -> Iterator[Any]:
-        """Trace tests in the fork; yields once a second."""
-        self.settle()
-        self.channel.close()
-        self.runs.close()
-        self.use_temporary_directory(request["temporary"])
-        self.limited.become(request)
-        self.recorder.restart_in_fork({**request, "report": os.devnull}, len(items))
-        yield from CoverageTracer(self.request["tree"], self.opened, request["results"]).run(items)
 
     def put_into_effect(self, swaps: list[Any]) -> None:
         """Swap the edited functions in this process."""

@@ -28,6 +28,7 @@ PROCESS_EVENTS = frozenset(
 SHOWING = 6
 """Frames between formatting a warning and opening its source."""
 CONSTANTS = os.sep + os.path.join("hypothesis", "internal", "constants_ast.py")
+REWRITER = os.path.join("_pytest", "assertion", "rewrite.py")
 EXAMPLES = os.path.join(os.path.dirname(os.__file__), "doctest.py")
 FORMAT = getattr(getattr(warnings, "_formatwarnmsg_impl", None), "__code__", None)
 
@@ -68,16 +69,21 @@ class OpenedFiles:
 
 
 def is_irrelevant(frame: FrameType | None) -> bool:
-    """Tell whether a file is opened by the import system, to show a warning, or to find doctest examples.
+    """Tell whether a file is opened by an import, to show a warning, or to find doctest examples.
 
     Imports are observed in another way; the others only read a line number or line.
     """
     if frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
         return True
     for _ in range(SHOWING):
-        if frame is not None and frame.f_code is not FORMAT and not is_finding_examples(frame):
+        if frame is not None and not is_quoting(frame):
             frame = frame.f_back
-    return frame is not None and (frame.f_code is FORMAT or is_finding_examples(frame))
+    return frame is not None and is_quoting(frame)
+
+
+def is_quoting(frame: FrameType) -> bool:
+    """Tell whether a frame formats a warning, searches doctests, or imports with rewritten assertions."""
+    return frame.f_code is FORMAT or is_finding_examples(frame) or frame.f_code.co_filename.endswith(REWRITER)
 
 
 def is_finding_examples(frame: FrameType) -> bool:
@@ -154,6 +160,20 @@ class ExecutedCode:
         if monitoring is not None:
             monitoring.restart_events()
 
+    def keep_on(self) -> bool:
+        """Continue to record if another tool took over; return False if so, since code was missed."""
+        monitoring: Any = getattr(sys, "monitoring", None)
+        if monitoring is not None:
+            is_kept = bool(monitoring.get_tool(self.tool) == "coder")
+            if not is_kept:
+                self.start()
+            return is_kept
+        is_kept = sys.getprofile() is self.profilers.get(threading.get_ident())
+        if not is_kept:
+            threading.setprofile(self.enter)
+            self.profile()
+        return is_kept
+
     def stop(self) -> bool:
         """Stop recording; return False if another tool took over meanwhile, so that code was missed."""
         monitoring: Any = getattr(sys, "monitoring", None)
@@ -183,3 +203,12 @@ class ExecutedCode:
         """Record one code object."""
         self.seen[id(code)] = code
         return sys.monitoring.DISABLE  # type: ignore[attr-defined, unused-ignore]  # not in every Python that reads this
+
+
+def first_lines(codes: list[CodeType], tree: str) -> dict[str, list[int]]:
+    """Return the first lines of code objects, by path relative to the tree."""
+    lines_by_path: dict[str, set[int]] = {}
+    for code in codes:
+        if code.co_filename.startswith(tree + os.sep):
+            lines_by_path.setdefault(code.co_filename[len(tree) + 1 :], set()).add(code.co_firstlineno)
+    return {path: sorted(lines) for path, lines in lines_by_path.items()}
