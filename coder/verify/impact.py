@@ -155,6 +155,8 @@ class _Selection:
         self.reached: dict[str, RecordedTest] = {}
         self.incomplete: list[str] = []
         """Tests without a complete record that holds on this tree."""
+        self._unnamed: list[str] = []
+        """Tests that start processes, in files that `static` does not name."""
         self.unknown: list[str] = []
         """Test files, or sources with tests, whose tests are not known."""
         self.is_complete = True
@@ -172,6 +174,8 @@ class _Selection:
                 self._add_test(
                     test, affected, is_named=is_named, is_affected=is_below or path in affected.files
                 )
+        if affected.units and not self.reached:  # only another process can have executed it
+            self.incomplete += self._unnamed
         if static is not None:
             known = {*view.test_files, *affected.files}
             self.unknown += (path for path in static.files if path not in known)
@@ -185,8 +189,8 @@ class _Selection:
                 self.incomplete.append(test)
         elif is_affected or not affected.units.isdisjoint(entry.units):
             self.reached[test] = run
-        elif entry.is_blind and is_named:
-            self.incomplete.append(test)
+        elif entry.is_blind:
+            (self.incomplete if is_named else self._unnamed).append(test)
 
     def nearest_first(self) -> list[str]:
         """Return the reached tests, those first that enter the fewest units, then the quickest."""
@@ -216,8 +220,8 @@ def select_tests(
     counts as affected if it enters a function whose body differs or reads a file that does; if other code of
     a module differs, also if it enters anything in the module or in an explicit importer. Test files that
     the map does not cover, tests whose record does not hold on this tree, and those that start processes,
-    are selected where `static` names their file. `command` is the test command, which may name more test
-    files.
+    are selected where `static` names their file; the latter also where no test
+    is reached. `command` is the test command, which may name more test files.
     """
     view = MapOnTree(old, coverage, command=command)
     if not coverage.tests or _has_import_effects(view, edits):
