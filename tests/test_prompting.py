@@ -6,7 +6,16 @@ import pytest
 
 from coder.core.events import Diagnosed
 from coder.core.messages import Image
-from coder.core.notes import CheckedClaim, Component, Finding, Findings, Plan, ResearchResult, Step, Subtopic
+from coder.core.notes import (
+    CheckedClaim,
+    Component,
+    Findings,
+    Plan,
+    ResearchResult,
+    ReviewFinding,
+    Step,
+    Subtopic,
+)
 from coder.core.phases import EDIT
 from coder.core.plan import format_plan
 from coder.core.task import Attachment, Source, Task
@@ -55,7 +64,7 @@ COMPONENTS = Plan(
         ),
     ),
 )
-FINDING = Finding(severity="major", path="a.py", line=3, text="It fails for an empty list.")
+FINDING = ReviewFinding(severity="major", path="a.py", line=3, text="It fails for an empty list.")
 NOTED = Verdict(
     kind=VerdictKind.PASSING,
     reason="No test went from red to green.",

@@ -8,12 +8,12 @@ from coder.core.notes import (
     Component,
     Diagnosis,
     Done,
-    Finding,
     Findings,
     GiveUp,
     Note,
     Plan,
     Reproduction,
+    ReviewFinding,
     Sites,
     Step,
 )
@@ -103,7 +103,7 @@ def hand_over_findings(
     kind: Literal["findings"],
     summary: str,
     approve: bool,
-    findings: tuple[Finding, ...] = (),
+    findings: tuple[ReviewFinding, ...] = (),
 ) -> str:
     """Hand over what you found; this ends the review.
 

@@ -95,7 +95,7 @@ class Diagnosis(Value):
 Severity = Literal["blocker", "major", "minor"]
 
 
-class Finding(Value):
+class ReviewFinding(Value):
     """One thing that a reviewer holds against a change."""
 
     severity: Severity
@@ -117,7 +117,7 @@ class Findings(Value):
     summary: str
     approve: bool
     """False requests changes before this goes anywhere."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[ReviewFinding, ...] = ()
 
 
 class GiveUp(Value):

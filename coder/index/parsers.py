@@ -88,7 +88,7 @@ def definitions(path: str, text: str) -> tuple[Definition, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts:
+class FileFacts:
     """Indexed facts of one file."""
 
     definitions: tuple[Definition, ...] = ()
@@ -99,12 +99,12 @@ class Facts:
     """By identifier: lines that contain it as code, ascending; keywords and `self` are excluded."""
 
 
-def parse_facts(path: str, text: str) -> Facts:
+def parse_facts(path: str, text: str) -> FileFacts:
     """Parse a file's facts in the language given by its extension."""
     if path.endswith(PYTHON):
         return python_facts(text)
     if _is_minified(text):
-        return Facts()
+        return FileFacts()
     if language := LANGUAGES.get(path.rpartition(".")[2]):
         return grammar_facts(language, text)
 
@@ -172,11 +172,11 @@ def python_definitions(text: str) -> tuple[Definition, ...]:
     return _Source(text).definitions()[0]
 
 
-def python_facts(text: str) -> Facts:
+def python_facts(text: str) -> FileFacts:
     """Parse all facts of a file."""
     source = _Source(text)
     definitions, bases = source.definitions()
-    return Facts(
+    return FileFacts(
         definitions=definitions,
         imports=tuple(source.imports()),
         bases=bases,
@@ -438,7 +438,7 @@ class _CapturedDefinition(NamedTuple):
     owner: str = ""
 
 
-def grammar_facts(language: Language, text: str) -> Facts:
+def grammar_facts(language: Language, text: str) -> FileFacts:
     """Parse all facts of a file."""
     data = text.encode("utf-8", "replace")
     definition_captures: list[Captures] = []
@@ -455,7 +455,7 @@ def grammar_facts(language: Language, text: str) -> Facts:
         else:
             definition_captures.append(captures)
     scoped = _scope_definitions(definition_captures)
-    return Facts(
+    return FileFacts(
         definitions=_definitions(scoped, text),
         imports=tuple(imports),
         bases=_bases_by_type(scoped, bases),
@@ -728,10 +728,10 @@ def plain_definitions(text: str) -> tuple[Definition, ...]:
     )
 
 
-def plain_facts(text: str) -> Facts:
+def plain_facts(text: str) -> FileFacts:
     """Return definitions, and every identifier outside of strings and comments of the C family as a use."""
     code = STRING_OR_COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
-    return Facts(definitions=plain_definitions(text), uses=identifier_lines(code, frozenset()))
+    return FileFacts(definitions=plain_definitions(text), uses=identifier_lines(code, frozenset()))
 
 
 class SyntaxNode(Protocol):

@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from coder.files.tokenize import WORD, identifier_terms
-from coder.index.parsers import Definition, Facts, parse_facts
+from coder.index.parsers import Definition, FileFacts, parse_facts
 from coder.permissions.secrets import Secrets
 
 MOST_COUNT = 127
@@ -63,7 +63,7 @@ class IndexPart:
 class ParsedBatch:
     """A parsed batch without document numbers."""
 
-    found: list[tuple[int, str, Facts]]
+    found: list[tuple[int, str, FileFacts]]
     """Id, text and facts of each file."""
 
     @property
@@ -102,7 +102,7 @@ class _Terms:
 
 def parse_files(files: Sequence[Job]) -> ParsedBatch:
     """Parse files with secrets masked; skip a file whose content does not match its key."""
-    facts: list[tuple[int, str, Facts]] = []
+    facts: list[tuple[int, str, FileFacts]] = []
     for _, identity, key, path, absolute in files:
         data = read_bytes(absolute)
         if data is not None and content_key(path, data) == key:
@@ -127,7 +127,7 @@ def content_key(path: str, data: bytes) -> bytes:
     ).digest()
 
 
-def _row(identity: int, text: str, facts: Facts, first_document: int, terms: _Terms) -> FileRow:
+def _row(identity: int, text: str, facts: FileFacts, first_document: int, terms: _Terms) -> FileRow:
     for number, definition in enumerate(facts.definitions, first_document + 1):
         if len(definition.bare_name) <= LONGEST_NAME:
             terms.defined[definition.bare_name].append(number << 8)
@@ -163,7 +163,9 @@ def _row(identity: int, text: str, facts: Facts, first_document: int, terms: _Te
     )
 
 
-def _add_tokens(text: str, facts: Facts, first_document: int, tokens: dict[str, list[int]]) -> "array[int]":
+def _add_tokens(
+    text: str, facts: FileFacts, first_document: int, tokens: dict[str, list[int]]
+) -> "array[int]":
     """Add the words of each document, and return the number of words of each."""
     lengths = array("H", bytes(2 * (len(facts.definitions) + 1)))
     for ordinal, words in split_documents(text, facts.definitions):

@@ -1,4 +1,4 @@
-"""Finding the place of a hunk in a file."""
+"""ReviewFinding the place of a hunk in a file."""
 
 import difflib
 import re

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from coder.core.notes import Finding
+from coder.core.notes import ReviewFinding
 from coder.core.phases import Cutoff
 from coder.core.ports import (
     DependencyInstaller,
@@ -145,5 +145,5 @@ class SessionContext:
 
 
 Strategy = Callable[[SessionContext, Candidate], Awaitable[Candidate]]
-Revise = Callable[[Sequence[Finding], Patch], Strategy]
+Revise = Callable[[Sequence[ReviewFinding], Patch], Strategy]
 """Makes the strategy that works on findings in a change."""

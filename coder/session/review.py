@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from coder.core.events import FilesChanged, ReviewAnswered, ReviewAsked, Verified, Warned
-from coder.core.notes import Finding
+from coder.core.notes import ReviewFinding
 from coder.core.paths import is_test_path
 from coder.core.state import named_tests
 from coder.core.values import Candidate, EditedHunk, Hunk, Patch, Value, first_changed_line
@@ -25,7 +25,7 @@ NEW_PROJECT = "diff --git a/pyproject.toml b/pyproject.toml\nnew file mode "
 class RevisionRequest(Value):
     """Comments of the user, to be worked on before the change is reviewed again."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[ReviewFinding, ...]
     patch: Patch
     """The change that they are about, with the user's own edits."""
 
@@ -139,7 +139,7 @@ async def _judge_answer(
     return (patch, verdict) if decision == DELIVER_ALL else decision
 
 
-def _comment_findings(patch: Patch, answer: ReviewAnswered) -> tuple[Finding, ...]:
+def _comment_findings(patch: Patch, answer: ReviewAnswered) -> tuple[ReviewFinding, ...]:
     """Return the user's comments as findings at the first changed line of their hunks, as edited."""
     hunks = split_git_diff(patch.diff)
     edit_by_number = {edit.hunk: edit for edit in answer.edits}
@@ -150,7 +150,7 @@ def _comment_findings(patch: Patch, answer: ReviewAnswered) -> tuple[Finding, ..
         hunk, edit = hunks[comment.hunk], edit_by_number.get(comment.hunk)
         body = edited_body(hunk, edit) if edit else hunk.body
         line = first_changed_line(hunk.model_copy(update={"body": body or hunk.body}))
-        findings.append(Finding(severity="major", path=hunk.path, line=line, text=comment.text))
+        findings.append(ReviewFinding(severity="major", path=hunk.path, line=line, text=comment.text))
     return tuple(findings)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from coder.core.errors import LimitReached, ModelError
 from coder.core.events import CandidateForked, NoteMade, StageChanged, Warned
 from coder.core.messages import UserMessage
-from coder.core.notes import Component, Done, Finding, GiveUp, Note, Plan
+from coder.core.notes import Component, Done, GiveUp, Note, Plan, ReviewFinding
 from coder.core.paths import is_test_path
 from coder.core.phases import GENERATE, PLAN, REPAIR, StageState
 from coder.core.plan import find_plan_fault, format_plan
@@ -39,7 +39,7 @@ from coder.strategies.follow import RETRY_ROUTE, follow_route
 from coder.strategies.verify_phase import preflight_objections
 from coder.tools.registry import ARCHITECT_TOOLS
 
-Flagged = Mapping[str, Sequence[Finding]]
+Flagged = Mapping[str, Sequence[ReviewFinding]]
 """Findings by the name of the component."""
 
 
@@ -161,7 +161,7 @@ class _Build:
         component: Component,
         patch: Patch,
         *,
-        findings: Sequence[Finding],
+        findings: Sequence[ReviewFinding],
     ) -> None:
         """Write a component that is missing, or fix one that is flagged, and collect it."""
         writer = self._writers[component.name]
@@ -268,7 +268,9 @@ class ComponentWriter:
         purpose = PhaseSpec(phase=GENERATE, opening=self._open_generation, settle=self._settle_generation)
         return await run_phase(self._restrict(context), self._fork, purpose, 1)
 
-    async def fix(self, context: SessionContext, findings: Sequence[Finding], patch: Patch) -> Note | None:
+    async def fix(
+        self, context: SessionContext, findings: Sequence[ReviewFinding], patch: Patch
+    ) -> Note | None:
         """Fix what is wrong with the component, in the tree of the whole `patch`."""
         await asyncio.to_thread(context.repository.rollback, self._fork, patch.tree)
 

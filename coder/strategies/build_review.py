@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from coder.core.events import CandidateForked
-from coder.core.notes import Component, Finding, Findings, Note, Plan
+from coder.core.notes import Component, Findings, Note, Plan, ReviewFinding
 from coder.core.phases import REVIEW
 from coder.core.plan import format_plan, order_components
 from coder.core.values import Candidate
@@ -27,7 +27,7 @@ API_NAME = re.compile(r"(?:async\s+)?(?:(?:def|class)\s+)?(?P<name>[A-Za-z_]\w*)
 
 async def review_components(
     context: SessionContext, candidate: Candidate, plan: Plan, number: int
-) -> tuple[Finding, ...]:
+) -> tuple[ReviewFinding, ...]:
     """Return what must change before the components fit together; empty if they are approved.
 
     The reviewer is not asked while the harness finds something itself.
@@ -50,8 +50,8 @@ async def review_components(
 
 
 def group_findings(
-    components: Sequence[Component], findings: Sequence[Finding]
-) -> Mapping[str, tuple[Finding, ...]]:
+    components: Sequence[Component], findings: Sequence[ReviewFinding]
+) -> Mapping[str, tuple[ReviewFinding, ...]]:
     """Return the findings of each flagged component by its name."""
     return {
         component.name: own
@@ -60,7 +60,7 @@ def group_findings(
     }
 
 
-def find_component_faults(components: Sequence[Component], tree: Path) -> tuple[Finding, ...]:
+def find_component_faults(components: Sequence[Component], tree: Path) -> tuple[ReviewFinding, ...]:
     """Return files that are missing, names of interfaces that are not defined, imports that lead nowhere."""
     texts = read_components(components, tree)
     names = {
@@ -88,7 +88,7 @@ def _component_faults(
     texts: Mapping[str, str],
     names: Mapping[str, frozenset[str] | None],
     tree: Path,
-) -> Iterator[Finding]:
+) -> Iterator[ReviewFinding]:
     for path in component.files:
         if path not in texts:
             yield _fault(path, f"{path} does not exist.")
@@ -103,8 +103,8 @@ def _component_faults(
             yield _fault(component.path, f"The plan's `{signature}` is not defined.")
 
 
-def _fault(path: str, text: str, line: int = 0) -> Finding:
-    return Finding(severity="blocker", path=path, line=line, text=text)
+def _fault(path: str, text: str, line: int = 0) -> ReviewFinding:
+    return ReviewFinding(severity="blocker", path=path, line=line, text=text)
 
 
 def _import_fault(imported: ImportedName, names: Mapping[str, frozenset[str] | None], tree: Path) -> str:
@@ -178,7 +178,7 @@ class MergedFiles(NamedTuple):
 
     texts: Mapping[str, str]
     """New texts of files by path: the merged file, and the tests that import from it."""
-    faults: tuple[Finding, ...]
+    faults: tuple[ReviewFinding, ...]
     """Changes that the components need before they can be merged."""
 
 
@@ -193,7 +193,7 @@ class _Merger:
     imports: dict[str, str] = field(default_factory=dict)
     """Import statements by the name that they bind."""
     sections: list[str] = field(default_factory=list)
-    faults: list[Finding] = field(default_factory=list)
+    faults: list[ReviewFinding] = field(default_factory=list)
 
     def add(self, component: Component, text: str) -> None:
         tree = parse_module(text)
@@ -240,7 +240,7 @@ class _Merger:
                 self._object(component, "Import from components at the top of the module.", inner.lineno)
 
     def _object(self, component: Component, text: str, line: int = 0) -> None:
-        self.faults.append(Finding(severity="major", path=component.path, line=line, text=text))
+        self.faults.append(ReviewFinding(severity="major", path=component.path, line=line, text=text))
 
 
 def merge_components(plan: Plan, texts: Mapping[str, str]) -> MergedFiles:
@@ -253,7 +253,7 @@ def merge_components(plan: Plan, texts: Mapping[str, str]) -> MergedFiles:
     merger.check_names(components)
     if "main" not in merger.owners:
         text = "No component defines `main`, with which the merged file starts."
-        merger.faults.append(Finding(severity="major", path=components[-1].path, text=text))
+        merger.faults.append(ReviewFinding(severity="major", path=components[-1].path, text=text))
     target = merged_path(plan)
     tests = {path: texts[path] for component in components for path in component.tests}
     new_texts = {target: _render(plan, merger)}
@@ -334,7 +334,7 @@ def _without(text: str, nodes: Sequence[ast.stmt]) -> str:
 
 def _redirect_imports(
     path: str, text: str, modules: Mapping[str, Component], target: str
-) -> tuple[str, list[Finding]]:
+) -> tuple[str, list[ReviewFinding]]:
     """Return a test's text with imports from the merged file, and where it uses a module otherwise."""
     alternatives = "|".join(map(re.escape, sorted(modules, key=len, reverse=True)))
     redirected = re.sub(
@@ -344,7 +344,7 @@ def _redirect_imports(
     return redirected, faults
 
 
-def _other_uses(path: str, text: str, modules: set[str]) -> Iterator[Finding]:
+def _other_uses(path: str, text: str, modules: set[str]) -> Iterator[ReviewFinding]:
     for number, line in enumerate(text.splitlines(), start=1):
         for module in sorted(modules):
             package, _, name = module.rpartition(".")
@@ -353,4 +353,4 @@ def _other_uses(path: str, text: str, modules: set[str]) -> Iterator[Finding]:
             )
             if is_used:
                 text = f"{module} is merged with the others: use `from {module} import name` only."
-                yield Finding(severity="major", path=path, line=number, text=text)
+                yield ReviewFinding(severity="major", path=path, line=number, text=text)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from coder.core.errors import LimitReached, ModelError
 from coder.core.events import CandidateForked, Event, FilesChanged, Warned
-from coder.core.notes import Done, Finding, Findings, Note
+from coder.core.notes import Done, Findings, Note, ReviewFinding
 from coder.core.paths import is_test_path
 from coder.core.phases import REPAIR, REVIEW, PhaseName
 from coder.core.state import FAILURE_REVIEWER, candidate_verdicts, named_tests
@@ -78,7 +78,7 @@ def review_and_repair(
     return run_and_review
 
 
-def revise_flagged(findings: Sequence[Finding], patch: Patch) -> Strategy:
+def revise_flagged(findings: Sequence[ReviewFinding], patch: Patch) -> Strategy:
     """Return a strategy that works on what the user flagged, and takes back what leaves no good change."""
 
     async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
@@ -224,7 +224,7 @@ MARGIN_LINES = 8
 """Lines around a flagged line that may change with it, if no definition encloses it."""
 
 
-def repairable_findings(findings: Findings, patch: Patch) -> tuple[Finding, ...]:
+def repairable_findings(findings: Findings, patch: Patch) -> tuple[ReviewFinding, ...]:
     """Return findings that can be repaired: not minor, and in files of the change."""
     return tuple(
         finding
@@ -233,14 +233,16 @@ def repairable_findings(findings: Findings, patch: Patch) -> tuple[Finding, ...]
     )
 
 
-def format_places(findings: Sequence[Finding]) -> str:
+def format_places(findings: Sequence[ReviewFinding]) -> str:
     """Return the places of the findings in one line."""
     return ", ".join(dict.fromkeys(finding.place for finding in findings))
 
 
-def group_independent_findings(tree: Path, findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], ...]:
+def group_independent_findings(
+    tree: Path, findings: Sequence[ReviewFinding]
+) -> tuple[tuple[ReviewFinding, ...], ...]:
     """Group findings so that groups share no line of the files in `tree` and are repaired independently."""
-    groups: list[list[Finding]] = []
+    groups: list[list[ReviewFinding]] = []
     path, end = "", 0
     ranges = [(finding, editable_lines(finding, read_exact_text(tree, finding.path))) for finding in findings]
     for finding, lines in sorted(ranges, key=lambda entry: (entry[0].path, entry[1].start)):
@@ -252,7 +254,7 @@ def group_independent_findings(tree: Path, findings: Sequence[Finding]) -> tuple
     return tuple(map(tuple, groups))
 
 
-def changes_outside_findings(findings: Sequence[Finding], before: Path, after: Path) -> list[str]:
+def changes_outside_findings(findings: Sequence[ReviewFinding], before: Path, after: Path) -> list[str]:
     """Return `path:line` of each change outside of the flagged places, by the lines of the tree `before`."""
     locations = []
     for path in dict.fromkeys(finding.path for finding in findings):
@@ -276,7 +278,7 @@ def read_exact_text(tree: Path, path: str) -> str:
     )
 
 
-def editable_lines(finding: Finding, text: str) -> range:
+def editable_lines(finding: ReviewFinding, text: str) -> range:
     """Return the lines that may change for a finding.
 
     The innermost definition around it, or a few lines; all lines if it names none.
@@ -344,7 +346,7 @@ def repair_flagged(reviews: tuple[Findings, ...], patch: Patch) -> Strategy:
 
 
 async def _repair_concurrently(
-    context: SessionContext, candidate: Candidate, groups: Sequence[Sequence[Finding]], patch: Patch
+    context: SessionContext, candidate: Candidate, groups: Sequence[Sequence[ReviewFinding]], patch: Patch
 ) -> bool:
     """Repair each group in a fork and merge the results; return False and change nothing at a clash."""
     forks = [await _fork_for_repair(context, candidate, group, patch) for group in groups]
@@ -373,7 +375,7 @@ async def _repair_concurrently(
 
 
 async def _fork_for_repair(
-    context: SessionContext, candidate: Candidate, group: Sequence[Finding], patch: Patch
+    context: SessionContext, candidate: Candidate, group: Sequence[ReviewFinding], patch: Patch
 ) -> Candidate:
     """Fork the candidate as it is, for the repair of some findings alone."""
     repair_count = sum(
@@ -395,7 +397,7 @@ async def _fork_for_repair(
 
 
 async def _repair_group(
-    context: SessionContext, fork: Candidate, group: Sequence[Finding], patch: Patch
+    context: SessionContext, fork: Candidate, group: Sequence[ReviewFinding], patch: Patch
 ) -> None:
     """Repair one group of findings; if that fails, the other groups go on."""
     try:
@@ -405,7 +407,7 @@ async def _repair_group(
         drop_candidate(context, fork, str(error))
 
 
-def repair_findings(findings: Sequence[Finding], patch: Patch, *, then: Route) -> Strategy:
+def repair_findings(findings: Sequence[ReviewFinding], patch: Patch, *, then: Route) -> Strategy:
     """Return a strategy that repairs flagged places in one conversation, and rolls back changes elsewhere."""
 
     async def opening(context: SessionContext, _candidate: Candidate) -> str:
@@ -437,7 +439,7 @@ def repair_findings(findings: Sequence[Finding], patch: Patch, *, then: Route) -
 
 
 def _changes_outside(
-    context: SessionContext, candidate: Candidate, findings: Sequence[Finding], patch: Patch
+    context: SessionContext, candidate: Candidate, findings: Sequence[ReviewFinding], patch: Patch
 ) -> list[str]:
     with context.repository.checkout(patch.tree) as before:
         return changes_outside_findings(findings, before, candidate.worktree)

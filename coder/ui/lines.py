@@ -28,8 +28,8 @@ from coder.core.events import (
 )
 from coder.core.messages import AssistantMessage, ToolCall
 from coder.core.notes import (
-    Finding,
     Findings,
+    ReviewFinding,
 )
 from coder.core.state import Status, advance_status
 from coder.core.text import sanitize_text
@@ -280,7 +280,7 @@ def _reviewer_lines(reviewer: str, findings: Findings, verdict: Verdict) -> Iter
         yield f"    tests: {observation(finding, verdict)}"
 
 
-def observation(finding: Finding, verdict: Verdict) -> str:
+def observation(finding: ReviewFinding, verdict: Verdict) -> str:
     """Return what the verifier has seen at a finding's place, as a phrase."""
     failing = [
         result.id
@@ -299,6 +299,6 @@ def observation(finding: Finding, verdict: Verdict) -> str:
     return "none fails here; whether one would notice a difference here was not tried"
 
 
-def _is_near(finding: Finding, path: str, line: int) -> bool:
+def _is_near(finding: ReviewFinding, path: str, line: int) -> bool:
     """Return whether a place belongs to a finding; one on a whole file covers all its lines."""
     return finding.path == path and (not finding.line or abs(finding.line - line) <= NEAR_LINES)

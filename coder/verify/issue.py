@@ -1,4 +1,4 @@
-"""What ties tests and changes to an issue: words, examples, errors and its own code."""
+"""Ties of tests and changes to an issue: words, examples, errors and its own code."""
 
 import ast
 import builtins

@@ -1,4 +1,4 @@
-"""How a project is tested: command, interpreter, environment, and what its files say about them."""
+"""Test setup of a project: command, interpreter, environment, and what its files say about them."""
 
 import ast
 import json

@@ -1,4 +1,4 @@
-"""What a change does to existing tests: weakened, removed, renamed or rewritten ones."""
+"""Edits of existing tests by a change: weakened, removed, renamed or rewritten ones."""
 
 import ast
 import doctest

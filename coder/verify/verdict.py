@@ -32,7 +32,7 @@ from coder.workspace.workspace import format_count
 
 @dataclass(kw_only=True)
 class Facts:
-    """What the runs for one change have shown, and what rules have found beside them."""
+    """Results of the runs for one change, and what rules have found beside them."""
 
     before: TestReport
     """The base's results, as far as they are known."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.core.notes import Finding
+from coder.core.notes import ReviewFinding
 from coder.core.verdict import Failure, Frame, MutationReport, TestResult, UntestedPlace, Verdict, VerdictKind
 from coder.ui.lines import observation
 
@@ -25,10 +25,10 @@ GUARDED = MutationReport(
 )
 def test_observation_near_a_finding(path: str, line: int, phrase: str) -> None:
     verdict = Verdict(kind=VerdictKind.BROKEN, reason="", broken=(BROKEN,), mutation=GUARDED)
-    assert observation(Finding(severity="major", path=path, line=line, text=""), verdict) == phrase
+    assert observation(ReviewFinding(severity="major", path=path, line=line, text=""), verdict) == phrase
 
 
 def test_says_that_nothing_was_tried() -> None:
-    finding = Finding(severity="minor", path="a.py", text="")
+    finding = ReviewFinding(severity="minor", path="a.py", text="")
     verdict = Verdict(kind=VerdictKind.PASSING, reason="")
     assert observation(finding, verdict).endswith("whether one would notice a difference here was not tried")

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.notes import Component, Finding
+from coder.core.notes import Component, ReviewFinding
 from coder.strategies.build_review import find_component_faults, group_findings
 from tests.builders import write
 
@@ -84,6 +84,6 @@ def test_module_of_the_project_is_known_to_its_package(tmp_path: Path) -> None:
 
 
 def test_groups_findings_by_owner_of_the_file() -> None:
-    finding = Finding(severity="major", path="tests/test_counts.py", text="x")
-    other = Finding(severity="major", path="README.md", text="x")
+    finding = ReviewFinding(severity="major", path="tests/test_counts.py", text="x")
+    other = ReviewFinding(severity="major", path="README.md", text="x")
     assert group_findings((WORDS, COUNTS), [finding, other]) == {"counts": (finding,)}

@@ -1,13 +1,13 @@
 from pathlib import Path
 
-from coder.core.notes import Finding
+from coder.core.notes import ReviewFinding
 from coder.strategies.review import changed_lines, editable_lines, group_independent_findings
 
 TEXT = "import os\n\n\ndef first():\n    return 1\n\n\ndef second():\n    return 2\n"
 
 
-def finding(line: int, path: str = "a.py") -> Finding:
-    return Finding(severity="major", path=path, line=line, text="wrong")
+def finding(line: int, path: str = "a.py") -> ReviewFinding:
+    return ReviewFinding(severity="major", path=path, line=line, text="wrong")
 
 
 def spans(line: int, text: str = TEXT) -> list[int]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from coder.core.errors import ModelError
 from coder.core.events import CandidateDropped, CandidateForked, Verified
 from coder.core.messages import AssistantMessage, Delta, Reply, Request, ToolCall, Usage
-from coder.core.notes import Finding, Findings
+from coder.core.notes import Findings, ReviewFinding
 from coder.core.values import Candidate, Patch
 from coder.session.context import SessionContext
 from coder.strategies.review import repair_flagged
@@ -85,7 +85,7 @@ class RepairModel:
 
 def make_findings(*places: str) -> tuple[Findings, ...]:
     findings = [
-        Finding(
+        ReviewFinding(
             severity="major", path=place.partition(":")[0], line=int(place.partition(":")[2]), text="wrong"
         )
         for place in places
