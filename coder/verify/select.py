@@ -105,14 +105,13 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
     names = {PurePosixPath(path).stem for path in helpers}
     files |= dict.fromkeys(test for test in tests if names & words[test])
     if sources:
-        used = frozenset().union(*words.values())
+        used = frozenset({"conftest"}).union(*words.values())
         callers = CallerIndex(
             new,
             [
                 path
                 for path in python_files
-                if not is_test_path(path)
-                or (not is_test(path) and PurePosixPath(path).stem in used | {"conftest"})
+                if not is_test_path(path) or (not is_test(path) and PurePosixPath(path).stem in used)
             ],
             words,
         )
@@ -257,26 +256,34 @@ def _affinities(sources: Sequence[str], tests: Iterable[str]) -> dict[str, float
 
 
 def find_test_files_naming(tree: Path, tests: Sequence[str]) -> tuple[str, ...]:
-    """Return the existing ones of `tests`, then test files that mention the name of one of these."""
-    names = [_distinctive_words(path) for path in tests]
+    """Return the existing ones of `tests`, then test files that mention the name of one of these.
+
+    A name that many packages have, such as `tests`, counts after the name of its own package, or where a file
+    beside it imports it.
+    """
+    patterns = [(str(PurePosixPath(path).parent), *_naming_patterns(path)) for path in tests]
     existing = [path for path in tests if is_test_file(path) and (tree / path).is_file()]
-    others = (
-        path
-        for path in project_files(tree)
-        if path.endswith(".py") and is_test_file(path) and path not in existing
-    )
 
     def mentions_any(path: str) -> bool:
-        words = words_of(tree / path)
-        return any(name <= words for name in names)
+        text = read_regular_text(tree / path)
+        folder = str(PurePosixPath(path).parent)
+        return any(
+            anywhere.search(text) or (folder == own and beside.search(text))
+            for own, anywhere, beside in patterns
+        )
 
-    return (*existing, *filter(mentions_any, others))
+    others = (path for path in project_files(tree) if path.endswith(".py") and is_test_file(path))
+    return (*existing, *(path for path in others if path not in existing and mentions_any(path)))
 
 
-def _distinctive_words(path: str) -> set[str]:
-    """Return the words by which another file names a module: `tests` alone would be any package's."""
+def _naming_patterns(path: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return patterns of a module's name: in any file, and in a file beside it."""
     pure = PurePosixPath(path)
-    return {pure.stem, pure.parent.name} - {""} if pure.stem in GENERIC_STEMS else {pure.stem}
+    stem, package = re.escape(pure.stem), re.escape(pure.parent.name)
+    dotted = rf"\b{package}\.{stem}\b|\bfrom \S*\b{package} import .*\b{stem}\b"
+    beside = rf"^\s*(?:from \.{stem} import|from \. import .*\b{stem}\b|import {stem}\b)"
+    is_generic = pure.stem in GENERIC_STEMS and pure.parent.name
+    return re.compile(dotted if is_generic else rf"\b{stem}\b"), re.compile(beside, re.MULTILINE)
 
 
 def find_tests(tree: Path, paths: Iterable[str] | None = None) -> list[str]:
