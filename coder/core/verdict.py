@@ -418,8 +418,16 @@ class Verdict(Value):
 
     @property
     def is_good_enough(self) -> bool:
-        """True if no better verdict is sought: PROVEN, or good as far as the user let the tests run."""
-        return self.kind is VerdictKind.PROVEN or (self.cut_short and self.is_deliverable)
+        """True if no better verdict is sought: PROVEN, or good as far as time or the user let tests run."""
+        is_cut = self.cut_short or self.lacks_only_tests
+        return self.kind is VerdictKind.PROVEN or (is_cut and self.is_deliverable)
+
+    @property
+    def lacks_only_tests(self) -> bool:
+        """Whether nothing but tests that did not run in time keeps the change from being PROVEN."""
+        ran, reaching = self.tests_ran or 0, self.tests_reaching or 0
+        is_capped = any(finding.effect == "cap" for finding in self.findings)
+        return bool(self.targets) and ran < reaching and not is_capped
 
     @property
     def has_environment_problem(self) -> bool:
