@@ -469,14 +469,12 @@ class ParallelRunner:
             return False
         if not self._runner.is_recorded or self._runner.is_configured(XDIST_OPTIONS, tree):
             return False
-        files = set(map(test_file_of, tests))
-        counts = Counter(map(test_file_of, find_tests(tree, files if tests else None)))
-        if not all(test in counts for test in tests):  # single tests are known by number
-            counts = Counter(map(test_file_of, tests))
-        files = files if tests else {*counts}
-        if files and files <= self._seconds.keys():
-            return sum(self._seconds[file] for file in files) >= LEAST_SECONDS
-        return sum(counts[file] for file in files) >= LEAST_TESTS
+        single = sum("::" in test for test in tests)
+        whole = [test for test in tests if "::" not in test]
+        counts = Counter(map(test_file_of, find_tests(tree, whole if tests else None)))
+        if not single and counts and counts.keys() <= self._seconds.keys():
+            return sum(self._seconds[file] for file in counts) >= LEAST_SECONDS
+        return single + counts.total() >= LEAST_TESTS
 
     def _repeat_where_ports_were_taken(
         self, report: TestReport, tree: Path, **options: Unpack[LargeRunOptions]

@@ -19,12 +19,15 @@ MOST_REPORTS = 300
 class RunStore:
     """Reports of test runs in a directory, by what was run."""
 
-    def __init__(self, directory: Path | None, environment: str) -> None:
+    def __init__(
+        self, directory: Path | None, environment: str, *, mask: Callable[[str], str] = lambda text: text
+    ) -> None:
         """Keep reports in a directory, which may not exist yet; None keeps nothing.
 
         `environment` describes all that results depend on beside what differs from the base: the base's own
-        tree, interpreter, packages, command, sandbox.
+        tree, interpreter, packages, command, sandbox. `mask` hides secrets in what tests print.
         """
+        self._mask = mask
         self._directory = directory
         self._environment = environment
 
@@ -51,9 +54,27 @@ class RunStore:
         if (report.problem is None or report.problem.kind == "no_tests") and keeps(report):
             with suppress(OSError):
                 self._directory.mkdir(parents=True, exist_ok=True)
-                replace_text(file, report.model_dump_json())
+                replace_text(file, self._without_secrets(report).model_dump_json())
                 self._remove_oldest()
         return report
+
+    def _without_secrets(self, report: TestReport) -> TestReport:
+        results = tuple(
+            result.model_copy(
+                update={
+                    "failure": result.failure.model_copy(
+                        update={
+                            "message": self._mask(result.failure.message),
+                            "text": self._mask(result.failure.text),
+                        }
+                    )
+                }
+            )
+            if result.failure
+            else result
+            for result in report.results
+        )
+        return report.model_copy(update={"results": results, "output": self._mask(report.output)})
 
     def _remove_oldest(self) -> None:
         files = [*self._directory.glob("*.json")] if self._directory else []

@@ -52,6 +52,8 @@ class ProjectRuntime:
     """File of the coverage map."""
     history_path: Path
     """File that stores how long the suite took."""
+    mask: Callable[[str], str] = lambda text: text
+    """Hides secrets in what is kept of test runs."""
     strict: bool = False
     """Whether new findings of checkers keep a fix from being PROVEN."""
     suite: SuiteLimits = WHOLE
@@ -193,7 +195,7 @@ class ProjectRuntime:
             describe_environment(self.project, repository.root),
             f"{self.sandbox.is_sandboxed} {sorted(self.sandbox_remedies)}",
         )
-        return RunStore(self.history_path.with_suffix(".runs"), "\n".join(facts))
+        return RunStore(self.history_path.with_suffix(".runs"), "\n".join(facts), mask=self.mask)
 
     def _settle(self, repository: Repository) -> None:
         """Select the test command, on a clean checkout of the base if it has to be tried."""
@@ -250,8 +252,14 @@ class ProjectRuntime:
 
 
 def build_project_runtime(
-    task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox
+    task: Task,
+    config: Config,
+    *,
+    root: Path,
+    sandbox: ProcessSandbox,
+    mask: Callable[[str], str] = lambda text: text,
 ) -> ProjectRuntime:
+    """Return what runs the code of the project at `root`; `mask` hides secrets in what is kept of it."""
     candidates = find_candidates(
         root, sandbox=sandbox, environment=os.environ, test_command=task.test_command
     )
@@ -301,6 +309,7 @@ def build_project_runtime(
         limits=limits,
         coverage_path=coverage_path,
         history_path=index_database(root).with_suffix(".suite.json"),
+        mask=mask,
         strict=strict,
         suite=suite,
         builds_code=task.mode == "build",

@@ -246,7 +246,7 @@ def _open_session(
         unfinished = tuple(
             request for request in (earlier.unfinished_requests if earlier else ()) if request != task.issue
         )
-        runtime = build_project_runtime(task, config, root=root, sandbox=sandbox)
+        runtime = build_project_runtime(task, config, root=root, sandbox=sandbox, mask=private.mask)
         stack.callback(runtime.close)
         verifier = runtime.verifier_factory(
             task.issue,
