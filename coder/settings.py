@@ -68,7 +68,7 @@ class Config(Value):
     Where no coverage map names these tests they get three times as long as the targets took, at least 15 s.
     """
     wait: bool = False
-    """Whether the tests that reach a change get all of `suite_seconds` instead."""
+    """Give the tests that reach a change all of `suite_seconds` instead."""
     checks: Literal["show", "block"] = "show"
     """`block`: new findings of the project's own linters keep a fix from being PROVEN."""
     attempts: int = Field(default=3, ge=1)

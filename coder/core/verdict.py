@@ -144,7 +144,7 @@ class TestReport(Value):
     collected: tuple[str, ...] = ()
     """Ids of tests that were only collected; the results are those of tests that had to be run."""
     stored: bool = False
-    """Whether the run was made earlier, by this session or another one, and is not repeated."""
+    """True if the report is cached from an earlier run."""
 
     def result_for(self, test_id: str) -> TestResult | None:
         """Return the result of a test, or of its file or class where these could not be collected."""
@@ -211,7 +211,7 @@ class TestRun(Value):
     seconds: float = 0.0
     problem: str = ""
     stored: bool = False
-    """Whether the run was made earlier on the same content, and not repeated."""
+    """True if its report is cached from an earlier run on the same content."""
 
 
 def rename_keys(data: object, names: Mapping[str, str]) -> object:
@@ -353,7 +353,7 @@ class Verdict(Value):
     notes: tuple[str, ...] = ()
     """Other observations, such as a flaky test that is not blamed; half a sentence each."""
     findings: tuple[Finding, ...] = ()
-    """What rules found beside the results of tests, notes included."""
+    """Findings of all rules, notes included."""
     targets: tuple[str, ...] = ()
     """Tests that fail on the base for the right reason and pass on the change."""
     target_kinds: Mapping[str, TargetKind] = Field(default_factory=dict)
@@ -424,7 +424,7 @@ class Verdict(Value):
 
     @property
     def lacks_only_tests(self) -> bool:
-        """Whether nothing but tests that did not run in time keeps the change from being PROVEN."""
+        """True if only tests that did not run in time keep the change from being PROVEN."""
         ran, reaching = self.tests_ran or 0, self.tests_reaching or 0
         is_capped = any(finding.effect == "cap" for finding in self.findings)
         return bool(self.targets) and ran < reaching and not is_capped

@@ -103,7 +103,7 @@ class Entry(NamedTuple):
 
     units: "array[int]"
     is_blind: bool
-    """Whether it started other processes or replaced the tracer, so that units may be missing."""
+    """True if its coverage may be incomplete: it started processes or replaced the tracer."""
 
 
 class RecordedTest(NamedTuple):

@@ -14,6 +14,7 @@ from coder.verify.mutate import mutate_for_new_tests, mutate_verified_change
 from coder.verify.report import shorten_test_id
 from coder.verify.select import sources_imported_by
 from coder.verify.tracing import measure_coverage
+from coder.verify.trees import read_texts
 from coder.verify.verdict import Facts, decide, findings
 from coder.verify.warm import WarmRunner
 
@@ -82,7 +83,7 @@ def examine_change(
         facts.note("caught", *_kill_notes(mutation))
     facts.note("coverage", *_coverage_notes(coverage))
     facts.note("linter", *_limit(linters.new))
-    old, new = _read_texts(change.old, change.sources), _read_texts(change.new, change.sources)
+    old, new = read_texts(change.old, change.sources), read_texts(change.new, change.sources)
     facts.note("public-names", *_limit(api_changes(old, new)))
     ran = (
         IssueScriptResults()
@@ -116,12 +117,12 @@ def examine_change(
         )
 
 
-def _is_unguarded(change: ExaminedChange, guarded: MutationReport | None) -> bool:
+def _is_unguarded(change: ExaminedChange, mutation: MutationReport | None) -> bool:
     """Tell whether the targets, all of them new, catch no mutant of the change."""
     are_new = change.before.problem is None and all(
         not change.before.has_test(target) for target in change.facts.targets
     )
-    return are_new and guarded is not None and guarded.mutants >= LEAST_MUTANTS and guarded.caught == 0
+    return are_new and mutation is not None and mutation.mutants >= LEAST_MUTANTS and mutation.caught == 0
 
 
 def _run_mutants(change: ExaminedChange, tools: ExaminationTools) -> MutationReport | None:
@@ -175,25 +176,25 @@ def _new_green_tests(change: ExaminedChange) -> tuple[str, ...]:
 def _measure_coverage(change: ExaminedChange, tools: ExaminationTools) -> LineCoverage | None:
     """Return the lines of the changed sources that the new tests execute; None if it is not requested."""
     tests = _new_green_tests(change)
-    texts = {path: text for path, text in _read_texts(change.new, change.sources).items() if text}
+    texts = {path: text for path, text in read_texts(change.new, change.sources).items() if text}
     if tools.trace is None or not tests or not texts:
         return None
     return measure_coverage(texts, tools.trace(change.new, tests))
 
 
-def _survivor_notes(guarded: MutationReport | None) -> list[str]:
+def _survivor_notes(mutation: MutationReport | None) -> list[str]:
     """Describe surviving mutants, half a sentence each, hunks first."""
-    survivors = sorted(guarded.survivors if guarded else (), key=lambda place: not place.whole_hunk)
+    survivors = sorted(mutation.survivors if mutation else (), key=lambda place: not place.whole_hunk)
     return _limit(
         [f"untested: {place.path}:{place.line} (no target fails when it {place.what})" for place in survivors]
     )
 
 
-def _kill_notes(guarded: MutationReport | None) -> list[str]:
-    if guarded is None or not guarded.tried:
+def _kill_notes(mutation: MutationReport | None) -> list[str]:
+    if mutation is None or not mutation.tried:
         return []
     return [
-        f"the new tests catch {guarded.tried - len(guarded.survivors)} of {guarded.tried} "
+        f"the new tests catch {mutation.tried - len(mutation.survivors)} of {mutation.tried} "
         "deliberate breakages of what they import"
     ]
 
@@ -216,12 +217,3 @@ def _limit(findings: Sequence[str]) -> list[str]:
         if len(lines) <= NOTES_SHOWN
         else [*lines[:NOTES_SHOWN], f"{len(lines) - NOTES_SHOWN} more of this kind, in the evidence"]
     )
-
-
-def _read_texts(tree: Path, paths: Sequence[str]) -> dict[str, str]:
-    files = {path: tree / path for path in paths if path.endswith(".py")}
-    return {
-        path: file.read_text(encoding="utf-8", errors="replace")
-        for path, file in files.items()
-        if file.is_file()
-    }

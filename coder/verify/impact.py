@@ -240,7 +240,6 @@ def select_tests(
     return SuiteSelection(
         files=files,
         touched=frozenset(static.touched if static else ()) & frozenset(files),
-        total=static.total if static else len(view.test_files),
         tests=tuple(tests),
         count=len(known) + len(own),
         by_map=selection.is_complete,

@@ -36,14 +36,12 @@ class SuiteSelection(Value):
     """Nearest first: changed test files, files that name a changed definition, files that name its users."""
     touched: frozenset[str] = frozenset()
     """Those that are among them only because the change touches them."""
-    total: int = 0
-    """Number of test files in the suite."""
     tests: tuple[str, ...] = ()
     """Ids of tests, or whole test files, that a coverage map names, nearest first; none without a map."""
     count: int | None = None
     """Number of these tests, as far as they are known."""
     by_map: bool = False
-    """Whether the map covers every test file, so that the selection rests on it alone."""
+    """True if the map covers every test file that may be impacted."""
     seconds: float | None = None
     """Estimated time of `tests`; None if it is not known."""
     counts: Mapping[str, int] = {}
@@ -120,7 +118,6 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
     return SuiteSelection(
         files=(*touched, *(path for path in files if path not in touched)),
         touched=unreached,
-        total=len(tests),
         counts={test: len(_TEST.findall(read_regular_text(new / test))) for test in (*files, *touched)},
     )
 

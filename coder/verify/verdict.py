@@ -56,7 +56,7 @@ class Facts:
 
     @property
     def is_decided(self) -> bool:
-        """Whether no further run can make the verdict a better one."""
+        """True if no further run can improve the verdict."""
         return bool(self.obstacle or self.broken or self.still_red)
 
     def note(self, rule: str, *texts: str) -> None:

@@ -1,22 +1,12 @@
 """Recording of the coverage map of a repository's HEAD."""
 
-import secrets
-import tempfile
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 from coder.core.errors import UserError
 from coder.core.ports import Progress
-from coder.core.task import Task
-from coder.directories import sessions_directory
-from coder.repo.git import find_checkout, session_lock
-from coder.repo.repository import open_repository
-from coder.sandbox.choice import require_backend
-from coder.settings import load_config
 from coder.verify.coverage_map import MapProgress
-from coder.wiring.preparation import ensure_trust, make_sandbox
-from coder.wiring.project_runtime import build_project_runtime
+from coder.wiring.session import open_runtime
 
 
 def record_head(
@@ -36,23 +26,12 @@ def record_head(
     Raises:
         UserError: the repository cannot be worked on, or its tests cannot be recorded.
     """
-    root = find_checkout(directory).root
-    config = load_config(root, {})
-    backend = require_backend(unsafe=unsafe, image=config.image)
-    if not trusted:
-        ensure_trust(root, backend=backend, confirm=confirm)
-    sessions_directory().mkdir(parents=True, exist_ok=True)
     with (
-        tempfile.TemporaryDirectory(prefix="map-", dir=sessions_directory()) as state,
-        session_lock(Path(state)),
-        closing(
-            open_repository(root, session=f"map-{secrets.token_hex(4)}", state=Path(state), base=None)
-        ) as repository,
-        make_sandbox(backend, config, exposed=repository.exposed_directories) as sandbox,
+        open_runtime(
+            directory, test_command=test_command, trusted=trusted, unsafe=unsafe, confirm=confirm
+        ) as (repository, runtime),
         repository.checkout(repository.head) as tree,
     ):
-        task = Task(issue="", directory=root, test_command=test_command or config.test)
-        runtime = build_project_runtime(task, config, root=root, sandbox=sandbox)
         runtime.selection.settle(tree)
         if (problem := runtime.project.problem) is not None:
             raise UserError(problem.text)

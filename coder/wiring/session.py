@@ -51,7 +51,7 @@ from coder.trust import allowed_rules, remember_rules
 from coder.verify.project import Project
 from coder.wiring.conversations import find_continuation, inherit_model, make_session_id, recover_sessions
 from coder.wiring.preparation import UNKNOWN_PURPOSE, ensure_trust, make_sandbox, read_attachments
-from coder.wiring.project_runtime import build_project_runtime, import_environment
+from coder.wiring.project_runtime import ProjectRuntime, build_project_runtime, import_environment
 from coder.wiring.spending import find_money_limit
 from coder.wiring.suite_process import stop_suite_process
 from coder.wiring.whole_suite import link_whole_suite, start_whole_suite
@@ -665,23 +665,7 @@ def locate_faults(
     Raises:
         UserError: the repository cannot be worked on.
     """
-    root = find_checkout(directory).root
-    stop_suite_process(root)
-    config = load_config(root, {})
-    backend = require_backend(unsafe=unsafe, image=config.image)
-    if not trusted:
-        ensure_trust(root, backend=backend, confirm=confirm)
-    sessions_directory().mkdir(parents=True, exist_ok=True)
-    with (
-        tempfile.TemporaryDirectory(prefix="locate-", dir=sessions_directory()) as state,
-        session_lock(Path(state)),
-        closing(
-            open_repository(root, session=f"locate-{secrets.token_hex(4)}", state=Path(state), base=None)
-        ) as repository,
-        make_sandbox(backend, config, exposed=repository.exposed_directories) as sandbox,
-    ):
-        task = Task(issue="", directory=root, test_command=config.test)
-        runtime = build_project_runtime(task, config, root=root, sandbox=sandbox)
+    with open_runtime(directory, trusted=trusted, unsafe=unsafe, confirm=confirm) as (repository, runtime):
         worktree = repository.create_candidate("c1").worktree
         report = None if tests else runtime.runner().run(worktree, progress=progress)
         if report is not None and report.problem is not None:
@@ -690,6 +674,39 @@ def locate_faults(
         if not failing:
             return SuspectRanking(problem="no test fails.")
         return runtime.faults().rank_suspects(worktree, failing, seconds=SUSPECT_SECONDS, progress=progress)
+
+
+@contextmanager
+def open_runtime(
+    directory: Path,
+    *,
+    test_command: str | None = None,
+    trusted: bool = False,
+    unsafe: bool = False,
+    confirm: Callable[[str], bool] | None = None,
+) -> Iterator[tuple[SessionRepository, ProjectRuntime]]:
+    """Provide what runs the tests of a repository without a session, until exit; nothing of it is kept.
+
+    Raises:
+        UserError: the repository cannot be worked on.
+    """
+    root = find_checkout(directory).root
+    stop_suite_process(root)
+    config = load_config(root, {})
+    backend = require_backend(unsafe=unsafe, image=config.image)
+    if not trusted:
+        ensure_trust(root, backend=backend, confirm=confirm)
+    sessions_directory().mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(prefix="runtime-", dir=sessions_directory()) as state,
+        session_lock(Path(state)),
+        closing(
+            open_repository(root, session=f"runtime-{secrets.token_hex(4)}", state=Path(state), base=None)
+        ) as repository,
+        make_sandbox(backend, config, exposed=repository.exposed_directories) as sandbox,
+    ):
+        task = Task(issue="", directory=root, test_command=test_command or config.test)
+        yield repository, build_project_runtime(task, config, root=root, sandbox=sandbox)
 
 
 def scripted_approach(script: Path, config: Config, *, mode: Mode = "fix") -> Approach:

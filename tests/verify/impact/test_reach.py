@@ -173,7 +173,7 @@ def test_edit_reaches_callers_readers_and_importers(
     assert bool(reach.why) == reach.everything
 
 
-NAMED = SuiteSelection(files=("tests/test_shop.py",), total=2)
+NAMED = SuiteSelection(files=("tests/test_shop.py",))
 
 
 @pytest.mark.parametrize(
