@@ -432,6 +432,13 @@ class BaseSuite:
         text = f"About {tests} tests may take longer than {seconds:g} s, so the suite is not run as a whole."
         return text if tests > seconds * speed else ""
 
+    def _is_quick(self, old: Path, seconds: float, part: SuiteSelection | None) -> bool:
+        """Tell whether the suite is run whole, in at most so many seconds, though a part can stand for it."""
+        if part is not None and part.by_map:
+            return False
+        most = seconds if part is None else min(seconds, self._suite.impacted_seconds)
+        return not self._reason_for_part(old, most, speed=LEAST_TESTS_PER_SECOND)
+
     def choose_scope(self, tree: str, named: Sequence[str], progress: Progress | None) -> JudgedScope:
         """Return the tests that a change is judged by, and the base's results for comparison.
 
@@ -450,9 +457,7 @@ class BaseSuite:
         seconds = self._suite.whole_seconds
         with self._trees.read(self._trees.base, ()) as old, self._trees.read(tree) as new:
             part = self._select(old, new, tree)
-            fits = seconds is None or (
-                is_lazy and not self._reason_for_part(old, seconds, speed=LEAST_TESTS_PER_SECOND)
-            )
+            fits = seconds is None or (is_lazy and self._is_quick(old, seconds, part))
         if is_lazy:
             before = self._run_named(named, changed, progress)
             return JudgedScope(

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from coder.core.verdict import RunProblem, TestReport, TestResult, Verdict
+from coder.verify import base
 from coder.verify.base import SuiteLimits
 from coder.verify.project import SuiteFacts, SuiteHistory
+from coder.verify.select import SuiteSelection
 from coder.verify.verifier import WorktreeVerifier
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
 
@@ -47,12 +49,13 @@ def make_verifier(
     runner: FakeRunner | None = None,
     user_tests: tuple[str, ...] = (),
     whole_seconds: float | None = 60.0,
+    known_seconds: float = 10_000,
 ) -> tuple[WorktreeVerifier, FakeTrees, FakeRunner]:
     """Return a verifier of a suite that takes too long to be measured before a change is judged."""
     runner = runner or FakeRunner(run_suite)
     trees = FakeTrees(place, BASE, change)
     history = SuiteHistory(place / "history.json", "pytest")
-    history.write(SuiteFacts(seconds=10_000))
+    history.write(SuiteFacts(seconds=known_seconds))
     verifier = WorktreeVerifier(
         trees=trees,
         runner=runner,
@@ -68,6 +71,20 @@ def make_verifier(
 def judge(place: Path, change: Files, named: Sequence[str] = ()) -> Verdict:
     verifier, trees, _ = make_verifier(place, change)
     return verifier.verify(trees.patch, named)
+
+
+@pytest.mark.parametrize(
+    ("by_map", "known_seconds", "scope"),
+    [(False, 40.0, "whole"), (True, 40.0, "reaching"), (False, 200.0, "reaching")],
+)
+def test_runs_whole_suite_only_where_it_is_quick_and_no_map_tells_what_reaches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_map: bool, known_seconds: float, scope: str
+) -> None:
+    part = SuiteSelection(files=(SUITE,), by_map=by_map)
+    monkeypatch.setattr(base, "select_test_files", lambda *_args: part)
+    monkeypatch.setattr(base, "select_tests", lambda *_args, **_kwargs: part)
+    verifier, trees, _ = make_verifier(tmp_path, FIX, whole_seconds=600.0, known_seconds=known_seconds)
+    assert verifier.verify(trees.patch, [NEW]).scope == scope
 
 
 def test_old_failure_in_touched_file_is_no_reproduction(tmp_path: Path) -> None:
