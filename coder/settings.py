@@ -69,6 +69,8 @@ class Config(Value):
     """
     wait: bool = False
     """Give the tests that reach a change all of `suite_seconds` instead."""
+    behavior_seconds: float = Field(default=10.0, ge=0)
+    """Time limit for comparing the answers to calls of tests, and to calls near them; 0 compares nothing."""
     checks: Literal["show", "block"] = "show"
     """`block`: new findings of the project's own linters keep a fix from being PROVEN."""
     attempts: int = Field(default=3, ge=1)

@@ -31,6 +31,7 @@ LAYERS = {
     "store": 8,
     "prompting": 8,
     "settings": 8,
+    "behavior": 9,
     "trust": 9,
     "wiring": 10,
     "api": 11,

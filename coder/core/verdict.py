@@ -344,6 +344,47 @@ class VerdictKind(StrEnum):
         ]
 
 
+class BehaviorExample(Value):
+    """A call that is answered otherwise than before."""
+
+    call: str
+    """As it would be written, such as `ordinal(33)`."""
+    before: str
+    after: str
+    """Results as they would be written, or `raises NAME: message`."""
+    function: str = ""
+    """Path and qualified name, joined by `::`."""
+    tested: bool = False
+    """Whether a test makes this very call."""
+
+
+class BehaviorReport(Value):
+    """Answers to the calls that tests make, and to variations of them, before and after a change."""
+
+    calls: int
+    """Different calls that tests make of changed functions, and directly into the project."""
+    compared: int
+    """Those that could be repeated on both sides."""
+    inputs: int
+    """Compared calls, variations included."""
+    changed: int
+    """Compared calls that are answered otherwise than before, variations included."""
+    examples: tuple[BehaviorExample, ...] = ()
+    """The most telling differences, at most five."""
+
+
+def describe_behavior(report: BehaviorReport) -> tuple[str, ...]:
+    """Return lines on what a change does besides: one with counts, then one for each example."""
+    share = f"{report.compared} of {report.calls} calls of the tests compared"
+    varied = f"{report.changed} of {report.inputs} inputs (variations included) are answered otherwise"
+    lines = [f"{share}; {varied}" if report.inputs else share]
+    lines += [
+        f"{example.call}  {example.before} → {example.after}{'' if example.tested else '  not tested'}"
+        for example in report.examples
+    ]
+    return tuple(lines)
+
+
 class Verdict(Value):
     """The verdict on one change, and the evidence for it."""
 
@@ -395,6 +436,8 @@ class Verdict(Value):
     """Lines of new code that tests execute, where requested."""
     linters: LintReport | None = None
     """New findings of linters and similar tools, where requested."""
+    behavior: BehaviorReport | None = None
+    """What changes besides; None where nothing could be compared."""
     circumstances: tuple[str, ...] = ()
     """The interpreter, the test command and how they were detected, as sentences."""
     seconds: float = 0.0

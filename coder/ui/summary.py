@@ -12,7 +12,14 @@ from coder.core.messages import UsageTotals
 from coder.core.state import outcome_label
 from coder.core.text import sanitize_text
 from coder.core.values import Delivery
-from coder.core.verdict import Counts, DeniedResource, MutationReport, VerdictKind, describe_proof
+from coder.core.verdict import (
+    Counts,
+    DeniedResource,
+    MutationReport,
+    VerdictKind,
+    describe_behavior,
+    describe_proof,
+)
 
 STYLES = {
     VerdictKind.PROVEN: "bold green",
@@ -113,6 +120,9 @@ def print_result(console: Console, finish_event: SessionFinished) -> None:
     console.print()
 
 
+LONGEST_EXAMPLE = 160
+
+
 def report_body(finish_event: SessionFinished) -> str:
     """Return the report without its heading and the reason that the summary lines repeat."""
     heading, _, rest = finish_event.report.partition(f"\n\n{finish_event.summary}\n")
@@ -124,7 +134,7 @@ def report_body(finish_event: SessionFinished) -> str:
 def summary_lines(
     finish_event: SessionFinished, *, session: str, command: str = "coder {} last"
 ) -> Iterable[Text]:
-    """Yield up to six lines: verdict, changes, tests, what they prove, cost, next step.
+    """Yield a line each: verdict, changes, tests, what they prove, what else changes, cost, next step.
 
     `command` is how the user writes `apply` and `undo` for this session.
     """
@@ -142,6 +152,13 @@ def summary_lines(
     by = "the model" if finish_event.delivery else "the change"
     if verdict and (proof := describe_proof(verdict, by=by)):
         yield _row("proof", sanitize_text(proof))
+    if verdict and verdict.behavior:
+        first, *examples = describe_behavior(verdict.behavior)
+        yield _row("behavior", sanitize_text(first))
+        for line in examples:
+            yield _row(
+                "", sanitize_text(line if len(line) <= LONGEST_EXAMPLE else f"{line[:LONGEST_EXAMPLE]}...")
+            )
     attempts = f"{finish_event.attempts} attempt{'s' * (finish_event.attempts != 1)}"
     yield _row(
         "cost",

@@ -1,13 +1,22 @@
 """Second examination of a change that broke nothing: mutation testing, linters, API changes, issue code."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from coder.core.paths import test_file_of
 from coder.core.ports import Progress, Traces
-from coder.core.verdict import LineCoverage, LintReport, MutationReport, TestReport, VerdictKind
+from coder.core.verdict import (
+    BehaviorReport,
+    Finding,
+    LineCoverage,
+    LintReport,
+    MutationReport,
+    TestReport,
+    VerdictKind,
+)
 from coder.verify.issue import IssueScriptResults
 from coder.verify.linters import api_changes
 from coder.verify.mutate import mutate_for_new_tests, mutate_verified_change
@@ -25,6 +34,23 @@ LEAST_MUTANTS = 3
 """With fewer mutants, surviving ones say nothing about a test."""
 
 
+class CompareBehavior(Protocol):
+    """Compares the behavior of a change with its base's."""
+
+    def __call__(
+        self,
+        base: Path,
+        change: Path,
+        sources: Sequence[str],
+        *,
+        targets: Sequence[str],
+        tests: Sequence[str],
+        passing: Collection[str] = (),
+    ) -> tuple[BehaviorReport | None, list[Finding]]:
+        """Return what differs, and what keeps the change from being proven."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class ExaminationTools:
     """Tools that an examination uses."""
@@ -37,6 +63,8 @@ class ExaminationTools:
     """Runs the code of an issue in an old and a new tree."""
     persisting_errors: Callable[[Path, Path, str, Sequence[str]], Sequence[str]] = lambda *_: ()
     """Finds errors of an issue's code that an old and a new tree both raise, given the target tests."""
+    behavior: CompareBehavior | None = None
+    """Compares the answers to calls in two trees with the same tests."""
     trace: Callable[[Path, Sequence[str]], Traces] | None = None
     """Traces tests in a tree; None if the change is not new code whose coverage is of interest."""
     strict: bool = False
@@ -49,6 +77,8 @@ class ExaminedChange:
 
     old: Path
     new: Path
+    old_with_tests: Path
+    """The base with the tests of the change."""
     changed: Sequence[str]
     sources: Sequence[str]
     """Changed paths that are not tests."""
@@ -77,6 +107,7 @@ def examine_change(
         coverage = _measure_coverage(change, tools)
         linters = linting.result()
     facts.details |= {"mutation": mutation, "coverage": coverage, "linters": linters}
+    _compare_behavior(change, tools)
     if facts.targets or change.sources:
         facts.note("survivor", *_survivor_notes(mutation))
     else:
@@ -115,6 +146,28 @@ def examine_change(
             "linter",
             "the project's own checks find what they did not find before, and that counts here",
         )
+
+
+def _compare_behavior(change: ExaminedChange, tools: ExaminationTools) -> None:
+    """Add what the change does to calls of the targets, and of tests that pass on both sides."""
+    facts = change.facts
+    sources = [path for path in change.sources if path.endswith(".py")]
+    if tools.behavior is None or not sources:
+        return
+    failed = {result.id for result in change.before.results if not result.green}
+    passing = [
+        result.id for result in change.after.results if result.outcome == "passed" and result.id not in failed
+    ]
+    report, found = tools.behavior(
+        change.old_with_tests,
+        change.new,
+        sources,
+        targets=facts.targets,
+        tests=passing,
+        passing=passing,
+    )
+    facts.details["behavior"] = report
+    facts.findings += found
 
 
 def _is_unguarded(change: ExaminedChange, mutation: MutationReport | None) -> bool:

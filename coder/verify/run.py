@@ -149,6 +149,18 @@ class PytestRunner:
         report = self._run(tree, tests, timeout_seconds, (), progress, more, coverage=records)
         return report, records
 
+    def record_calls(
+        self, tree: Path, tests: Sequence[str], request: Mapping[str, Any], *, timeout_seconds: float
+    ) -> list[Mapping[str, Any]]:
+        """Run `tests` in `tree` and return the answers to their calls, as `coder_calls.py` writes them.
+
+        The results of such a run are never judged.
+        """
+        answers: list[Mapping[str, Any]] = []
+        more = {"calls": request, "observe": False}
+        self._run(tree, tests, timeout_seconds, (), None, more, answers=answers)
+        return answers
+
     def _run(
         self,
         tree: Path,
@@ -161,9 +173,11 @@ class PytestRunner:
         is_base: bool = False,
         cut: threading.Event | None = None,
         coverage: list[Mapping[str, Any]] | None = None,
+        answers: list[Mapping[str, Any]] | None = None,
     ) -> TestReport:
         if self._project.problem is not None:
             return TestReport(command=self.command, problem=self._project.problem)
+        answers = [] if answers is None else answers
         tree = tree.resolve()
         tests = normalize_test_ids(tests, tree)
         paths = existing_test_paths(tests, tree)
@@ -184,6 +198,7 @@ class PytestRunner:
                 "select": [*tests],
                 "collect": False,
                 **more,
+                "answers": str(place / "answers"),
                 "watch": [*watched],
                 "endless": {
                     "floor": ENDLESS_AGAIN_SECONDS if tests and self._is_endless else TEST_SECONDS,
@@ -215,6 +230,7 @@ class PytestRunner:
                 )
             if is_base and not self._project.command.is_recorded:
                 self._sandbox.share_builds(place)
+            answers += read_json_lines(place / "answers")
             finished = own.model_copy(update={"output": "" if execution.truncated else execution.output})
             builds = self._project.command.builds
             adapted = read_results(self._adapter, finished, tests, builds) if self._adapter else None
@@ -335,6 +351,13 @@ def exit_code_result(command: str, execution: Execution) -> TestResult:
     message = f"exit code {execution.exit_code}"
     failure = Failure(type=EXIT_CODE, message=message, text=output_tail(execution.output))
     return TestResult(id=command, outcome="failed", seconds=execution.seconds, failure=failure)
+
+
+def read_json_lines(file: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield the records of a file, without lines that a process could not write to the end."""
+    for line in (read_regular(file) or b"").splitlines():
+        with suppress(ValueError):
+            yield json.loads(line)
 
 
 def normalize_test_ids(tests: Sequence[str], tree: Path) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from coder.core.verdict import (
+    BehaviorReport,
     Counts,
     Effect,
     Finding,
@@ -21,6 +22,7 @@ from coder.core.verdict import (
     TestResult,
     Verdict,
     VerdictKind,
+    describe_behavior,
     describe_proof,
 )
 from coder.verify.failures import failure_headline, with_cause
@@ -248,6 +250,7 @@ def _report_lines(verdict: Verdict) -> Iterator[str]:
     yield from _mutation_lines(verdict.mutation)
     yield from _coverage_lines(verdict.coverage)
     yield from _checker_lines(verdict.linters)
+    yield from _behavior_lines(verdict.behavior)
     yield from (f"- {sentence}" for sentence in verdict.circumstances)
     yield from (
         f"- `{path}`, the same on both sides: SHA-256 `{digest}`" for path, digest in verdict.hashes.items()
@@ -292,6 +295,17 @@ def _coverage_lines(coverage: LineCoverage | None) -> Iterator[str]:
     yield ""
     yield from (f"- `{place}`: executed by no test" for place in coverage.missing)
     yield from [""] if coverage.missing else []
+
+
+def _behavior_lines(behavior: BehaviorReport | None) -> Iterator[str]:
+    """Yield how many calls are answered otherwise than before, and the most telling ones."""
+    if behavior is None:
+        return
+    first, *examples = describe_behavior(behavior)
+    yield f"Behavior: {first}."
+    yield ""
+    yield from (f"- `{line.replace('`', chr(39))}`" for line in examples)
+    yield from [""] if examples else []
 
 
 def _checker_lines(checked: LintReport | None) -> Iterator[str]:

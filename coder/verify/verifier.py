@@ -316,9 +316,18 @@ class WorktreeVerifier:
             return verdict
         change, facts = self._judged[verdict.tree]
         started = time.monotonic()
-        with change.split.checkout("base") as old, change.split.checkout("change") as new:
+        with (
+            change.split.checkout("base") as old,
+            change.split.checkout("change") as new,
+            change.split.checkout("tests") as old_with_tests,
+        ):
             examined = ExaminedChange(
-                old=old, new=new, changed=change.changed, sources=change.sources, facts=facts
+                old=old,
+                new=new,
+                old_with_tests=old_with_tests,
+                changed=change.changed,
+                sources=change.sources,
+                facts=facts,
             )
             examine_change(examined, self._tools, issue=self._issue, progress=progress)
         seconds = time.monotonic() - started

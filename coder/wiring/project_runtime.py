@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from coder import __version__
+from coder.behavior.runs import BehaviorRuns
 from coder.core.phases import Cutoff
 from coder.core.ports import FaultLocator, Limits, Progress, Proposer, Repository, Traces
 from coder.core.task import Task
@@ -57,6 +58,8 @@ class ProjectRuntime:
     strict: bool = False
     """Whether new findings of checkers keep a fix from being PROVEN."""
     suite: SuiteLimits = WHOLE
+    behavior_seconds: float = 10.0
+    """Time limit for comparing the answers to calls; 0 compares nothing."""
     builds_code: bool = False
     """Whether the change is new code, whose coverage is measured."""
     max_candidates: int | None = None
@@ -111,6 +114,13 @@ class ProjectRuntime:
             checks=LinterChecks(self.project, self.sandbox, self.sandbox.scratch).compare,
             scripts=scripts.compare,
             persisting_errors=partial(find_persisting_errors, scripts),
+            behavior=BehaviorRuns(
+                project=self.project,
+                runner=self.runner(),
+                sandbox=self.sandbox,
+                scratch=self.sandbox.scratch,
+                seconds=self.behavior_seconds,
+            ).compare,
             trace=self._trace_new_code if self.builds_code else None,
             strict=self.strict,
         )
@@ -313,6 +323,7 @@ def build_project_runtime(
         strict=strict,
         suite=suite,
         builds_code=task.mode == "build",
+        behavior_seconds=0.0 if task.mode == "build" else config.behavior_seconds,
         max_candidates=task.budget.candidates,
         sandbox_remedies=remedies,
     )

@@ -3,8 +3,8 @@
 Standard library only, Python 3.8 or later; runs as a script in the project's interpreter. The JSON file named
 in CODER_PYTEST_REQUEST holds, beside the recorder's settings: `runner` (pytest, unittest or django), `path`
 (directories before the standard library, as in PYTHONPATH), `script` (the runner's own script; empty for
-`python -m`, which puts the working directory first), `own_runner` (the tree is pytest's own repository) and
-`trace` (coverage is recorded).
+`python -m`, which puts the working directory first), `own_runner` (the tree is pytest's own repository),
+`trace` (coverage is recorded), `calls` (calls are answered in place).
 The file is deleted before any code of the project runs.
 """
 
@@ -15,6 +15,7 @@ import json
 import os
 import runpy
 import sys
+from typing import Any
 
 
 def main() -> None:
@@ -31,7 +32,10 @@ def main() -> None:
     folder = os.path.dirname(os.path.abspath(request["script"])) if request["script"] else os.getcwd()
     project = [folder, *request["path"]]
     sys.path[:] = [*(project if request["own_runner"] else []), here, *other_entries]
+    calls = make_call_recorder(request)
     recorder = load_recorder(request, file, audit, make_tracer(request))
+    if calls is not None:
+        calls.watch(recorder.Recorder if request["runner"] == "pytest" else type(recorder))
     sys.path[:] = [*project, *other_entries, here]
     os.environ["PYTHONPATH"] = os.pathsep.join(request["path"])
     if request["runner"] != "pytest":
@@ -44,7 +48,18 @@ def main() -> None:
         runpy.run_module("pytest", run_name="__main__", alter_sys=True)
 
 
-def make_tracer(request: dict[str, object]) -> object:
+def make_call_recorder(request: dict[str, Any]) -> Any:
+    """Return what answers calls in place, None if no calls are requested."""
+    if not request.get("calls"):
+        return None
+    sys.path.insert(0, request["calls"]["modules"])
+    from coder_calls import CallRecorder  # type: ignore[import-not-found]
+
+    sys.path.remove(request["calls"]["modules"])
+    return CallRecorder({**request["calls"], "answers": request["answers"]}, request["tree"])
+
+
+def make_tracer(request: dict[str, Any]) -> object:
     """Return a tracer that observes the process from now on, None if no coverage is requested."""
     if not request.get("trace"):
         return None

@@ -66,6 +66,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
         changed = sorted(path for path in {**old, **new} if old.get(path) != new.get(path))
         change = ExaminedChange(
             old=tmp_path / "old",
+            old_with_tests=tmp_path / "old",
             new=tmp_path / "new",
             changed=changed,
             sources=[path for path in changed if not is_test_path(path)],

@@ -1,0 +1,347 @@
+"""Findings on the behavior of a change: calls that are answered otherwise than before, or not."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from coder.core.verdict import BehaviorExample, BehaviorReport, Finding
+
+NOT_COMPARED = "not compared"
+MISSING = "missing"
+CUT = "cut"
+"""Kind of a record that says that not all calls of the targets are there."""
+RAISES = "raises "
+TIME_OUT = "time-out"
+ACCIDENTAL = (
+    "TypeError",
+    "AttributeError",
+    "IndexError",
+    "KeyError",
+    "NameError",
+    "UnboundLocalError",
+    "ZeroDivisionError",
+    "RecursionError",
+    "AssertionError",
+)
+"""Exceptions that a change rarely raises on purpose; where a `raise` of its own names one, it does."""
+LEAST_NARROW, LEAST_NEAR = 20, 6
+"""With fewer varied inputs, near ones among them, that none differs says nothing."""
+LEAST_CONSTANT, LEAST_VARIED = 5, 3
+"""Changed results, and different results on the base, from which on a constant is suspicious."""
+EMPTY = ("None", "''", '""', "b''", "[]", "()", "{}", "0", "False", "True", "set{}")
+SHOWN, MOST_ALIKE = 5, 3
+"""Examples of a report, and those of one function whose answers are of the same kinds."""
+
+
+class CallKey(NamedTuple):
+    """Identity of a call on both sides."""
+
+    path: str
+    name: str
+    kind: Literal["own", "near", "far"]
+    call: str
+
+
+class CallAnswer(NamedTuple):
+    """Answer to a call on one side, in place."""
+
+    text: str
+    test: str = ""
+    is_target: bool = False
+    is_direct: bool = True
+    """Whether the test itself makes the call."""
+    data: str = ""
+    """Pickled arguments, empty where they cannot be copied."""
+    module: str = ""
+
+
+class Replayed(NamedTuple):
+    """CallAnswers to one own call outside of the test: more than one where equal calls differ."""
+
+    now: tuple[str, ...]
+    later: tuple[str, ...] = ()
+    """At another time, in another place, with another hash seed."""
+
+
+CallAnswers = Mapping[CallKey, CallAnswer]
+
+
+def read_answers(records: Sequence[Mapping[str, Any]]) -> dict[CallKey, CallAnswer]:
+    """Return recorded answers by call; of equal ones the target's, else the first."""
+    answers: dict[CallKey, CallAnswer] = {}
+    for record in records:
+        if record["kind"] == CUT:
+            continue
+        key = CallKey(record["path"], record["name"], record["kind"], record["call"])
+        answer = CallAnswer(
+            text=record["answer"],
+            test=record["test"],
+            is_target=record["target"],
+            is_direct=record["direct"],
+            data=record.get("data") or "",
+            module=record["module"],
+        )
+        if key not in answers or (answer.is_target and not answers[key].is_target):
+            answers[key] = answer
+    return answers
+
+
+class BehaviorComparison:
+    """The answers on both sides, and what follows from them."""
+
+    def __init__(
+        self,
+        base: CallAnswers,
+        change: CallAnswers,
+        *,
+        replayed: tuple[Mapping[CallKey, Replayed], Mapping[CallKey, Replayed]] = ({}, {}),
+        passing: Collection[str] = (),
+        raised: Collection[str] = (),
+        is_cut: bool = False,
+    ) -> None:
+        """Compare two sides.
+
+        `replayed` are the answers outside of the tests, `passing` tests that pass on both sides, `raised` the
+        names of exceptions that the change raises itself; it `is_cut` if calls of targets are not there.
+        """
+        self.base, self.change = base, change
+        self.replayed = replayed
+        self.passing = frozenset(passing)
+        self.raised = frozenset(raised)
+        self.is_cut = is_cut
+        tested = {(key.path, key.name, key.call) for key in change if key.kind == "own"}
+        self.pairs = {
+            key: (base[key], answer)
+            for key, answer in change.items()
+            if key in base
+            and _is_answer(base[key].text)
+            and (base[key].text, answer.text) != (TIME_OUT, TIME_OUT)
+            and _is_answer(answer.text)
+            and (key.kind == "own" or (key.path, key.name, key.call) not in tested)
+        }
+        self.changed = {key: pair for key, pair in self.pairs.items() if pair[0].text != pair[1].text}
+
+    def report(self) -> BehaviorReport:
+        """Return counts and the most telling examples."""
+        calls = sum(key.kind == "own" for key in self.change)
+        compared = sum(key.kind == "own" for key in self.pairs)
+        return BehaviorReport(
+            calls=calls,
+            compared=compared,
+            inputs=len(self.pairs),
+            changed=len(self.changed),
+            examples=tuple(self._examples()),
+        )
+
+    def findings(self) -> list[Finding]:
+        """Return what keeps the change from being proven, each rule once."""
+        other = self._find_other()
+        rules = (
+            ("behavior-same", self._find_same()),
+            ("behavior-context", self._find_context()),
+            ("behavior-unsteady", self._find_unsteady()),
+            ("behavior-narrow", self._find_narrow()),
+            ("behavior-constant", self._find_constant()),
+            ("behavior-other", other),
+            ("behavior-new-error", "" if other else self._find_new_errors()),
+        )
+        return [Finding(rule=rule, effect="cap", text=text) for rule, text in rules if text]
+
+    def _target_keys(self, side: CallAnswers) -> list[CallKey]:
+        return [key for key, answer in side.items() if key.kind == "own" and answer.is_target]
+
+    def _find_same(self) -> str:
+        """Tell that no call of a target differs, where all of them could be compared."""
+        keys = self._target_keys(self.change)
+        answers = [self._both(key) for key in keys]
+        if self.is_cut or not keys or None in answers or any(pair[0] != pair[1] for pair in answers if pair):
+            return ""
+        if any(key not in self.change for key in self._target_keys(self.base)):
+            return ""
+        return (
+            "outside of the tests the change does nothing: no call of the issue's tests is answered otherwise"
+        )
+
+    def _both(self, key: CallKey) -> tuple[str, str] | None:
+        """Return a call's answers on both sides, None if it cannot be compared."""
+        if key in self.pairs:
+            return self.pairs[key][0].text, self.pairs[key][1].text
+        old, new = (side.get(key) for side in self.replayed)
+        if old is None or new is None or not _is_answer(new.now[0]) or old.now[0] == NOT_COMPARED:
+            return None
+        return old.now[0], new.now[0]
+
+    def _steady_on_base(self) -> Iterator[tuple[CallKey, Replayed]]:
+        """Yield own calls with their replay on the change; the base's gives what its test saw."""
+        old, new = self.replayed
+        for key, replayed in new.items():
+            is_comparable = key in old and key in self.pairs and all(map(_is_answer, replayed.now))
+            if is_comparable and old[key].now == (self.pairs[key][0].text,):
+                yield key, replayed
+
+    def _find_context(self) -> str:
+        for key, replayed in self._steady_on_base():
+            if len(replayed.now) > 1:
+                continue
+            inside, outside = self.pairs[key][1].text, replayed.now[0]
+            if outside != inside:
+                return f"{key.call} gives {_brief(inside)} in the test and {_brief(outside)} outside of it"
+            later, before = replayed.later, self.replayed[0][key]
+            if later and before.later == before.now and later != replayed.now and _is_answer(later[0]):
+                return f"{key.call} gives {_brief(outside)}, and {_brief(later[0])} at another time and place"
+        return ""
+
+    def _find_unsteady(self) -> str:
+        for key, replayed in self._steady_on_base():
+            if len(replayed.now) > 1:
+                first, second = map(_brief, replayed.now[:2])
+                return f"{key.call} gives {first}, and later {second}"
+        return ""
+
+    def _affected_calls(self) -> dict[tuple[str, str], list[CallKey]]:
+        """Return the own calls of targets that are answered differently, by function."""
+        found = defaultdict(list)
+        for key in self.changed:
+            if key.kind == "own" and self.change[key].is_target:
+                found[key.path, key.name].append(key)
+        return found
+
+    def _varied_near_targets(self) -> dict[CallKey, tuple[CallAnswer, CallAnswer]]:
+        """Return the variations of target calls of the functions whose answers to targets differ."""
+        functions = self._affected_calls()
+        return {
+            key: pair
+            for key, pair in self.pairs.items()
+            if key.kind != "own" and pair[1].is_target and (key.path, key.name) in functions
+        }
+
+    def _find_narrow(self) -> str:
+        varied = self._varied_near_targets()
+        near = sum(key.kind == "near" for key in varied)
+        if len(varied) < LEAST_NARROW or near < LEAST_NEAR or any(key in self.changed for key in varied):
+            return ""
+        example = min(
+            (key for keys in self._affected_calls().values() for key in keys), key=lambda key: len(key.call)
+        )
+        return (
+            f"the change alters nothing but the tested inputs: {example.call} differs, "
+            f"and none of {len(varied)} inputs around them does"
+        )
+
+    def _find_constant(self) -> str:
+        expected = {self.change[key].text for keys in self._affected_calls().values() for key in keys}
+        by_function = defaultdict(list)
+        for key, (old, new) in self._varied_near_targets().items():
+            if old.text != new.text:
+                by_function[key.path, key.name].append((key, old.text, new.text))
+        for rows in by_function.values():
+            results = {new for _, _, new in rows}
+            if (
+                len(rows) < LEAST_CONSTANT
+                or len({old for _, old, _ in rows}) < LEAST_VARIED
+                or len(results) > 1
+            ):
+                continue
+            (result,) = results
+            if result not in expected or result.startswith(RAISES) or result in EMPTY:
+                continue
+            if all(result.strip("'") in key.call for key, _, _ in rows):
+                continue  # an argument is returned as it is
+            return f"all {len(rows)} inputs around {rows[0][0].call} that change give {_brief(result)}"
+        return ""
+
+    def _find_other(self) -> str:
+        for key, (old, new) in self.changed.items():
+            if key.kind == "own" and not new.is_target and new.is_direct and new.test in self.passing:
+                return f"{key.call}, which a passing test calls, {_differs(old.text, new.text)}"
+        return ""
+
+    def _find_new_errors(self) -> str:
+        found = [
+            (key, old.text, new.text)
+            for key, (old, new) in self.changed.items()
+            if key.kind == "near" and new.is_direct and self._is_new_error(old.text, new.text)
+        ]
+        if not found:
+            return ""
+        key, old, new = min(found, key=lambda row: len(row[0].call))
+        return f"{key.call} {_differs(old, new)}"
+
+    def _is_new_error(self, old: str, new: str) -> bool:
+        if old.startswith(RAISES) or old == TIME_OUT:
+            return False
+        if new == TIME_OUT:
+            return True
+        if new.startswith(RAISES):
+            name = new.removeprefix(RAISES).partition(":")[0]
+            return name in ACCIDENTAL and name not in self.raised
+        return ARGUMENTS in new and ARGUMENTS not in old
+
+    def _examples(self) -> Iterator[BehaviorExample]:
+        """Yield the most telling differences: new errors first, the shortest call of each kind."""
+        rows = sorted(self.changed.items(), key=lambda row: (self._rank(*row), len(row[0].call)))
+        seen: Counter[tuple[str, str]] = Counter()
+        count = 0
+        for key, (old, new) in rows:
+            alike = (key.name, f"{_shape(old.text)}>{_shape(new.text)}>{key.kind == 'own'}")
+            if (
+                seen[alike] >= (MOST_ALIKE if key.kind != "own" else 1)
+                or (key.path, key.name) not in self._shown_functions
+            ):
+                continue
+            seen[alike] += 1
+            yield BehaviorExample(
+                call=key.call,
+                before=old.text,
+                after=new.text,
+                function=f"{key.path}::{key.name}",
+                tested=key.kind == "own",
+            )
+            count += 1
+            if count == SHOWN:
+                return
+
+    @property
+    def _shown_functions(self) -> set[tuple[str, str]]:
+        """Functions whose calls are shown: those that tests call, else the changed ones."""
+        direct = {(key.path, key.name) for key, pair in self.changed.items() if pair[1].is_direct}
+        return direct or {(key.path, key.name) for key in self.changed}
+
+    def _rank(self, key: CallKey, pair: tuple[CallAnswer, CallAnswer]) -> int:
+        old, new = pair
+        if self._is_new_error(old.text, new.text):
+            return 0
+        if key.kind == "own":
+            return 1 if not new.is_target else 2
+        return 3 if key.kind == "near" else 4
+
+
+def _is_answer(text: str) -> bool:
+    return text not in (NOT_COMPARED, "crash", MISSING)
+
+
+def _shape(text: str) -> str:
+    """Return the kind of an answer: two of the same kind tell the same."""
+    return text.partition(":")[0] if text.startswith(RAISES) else "time-out" if text == TIME_OUT else "result"
+
+
+ARGUMENTS = "; arguments now "
+
+
+def _differs(old: str, new: str) -> str:
+    """Return what a call gave and gives now, or that it changes its arguments now."""
+    if new.partition(ARGUMENTS)[0] == old.partition(ARGUMENTS)[0] and ARGUMENTS in new:
+        return f"changes its arguments now: {_brief(new.partition(ARGUMENTS)[2])}"
+    return f"gave {_brief(old)} and {_verb(new)} now"
+
+
+def _brief(text: str) -> str:
+    return _verb(text) if text.startswith(RAISES) else text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _verb(text: str) -> str:
+    """Return what a call does, for `x and ... now`."""
+    if text == TIME_OUT:
+        return "does not end"
+    name = text.partition(":")[0] if text.startswith(RAISES) else f"gives {text}"
+    return name if len(name) <= 90 else f"{name[:87]}..."

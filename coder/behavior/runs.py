@@ -1,0 +1,306 @@
+"""Runs that collect the answers to calls, on base and change, in place and outside of any test."""
+
+import ast
+import json
+import re
+import tempfile
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from coder.behavior.comparison import (
+    CUT,
+    MISSING,
+    NOT_COMPARED,
+    BehaviorComparison,
+    CallAnswers,
+    CallKey,
+    Replayed,
+    read_answers,
+)
+from coder.core.errors import SandboxError
+from coder.core.paths import is_test_path, test_file_of
+from coder.core.phases import READ_ONLY
+from coder.core.ports import Limits, Sandbox
+from coder.core.verdict import BehaviorReport, Finding
+from coder.python.source import parse_module
+from coder.verify.layout import source_roots, test_file_predicate
+from coder.verify.project import Project
+from coder.verify.run import PytestRunner
+from coder.verify.select import project_files
+from coder.verify.trees import read_texts
+
+TARGET = Path(__file__).parent / "target"
+STARTING_SECONDS = 60.0
+"""Allowed on top of the seconds for answers, for the tests themselves."""
+MOST_REPLAYED, REPEATED = 60, 8
+MOST_TESTS, MOST_FILES = 60, 4
+"""Tests beside the targets whose calls are recorded, nearest first, and files of all."""
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class ChangedCode(NamedTuple):
+    """The functions that a change edits, and what is needed to call them with telling values."""
+
+    functions: tuple[tuple[str, str], ...]
+    """Path and qualified name."""
+    literals: tuple[Any, ...] = ()
+    """Numbers and texts of the edited functions."""
+    ignored: tuple[str, ...] = ()
+    """Names of attributes that only one side assigns."""
+    raised: tuple[str, ...] = ()
+    """Names of the exceptions that the edited functions raise."""
+
+
+class BehaviorRuns:
+    """Compares the behavior of a change with its base's, for one project."""
+
+    def __init__(
+        self, *, project: Project, runner: PytestRunner, sandbox: Sandbox, scratch: Path, seconds: float
+    ) -> None:
+        """Prepare to compare, with so many seconds for the answers of one change."""
+        self._project = project
+        self._runner = runner
+        self._sandbox = sandbox
+        self._scratch = scratch
+        self._seconds = seconds
+
+    def compare(
+        self,
+        base: Path,
+        change: Path,
+        sources: Sequence[str],
+        *,
+        targets: Sequence[str],
+        tests: Sequence[str],
+        passing: Collection[str] = (),
+    ) -> tuple[BehaviorReport | None, list[Finding]]:
+        """Compare two trees with the same tests; None if nothing could be compared.
+
+        `base` has the tests of the change; `sources` are the changed paths. The calls are those of `targets`
+        and of other `tests`, nearest first, of which `passing` pass on both sides.
+        """
+        code = find_changed_code(read_texts(base, sources), read_texts(change, sources))
+        if not code.functions or not self._runner.is_recorded or self._seconds <= 0:
+            return None, []
+        files = dict.fromkeys(map(test_file_of, (*targets, *tests)))
+        nearest = frozenset([*files][:MOST_FILES])
+        others = [test for test in tests if test not in targets and test_file_of(test) in nearest][
+            :MOST_TESTS
+        ]
+        deadline = time.monotonic() + 2 * self._seconds
+        with ThreadPoolExecutor(2) as pool:
+            old_records, new_records = pool.map(
+                lambda tree: self._record(tree, code, targets, others), (base, change)
+            )
+        old, new = read_answers(old_records), read_answers(new_records)
+        if not old or not new:
+            return None, []
+        seconds = max(1.0, min(self._seconds / 2, deadline - time.monotonic()))
+        comparison = BehaviorComparison(
+            old,
+            new,
+            replayed=self._replay_all(base, change, code, new, seconds),
+            passing=passing,
+            raised=code.raised,
+            is_cut=any(record["kind"] == CUT for record in (*old_records, *new_records)),
+        )
+        return comparison.report(), comparison.findings()
+
+    def _record(
+        self, tree: Path, code: ChangedCode, targets: Sequence[str], others: Sequence[str]
+    ) -> list[Mapping[str, Any]]:
+        """Run tests in a tree and return the answers to their calls."""
+        is_test = test_file_predicate(tree, self._runner.command)
+        request = {
+            "modules": str(TARGET),
+            "changed": code.functions,
+            "literals": code.literals,
+            "ignored": code.ignored,
+            "targets": [*targets],
+            "tests": [path for path in project_files(tree) if is_test(path) or is_test_path(path)],
+            "seconds": self._seconds / 2,
+        }
+        tests = [*targets, *others]
+        return self._runner.record_calls(
+            tree, tests, request, timeout_seconds=self._seconds + STARTING_SECONDS
+        )
+
+    def _replay_all(
+        self, base: Path, change: Path, code: ChangedCode, answers: CallAnswers, seconds: float
+    ) -> tuple[dict[CallKey, Replayed], dict[CallKey, Replayed]]:
+        """Replay the own calls that can be copied on both sides, each now and at another time and place."""
+        own = [(key, answer) for key, answer in answers.items() if key.kind == "own" and answer.data]
+        own.sort(key=lambda row: not row[1].is_target)
+        calls = [
+            {"module": answer.module, "name": key.name, "data": answer.data}
+            for key, answer in own[:MOST_REPLAYED]
+        ]
+        keys = [key for key, _ in own[:MOST_REPLAYED]]
+        jobs = [(tree, later) for later in (False, True) for tree in (base, change)]
+        with ThreadPoolExecutor(2) as pool:
+            found = list(pool.map(lambda job: self._replay(job[0], code, calls, seconds, later=job[1]), jobs))
+        old, new, old_later, new_later = found
+        sides = []
+        for now, later in ((old, old_later), (new, new_later)):
+            rows = zip(keys, now, [*later, *[()] * len(now)], strict=False)
+            sides.append({key: Replayed(first, second) for key, first, second in rows})
+        return sides[0], sides[1]
+
+    def _replay(
+        self,
+        tree: Path,
+        code: ChangedCode,
+        calls: Sequence[Mapping[str, Any]],
+        seconds: float,
+        *,
+        later: bool,
+    ) -> list[tuple[str, ...]]:
+        """Return the answers of calls in a process that knows of no test; none if it fails."""
+        if not calls:
+            return []
+        tree = tree.resolve()
+        job = {
+            "tree": str(tree),
+            "path": [str(root) for root in (*self._project.import_roots(tree), *source_roots(tree), tree)],
+            "ignored": code.ignored,
+            "seconds": seconds,
+            "later": later,
+            "repeat": REPEATED,
+            "calls": calls,
+        }
+        with tempfile.TemporaryDirectory(prefix="app-", dir=self._scratch) as name:
+            place = Path(name)
+            (place / "main.py").write_text(_replay_script(), encoding="utf-8")
+            (place / "data.json").write_text(json.dumps(job), encoding="utf-8")
+            argv = (str(self._project.interpreter), str(place / "main.py"), str(place / "data.json"))
+            environment = {
+                **{name: text for name, text in self._project.environment.items() if "PYTEST" not in name},
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "PYTHONHASHSEED": "7" if later else "0",
+            }
+            try:
+                execution = self._sandbox.run(
+                    argv,
+                    cwd=place if later else tree,
+                    environment=environment,
+                    policy=READ_ONLY,
+                    limits=Limits(wall_seconds=seconds + STARTING_SECONDS / 4),
+                )
+            except SandboxError:
+                return []
+        lines = [line for line in execution.output.splitlines() if line.startswith("[")]
+        return [_read_line(line) for line in lines]
+
+
+def _read_line(line: str) -> tuple[str, ...]:
+    try:
+        answers = tuple(map(str, json.loads(line)))
+    except ValueError:
+        return (NOT_COMPARED,)
+    return answers or (MISSING,)
+
+
+def _replay_script() -> str:
+    """Return a script of its own: no module of ours is imported where calls are replayed."""
+    values, replay = (
+        (TARGET / name).read_text(encoding="utf-8") for name in ("coder_values.py", "coder_replay.py")
+    )
+    future = "from __future__ import annotations"
+    ours = re.compile(r"^from coder_values import \(.*?^\)\n", re.DOTALL | re.MULTILINE)
+    parts = [values, ours.sub("", replay.replace(future, ""))]
+    start = 'if __name__ == "__main__":\n    import json, sys\n    replay(json.load(open(sys.argv[1])))\n'
+    return "\n".join([*parts, start])
+
+
+def find_changed_code(old: Mapping[str, str], new: Mapping[str, str]) -> ChangedCode:
+    """Return what differs between the sources of two sides, by path.
+
+    A change outside of functions counts for all functions of its module that use a name it assigns.
+    """
+    functions: dict[tuple[str, str], None] = {}
+    literals: dict[Any, None] = {}
+    raised: dict[str, None] = {}
+    attributes: list[set[str]] = [set(), set()]
+    for path in dict.fromkeys([*old, *new]):
+        if not path.endswith(".py"):
+            continue
+        try:
+            before, after = parse_module(old.get(path, "")), parse_module(new.get(path, ""))
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+        known, now = dict(_functions(before)), dict(_functions(after))
+        changed = [name for name in {**known, **now} if _dump(known.get(name)) != _dump(now.get(name))]
+        assigned = _changed_names(before, after)
+        changed += [name for name, node in now.items() if name not in changed and _uses(node, assigned)]
+        functions |= dict.fromkeys((path, name) for name in changed)
+        for name in changed:
+            for node in ast.walk(now.get(name) or known[name]):
+                if isinstance(node, ast.Constant) and type(node.value) in (int, float, str):
+                    if len(str(node.value)) <= 40:
+                        literals[node.value] = None
+                elif isinstance(node, ast.Raise) and node.exc is not None:
+                    callee = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+                    raised[ast.unparse(callee).rpartition(".")[2]] = None
+        for side, module in zip(attributes, (before, after), strict=True):
+            side |= {
+                node.attr
+                for node in ast.walk(module)
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+            }
+    return ChangedCode(
+        functions=tuple(functions),
+        literals=tuple(literals)[:40],
+        ignored=tuple(sorted(attributes[0] ^ attributes[1])),
+        raised=tuple(raised),
+    )
+
+
+def _functions(module: ast.AST, prefix: str = "") -> Iterator[tuple[str, Function]]:
+    """Yield all functions that are not inside of another one, with their qualified names."""
+    for node in ast.iter_child_nodes(module):
+        if isinstance(node, Function):
+            yield f"{prefix}{node.name}", node
+        elif isinstance(node, ast.ClassDef):
+            yield from _functions(node, f"{prefix}{node.name}.")
+        elif isinstance(node, ast.stmt):
+            yield from _functions(node, prefix)
+
+
+def _dump(node: Function | None) -> str:
+    """Return a function's code as text, without its docstring."""
+    if node is None:
+        return ""
+    is_documented = ast.get_docstring(node, clean=False) is not None
+    body = node.body[1:] if is_documented else node.body
+    return "".join(map(ast.dump, [node.args, *node.decorator_list, *body]))
+
+
+def _changed_names(before: ast.Module, after: ast.Module) -> set[str]:
+    """Return the names that statements outside of functions assign differently."""
+
+    def statements(module: ast.AST) -> Iterator[ast.stmt]:
+        for node in ast.iter_child_nodes(module):
+            if isinstance(node, ast.ClassDef):
+                yield from statements(node)
+            elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+                yield node
+
+    old, new = ({ast.dump(node): node for node in statements(module)} for module in (before, after))
+    differing = [node for text, node in [*old.items(), *new.items()] if (text in old) != (text in new)]
+    return {
+        part.id
+        for node in differing
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    }
+
+
+def _uses(node: ast.AST, names: Collection[str]) -> bool:
+    return bool(names) and any(
+        (isinstance(part, ast.Name) and part.id in names)
+        or (isinstance(part, ast.Attribute) and part.attr in names)
+        for part in ast.walk(node)
+    )

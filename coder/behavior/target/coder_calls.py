@@ -1,0 +1,294 @@
+"""Calls that tests make, answered in place: by forks of the test process, as they were made and varied.
+
+At each call of a changed function, and at each call from a test file into the project, the process forks. The
+child calls the function once more, in a fork of its own for each variation, and writes what came out;
+fixtures, patches and open objects are there as in the test. Runs in the project's interpreter. Standard
+library only, Python 3.8 or later; imported before the tree can be.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import inspect
+import io
+import json
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import types
+from typing import Any
+
+from coder_values import (  # type: ignore[import-not-found]  # on the import path of the run
+    NOT_COMPARED,
+    Texts,
+    answer_of,
+    call_with,
+    describe_call,
+    forbid_effects,
+    in_fork,
+    rest_of,
+    variations,
+)
+
+CHANGED, CALLED = 2, 1
+"""Kinds of functions: the change edits it, or it only belongs to the project."""
+MOST_CALLS, MOST_OF_TARGETS = {CHANGED: 24, CALLED: 8}, 40
+"""Number of different calls of one function, from all tests and from targets."""
+ENTERED, BESIDE = "+", "-"
+"""Beginning of an answer whose call has entered a changed function, or has not."""
+NEAR, FAR = 24, 20
+CALL_SECONDS, FORK_SECONDS = 0.5, 4.0
+MOST_PICKLED = 20_000
+TARGETS_SHARE = 0.7
+"""Share of the time that is kept for the targets."""
+UNCALLABLE = inspect.CO_ASYNC_GENERATOR
+
+
+class CallRecorder:
+    """Profiler that answers calls in forks and writes a line for each answer."""
+
+    def __init__(self, request: dict[str, Any], tree: str) -> None:
+        """Prepare; `request` holds `answers` (a path), `changed` ([path, name] pairs), `literals`, `ignored`,
+        `targets`, `tests` (paths of test files) and `seconds`.
+        """
+        self.prefix = os.path.realpath(tree) + os.sep
+        self.texts = Texts(os.path.realpath(tree), frozenset(request["ignored"]))
+        self.changed = {(path, name) for path, name in request["changed"]}
+        self.literals = request["literals"]
+        self.targets = frozenset(request["targets"])
+        self.test_files = frozenset(request["tests"])
+        self.seconds = float(request["seconds"])
+        """Left for answers."""
+        self.descriptor = os.open(request["answers"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self.kinds: dict[types.CodeType, int] = {}
+        self.counts: dict[types.CodeType, int] = {}
+        self.seen: set[tuple[types.CodeType, str]] = set()
+        self.test = ""
+        self.is_target = self.is_cut = False
+        self.begun: set[str] = set()
+        self.reserve = self.seconds * TARGETS_SHARE
+        self.pid = os.getpid()
+
+    def watch(self, recorder: Any) -> None:
+        """Follow the tests of a class of recorders: each of them writes a record as it begins."""
+        write = recorder.write
+
+        def follow(itself: Any, kind: str, **fields: Any) -> None:
+            write(itself, kind, **fields)
+            if kind == "start" and os.getpid() == self.pid:
+                self.begin(fields["id"])
+            elif kind == "finish":
+                sys.setprofile(None)
+
+        recorder.write = follow
+
+    def begin(self, test: str) -> None:
+        """Record the calls of another test from now on."""
+        self.test, self.is_target = test, test in self.targets
+        self.begun.add(test)
+        sys.setprofile(self if self.is_target or self.has_time else None)
+
+    @property
+    def has_time(self) -> bool:
+        """Whether time is left for another call; most of it is kept for targets that have not run yet."""
+        is_reserved = not self.is_target and bool(self.targets - self.begun)
+        return self.seconds > (self.reserve if is_reserved else 0.0)
+
+    def note_cut(self) -> None:
+        """Write once that not all calls of targets are recorded."""
+        if self.is_target and not self.is_cut:
+            self.is_cut = True
+            self.write({"kind": "cut"})
+
+    def kind_of(self, code: types.CodeType) -> int:
+        """Return the kind of a function, 0 for one that is not recorded."""
+        path = code.co_filename
+        if not path.startswith(self.prefix) or code.co_name.startswith("<") or code.co_flags & UNCALLABLE:
+            return 0
+        path = path[len(self.prefix) :]
+        name = getattr(code, "co_qualname", code.co_name)
+        short = name.rpartition(".")[2]
+        if (path, name) in self.changed or (
+            not hasattr(code, "co_qualname")
+            and any(path == other and known.rpartition(".")[2] == short for other, known in self.changed)
+        ):
+            return CHANGED
+        return 0 if path in self.test_files or path.rpartition("/")[2] == "conftest.py" else CALLED
+
+    def __call__(self, frame: types.FrameType, event: str, _argument: Any) -> None:
+        if event != "call":
+            return
+        code = frame.f_code
+        kind = self.kinds.get(code)
+        if kind is None:
+            kind = self.kinds[code] = self.kind_of(code)
+        if not kind:
+            return
+        most = MOST_OF_TARGETS if self.is_target else MOST_CALLS[kind]
+        if os.getpid() != self.pid:
+            return
+        back = frame.f_back
+        is_direct = back is not None and back.f_code.co_filename[len(self.prefix) :] in self.test_files
+        if kind == CALLED and not is_direct:
+            return
+        if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE) and frame.f_lasti > 16:
+            return  # it goes on where it has been before
+        if self.counts.get(code, 0) >= most or not self.has_time:
+            self.note_cut()
+            return
+        sys.setprofile(None)
+        began = time.monotonic()
+        with contextlib.suppress(Exception):  # the project's own methods may raise anything
+            self.record(frame, code, kind, is_direct=is_direct)
+        self.seconds -= time.monotonic() - began
+        sys.setprofile(self)
+
+    def record(self, frame: types.FrameType, code: types.CodeType, kind: int, *, is_direct: bool) -> None:
+        """Answer a call in a fork and wait for it."""
+        arguments, variadic = arguments_of(frame)
+        text = describe_call(code, arguments, self.texts)
+        if (code, text) in self.seen:
+            return
+        self.seen.add((code, text))
+        self.counts[code] = self.counts.get(code, 0) + 1
+        call: dict[str, Any] = {
+            "path": code.co_filename[len(self.prefix) :],
+            "module": frame.f_globals.get("__name__", ""),
+            "name": getattr(code, "co_qualname", code.co_name),
+            "changed": kind == CHANGED,
+            "test": self.test,
+            "target": self.is_target,
+            "direct": is_direct,
+        }
+        if threading.active_count() > 1:
+            self.write(
+                {
+                    **call,
+                    "kind": "own",
+                    "call": text,
+                    "answer": NOT_COMPARED,
+                    "data": pickle_arguments(arguments),
+                }
+            )
+            return
+        child = os.fork()
+        if child == 0:
+            try:
+                self.answer_all(rebuilt(frame, code), variadic, arguments, text, call)
+            finally:
+                os._exit(0)
+        wait_for(child, min(FORK_SECONDS, self.seconds + 0.5))
+
+    def answer_all(
+        self,
+        function: Any,
+        variadic: tuple[str, str],
+        arguments: dict[str, Any],
+        text: str,
+        call: dict[str, Any],
+    ) -> None:
+        """Write the answers to a call as it was made and varied, each from its own fork."""
+        os.setpgid(0, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        data = pickle_arguments(arguments)
+        rows = [("own", arguments)]
+        rows += variations(arguments, self.literals, near=NEAR, far=FAR)
+        known = set()
+        self.is_affected = False
+        for kind, varied in rows:
+            if kind != "own" and not self.is_affected:
+                return
+            shown = text if kind == "own" else describe_call(function.__code__, varied, self.texts)
+            if shown in known:
+                continue
+            known.add(shown)
+            answer = in_fork(lambda varied=varied: self.answer(function, variadic, varied), CALL_SECONDS)
+            if answer[:1] in (ENTERED, BESIDE):
+                self.is_affected = call["changed"] or self.is_affected or answer[0] == ENTERED
+                answer = answer[1:]
+            row = {**call, "kind": kind, "call": shown, "answer": answer}
+            self.write({**row, "data": data} if kind == "own" else row)
+
+    def write(self, record: dict[str, Any]) -> None:
+        """Write one record in one piece."""
+        os.write(self.descriptor, json.dumps(record).encode("ascii") + b"\n")
+
+    def answer(self, function: Any, variadic: tuple[str, str], arguments: dict[str, Any]) -> str:
+        """Call the function and return result, changed arguments and output, or the exception, as text."""
+        code = function.__code__
+        before = describe_call(code, arguments, self.texts)
+        sys.stdout = sys.stderr = printed = io.StringIO()
+        sys.addaudithook(forbid_effects)
+        entered: list[bool] = []
+
+        def follow(frame: types.FrameType, event: str, _argument: Any) -> None:
+            if event == "call" and not entered and self.kind_of(frame.f_code) == CHANGED:
+                entered.append(True)
+
+        def call() -> Any:
+            sys.setprofile(follow)
+            try:
+                return call_with(function, variadic, arguments)
+            finally:
+                sys.setprofile(None)
+
+        result: str = answer_of(call, self.texts)
+        if result == NOT_COMPARED:
+            return f"{ENTERED if entered else BESIDE}{result}"
+        after = describe_call(code, arguments, self.texts)
+        rest: str = rest_of(before, after, self.texts.clean(printed.getvalue()))
+        return f"{ENTERED if entered else BESIDE}{result}{rest}"
+
+
+def arguments_of(frame: types.FrameType) -> tuple[dict[str, Any], tuple[str, str]]:
+    """Return the arguments of a function that was just called, and the names of `*` and `**` parameters."""
+    code = frame.f_code
+    count = code.co_argcount + code.co_kwonlyargcount
+    names = list(code.co_varnames[:count])
+    rest = more = ""
+    if code.co_flags & inspect.CO_VARARGS:
+        rest = code.co_varnames[count]
+        count += 1
+        names.append(rest)
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        more = code.co_varnames[count]
+        names.append(more)
+    values = frame.f_locals
+    return {name: values[name] for name in names}, (rest, more)
+
+
+def rebuilt(frame: types.FrameType, code: types.CodeType) -> types.FunctionType:
+    """Return the function of a frame, without its decorators."""
+    values = frame.f_locals
+    cells = tuple(
+        types.CellType(values[name]) if name in values else types.CellType() for name in code.co_freevars
+    )
+    return types.FunctionType(code, frame.f_globals, code.co_name, None, cells or None)
+
+
+def pickle_arguments(arguments: dict[str, Any]) -> str | None:
+    """Return arguments in pickle_arguments form, None if they cannot be copied."""
+    try:
+        data = pickle.dumps(arguments)
+    except Exception:  # noqa: BLE001 - whatever their own methods raise
+        return None
+    return base64.b64encode(data).decode("ascii") if len(data) <= MOST_PICKLED else None
+
+
+def wait_for(child: int, seconds: float) -> None:
+    """Wait for a child with all of its children; end them after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while not os.waitpid(child, os.WNOHANG)[0]:
+        if time.monotonic() > deadline:
+            for end in (os.killpg, os.kill):
+                try:
+                    end(child, signal.SIGKILL)
+                except OSError:
+                    continue
+            os.waitpid(child, 0)
+            return
+        time.sleep(0.002)

@@ -1,0 +1,125 @@
+"""Replay of recorded calls outside of any test, each in a fork of a process that imported the project alone.
+
+Reads a JSON file, named on the command line, with `tree`, `path` (directories to import from), `ignored`,
+`seconds`, `repeat`, `later` (whether the clock is moved) and `calls` (module, name, data); writes one JSON
+line for each call to standard output: its answers, two where equal calls are answered differently. Standard
+library only, Python 3.8 or later.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import importlib
+import inspect
+import io
+import json
+import os
+import pickle
+import sys
+import time
+from typing import Any
+
+from coder_values import (  # type: ignore[import-not-found]  # joined to this module before it runs
+    NOT_COMPARED,
+    Texts,
+    answer_of,
+    call_with,
+    describe_call,
+    forbid_effects,
+    in_fork,
+    rest_of,
+)
+
+
+def replay(job: dict[str, Any]) -> None:
+    """Answer all calls of a job."""
+    if job["later"]:
+        move_clock(1200 * 86400.0)
+    sys.path[:0] = job["path"]
+    texts = Texts(os.path.realpath(job["tree"]), frozenset(job["ignored"]))
+    results = os.dup(1)
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+    for module in dict.fromkeys(call["module"] for call in job["calls"]):
+        try:
+            importlib.import_module(module)
+        except BaseException:  # noqa: BLE001, S112 - it is missing for all of its calls
+            continue
+    deadline = time.monotonic() + job["seconds"]
+    for call in job["calls"]:
+
+        def answer(call: dict[str, Any] = call) -> str:
+            function = find_function(sys.modules.get(call["module"]), call["name"])
+            if function is None:
+                return json.dumps(["missing"])
+            sys.addaudithook(forbid_effects)
+            found = []
+            for _ in range(job["repeat"]):
+                try:
+                    arguments = pickle.loads(base64.b64decode(call["data"]))
+                except BaseException:  # noqa: BLE001 - a module of the tests is not there
+                    return json.dumps([NOT_COMPARED])
+                text = answer_once(function, arguments, texts)
+                if text not in found:
+                    found.append(text)
+            return json.dumps(found[:2])
+
+        text = in_fork(answer, 2.0) if time.monotonic() < deadline else NOT_COMPARED
+        line = text if text.startswith("[") else json.dumps([text])
+        os.write(results, line.encode("utf-8") + b"\n")
+
+
+def answer_once(function: Any, arguments: dict[str, Any], texts: Any) -> str:
+    """Call a function and return what came out as text."""
+    code = function.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    rest = code.co_varnames[count] if code.co_flags & inspect.CO_VARARGS else ""
+    count += bool(rest)
+    more = code.co_varnames[count] if code.co_flags & inspect.CO_VARKEYWORDS else ""
+    if {*arguments} != {*code.co_varnames[: count + bool(more)]}:
+        return "missing"
+    before = describe_call(code, arguments, texts)
+    out, error = sys.stdout, sys.stderr
+    sys.stdout = sys.stderr = printed = io.StringIO()
+    try:
+        text: str = answer_of(lambda: call_with(function, (rest, more), arguments), texts)
+    finally:
+        sys.stdout, sys.stderr = out, error
+    if text == NOT_COMPARED:
+        return NOT_COMPARED  # type: ignore[no-any-return]
+    rest = rest_of(before, describe_call(code, arguments, texts), texts.clean(printed.getvalue()))
+    return f"{text}{rest}"
+
+
+def find_function(module: Any, name: str) -> Any:
+    """Return the plain function with this qualified name, below its decorators; None if there is none."""
+    found = module
+    for part in name.split("."):
+        found = vars(found).get(part) if hasattr(found, "__dict__") else None
+        if found is None:
+            return None
+    for _ in range(20):
+        found = getattr(found, "__func__", None) or getattr(found, "fget", None) or found
+        if getattr(getattr(found, "__code__", None), "co_name", "") == name.rpartition(".")[2]:
+            return found
+        found = getattr(found, "__wrapped__", None) or getattr(found, "func", None)
+        if found is None:
+            break
+    return None
+
+
+def move_clock(seconds: float) -> None:
+    """Let the clock show another day."""
+    real, real_ns = time.time, time.time_ns
+    time.time = lambda: real() + seconds
+    time.time_ns = lambda: real_ns() + int(seconds * 1e9)
+    dates: Any = datetime.date
+    moments: Any = datetime.datetime
+    shift = datetime.timedelta(seconds=seconds)
+    today = classmethod(lambda _: dates.today() + shift)
+    now = classmethod(lambda _, tz=None: moments.now(tz) + shift)
+    replaced: Any = datetime
+    replaced.date = type("date", (dates,), {"today": today})
+    replaced.datetime = type("datetime", (moments,), {"now": now, "utcnow": now, "today": now})

@@ -1,0 +1,426 @@
+"""Values of calls: a comparable text of each, variations of them, and answers.
+
+Runs in the project's interpreter. Standard library only, Python 3.8 or later.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import os
+import re
+import select
+import signal
+import time
+import types
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+DEEPEST, MOST_ELEMENTS, LONGEST = 4, 40, 400
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+TEMPORARY = re.compile(r"/[\w./-]*?/(pytest-of-[^/'\"]+/pytest-\d+|tmp[a-z0-9_]{8})")
+NOT_COMPARED = "not compared"
+MOST_ITEMS = 30
+EFFECTS = frozenset(
+    [
+        "os.remove",
+        "os.rename",
+        "os.rmdir",
+        "os.mkdir",
+        "os.link",
+        "os.symlink",
+        "os.truncate",
+        "os.chmod",
+        "os.kill",
+        "os.system",
+        "os.exec",
+        "os.posix_spawn",
+        "os.putenv",
+        "shutil.rmtree",
+        "shutil.move",
+        "subprocess.Popen",
+        "socket.connect",
+        "socket.bind",
+        "sqlite3.connect",
+    ]
+)
+PLAIN = (type(None), bool, int, float, complex, str, bytes)
+
+
+class Texts:
+    """Texts of values that are equal in every process, on both sides of a change."""
+
+    def __init__(self, tree: str, ignored: frozenset[str] = frozenset()) -> None:
+        """Write values without the path of the tree, and without attributes that one side alone has."""
+        self.tree = tree
+        self.ignored = ignored
+
+    def clean(self, text: str) -> str:
+        """Return a text without addresses and the paths that differ from run to run."""
+        return TEMPORARY.sub("/tmp", ADDRESS.sub("", text)).replace(self.tree, "")
+
+    def shorten(self, text: str) -> str:
+        """Return a text of limited length; what is cut off still tells texts apart."""
+        digest = zlib.crc32(text.encode("utf-8", "replace"))
+        return text if len(text) <= LONGEST else f"{text[:LONGEST]}...#{digest:08x}"
+
+    def of(self, value: Any, depth: int = 0) -> str:
+        """Return a value as it would be written, as far as possible; by structure where it has no literal."""
+        kind: Any = type(value)
+        if kind in PLAIN:
+            return self.shorten(self.clean(repr(value)))
+        if depth > DEEPEST:
+            return "..."
+        if isinstance(value, (dict, list, tuple, set, frozenset)):
+            return self.of_container(value, depth)
+        if isinstance(
+            value, (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+        ):
+            return str(getattr(value, "__qualname__", None) or value.__name__)
+        if hasattr(kind, "__array__") or hasattr(kind, "to_numpy"):  # NumPy and pandas show what they contain
+            return self.shorten(self.clean(repr(value)))
+        return self.of_object(value, depth)
+
+    def of_container(self, value: Any, depth: int) -> str:
+        """Return a container with its elements, the first ones."""
+        kind: Any = type(value)
+        name = kind.__name__
+        if isinstance(value, dict):
+            pairs = [
+                f"{self.of(key, depth + 1)}: {self.of(item, depth + 1)}"
+                for key, item in itertools.islice(value.items(), MOST_ELEMENTS)
+            ]
+            return f"{'' if kind is dict else name}{{{', '.join(pairs)}}}"
+        if isinstance(value, (list, tuple)):
+            items = [self.of(item, depth + 1) for item in value[:MOST_ELEMENTS]]
+            if len(value) > MOST_ELEMENTS:
+                items.append(f"...({len(value)})")
+            comma = "," if kind is tuple and len(value) == 1 else ""
+            left, right = "[]" if isinstance(value, list) else "()"
+            return f"{'' if kind in (list, tuple) else name}{left}{', '.join(items)}{comma}{right}"
+        items = sorted(self.of(item, depth + 1) for item in itertools.islice(value, MOST_ELEMENTS))
+        return f"{'' if kind is set else name}{{{', '.join(items)}}}"
+
+    def of_object(self, value: Any, depth: int) -> str:
+        """Return an object by its own representation, else by its attributes."""
+        kind = type(value)
+        own_repr = vars(kind).get("__repr__", kind.__repr__) is not vars(object)["__repr__"]
+        if own_repr:
+            try:
+                return self.shorten(self.clean(repr(value)))
+            except Exception as error:  # noqa: BLE001 - whatever the project's own method raises
+                return f"{kind.__name__}(repr raises {type(error).__name__})"
+        fields = [
+            f"{name}={self.of(item, depth + 1)}"
+            for name, item in itertools.islice(sorted(attributes_of(value).items()), MOST_ELEMENTS)
+            if name not in self.ignored and not name.startswith("__")
+        ]
+        return f"{kind.__name__}({', '.join(fields)})"
+
+
+def attributes_of(value: Any) -> dict[str, Any]:
+    """Return the attributes of an object, from its dictionary and slots, without running its code."""
+    found: dict[str, Any] = {}
+    for kind in type(value).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            member = kind.__dict__.get(name)
+            if isinstance(member, types.MemberDescriptorType):
+                try:
+                    found[name] = member.__get__(value, kind)
+                except AttributeError:
+                    continue
+    dictionary = getattr(value, "__dict__", None)
+    if type(dictionary) is dict:
+        found.update((name, item) for name, item in dictionary.items() if isinstance(name, str))
+    return found
+
+
+def take_turns(rounds: list[list[Any]], most: int) -> list[Any]:
+    """Return elements of all lists in turn, at most so many."""
+    turns = itertools.chain.from_iterable(itertools.zip_longest(*rounds, fillvalue=None))
+    return list(itertools.islice((item for item in turns if item is not None), most))
+
+
+def variations(
+    arguments: dict[str, Any], literals: list[Any], *, near: int, far: int
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield `near` (one leaf changed, shape kept) and `far` variations of arguments, with their kind.
+
+    `literals` are those of the changed code: they, and their neighbours, are among the far values. The order
+    is the same for equal arguments.
+    """
+    for kind, most, vary in (
+        ("near", near, near_values),
+        ("far", far, lambda value: far_values(value, literals)),
+    ):
+        columns = []
+        for name, value in arguments.items():
+            if name not in ("self", "cls", "mcs"):
+                columns.append([(name, new) for new in vary_safely(vary, value)])
+        for name, new in take_turns(columns, most):
+            yield kind, {**arguments, name: new}
+
+
+def vary_safely(vary: Callable[[Any], list[Any]], value: Any) -> list[Any]:
+    """Return variations of a value; none where its own code fails."""
+    try:
+        return [new for new in vary(value) if new is not value and not is_same(new, value)]
+    except Exception:  # noqa: BLE001 - arithmetic or iteration of the project's own objects
+        return []
+
+
+def is_same(first: Any, second: Any) -> bool:
+    """Tell whether two plain values are the same; True is not 1."""
+    return type(first) is type(second) and type(first) in PLAIN and repr(first) == repr(second)
+
+
+def near_values(value: Any, depth: int = 3) -> list[Any]:
+    """Return values of the same shape with one leaf changed."""
+    kind: Any = type(value)
+    if kind is bool:
+        return [not value]
+    if kind is int:
+        steps = [1, -1, 2, 10, -10, 3, 100, 7, 20, 90]
+        return [value + step for step in steps if value < 0 or value + step >= 0] + [value * 2]
+    if kind is float:
+        return [value + 1, value - 1, value * 2, value / 2, value + 0.25, value * 10]
+    if kind is str:
+        return near_texts(value)
+    if kind is bytes:
+        return [
+            bytes([*value[:index], (value[index] + 1) % 128, *value[index + 1 :]]) for index in spread(value)
+        ]
+    if kind in (list, tuple) and depth:
+        columns = [
+            [kind([*value[:index], new, *value[index + 1 :]]) for new in near_values(value[index], depth - 1)]
+            for index in spread(value)
+        ]
+        return take_turns(columns, 24)
+    if kind is dict and depth:
+        keys = [list(value)[index] for index in spread(value)]
+        return take_turns(
+            [[{**value, key: new} for new in near_values(value[key], depth - 1)] for key in keys], 24
+        )
+    return near_objects(value, depth) if depth else []
+
+
+def near_objects(value: Any, depth: int) -> list[Any]:
+    """Return copies of a plain object with one attribute changed, or results of its own arithmetic."""
+    if value is None or callable(value) or isinstance(value, types.ModuleType):
+        return []
+    attributes = {name: item for name, item in attributes_of(value).items() if type(item) in PLAIN}
+    copies: list[list[Any]] = []
+    if attributes and any(
+        "__eq__" in vars(kind) for kind in type(value).__mro__[:-1]
+    ):  # a record; others are bound to their state
+        for name, item in itertools.islice(attributes.items(), 4):
+            copies.append([changed_copy(value, name, new) for new in near_values(item, depth - 1)[:6]])
+    found = [item for item in take_turns(copies, 12) if item is not None]
+    if not found:
+        for operation in OPERATIONS:
+            try:
+                new = operation(value)
+            except Exception:  # noqa: BLE001, S112 - most objects have no arithmetic
+                continue
+            if type(new) is type(value):
+                found.append(new)
+    return found
+
+
+def changed_copy(value: Any, name: str, new: Any) -> Any:
+    """Return a copy of an object with another value of one attribute; None if that is impossible."""
+    import copy
+
+    try:
+        other = copy.copy(value)
+        object.__setattr__(other, name, new)
+    except Exception:  # noqa: BLE001 - whatever its own methods raise
+        return None
+    return other
+
+
+OPERATIONS: Any = (
+    lambda value: value + 1,
+    lambda value: value * 2,
+    lambda value: -value,
+    lambda value: value - 1,
+)
+
+
+def near_texts(value: str) -> list[str]:
+    """Return texts of the same length and, as far as possible, the same kinds of characters."""
+    found = []
+    for offset in (1, 2, 5):
+        for index in spread(value):
+            found.append(value[:index] + shift_character(value[index], offset) + value[index + 1 :])
+    return list(dict.fromkeys(found))[:14]
+
+
+def shift_character(character: str, offset: int) -> str:
+    """Return another character of the same kind."""
+    for first, count in (("0", 10), ("a", 26), ("A", 26)):
+        if first <= character < chr(ord(first) + count):
+            return chr(ord(first) + (ord(character) - ord(first) + offset) % count)
+    return {" ": "_", "/": ":", ".": ",", "-": "+"}.get(character, "." if offset == 1 else "-")
+
+
+def spread(value: Any) -> list[int]:
+    """Return a few positions in a sequence: both ends first, then between them."""
+    size = len(value)
+    return list(
+        dict.fromkeys(
+            index for index in (0, size - 1, size // 2, size // 4, 3 * size // 4) if 0 <= index < size
+        )
+    )
+
+
+def far_values(value: Any, literals: list[Any]) -> list[Any]:
+    """Return values of other shapes, and the literals of the changed code with their neighbours."""
+    kind: Any = type(value)
+    own = [item for item in literals if type(item) is kind]
+    if value is None:
+        return [0, "", 1, *literals[:2]]
+    if kind is bool:
+        return [None, 0]
+    if kind in (int, float):
+        around = [near for item in own[:8] for near in (item, item + 1, item - 1, item * 2)]
+        return list(dict.fromkeys([0, -value, value * 10, value + 1000, *around, value * 100 + 7]))
+    if kind is str:
+        with_literals = [text for item in own[:6] for text in (item, value + item, item + value)]
+        middle = len(value) // 2
+        shapes = [
+            "",
+            value[:-1],
+            value[1:],
+            value + value,
+            value.upper(),
+            value.swapcase(),
+            f" {value}",
+            value[::-1],
+        ]
+        shapes += [f"{value}x", value[:middle] + "-" + value[middle:], f"{value} {value}", "a", "x1"]
+        return take_turns([list(dict.fromkeys(shapes)), list(dict.fromkeys(with_literals))], 24)
+    if kind is bytes:
+        return [b"", value[:-1], value[1:], value + value, b"a"]
+    if kind in (list, tuple):
+        return [
+            value[:-1],
+            value[1:],
+            kind(),
+            value[::-1],
+            value + value,
+            value + value[:1],
+            tuple(value) if kind is list else list(value),
+        ]
+    if kind is dict:
+        items = list(value.items())
+        return [dict(items[1:]), dict(items[:-1]), {}, dict(reversed(items))]
+    if kind in (set, frozenset):
+        ordered = sorted(value, key=repr)
+        return [kind(ordered[1:]), kind(), kind([*ordered[:-1], 0])]
+    return [None]
+
+
+class Blocked(BaseException):
+    """Raised where a repeated call would have an effect outside of its process."""
+
+
+def describe_call(code: types.CodeType, arguments: dict[str, Any], texts: Any) -> str:
+    """Return a call as it would be written, `Class(...).method(1)` where it is one of a method."""
+    names = list(code.co_varnames)
+    shown = []
+    owner = ""
+    count = code.co_argcount + code.co_kwonlyargcount
+    rest = names[count] if code.co_flags & inspect.CO_VARARGS else ""
+    for index, (name, value) in enumerate(arguments.items()):
+        if index == 0 and name in ("self", "cls"):
+            owner = f"{texts.of(value)}."
+        elif name == rest:
+            shown += [texts.of(item) for item in value]
+        elif index >= count:
+            shown += [f"{key}={texts.of(item)}" for key, item in value.items()]
+        else:
+            shown.append(texts.of(value) if index < code.co_argcount else f"{name}={texts.of(value)}")
+    return f"{owner}{code.co_name}({', '.join(shown)})"
+
+
+def rest_of(before: str, after: str, printed: str) -> str:
+    """Return what else a call did: changed arguments and output."""
+    changed = f"; arguments now {after}" if after != before else ""
+    return changed + (f"; prints {printed[:400]!r}" if printed else "")
+
+
+def answer_of(call: Callable[[], Any], texts: Any) -> str:
+    """Return the result of a call, or its exception, as text."""
+    try:
+        result = call()
+        if isinstance(result, types.GeneratorType):
+            result = [item for item, _ in zip(result, range(MOST_ITEMS))]  # noqa: B905 - not in Python 3.8
+        elif inspect.iscoroutine(result):
+            result = result_of_coroutine(result)
+        return str(texts.of(result))
+    except Blocked:
+        return NOT_COMPARED
+    except BaseException as error:  # noqa: BLE001 - any exception is an answer
+        return f"raises {type(error).__name__}: {texts.clean(str(error))[:200]}"
+
+
+def result_of_coroutine(coroutine: Any) -> Any:
+    """Return what a coroutine returns that waits for nothing."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise Blocked
+
+
+def call_with(function: Any, variadic: tuple[str, str], arguments: dict[str, Any]) -> Any:
+    """Call a function with arguments by the names of its parameters."""
+    code = function.__code__
+    names = code.co_varnames
+    positional = [arguments[name] for name in names[: code.co_argcount]]
+    keywords = {
+        name: arguments[name] for name in names[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    }
+    rest, more = variadic
+    return function(*positional, *arguments.get(rest, ()), **keywords, **arguments.get(more, {}))
+
+
+def in_fork(produce: Callable[[], str], seconds: float, *, last: bool = False) -> str:
+    """Return a text that a fork of this process produces; `time-out` or `crash` where it does not."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        try:
+            os.write(writing, produce().encode("utf-8", "replace")[:4000])
+        finally:
+            os._exit(0)
+    os.close(writing)
+    data, deadline = b"", time.monotonic() + seconds
+    is_late = False
+    while True:
+        ready, _, _ = select.select([reading], [], [], max(0.0, deadline - time.monotonic()))
+        if not ready:
+            os.kill(child, signal.SIGKILL)
+            is_late = True
+            break
+        more = os.read(reading, 65536)
+        if not more:
+            break
+        data += more
+    os.close(reading)
+    os.waitpid(child, 0)
+    if is_late:  # once more, with patience: the machine may be busy
+        return in_fork(produce, seconds * 4, last=True) if not last else "time-out"
+    return data.decode("utf-8", "replace") or "crash"
+
+
+def forbid_effects(event: str, arguments: tuple[Any, ...]) -> None:
+    """Refuse what would have an effect outside of this process."""
+    if event in EFFECTS or (
+        event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+")
+    ):
+        raise Blocked

@@ -1,0 +1,112 @@
+"""Findings on answers that two sides give to the same calls."""
+
+import pytest
+
+from coder.behavior.comparison import BehaviorComparison, CallAnswer, CallKey, Replayed
+from coder.behavior.runs import find_changed_code
+
+TARGET, GUARD = "tests/test_a.py::test_new", "tests/test_a.py::test_old"
+
+
+def key(call: str, kind: str = "own") -> CallKey:
+    return CallKey("a.py", "f", kind, f"f({call})")  # type: ignore[arg-type]
+
+
+def side(rows: dict[str, str], *, guards: dict[str, str] | None = None, near: dict[str, str] | None = None):  # type: ignore[no-untyped-def]  # noqa: ANN201
+    """Return the answers to calls of a target, of another test, and near the target's."""
+    return {
+        **{key(call): CallAnswer(text, TARGET, is_target=True) for call, text in rows.items()},
+        **{key(call): CallAnswer(text, GUARD) for call, text in (guards or {}).items()},
+        **{
+            key(call, "near"): CallAnswer(text, TARGET, is_target=True) for call, text in (near or {}).items()
+        },
+    }
+
+
+def rules(comparison: BehaviorComparison) -> list[str]:
+    return [finding.rule.removeprefix("behavior-") for finding in comparison.findings()]
+
+
+MANY = {str(number): f"'{number}th'" for number in range(20, 45)}
+
+
+@pytest.mark.parametrize(
+    ("base", "change", "expected"),
+    [
+        (side({"1": "2"}), side({"1": "3"}), []),
+        (side({"1": "2"}), side({"1": "2"}), ["same"]),
+        (side({"1": "2"}), side({"1": "2", "5": "7"}), []),  # a further call was not compared
+        (side({"1": "2"}, near=MANY), side({"1": "3"}, near=MANY), ["narrow"]),
+        (side({"1": "2"}, near=MANY), side({"1": "3"}, near={**MANY, "21": "'21st'"}), []),
+        (side({"1": "2"}, near=MANY), side({"1": "'7'"}, near=dict.fromkeys(MANY, "'7'")), ["constant"]),
+        (side({"1": "2"}, near=MANY), side({"1": "[]"}, near=dict.fromkeys(MANY, "[]")), []),
+        (side({"1": "2"}, guards={"4": "5"}), side({"1": "3"}, guards={"4": "6"}), ["other"]),
+        (
+            side({"1": "2"}, near={"9": "9"}),
+            side({"1": "3"}, near={"9": "raises TypeError: no"}),
+            ["new-error"],
+        ),
+        (side({"1": "2"}, near={"9": "9"}), side({"1": "3"}, near={"9": "raises ValueError: no"}), []),
+        (
+            side({"1": "2"}, near={"9": "9"}),
+            side({"1": "3"}, near={"9": "9; arguments now f([])"}),
+            ["new-error"],
+        ),
+        (side({"1": "2"}, near={"9": "time-out"}), side({"1": "3"}, near={"9": "time-out"}), []),
+        (side({"1": "2"}, near={"9": "9"}), side({"1": "3"}, near={"9": "not compared"}), []),
+    ],
+)
+def test_finds_what_the_answers_show(
+    base: dict[CallKey, CallAnswer], change: dict[CallKey, CallAnswer], expected: list[str]
+) -> None:
+    assert rules(BehaviorComparison(base, change, passing=[GUARD])) == expected
+
+
+def test_exception_that_the_change_raises_is_no_accident() -> None:
+    base, change = side({"1": "2"}, near={"9": "9"}), side({"1": "3"}, near={"9": "raises KeyError: 9"})
+    assert rules(BehaviorComparison(base, change, raised=["KeyError"])) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "later", "expected"),
+    [
+        (("2",), ("3",), ("3",), []),
+        (("2",), ("2",), ("2",), ["context"]),
+        (("8",), ("2",), ("2",), []),  # outside, even the base answers otherwise: nothing can be said
+        (("2",), ("3", "4"), ("3",), ["unsteady"]),
+        (("2",), ("3",), ("2",), ["context"]),
+        (("2",), ("not compared",), (), []),
+    ],
+)
+def test_compares_answers_in_the_test_and_outside(
+    before: tuple[str, ...], now: tuple[str, ...], later: tuple[str, ...], expected: list[str]
+) -> None:
+    replayed = ({key("1"): Replayed(before, before)}, {key("1"): Replayed(now, later)})
+    assert rules(BehaviorComparison(side({"1": "2"}), side({"1": "3"}), replayed=replayed)) == expected
+
+
+def test_says_nothing_where_calls_of_targets_are_missing() -> None:
+    assert rules(BehaviorComparison(side({"1": "2"}), side({"1": "2"}), is_cut=True)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "functions"),
+    [
+        ("def f(x):\n    return x\n", "def f(x):\n    return -x\n", ["f"]),
+        ("def f(x):\n    return x\n", 'def f(x):\n    """Text."""\n    return x\n', []),
+        (
+            "class A:\n    def f(self):\n        pass\n",
+            "class A:\n    def f(self):\n        return 1\n",
+            ["A.f"],
+        ),
+        (
+            "N = 1\ndef f():\n    return N\ndef g(): ...\n",
+            "N = 2\ndef f():\n    return N\ndef g(): ...\n",
+            ["f"],
+        ),
+        ("class A:\n    n = 1\n    def f(self):\n        return self.n\n",) * 2 + ([],),
+    ],
+)
+def test_finds_changed_functions(old: str, new: str, functions: list[str]) -> None:
+    found = find_changed_code({"a.py": old}, {"a.py": new})
+    assert found.functions == tuple(("a.py", name) for name in functions)
