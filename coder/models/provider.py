@@ -66,6 +66,7 @@ from coder.models.catalog import (
     find_list_price,
     is_loopback,
 )
+from coder.models.quirks import QuirkClient, ServerQuirks
 from coder.models.request_errors import (
     MALFORMED_STREAM_ERRORS,
     NESTING_DEPTH,
@@ -78,6 +79,7 @@ from coder.models.request_errors import (
     request_with_retries,
     translate_error,
 )
+from coder.models.text_protocol import written_calls
 
 ModelFactory = Callable[[httpx2.AsyncClient], Model]
 
@@ -110,6 +112,7 @@ class ProviderModel:
         self._key = key
         self._patience = retry_policy or RetryPolicy()
         self._limits = limits or ReplyLimits()
+        self._quirks = ServerQuirks()
 
     @property
     def name(self) -> str:
@@ -143,7 +146,7 @@ class ProviderModel:
         except ModelError as error:
             error.usage = _total_usage(usages) if usages else None
             raise
-        return reply.model_copy(update={"usage": _total_usage(usages)})
+        return written_calls(reply, request).model_copy(update={"usage": _total_usage(usages)})
 
     async def _request(
         self, request: Request, on_delta: Callable[[Delta], None], usages: list[Usage]
@@ -175,7 +178,9 @@ class ProviderModel:
         if request.grammar:
             settings["extra_body"] = {"grammar": request.grammar}
         async with AsyncExitStack() as stack:
-            http = await stack.enter_async_context(make_http_client(self._choice.base_url, self._limits))
+            http = await stack.enter_async_context(
+                make_http_client(self._choice.base_url, self._limits, self._quirks)
+            )
             response_stream = model_request_stream(
                 self._wire(http), messages, model_request_parameters=parameters, model_settings=settings
             )
@@ -224,20 +229,40 @@ def _delta(event: ModelResponseStreamEvent) -> Delta | None:
             return None
 
 
+FINISH_REASONS = {
+    **dict.fromkeys(
+        ("max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit"), "length"
+    ),
+    **dict.fromkeys(("model_context_window_exceeded", "context_length", "truncated"), "length"),
+    **dict.fromkeys(("safety", "recitation", "blocklist", "spii", "prohibited_content"), "content_filter"),
+    **dict.fromkeys(("refusal", "sensitive", "guardrail_intervened", "content_filtered"), "content_filter"),
+    **dict.fromkeys(
+        ("error", "abort", "cancelled", "insufficient_system_resource", "network_error"), "error"
+    ),
+    **dict.fromkeys(("pause_turn", "malformed_function_call"), "error"),
+}
+"""Reasons that the library does not know: other providers' own, passed on by LiteLLM, OpenRouter and proxies.
+
+Mistral says `model_length`, Zhipu `sensitive` and `network_error`, DeepSeek `insufficient_system_resource`.
+"""
+
+
 def _make_reply(message: AssistantMessage, response: ModelResponse, name: str) -> Reply:
     """Return the reply with the reason of its end.
 
     Raises:
         ModelError: the stream was cut, the provider failed, or the reply is empty.
     """
-    reason = (response.provider_details or {}).get("finish_reason")
+    details = response.provider_details or {}
+    reason = details.get("finish_reason")
     if response.finish_reason is None and not reason:
         raise ModelError(f"The reply of {name} broke off in the middle.", retryable=True)
-    if response.finish_reason == "error":
+    finish = response.finish_reason or FINISH_REASONS.get(str(reason).strip().lower())
+    if finish == "error":
         raise ModelError(f"{name} failed while it was writing ({reason}).", retryable=True)
-    if response.finish_reason == "content_filter":
+    if finish == "content_filter" or (details.get("refusal") and not message.calls):
         return Reply(message=_with_refusal(message, response), finish="refusal")
-    if response.finish_reason == "length":
+    if finish == "length":
         return Reply(message=message, finish="length")
     if message.calls:
         return Reply(message=message, finish="calls")
@@ -312,9 +337,10 @@ STRICT_STREAM_PROFILE = OpenAIModelProfile(
 LEGACY_LIMIT_PROFILE = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False)
 
 
-def make_http_client(base_url: str | None, limits: ReplyLimits) -> httpx2.AsyncClient:
+def make_http_client(base_url: str | None, limits: ReplyLimits, quirks: ServerQuirks) -> httpx2.AsyncClient:
     """Create an HTTP client for one request; requests to this machine bypass any proxy."""
-    return httpx2.AsyncClient(
+    return QuirkClient(
+        quirks=quirks,
         timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
         trust_env=base_url is None or not is_loopback(base_url),
         event_hooks=limit_hooks(limits),

@@ -1,5 +1,6 @@
 """Tool calling in plain text for models without it: tools in the system prompt, calls as fenced blocks."""
 
+import ast
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,15 +49,40 @@ To change files, write a unified diff as it is, without JSON; it is given to app
 ```"""
 PATCH_TOOL = "apply_patch"
 PATCH_ARGUMENT = "diff"
+PYTHON_CHARACTERS = 4_000
 CALL_BLOCK = re.compile(
-    r"^[ \t]*(?:```+|~~~+)[ \t]*(?P<tag>[\w-]*)[^\n]*\n(?P<body>.*?)(?:^[ \t]*(?:```+|~~~+)[ \t]*$|\Z)"
-    r"|<(?P<mark>tool_call|function_call)>(?P<marked>.*?)(?:</(?:tool_call|function_call)>|\Z)",
+    r"(?P<thought><think(?:ing)?>.*?</think(?:ing)?>)"
+    r"|^[ \t]*(?P<fence>```+|~~~+)[ \t]*(?P<tag>[\w-]*)[^\n]*\n"
+    r"(?P<body>.*?)(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)"
+    r"|(?<![`\w])(?:<\|?(?:tool_?calls?|function_?calls?|tool_use)\|?>|\[TOOL_CALLS\]|<\|python_tag\|>"
+    r"|<[\uff5c|]tool[\u2581_]calls?[\u2581_]begin[\uff5c|]>|<\|tool_calls?_section_begin\|>)"
+    r"(?P<marked>.*?)(?:</(?:tool_?calls?|function_?calls?|tool_use)>(?![ \t\n]*</)"
+    r"|<[|/]+tool_?calls?\|?>"
+    r"|<[\uff5c|]tool[\u2581_]calls[\u2581_]end[\uff5c|]>|<\|tool_calls?_section_end\|>|<\|(?:eom|eot)_id\|>|\Z)"
+    r"|(?<![`\w])<function=[^>\n]+>.*?(?:</function>|\Z)"
+    r"|(?<![`\w])<invoke name=[^>\n]+>.*?(?:</invoke>|\Z)"
+    r"|(?:<\|start\|>assistant)?<\|channel\|>\w+ to=[^\n]*?<\|message\|>.*?(?:<\|call\|>|\Z)",
     re.DOTALL | re.MULTILINE,
 )
-"""A fenced block, or one in tags of open models' training; the last may lack its end."""
-CALL_TAGS = {"tool", "tool_call", "tool_code", "tools", "function", "function_call"}
-JSON_TAGS = {"json", ""}
-"""Blocks with these tags are calls only if their JSON names a tool."""
+"""A fenced block, or a call in the marks of an open model's training; the last may lack its end.
+
+Hermes and Qwen, GLM, Granite, Mistral, Llama, DeepSeek, Kimi, Anthropic's XML, and gpt-oss (harmony).
+"""
+CALL_HEAD = re.compile(
+    r"<function=(?P<function>[^>\n]+)>|<invoke name=[\"'](?P<invoke>[^\"'>\n]+)[\"']>"
+    r"|\bto=(?P<harmony>[\w.]+)[^\n]*?<\|message\|>"
+    r"|<[\uff5c|]tool[\u2581_]call[\u2581_]begin[\uff5c|]>(?:function<[\uff5c|]tool[\u2581_]sep[\uff5c|]>)?(?P<begun>[\w.]+)"
+)
+"""Name of a call outside of its arguments."""
+PARAMETER = re.compile(
+    r"<parameter(?:=| name=[\"'])(?P<key>[^>\"'\n]+)[\"']?>(?P<value>.*?)</parameter>"
+    r"|<arg_key>(?P<arg>.*?)</arg_key>\s*<arg_value>(?P<arg_value>.*?)</arg_value>"
+    r"|<(?P<element>\w+)>(?P<content>.*?)</(?P=element)>",
+    re.DOTALL,
+)
+CALL_TAGS = {"tool", "tool_call", "tool_code", "tools", "function", "function_call", "tool_use"}
+JSON_TAGS = {"json", "xml", ""}
+"""Blocks with these tags are calls only if they name a tool."""
 DIFF_TAGS = {"diff", "patch"}
 
 
@@ -97,7 +123,8 @@ class TextProtocolModel:
             plain_request = plain_request.model_copy(update={"grammar": reply_grammar(request.tools)})
         reply = await self._model.complete(plain_request, on_delta)
         raw = reply.message.text
-        text, calls = parse_reply(raw, request.tools, prefix=f"text_{len(request.messages)}")
+        is_cut = reply.finish == "length"
+        text, calls = parse_reply(raw, request.tools, prefix=f"text_{len(request.messages)}", is_cut=is_cut)
         message = AssistantMessage(text=text, calls=calls, opaque=json.dumps({"raw": raw}) if calls else "")
         return Reply(
             message=message,
@@ -165,41 +192,182 @@ def tool_guide(tools: Sequence[ToolSpec]) -> str:
     )
 
 
-def parse_reply(raw: str, tools: Sequence[ToolSpec], *, prefix: str) -> tuple[str, tuple[ToolCall, ...]]:
+def parse_reply(
+    raw: str, tools: Sequence[ToolSpec], *, prefix: str, is_cut: bool = False
+) -> tuple[str, tuple[ToolCall, ...]]:
     """Parse prose and calls of an answer.
 
-    A block that cannot be parsed is passed on unchanged, for the toolbox to refuse.
+    A block that cannot be parsed is passed on unchanged, for the toolbox to refuse. One without its end is
+    no call in a reply that was cut at its limit.
     """
     names = {tool.name for tool in tools}
     prose: list[str] = []
     calls: list[ToolCall] = []
     end = 0
     for block in CALL_BLOCK.finditer(raw):
-        tag, body = (
-            (block["tag"].lower(), block["body"]) if block["mark"] is None else ("tool", block["marked"])
-        )
-        if call := _parse_call(tag, body, names):
+        found = () if is_cut and block.end() == len(raw) else _block_calls(block, names)
+        if found:
             prose.append(raw[end : block.start()])
             end = block.end()
-            calls.append(ToolCall(id=f"{prefix}_{len(calls)}", name=call[0], arguments=call[1]))
+        for name, arguments in found:
+            calls.append(ToolCall(id=f"{prefix}_{len(calls)}", name=name, arguments=arguments))
     return "".join([*prose, raw[end:]]).strip(), tuple(calls)
 
 
-def _parse_call(tag: str, body: str, names: set[str]) -> tuple[str, str] | None:
-    """Return name and arguments of a block, or None if it is no call but part of the prose."""
+def written_calls(reply: Reply, request: Request) -> Reply:
+    """Return a reply without calls with those that it holds as text, as some servers pass them on.
+
+    Marked blocks are calls; fenced JSON and a bare object are only if a tool takes their arguments, since an
+    answer may show such text.
+    """
+    message = reply.message
+    if message.calls or not request.tools or not message.text.strip():
+        return reply
+    is_cut = reply.finish == "length"
+    text, calls = parse_reply(
+        message.text, request.tools, prefix=f"text_{len(request.messages)}", is_cut=is_cut
+    )
+    marked = {match.start() for match in CALL_BLOCK.finditer(message.text) if match["tag"] is None}
+    specs = {tool.name: tool for tool in request.tools}
+    if not marked or not calls:
+        calls = tuple(
+            call
+            for call in calls or _bare_calls(message.text, specs, prefix=f"text_{len(request.messages)}")
+            if call.name in specs and _fits(call.arguments, specs[call.name])
+        )
+        diffs = any(match["tag"] in DIFF_TAGS for match in CALL_BLOCK.finditer(message.text))
+        if not calls or diffs:
+            return reply
+        text = text if len(text) < len(message.text.strip()) else ""
+    changed = message.model_copy(update={"text": text, "calls": calls, "opaque": ""})
+    return reply.model_copy(
+        update={"message": changed, "finish": "calls" if reply.finish == "stop" else reply.finish}
+    )
+
+
+def _bare_calls(text: str, specs: Mapping[str, ToolSpec], *, prefix: str) -> tuple[ToolCall, ...]:
+    """Return the calls of a reply that is nothing but JSON, or but elements that are named like tools."""
+    text = text.strip()
+    if text.startswith(("{", "[")) and text.endswith(("}", "]")):
+        found = _body_calls(text, "", set(specs))
+    elif (match := re.fullmatch(r"<(\w+)>(.*)</\1>", text, re.DOTALL)) and match[1] in specs:
+        found = [(match[1], _xml_arguments(match[2]))]
+    else:
+        found = []
+    return tuple(
+        ToolCall(id=f"{prefix}_{index}", name=name, arguments=arguments)
+        for index, (name, arguments) in enumerate(found)
+    )
+
+
+def _fits(arguments: str, tool: ToolSpec) -> bool:
+    """Return whether these arguments have the names that the schema of the tool asks for."""
+    try:
+        values = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return False
+    names = set(values) if isinstance(values, dict) else {""}
+    return names <= set(tool.parameters.get("properties", {})) and names >= set(
+        tool.parameters.get("required", ())
+    )
+
+
+def _block_calls(block: re.Match[str], names: set[str]) -> list[tuple[str, str]]:
+    """Return name and arguments of each call of a block; empty if it is part of the prose."""
+    if block["thought"] is not None:
+        return []
+    if block["tag"] is None:
+        return _marked_calls(block[0] if block["marked"] is None else block["marked"], names)
+    tag, body = block["tag"].lower(), block["body"]
     if tag in DIFF_TAGS:
-        return (PATCH_TOOL, json.dumps({PATCH_ARGUMENT: body})) if PATCH_TOOL in names else None
-    if tag not in CALL_TAGS | JSON_TAGS:
-        return None
-    content = _parse_json(body)
-    if isinstance(content, dict):
-        name, arguments = _call_fields(content)
-        if tag in CALL_TAGS or name in names:
-            return name or "tool", arguments
+        return [(PATCH_TOOL, json.dumps({PATCH_ARGUMENT: body}))] if PATCH_TOOL in names else []
     if tag in CALL_TAGS:
+        return _marked_calls(body, names)
+    if tag not in JSON_TAGS:
+        return []
+    return [call for call in _body_calls(body, "", names) if call[0] in names]
+
+
+def _marked_calls(body: str, names: set[str]) -> list[tuple[str, str]]:
+    """Return the calls of a body that can be nothing else, if need be with its raw text as arguments."""
+    heads = list(CALL_HEAD.finditer(body))
+    if not heads:
+        if found := _body_calls(body, "", names):
+            return [(name or "tool", arguments) for name, arguments in found]
         match = re.search(r'"(?:name|tool|function)"\s*:\s*"(\w+)"', body)
-        return (match[1] if match else "tool"), body.strip()
-    return None
+        return [(match[1] if match else "tool", body.strip())]
+    calls: list[tuple[str, str]] = []
+    for head, end in zip(heads, [*(head.start() for head in heads[1:]), len(body)], strict=True):
+        name = next(name for name in head.groups() if name).removeprefix("functions.").strip()
+        text = body[head.end() : end]
+        calls += _body_calls(text, name, names) or [(name, text.strip())]
+    return calls
+
+
+def _body_calls(body: str, name: str, names: set[str]) -> list[tuple[str, str]]:
+    """Return the calls of a body; `name` if it holds the arguments alone."""
+    stripped = body.strip()
+    opening = re.match(r"(\w+)\s*(?:\[ARGS\]\s*)?(?=[{<])", stripped)
+    if not name and opening and opening[1] in names:  # Mistral's and GLM's `name{...}` and `name<arg_key>`
+        name, stripped = opening[1], stripped[opening.end() :]
+    if name and PARAMETER.search(stripped) and not stripped.startswith("{"):
+        return [(name, _xml_arguments(stripped))]
+    content = _parse_json(stripped)
+    if name:
+        return [(name, json.dumps(content))] if isinstance(content, dict) else []
+    if isinstance(content, dict) and isinstance(content.get("tool_calls"), list):
+        content = content["tool_calls"]
+    values = content if isinstance(content, list) else [content]
+    objects = [value for value in values if isinstance(value, dict)]
+    if objects and len(objects) == len(values):
+        return [_call_fields(value) for value in objects]
+    element = re.fullmatch(r"<(\w+)>(.*)</\1>", stripped, re.DOTALL)
+    if element and element[1] in names:
+        return [(element[1], _xml_arguments(element[2]))]
+    return _python_calls(stripped, names)
+
+
+def _xml_arguments(text: str) -> str:
+    """Return the arguments that elements hold; a value that is JSON of another type than text is parsed."""
+    values: dict[str, object] = {}
+    for match in PARAMETER.finditer(text):
+        key = next(key for key in (match["key"], match["arg"], match["element"]) if key is not None)
+        value = next(
+            value for value in (match["value"], match["arg_value"], match["content"]) if value is not None
+        )
+        values[key.strip()] = _plain_value(value)
+    return json.dumps(values)
+
+
+def _plain_value(text: str) -> object:
+    """Return the value of an element: a number, a truth value, a list or an object, else the text."""
+    if re.fullmatch(r"\s*(?:-?\d{1,15}|true|false|null|\[.*\]|\{.*\})\s*", text, re.DOTALL):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            pass
+    text = text.removeprefix("\n")
+    return text if text.count("\n") > 1 else text.removesuffix("\n")
+
+
+def _python_calls(text: str, names: set[str]) -> list[tuple[str, str]]:
+    """Return the calls of an expression such as `[read(path="a.py")]`, as Llama and Gemma write them."""
+    try:
+        node = ast.parse(text[:PYTHON_CHARACTERS], mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    nodes = node.elts if isinstance(node, ast.List) else [node]
+    calls: list[tuple[str, str]] = []
+    for inner in nodes:
+        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id in names:
+            try:
+                arguments = {keyword.arg or "": ast.literal_eval(keyword.value) for keyword in inner.keywords}
+                calls.append((inner.func.id, json.dumps(arguments)))
+            except (ValueError, TypeError):
+                return []
+        else:
+            return []
+    return calls
 
 
 def _call_fields(content: dict[str, Any]) -> tuple[str, str]:
@@ -227,11 +395,11 @@ def _call_fields(content: dict[str, Any]) -> tuple[str, str]:
 
 
 def _parse_json(text: str) -> object:
-    """Parse JSON leniently; None on failure.
+    """Parse a JSON object or list leniently; None on failure.
 
     Newlines in strings, a trailing comma and words around the object are accepted.
     """
-    start = text.find("{")
+    start = min((at for at in map(text.find, "{[") if at >= 0), default=-1)
     for candidate in (text[start:], re.sub(r",\s*([}\]])", r"\1", text[start:])):
         try:
             return json.JSONDecoder(strict=False).raw_decode(candidate)[0] if start >= 0 else None

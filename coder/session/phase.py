@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from coder.core.events import FilesChanged, NoteMade, PhaseEntered
-from coder.core.messages import AssistantMessage, ToolCall
+from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Warned
+from coder.core.messages import AssistantMessage, Reply, ToolCall
 from coder.core.notes import Diagnosis, GiveUp, Note, Sites
 from coder.core.phases import Phase
 from coder.core.state import candidate_messages, unanswered_calls
@@ -21,6 +21,16 @@ from coder.session.turn import LOOP_SUMMARY, LoopDetector, add_user_message, lat
 
 _PLACE = re.compile(r"[\w./-]+\.\w+(?:::\w[\w.]*|:\d+)")
 """`path::Name` or `path:line`, as named by a reply that patches immediately."""
+INCOMPLETE_REPLIES = {
+    "length": "The model's reply was cut off at the output limit.",
+    "refusal": "The model's reply was refused, or stopped by a content filter.",
+}
+"""Ends of a reply that are not its own, with the warning for the user."""
+CONTINUE_REPLY = "Your reply was cut off at the output limit. Go on exactly where it stopped; repeat nothing."
+CUT_CALL = (
+    "Your reply ended in the middle, so this call may be incomplete; it was not run. Make it again, "
+    "with less: one call, a smaller patch."
+)
 IDLE_REPLIES = 2
 """Consecutive replies without a call after which a phase has failed; each is answered by a reminder."""
 
@@ -79,15 +89,13 @@ async def run_phase(
     loop_detector = LoopDetector()
     while turns < purpose.phase.max_turns and idle < IDLE_REPLIES:
         if not calls:
-            calls = await _ask(context, candidate, purpose, opens=not is_opened)
+            reply = await _ask(context, candidate, purpose, opens=not is_opened)
+            calls = reply.message.calls
             turns, is_opened = turns + 1, True
+            if failure := _answer_failure(purpose.phase, reply, idle=idle):
+                return _log_note(context, candidate, purpose.phase, failure, implied=True)
         idle = 0 if calls else idle + 1
-        allowed_calls = (
-            tuple(takewhile(lambda call: not _writes(context, call), calls))
-            if purpose.phase.yields
-            else calls
-        )
-        allowed_calls = _order_reads_last(context, allowed_calls)
+        allowed_calls = _allowed_calls(context, purpose.phase, calls)
         handed_over = [
             note
             for call in allowed_calls
@@ -103,14 +111,7 @@ async def run_phase(
             )
         before, patch = patch, await _inspect_change(context, candidate, purpose.phase, patch)
         state = PhaseState(patch=patch, changed=patch.tree != before.tree, note=next(iter(handed_over), None))
-        decision = (
-            state.note if isinstance(state.note, GiveUp) else await purpose.settle(context, candidate, state)
-        )
-        if decision is None or isinstance(decision, str):
-            decision = (
-                _check_for_loop(context, candidate, purpose.phase, loop_detector, has_changed=state.changed)
-                or decision
-            )
+        decision = await _settle(context, candidate, purpose, state, loop_detector)
         if isinstance(decision, str):
             add_user_message(context, candidate, decision)
             is_opened = True
@@ -118,6 +119,32 @@ async def run_phase(
             return _log_note(context, candidate, purpose.phase, decision, implied=decision not in handed_over)
         calls = ()
     return None
+
+
+def _allowed_calls(
+    context: SessionContext, phase: Phase, calls: tuple[ToolCall, ...]
+) -> tuple[ToolCall, ...]:
+    """Return the calls to run in this phase, in order: those before the first change where it yields."""
+    if phase.yields:
+        calls = tuple(takewhile(lambda call: not _writes(context, call), calls))
+    return _order_reads_last(context, calls)
+
+
+async def _settle(
+    context: SessionContext,
+    candidate: Candidate,
+    purpose: PhaseSpec,
+    state: PhaseState,
+    loop_detector: LoopDetector,
+) -> Note | str | None:
+    """Return the phase's decision after a reply; one that does not end it gives way to that of a loop."""
+    if isinstance(state.note, GiveUp):
+        return state.note
+    decision = await purpose.settle(context, candidate, state)
+    if decision is not None and not isinstance(decision, str):
+        return decision
+    warning = _check_for_loop(context, candidate, purpose.phase, loop_detector, has_changed=state.changed)
+    return warning or decision
 
 
 def _check_for_loop(
@@ -140,14 +167,26 @@ def _check_for_loop(
             return None
 
 
-async def _ask(
-    context: SessionContext, candidate: Candidate, purpose: PhaseSpec, *, opens: bool
-) -> tuple[ToolCall, ...]:
-    """Return the calls of the next reply; remind the model if it made none."""
+async def _ask(context: SessionContext, candidate: Candidate, purpose: PhaseSpec, *, opens: bool) -> Reply:
+    """Return the next reply with the calls to run; remind the model if it made none.
+
+    The last call of a reply that was cut at the output limit may be incomplete and is not run, even if its
+    arguments parse.
+    """
     if opens and (text := await purpose.opening(context, candidate)):
         add_user_message(context, candidate, text, context.task.images)
     reply = await run_turn(context, candidate)
-    if not reply.message.calls and not purpose.phase.answers:
+    calls = reply.message.calls
+    if reply.finish in INCOMPLETE_REPLIES:
+        context.log.append(Warned(text=INCOMPLETE_REPLIES[reply.finish]))
+        if calls:
+            toolbox.refuse_call(context, candidate, calls[-1], CUT_CALL)
+            return reply.model_copy(
+                update={"message": reply.message.model_copy(update={"calls": calls[:-1]})}
+            )
+        if purpose.phase.answers:
+            add_user_message(context, candidate, CONTINUE_REPLY)
+    if not calls and not purpose.phase.answers:
         add_user_message(
             context,
             candidate,
@@ -155,7 +194,22 @@ async def _ask(
                 "reminder", phase=purpose.phase, finish=reply.finish, text=reply.message.text
             ),
         )
-    return reply.message.calls
+    return reply
+
+
+def _answer_failure(phase: Phase, reply: Reply, *, idle: int) -> GiveUp | None:
+    """Return the end of a phase whose reply is no answer: it was refused, or cut again after it went on."""
+    if not phase.answers or reply.message.calls or reply.finish not in INCOMPLETE_REPLIES:
+        return None
+    if reply.finish == "refusal":
+        text = reply.message.text.strip()
+        return GiveUp(summary=f"The model refused to answer{f': {text}' if text else '.'}")
+    if idle == 0:
+        return None
+    return GiveUp(
+        summary="The answer is incomplete: it was cut off at the output limit, and cut off again when it "
+        "went on. Ask for less, or raise the server's limit."
+    )
 
 
 async def _current_patch(context: SessionContext, candidate: Candidate, phase: Phase) -> Patch:

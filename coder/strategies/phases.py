@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from coder.core.events import Verified
-from coder.core.messages import AssistantMessage
+from coder.core.messages import AssistantMessage, Message, UserMessage
 from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, ResearchResult, Sites, WrittenAnswer
 from coder.core.paths import is_test_path, match_test_ids
 from coder.core.phases import ANSWER, DIAGNOSE, EDIT, EXPLAIN, LOCATE, REPAIR, REPRODUCE, PhaseName
@@ -21,7 +21,7 @@ from coder.core.verdict import ReproductionResult, TestResult, VerdictKind
 from coder.retrieval.orientation import issue_overview
 from coder.session.baseline import measure_baseline
 from coder.session.context import SessionContext
-from coder.session.phase import PhaseSpec, PhaseState
+from coder.session.phase import CONTINUE_REPLY, PhaseSpec, PhaseState
 from coder.strategies.candidate_status import has_source
 from coder.strategies.diagnosis import newest_diagnoses, unaddressed_places
 from coder.strategies.verify_phase import (
@@ -97,10 +97,20 @@ async def _settle_answer(context: SessionContext, candidate: Candidate, state: P
     """End with a reply that calls no tool, once the user has nothing to add."""
     if not context.remarks.is_empty:
         return None
-    newest = next(reversed(candidate_messages(context.log.records, candidate.id)), None)
+    messages = candidate_messages(context.log.records, candidate.id)
+    newest = next(reversed(messages), None)
     if not state.entry and isinstance(newest, AssistantMessage) and newest.text.strip():
-        return WrittenAnswer(summary=newest.text.strip())
+        return WrittenAnswer(summary=f"{_cut_beginning(messages)}{newest.text}".strip())
     return None
+
+
+def _cut_beginning(messages: Sequence[Message]) -> str:
+    """Return the text of the reply that the newest one goes on with, since it was cut; else nothing."""
+    match messages[-3:]:
+        case (AssistantMessage(text=text, calls=()), UserMessage(text=order), AssistantMessage()):
+            return text if order == CONTINUE_REPLY else ""
+        case _:
+            return ""
 
 
 async def _open_reproduce(context: SessionContext, candidate: Candidate) -> str:

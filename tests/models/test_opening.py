@@ -11,6 +11,7 @@ from coder.models import provider
 from coder.models.catalog import ModelChoice, choose_by_name
 from coder.models.opening import open_model
 from coder.models.provider import ProviderModel
+from coder.models.quirks import ServerQuirks
 from coder.models.request_errors import ReplyLimits
 from coder.models.text_protocol import AdaptiveModel, TextProtocolModel
 from tests.models import wires
@@ -113,7 +114,9 @@ def test_bedrock_without_credentials_is_one_line(monkeypatch: pytest.MonkeyPatch
 def test_vertex_speaks_geminis_dialect(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "my-project")
     choice = ModelChoice(provider="vertex", model="gemini-4-argon", reason="named by a test")
-    model = provider.model_factory(choice, None)(provider.make_http_client(None, ReplyLimits()))
+    model = provider.model_factory(choice, None)(
+        provider.make_http_client(None, ReplyLimits(), ServerQuirks())
+    )
     assert (model.system, model.model_name) == ("google-cloud", "gemini-4-argon")
 
 

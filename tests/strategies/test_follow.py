@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.events import NoteMade, PhaseEntered
-from coder.core.notes import Done, Reproduction
+from coder.core.events import NoteMade, PhaseEntered, ToolFinished
+from coder.core.notes import Done, GiveUp, Reproduction, WrittenAnswer
 from coder.core.verdict import ReproductionResult, RunProblem, TestReport, Verdict, VerdictKind
 from coder.models.scripted import Scene, ScriptedCall, ScriptedModel, ScriptStep
 from coder.session.context import SessionContext
@@ -18,6 +18,7 @@ from coder.strategies.follow import (
     RETRY_ROUTE,
     SINGLE_CHANGE_ROUTE,
     Route,
+    answer_question,
     follow_route,
 )
 from tests.session.fakes import BASELINE, PROVEN, RED, STILL_RED, UNTESTED, FakeRepository, FakeVerifier, kit
@@ -206,3 +207,65 @@ def test_tells_model_about_problem_on_base(tmp_path: Path, kind: str) -> None:
     )
     assert isinstance(context.model, ScriptedModel)
     assert "Nothing was collected." in context.model.requests[0].messages[0].text
+
+
+def answer_context(root: Path, scenes: Sequence[Scene]) -> SessionContext:
+    """Return the context after a question was answered."""
+    context = kit(root, scenes, issue="what does a.py do?", repository=FakeRepository(root=root))
+    candidate = context.repository.create_candidate("c1")
+
+    async def scenario() -> None:
+        await answer_question(context, candidate)
+
+    asyncio.run(scenario())
+    return context
+
+
+CUT = "It sums the val"
+AGAIN = "The answer is incomplete: it was cut off at the output limit, and cut off again when it went on."
+
+
+@pytest.mark.parametrize(
+    ("scenes", "expected"),
+    [
+        (
+            [ScriptStep(text=CUT, finish="length"), ScriptStep(text="ues.")],
+            WrittenAnswer(summary=f"{CUT}ues."),
+        ),
+        ([ScriptStep(text=CUT, finish="length")] * 2, AGAIN),
+        ([ScriptStep(text="", finish="length")] * 2, AGAIN),
+        (
+            [ScriptStep(text="I cannot help.", finish="refusal")],
+            "The model refused to answer: I cannot help.",
+        ),
+        ([ScriptStep(text="", finish="refusal")], "The model refused to answer."),
+        (
+            [call("read", path="a.py").model_copy(update={"finish": "length"}), ScriptStep(text="It is 1.")],
+            WrittenAnswer(summary="It is 1."),
+        ),
+    ],
+)
+def test_an_incomplete_reply_is_no_answer(
+    tmp_path: Path, scenes: list[Scene], expected: WrittenAnswer | str
+) -> None:
+    context = answer_context(tmp_path, scenes)
+    note = [record.event.note for record in context.log.records if isinstance(record.event, NoteMade)][-1]
+    if isinstance(expected, str):
+        assert isinstance(note, GiveUp) and note.summary.startswith(expected)
+    else:
+        assert note == expected
+
+
+def test_the_last_call_of_a_cut_reply_is_not_run(tmp_path: Path) -> None:
+    step = ScriptStep(
+        calls=(
+            ScriptedCall(name="read", arguments={"path": "a.py"}),
+            ScriptedCall(name="read", arguments={"path": "a.p"}),
+        ),
+        finish="length",
+    )
+    context = answer_context(tmp_path, [step, ScriptStep(text="It is 1.")])
+    results = [
+        record.event.message for record in context.log.records if isinstance(record.event, ToolFinished)
+    ]
+    assert ["it was not run" in result.text for result in results] == [True, False]

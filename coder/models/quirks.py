@@ -1,0 +1,364 @@
+"""Servers that lack optional parts of OpenAI's chat completions: one table of remedies, and whole replies."""
+
+import json
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import httpx2
+
+Body = dict[str, Any]
+REJECTION_CODES = (400, 404, 405, 406, 415, 422, 500, 501)
+"""Codes with which servers reject a field; llama.cpp and some proxies use 500 and 404."""
+UNSUPPORTED = (
+    r"unrecogni[sz]ed|unsupported|unknown|unexpected|invalid|extra|no such|forbidden|must be|should be"
+    r"|cannot be|not (?:be )?(?:enabled|supported|permitted|allowed|implemented|valid)"
+    r"|(?:does|do)(?:n't| not) support|only supports?|deprecated|use '"
+)
+
+_BLANK = b"\xef\xbb\xbf \t\r\n"
+"""Bytes before the first event or brace, a byte order mark among them."""
+
+
+@dataclass(frozen=True)
+class Quirk:
+    """A part of the protocol that some servers reject, and a body without it."""
+
+    name: str
+    rejection: re.Pattern[str]
+    """Matches the error message; servers, models or proxies that send it stand beside the row."""
+    remedy: Callable[[Body], Body]
+    """Returns the same body if it does not hold the part."""
+
+
+@dataclass
+class ServerQuirks:
+    """The quirks of one server that its rejections have shown so far."""
+
+    known: list[Quirk] = field(default_factory=list)
+
+    def adapt(self, body: Body) -> Body:
+        """Return the body without the parts that the server is known to reject."""
+        for quirk in self.known:
+            body = quirk.remedy(body)
+        return body
+
+    def learn(self, message: str, body: Body) -> bool:
+        """Remember the quirk that a rejection of this body names; return whether there is a new one."""
+        named = [
+            quirk
+            for quirk in QUIRKS
+            if quirk not in self.known and quirk.rejection.search(message) and quirk.remedy(body) != body
+        ]
+        self.known += named[:1]
+        return bool(named)
+
+
+class QuirkClient(httpx2.AsyncClient):
+    """HTTP client that repeats a rejected request of chat completions without the part that was rejected."""
+
+    def __init__(self, *, quirks: ServerQuirks, **options: Any) -> None:
+        super().__init__(**options)
+        self._quirks = quirks
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        body = _chat_body(request)
+        if body is None:
+            return await super().send(request, **options)
+        while True:
+            adapted = self._quirks.adapt(body)
+            response = await super().send(_with_body(request, adapted), **options)
+            if response.is_success:
+                response.stream = _EventStream(response.stream)
+                return response
+            if response.status_code not in REJECTION_CODES:
+                return response
+            message = (await response.aread()).decode("utf-8", "replace")
+            if not self._quirks.learn(message, adapted):
+                return response
+            await response.aclose()
+
+
+def _chat_body(request: httpx2.Request) -> Body | None:
+    """Return the body of a request for a chat completion; None for any other."""
+    if not request.url.path.endswith("/chat/completions"):
+        return None
+    body = json.loads(request.content)
+    return body if isinstance(body, dict) and isinstance(body.get("messages"), list) else None
+
+
+def _with_body(request: httpx2.Request, body: Body) -> httpx2.Request:
+    headers = {name: value for name, value in request.headers.items() if name != "content-length"}
+    return httpx2.Request(
+        request.method,
+        request.url,
+        headers=headers,
+        content=json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"),
+        extensions=request.extensions,
+    )
+
+
+class _EventStream(httpx2.AsyncByteStream):
+    """Body of a reply as server-sent events, also if the server sent one JSON object instead."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        chunks = aiter(self._stream)
+        head = b""
+        while not head.lstrip(_BLANK) and (chunk := await anext(chunks, None)) is not None:
+            head += chunk
+        if not head.lstrip(_BLANK).startswith(b"{"):
+            yield head
+            async for chunk in chunks:
+                yield chunk
+            return
+        for event in whole_reply_events(b"".join([head, *[chunk async for chunk in chunks]])):
+            yield event
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def whole_reply_events(data: bytes) -> list[bytes]:
+    """Return the events of a stream that says the same as a whole reply.
+
+    Lines of JSON, as some servers stream, become one event each. What is cut stays as it is.
+    """
+    text = data.decode("utf-8-sig", "replace")
+    try:
+        values = [json.loads(text)]
+    except (ValueError, RecursionError):
+        try:
+            values = [json.loads(line) for line in text.splitlines() if line.strip()]
+        except (ValueError, RecursionError):
+            return [data]
+    return [*(_event(_as_chunk(value)) for value in values), b"data: [DONE]\n\n"]
+
+
+def _event(value: object) -> bytes:
+    return b"data: " + json.dumps(value).encode() + b"\n\n"
+
+
+def _as_chunk(value: Any) -> Any:
+    """Return a chat completion as the chunk of a stream; anything else, such as an error, unchanged."""
+    if not isinstance(value, dict) or not isinstance(choices := value.get("choices"), list) or not choices:
+        return value
+    choice = choices[0] if isinstance(choices[0], dict) else {}
+    if "delta" in choice:
+        return value
+    message = choice.get("message")
+    delta = dict(message) if isinstance(message, dict) else {"content": choice.get("text")}
+    delta["content"] = _joined_text(delta.get("content"))
+    if legacy := delta.pop("function_call", None):
+        delta.setdefault("tool_calls", [{"type": "function", "function": legacy}])
+    calls = [
+        _indexed_call(index, call)
+        for index, call in enumerate(delta.get("tool_calls") or ())
+        if isinstance(call, dict)
+    ]
+    delta.pop("tool_calls", None)
+    if calls:
+        delta["tool_calls"] = calls
+    finish = choice.get("finish_reason") or ("tool_calls" if calls else "stop")
+    head = {"id": "whole", "created": 0, "model": ""}
+    return {
+        **head,
+        **value,
+        "object": "chat.completion.chunk",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+    }
+
+
+def _indexed_call(index: int, call: Body) -> Body:
+    function = dict(call.get("function") or {})
+    if not isinstance(function.get("arguments"), str):
+        function["arguments"] = json.dumps(function.get("arguments") or {})
+    return {
+        **call,
+        "index": index,
+        "id": call.get("id") or f"call_{index}",
+        "type": "function",
+        "function": function,
+    }
+
+
+def _joined_text(content: Any) -> Any:
+    """Return the text of content that is a list of parts."""
+    if not isinstance(content, list):
+        return content
+    return "\n\n".join(
+        str(part.get("text", "")) if isinstance(part, dict) else str(part)
+        for part in content
+        if not isinstance(part, dict) or part.get("type", "text") == "text"
+    )
+
+
+def _drop(name: str, body: Body) -> Body:
+    return {key: value for key, value in body.items() if key != name}
+
+
+def _rename(old: str, new: str, body: Body) -> Body:
+    return {new if key == old else key: value for key, value in body.items() if key != new or old not in body}
+
+
+def _without_streaming(body: Body) -> Body:
+    return {key: value for key, value in body.items() if key not in ("stream", "stream_options")}
+
+
+def _map_messages(change: Callable[[Body], Body], body: Body) -> Body:
+    return {**body, "messages": [change(message) for message in body["messages"]]}
+
+
+def _plain_content(message: Body) -> Body:
+    content = message.get("content")
+    if content is None and "content" in message:
+        return {**message, "content": ""}
+    is_text = isinstance(content, list) and all(
+        isinstance(part, dict) and part.get("type") == "text" for part in content
+    )
+    return {**message, "content": _joined_text(content)} if is_text else message
+
+
+def _system_role(message: Body) -> Body:
+    return {**message, "role": "system"} if message.get("role") == "developer" else message
+
+
+def _system_in_user(body: Body) -> Body:
+    """Move the instructions to the beginning of the first message of the user."""
+    system = [message for message in body["messages"] if message.get("role") in ("system", "developer")]
+    others = [message for message in body["messages"] if message not in system]
+    if not system:
+        return body
+    text = "\n\n".join(str(_joined_text(message.get("content")) or "") for message in system)
+    return _merge_roles({**body, "messages": [{"role": "user", "content": text}, *others]})
+
+
+def _merge_roles(body: Body) -> Body:
+    """Join neighboring messages of the user, or of the assistant if they hold no calls."""
+    merged: list[Body] = []
+    for message in body["messages"]:
+        last = merged[-1] if merged else {}
+        can_join = message.get("role") == last.get("role") and message["role"] in ("user", "assistant")
+        if can_join and not message.get("tool_calls") and not last.get("tool_calls"):
+            merged[-1] = {**last, "content": _join_contents(last.get("content"), message.get("content"))}
+        else:
+            merged.append(message)
+    return {**body, "messages": merged}
+
+
+def _join_contents(first: Any, second: Any) -> Any:
+    if isinstance(first, list) or isinstance(second, list):
+        parts = [
+            content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
+            for content in (first, second)
+        ]
+        return [*parts[0], *parts[1]]
+    return "\n\n".join(text for text in (first, second) if text)
+
+
+def _loose_schemas(body: Body) -> Body:
+    """Remove `strict` and `additionalProperties` from the definitions of tools."""
+
+    def loosen(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {
+                key: loosen(inner)
+                for key, inner in value.items()
+                if not (key == "strict" and isinstance(inner, bool))
+                and not (key == "additionalProperties" and isinstance(inner, bool))
+            }
+        return [loosen(inner) for inner in value] if isinstance(value, list) else value
+
+    return {**body, "tools": loosen(body["tools"])} if "tools" in body else body
+
+
+def _short_call_ids(body: Body) -> Body:
+    """Return calls with ids of nine characters, as Mistral wants them."""
+    numbers: dict[str, str] = {}
+
+    def number(call_id: str) -> str:
+        return numbers.setdefault(call_id, f"call{len(numbers):05d}")
+
+    def change(message: Body) -> Body:
+        if calls := message.get("tool_calls"):
+            message = {**message, "tool_calls": [{**call, "id": number(call["id"])} for call in calls]}
+        if "tool_call_id" in message:
+            message = {**message, "tool_call_id": number(message["tool_call_id"])}
+        return message
+
+    return _map_messages(change, body)
+
+
+def _rejects(*names: str) -> re.Pattern[str]:
+    """Match a message that names one of these fields as one that is not supported."""
+    alternatives = "|".join(names)
+    return re.compile(
+        rf"(?:{UNSUPPORTED})(?s:.){{0,200}}\b(?:{alternatives})\b"
+        rf"|\b(?:{alternatives})\b(?s:.){{0,200}}(?:{UNSUPPORTED})",
+        re.I,
+    )
+
+
+QUIRKS = (
+    # vLLM and LiteLLM before 2024, Azure, many gateways; must stand before `stream`, which its name contains.
+    Quirk("stream_options", _rejects("stream_options"), partial(_drop, "stream_options")),
+    # A limit beyond what the model can write: the server's own limit applies.
+    Quirk(
+        "limit",
+        re.compile(
+            r"max_(?:completion_)?tokens.{0,80}"
+            r"(?:too large|at most|less than|exceed|valid range|maximum value)",
+            re.I | re.S,
+        ),
+        lambda body: _drop("max_tokens", _drop("max_completion_tokens", body)),
+    ),
+    # Ollama, llama.cpp, LM Studio and Mistral know the old name only; OpenAI's reasoning models the new one.
+    Quirk(
+        "max_completion_tokens",
+        _rejects("max_completion_tokens"),
+        partial(_rename, "max_completion_tokens", "max_tokens"),
+    ),
+    Quirk("max_tokens", _rejects("max_tokens"), partial(_rename, "max_tokens", "max_completion_tokens")),
+    # LM Studio, Groq and Bedrock behind LiteLLM.
+    Quirk("parallel_tool_calls", _rejects("parallel_tool_calls"), partial(_drop, "parallel_tool_calls")),
+    # vLLM without --enable-auto-tool-choice rejects "auto" as a whole, which turns tools off (text protocol).
+    Quirk("tool_choice", _rejects("tool_choice"), partial(_drop, "tool_choice")),
+    # OpenAI's reasoning models and proxies before them.
+    Quirk("temperature", _rejects("temperature"), partial(_drop, "temperature")),
+    Quirk("seed", _rejects("seed"), partial(_drop, "seed")),
+    Quirk("grammar", _rejects("grammar"), partial(_drop, "grammar")),
+    # Proxies of models without it; the whole reply is read as a stream.
+    Quirk("stream", _rejects("stream", "streaming"), _without_streaming),
+    # LM Studio, DeepSeek and most gateways do not know OpenAI's new name of the role.
+    Quirk("developer", _rejects("developer"), partial(_map_messages, _system_role)),
+    # Templates of Gemma and of early Mistral models (vLLM, llama.cpp, Ollama).
+    Quirk(
+        "system",
+        _rejects(
+            "system roles?",
+            r"role\W{1,4}system",
+            r"(?<=['\"])system",
+            "(?:system|developer) (?:messages?|prompts?|instructions?)",
+        ),
+        _system_in_user,
+    ),
+    Quirk("alternation", re.compile(r"roles? must alternate|alternating roles", re.I), _merge_roles),
+    # vLLM, llama.cpp, Groq, DeepSeek: text only.
+    Quirk(
+        "content",
+        re.compile(
+            r"content\W{1,40}.{0,80}(?:string|str\b|null|none)|(?:string|str).{0,60}\bcontent\b"
+            r"|list content|content parts?",
+            re.I | re.S,
+        ),
+        partial(_map_messages, _plain_content),
+    ),
+    # Gemini behind OpenRouter or LiteLLM, Cerebras, Fireworks.
+    Quirk("strict", _rejects("strict", "additionalProperties"), _loose_schemas),
+    Quirk("call ids", re.compile(r"tool.?call.?id.{0,80}length of 9", re.I | re.S), _short_call_ids),
+)
+"""Parts that servers are known to reject. The first row that fits the message and the request applies."""

@@ -1,0 +1,346 @@
+"""Behaviours of OpenAI-compatible servers: one scripted server, one row each."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from coder.core.messages import AssistantMessage, Reply, Request, ToolCall, ToolMessage, UserMessage
+from coder.models.catalog import ModelChoice
+from coder.models.opening import open_model
+from tests.models.contract import READ, record_pauses
+
+pytestmark = pytest.mark.loopback
+
+Body = dict[str, Any]
+ANSWER = "It is line 7."
+CALL = ToolCall(id="call_1", name="read", arguments='{"path": "a.py"}')
+ASKED = Request(
+    system="You fix bugs.",
+    messages=(
+        UserMessage(text="It is broken."),
+        AssistantMessage(text="", calls=(CALL,)),
+        ToolMessage(call_id="call_1", name="read", text="x = 1"),
+        UserMessage(text="Go on."),
+    ),
+    tools=(READ,),
+    temperature=0.0,
+    seed=1,
+)
+
+
+@dataclass(frozen=True)
+class Server:
+    """What a server accepts, and how it replies."""
+
+    refuses: Callable[[Body], str] = lambda _body: ""
+    """Returns the message with which a body is rejected; empty if it is accepted."""
+    status: int = 400
+    error: Callable[[str], Any] = lambda message: {"error": {"message": message}}
+    text: str = ANSWER
+    finish: str | None = "stop"
+    whole: Any = None
+    """A whole JSON reply, sent instead of a stream."""
+    mime: str = "text/event-stream"
+
+
+@dataclass
+class Exchange:
+    reply: Reply
+    bodies: list[Body] = field(default_factory=list)
+
+
+@contextmanager
+def serve(server: Server, bodies: list[Body]) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None: ...
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            bodies.append(body)
+            if message := server.refuses(body):
+                self._send(server.status, json.dumps(server.error(message)).encode(), "application/json")
+            elif server.whole is not None:
+                data = server.whole if isinstance(server.whole, bytes) else json.dumps(server.whole).encode()
+                self._send(200, data, server.mime)
+            else:
+                chunks = [
+                    {"choices": [{"index": 0, "delta": {"content": server.text}, "finish_reason": None}]},
+                    {"choices": [{"index": 0, "delta": {}, "finish_reason": server.finish}]},
+                ]
+                events = [b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks]
+                self._send(200, b"".join([*events, b"data: [DONE]\n\n"]), server.mime)
+
+        def _send(self, status: int, data: bytes, mime: str) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", mime)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        thread = Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{http.server_address[1]}/v1"
+        http.shutdown()
+        thread.join()
+
+
+def exchange(
+    server: Server, *, provider: str = "compatible", requests: int = 1, request: Request = ASKED
+) -> Exchange:
+    bodies: list[Body] = []
+    with serve(server, bodies) as url:
+        choice = ModelChoice(provider=provider, model="m", base_url=url, reason="named by a test")
+        model = open_model(choice, environment={}, tool_calling=True, retry_policy=record_pauses([], tries=1))
+        for _ in range(requests):
+            reply = asyncio.run(model.complete(request, lambda _delta: None))
+    return Exchange(reply, bodies)
+
+
+def has_field(name: str, message: str, body: Body) -> str:
+    return message.format(name) if name in body else ""
+
+
+def field_server(
+    name: str, message: str = "Unrecognized request argument supplied: {}", **how: Any
+) -> Server:
+    return Server(refuses=partial(has_field, name, message), **how)
+
+
+def role_refusal(role: str, message: str, body: Body) -> str:
+    return message if any(item["role"] == role for item in body["messages"]) else ""
+
+
+def alternation_refusal(body: Body) -> str:
+    roles = [item["role"] for item in body["messages"] if item["role"] != "system"]
+    if "system" in [item["role"] for item in body["messages"]]:
+        return "System role not supported"
+    same = any(first == second for first, second in pairwise(roles))
+    return "Conversation roles must alternate user/assistant/user/assistant/..." if same else ""
+
+
+def content_refusal(body: Body) -> str:
+    plain = all(isinstance(item.get("content", ""), str) for item in body["messages"])
+    return "" if plain else "messages[2].content: Input should be a valid string"
+
+
+def schema_refusal(name: str, body: Body) -> str:
+    return (
+        f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.'
+        if (f'"{name}"' in json.dumps(body.get("tools")))
+        else ""
+    )
+
+
+def call_id_refusal(body: Body) -> str:
+    ids = [item["tool_call_id"] for item in body["messages"] if "tool_call_id" in item]
+    return (
+        ""
+        if all(len(name) == 9 for name in ids)
+        else ("Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.")
+    )
+
+
+def details(message: str) -> Any:
+    return {
+        "detail": [
+            {"type": "extra_forbidden", "loc": ["body", message], "msg": "Extra inputs are not permitted"}
+        ]
+    }
+
+
+REJECTING_SERVERS = {
+    "stream_options": field_server("stream_options"),
+    "stream_options, FastAPI": field_server("stream_options", "{}", status=422, error=details),
+    "stream_options, plain text": field_server(
+        "stream_options", "Unknown field: {}", error=lambda text: text
+    ),
+    "max_completion_tokens": field_server("max_completion_tokens", "{}: Extra inputs are not permitted"),
+    "max_tokens, reasoning model": field_server(
+        "max_tokens", "Unsupported parameter: '{}' is not supported. Use 'max_completion_tokens' instead."
+    ),
+    "max_tokens beyond the model": field_server(
+        "max_tokens", "{} is too large: 16384. This model supports at most 4096 completion tokens."
+    ),
+    "temperature": field_server("temperature", "Unsupported value: '{}' does not support 0.0"),
+    "tool_choice": field_server("tool_choice", "unknown field `{}`"),
+    "parallel_tool_calls": field_server("parallel_tool_calls", "{} is not supported with this model"),
+    "seed": field_server("seed", "Unrecognized argument: {}", status=500),
+    "streaming": Server(
+        refuses=lambda body: "Streaming is not supported by this endpoint" if body.get("stream") else "",
+        whole={"choices": [{"message": {"role": "assistant", "content": ANSWER}, "finish_reason": "stop"}]},
+        mime="application/json",
+    ),
+    "system role": Server(refuses=partial(role_refusal, "system", "System role not supported"), status=500),
+    "system role, Gemma at Google": Server(
+        refuses=partial(role_refusal, "system", "Developer instruction is not enabled for models/gemma-3")
+    ),
+    "alternation": Server(refuses=alternation_refusal),
+    "content null": Server(refuses=content_refusal),
+    "additionalProperties": Server(refuses=partial(schema_refusal, "additionalProperties")),
+    "call ids": Server(refuses=call_id_refusal),
+}
+
+
+@pytest.mark.parametrize("provider", ["compatible", "openai"])
+@pytest.mark.parametrize("name", REJECTING_SERVERS)
+def test_asks_again_without_the_rejected_part(name: str, provider: str) -> None:
+    server = REJECTING_SERVERS[name]
+    seen = exchange(server, provider=provider, requests=2)
+    rejected = [body for body in seen.bodies if server.refuses(body)]
+    assert (seen.reply.message.text, seen.reply.finish) == (ANSWER, "stop")
+    assert len(seen.bodies) == len(rejected) + 2
+    assert not server.refuses(seen.bodies[-2])
+    assert seen.bodies[-1] == seen.bodies[-2]
+
+
+def whole(message: Any, finish: str | None = "stop", **more: Any) -> Any:
+    return {"choices": [{"index": 0, "message": message, "finish_reason": finish}], **more}
+
+
+FUNCTION = {"name": "read", "arguments": '{"path": "a.py"}'}
+ANSWERED = (ANSWER, (), "stop")
+CALLED = ("", (("read", '{"path": "a.py"}'),), "calls")
+REPLIES = {
+    "whole": (whole({"role": "assistant", "content": ANSWER}), "application/json", ANSWERED),
+    "whole, wrong type": (whole({"content": ANSWER}), "text/event-stream", ANSWERED),
+    "whole, byte order mark": (
+        b"\xef\xbb\xbf\r\n" + json.dumps(whole({"content": ANSWER})).encode(),
+        "text/plain",
+        ANSWERED,
+    ),
+    "whole, parts": (whole({"content": [{"type": "text", "text": ANSWER}]}), "application/json", ANSWERED),
+    "whole, no reason": (whole({"content": ANSWER}, None), "application/json", ANSWERED),
+    "lines": (
+        b"\n".join(
+            json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}).encode()
+            for delta, finish in [({"content": "It is "}, None), ({"content": "line 7."}, None), ({}, "stop")]
+        ),
+        "application/x-ndjson",
+        ANSWERED,
+    ),
+    "whole, cut": (whole({"content": "It is"}, "length"), "application/json", ("It is", (), "length")),
+    "whole, call": (
+        whole({"content": None, "tool_calls": [{"id": "c", "function": FUNCTION}]}, "tool_calls"),
+        "application/json",
+        CALLED,
+    ),
+    "whole, call without id, arguments as object": (
+        whole({"tool_calls": [{"function": {"name": "read", "arguments": {"path": "a.py"}}}]}, "stop"),
+        "application/json",
+        CALLED,
+    ),
+    "whole, old call": (whole({"function_call": FUNCTION}, "function_call"), "application/json", CALLED),
+}
+
+
+@pytest.mark.parametrize("name", REPLIES)
+def test_reads_a_whole_reply(name: str) -> None:
+    reply_body, mime, expected = REPLIES[name]
+    reply = exchange(Server(whole=reply_body, mime=mime)).reply
+    calls = tuple((call.name, call.arguments) for call in reply.message.calls)
+    assert (reply.message.text, calls, reply.finish) == expected
+
+
+@pytest.mark.parametrize(
+    ("reason", "finish"),
+    [
+        ("length", "length"),
+        ("max_tokens", "length"),
+        ("MAX_TOKENS", "length"),
+        ("model_length", "length"),
+        ("content_filter", "refusal"),
+        ("SAFETY", "refusal"),
+        ("refusal", "refusal"),
+        ("eos", "stop"),
+    ],
+)
+def test_tells_how_a_reply_ended(reason: str, finish: str) -> None:
+    assert exchange(Server(finish=reason)).reply.finish == finish
+
+
+XML = "<function=read>\n<parameter=path>\na.py\n</parameter>\n</function>"
+WRITTEN_CALLS = [
+    '<tool_call>\n{"name": "read", "arguments": {"path": "a.py"}}\n</tool_call>',
+    '<tool_call>\n{"name": "read", "arguments": {"path": "a.py"}}',
+    '<think>I could write <tool_call>{"name": "edit"}</tool_call></think>'
+    '<tool_call>{"name": "read", "arguments": {"path": "a.py"}}</tool_call>',
+    f"<tool_call>\n{XML}\n</tool_call>",
+    XML,
+    '<function=read>{"path": "a.py"}</function>',
+    "<tool_call>read\n<arg_key>path</arg_key>\n<arg_value>a.py</arg_value>\n</tool_call>",
+    '<function_calls>\n<invoke name="read">\n<parameter name="path">a.py</parameter>\n</invoke>\n'
+    "</function_calls>",
+    '<invoke name="read">\n<parameter name="path">a.py</parameter>\n</invoke>',
+    '[TOOL_CALLS][{"name": "read", "arguments": {"path": "a.py"}}]',
+    '[TOOL_CALLS]read[ARGS]{"path": "a.py"}',
+    '<|python_tag|>{"name": "read", "parameters": {"path": "a.py"}}<|eom_id|>',
+    '<|tool_call|>[{"name": "read", "arguments": {"path": "a.py"}}]<|/tool_call|>',
+    "<\uff5ctool\u2581calls\u2581begin\uff5c><\uff5ctool\u2581call\u2581begin\uff5c>function<\uff5ctool\u2581sep\uff5c>read\n```json\n"
+    '{"path": "a.py"}\n```<\uff5ctool\u2581call\u2581end\uff5c><\uff5ctool\u2581calls\u2581end\uff5c>',
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.read:0<|tool_call_argument_begin|>"
+    '{"path": "a.py"}<|tool_call_end|><|tool_calls_section_end|>',
+    '<|channel|>commentary to=functions.read <|constrain|>json<|message|>{"path": "a.py"}<|call|>',
+    '```json\n{"name": "read", "arguments": {"path": "a.py"}}\n```',
+    '```tool_call\n{"name": "read", "arguments": {"path": "a.py"}}\n```',
+    '```tool_code\nread(path="a.py")\n```',
+    "```xml\n<read>\n<path>a.py</path>\n</read>\n```",
+    "<read>\n<path>a.py</path>\n</read>",
+    '{"name": "read", "parameters": {"path": "a.py"}}',
+    '[{"type": "function", "function": {"name": "read", "arguments": "{\\"path\\": \\"a.py\\"}"}}]',
+    '{"tool_calls": [{"function": {"name": "read", "arguments": {"path": "a.py"}}}]}',
+    '[read(path="a.py")]',
+]
+
+
+@pytest.mark.parametrize("text", WRITTEN_CALLS)
+def test_runs_a_call_written_as_text(text: str) -> None:
+    reply = exchange(Server(text=text)).reply
+    ((name, arguments),) = [(call.name, call.arguments) for call in reply.message.calls]
+    assert (name, json.loads(arguments), reply.finish) == ("read", {"path": "a.py"}, "calls")
+    assert "a.py" not in reply.message.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'The settings are:\n```json\n{"name": "reader", "version": "1"}\n```',
+        'Send this:\n```json\n{"name": "read", "color": "red"}\n```',
+        "Qwen writes `<tool_call>` before a call.",
+        '```python\nprint("<tool_call>")\n```',
+        "```diff\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n```",
+        "<details>\nread it\n</details>",
+    ],
+)
+def test_text_that_shows_code_is_no_call(text: str) -> None:
+    reply = exchange(Server(text=text)).reply
+    assert (reply.message.text, reply.message.calls, reply.finish) == (text, (), "stop")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("<tool_call>\n{broken\n</tool_call>", "tool"),
+        ('<tool_call>{"name": "open", "arguments": {}}</tool_call>', "open"),
+        ('<tool_call>{"name": "read", "arguments": {"file": 1}}</tool_call>', "read"),
+        ('<function=read>{"path": "a.py</function>', "read"),
+    ],
+)
+def test_a_malformed_call_is_passed_on_to_be_refused(text: str, name: str) -> None:
+    reply = exchange(Server(text=text)).reply
+    assert ([call.name for call in reply.message.calls], reply.finish) == ([name], "calls")
+
+
+def test_a_call_that_the_limit_cut_is_none() -> None:
+    text = 'First this.\n<tool_call>{"name": "read", "arguments": {"path": "a'
+    reply = exchange(Server(text=text, finish="length")).reply
+    assert (reply.message.calls, reply.finish) == ((), "length")
