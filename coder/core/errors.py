@@ -31,6 +31,10 @@ class GitError(CoderError):
     """A git command failed unexpectedly."""
 
 
+class RepositoryFault(GitError, UserError):
+    """The repository or the machine keeps git from its work; the message says what the user can do."""
+
+
 class SigningError(GitError):
     """Git could not sign a commit; the message is the reason alone."""
 

@@ -11,7 +11,7 @@ from coder.permissions.private_files import parse_configuration
 from coder.permissions.secrets import PLACEHOLDER
 from coder.repo.delivery import delivery_base
 from coder.repo.git import Git, find_checkout
-from coder.repo.worktrees import take_snapshot
+from coder.repo.worktrees import find_ignored_sources, list_briefly, take_snapshot
 
 USUAL_MAIN_BRANCHES = ("main", "master", "trunk", "develop")
 
@@ -51,11 +51,18 @@ def resolve_change(directory: Path, *, revision: str | None, against: str | None
             return ExistingChange(
                 base=base, tree=git.resolve_tree(snapshot.commit), label=label, exclusions=snapshot.exclusions
             )
+        if against is None and snapshot.exclusions:
+            raise UserError(
+                "There is no uncommitted work that can be judged. Left out: "
+                f"{list_briefly(snapshot.exclusions)}. Name a commit or a branch to judge that."
+            )
         revision = git.text("rev-parse", "--abbrev-ref", "HEAD")
         if against is None and (revision == "HEAD" or revision == find_main_branch(git)):
+            ignored = find_ignored_sources(git)
+            hint = f" Ignored files are not looked at: {list_briefly(ignored)}." if ignored else ""
             raise UserError(
-                "There is no uncommitted work to judge. Name a commit, a branch or a file with a diff, "
-                "such as coder verify HEAD."
+                f"There is no uncommitted work to judge.{hint} Name a commit, a branch or a file with a "
+                "diff, such as coder verify HEAD."
             )
     start, dots, end = revision.partition("..")
     if dots:
@@ -73,6 +80,8 @@ def resolve_change(directory: Path, *, revision: str | None, against: str | None
         return _change_between(git, merge_base, revision)
     commit = _resolve_commit(git, revision)
     parent = delivery_base(git, commit)
+    if not parent and (missing := git.explain_missing_history()):
+        raise UserError(f"The commit before {revision} is not here: {missing}")
     if not parent:
         raise UserError(f"{revision} is the first commit; there is nothing before it to compare it with.")
     return _change_between(git, parent, revision)
@@ -133,14 +142,18 @@ def _describe_revision(git: Git, revision: str) -> str:
 def _resolve_commit(git: Git, revision: str) -> str:
     commit = git.resolve_commit(revision)
     if commit is None:
+        missing = git.explain_missing_history()
         raise UserError(
-            f"There is no revision {revision!r} here, and no such file; git log shows what there is."
+            f"There is no revision {revision!r} here, and no such file; "
+            + (f"but {missing}" if missing else "git log shows what there is.")
         )
     return commit
 
 
 def _merge_base(git: Git, first: str, second: str) -> str:
     output = git.call("merge-base", _resolve_commit(git, first), _resolve_commit(git, second), accept=(0, 1))
+    if output.status != 0 and (missing := git.explain_missing_history()):
+        raise UserError(f"The common past of {first} and {second} is not here: {missing}")
     if output.status != 0:
         raise UserError(f"{first} and {second} have no common past; say what to compare with: --against REV.")
     return output.stdout.decode().strip()

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-from coder.core.errors import GitError, UserError
+from coder.core.errors import GitError, RepositoryFault, UserError
 from coder.files.regular_files import ScratchDirectory, find_special_files, read_regular
 from coder.permissions.private_files import parse_configuration, safe_configuration
 
@@ -56,6 +56,48 @@ SETTINGS = {
     "advice.detachedHead": "false",
 }
 LOCK_ERROR = re.compile(r"Unable to create '.*\.lock': File exists")
+SHALLOW_CLONE = (
+    "this is a shallow clone, which holds only the newest commits. Fetch the rest: git fetch --unshallow (in "
+    "CI: fetch-depth: 0)."
+)
+PARTIAL_CLONE = (
+    "this is a partial clone, which lacks objects that coder does not fetch by itself. Fetch them: git fetch "
+    "--refetch --no-filter."
+)
+PARTIAL_CLONE_SETTING = re.compile(r"extensions\.partialclone|remote\..*\.(promisor|partialclonefilter)")
+LARGEST_SHALLOW_FILE = 10_000_000
+MISSING_OBJECT = re.compile(
+    r"unable to (?:read|find|parse)|missing (?:blob|tree|commit|object)|bad (?:object|tree|revision)"
+    r"|invalid object|not a valid object|not a tree|could not (?:read|parse|get object)"
+    r"|failed to (?:read|traverse|unpack)|promisor|lazy fetch"
+    r"|transport '.*' not allowed|cannot read (?:blob|object)|unknown revision",
+    re.I,
+)
+FAULTS = (
+    (
+        re.compile(r"No space left on device|Disk quota exceeded", re.I),
+        "the disk is full. Free some space and try again.",
+    ),
+    (LOCK_ERROR, "another git process is at work here, or crashed: wait for it, or remove its lock file."),
+    (
+        re.compile(r"index file (?:corrupt|smaller)|bad (?:index|signature)|index uses .* extension", re.I),
+        "the index of this checkout is damaged or of a newer git. Make it anew: rm .git/index, git reset.",
+    ),
+    (
+        re.compile(
+            r"is corrupt|is empty|data stream error|unable to unpack|object .* cannot be read"
+            r"|alternate object|packfile .* cannot|pack .* (?:missing|bad)|hash mismatch|unable to read"
+            r"|missing blob|bad object",
+            re.I,
+        ),
+        "objects of this repository are missing or damaged. git fsck names them; fetch them or clone anew.",
+    ),
+    (
+        re.compile(r"Permission denied|Read-only file system|insufficient permission", re.I),
+        "git may not write to this repository. Check the owner and the rights of its .git.",
+    ),
+)
+"""Faults of the repository or the machine, with advice; exit code 2, as for all wrong uses."""
 LOCK_SECONDS = 3.0
 DISCOVERY_SECONDS = 10.0
 POINTER_BYTES = 10_000
@@ -200,8 +242,30 @@ class Git:
         if output.timed_out:
             return output
         if accept is not None and output.status not in accept:
+            if advice := self._explain_fault(output.stderr):
+                raise RepositoryFault(f"git {arguments[0]} failed: {advice} ({output.fault})")
             raise GitError(f"git {arguments[0]} failed: {output.fault}")
         return output
+
+    def explain_missing_history(self) -> str:
+        """Return what a clone without all of its objects lacks, and the command that fetches it.
+
+        Empty for a whole clone.
+        """
+        shallow = read_regular(self.common_directory / "shallow", limit_bytes=LARGEST_SHALLOW_FILE)
+        if shallow and shallow.strip():
+            return SHALLOW_CLONE
+        settings = parse_configuration(self.inert.text) if self.inert else ()
+        if any(PARTIAL_CLONE_SETTING.fullmatch(name.lower()) for name, _ in settings):
+            return PARTIAL_CLONE
+        return ""
+
+    def _explain_fault(self, stderr: str) -> str:
+        """Return why git failed and what to do, for faults that are not ours; else nothing."""
+        is_missing = MISSING_OBJECT.search(stderr) and self.git_dir is not None
+        if is_missing and (missing := self.explain_missing_history()):
+            return missing
+        return next((advice for pattern, advice in FAULTS if pattern.search(stderr)), "")
 
     def text(self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> str:
         """Return the command's output without its last newline; bytes that are no UTF-8 become surrogates."""

@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from coder.core.errors import GitError, UserError
+from coder.core.paths import SOURCE_SUFFIXES
 from coder.files.discard import discard_tree
 from coder.files.regular_files import copy_regular
 from coder.permissions.private_files import parse_configuration
-from coder.repo.git import Checkout, Git, repository_lock
+from coder.repo.git import Checkout, Git, find_git, repository_lock
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,6 +260,9 @@ class WorkTreeSnapshot:
     """Untracked paths that the snapshot lacks, each with the reason."""
 
 
+SUBMODULE_MODE = "160000"
+
+
 def take_snapshot(git: Git, *, head: str, index: Path) -> WorkTreeSnapshot:
     """Commit the work tree on top of `head`, unmerged files with their conflict markers.
 
@@ -267,7 +272,8 @@ def take_snapshot(git: Git, *, head: str, index: Path) -> WorkTreeSnapshot:
     # Its timestamps are kept, since git uses them to detect files that may have changed.
     copy_regular(git.git_dir / "index", index, within=git.git_dir, limit_bytes=LARGEST_INDEX_BYTES)
     snapshot_git = git.with_index(index)
-    left_out = stage_work_tree(snapshot_git, is_smudged=True)
+    submodules = _read_hidden_entries(snapshot_git)
+    left_out = (*stage_work_tree(snapshot_git, is_smudged=True), *_changed_submodules(git, submodules))
     tree = write_tree(snapshot_git)
     if tree == git.resolve_tree(head):
         return WorkTreeSnapshot(commit=head, exclusions=left_out)
@@ -275,6 +281,64 @@ def take_snapshot(git: Git, *, head: str, index: Path) -> WorkTreeSnapshot:
         commit=commit_tree(git, tree=tree, parent=head, subject=UNCOMMITTED_SUBJECT),
         exclusions=left_out,
     )
+
+
+def _read_hidden_entries(git: Git) -> Mapping[str, str]:
+    """Clear the flags by which git takes a file for unchanged without a look at it.
+
+    Returns the commit of each submodule. Files that a sparse checkout leaves out stay as they are.
+    """
+    submodules: dict[str, str] = {}
+    flagged: dict[str, list[str]] = {"--no-assume-unchanged": [], "--no-skip-worktree": []}
+    for item in git.items("ls-files", "-v", "--stage", "-z"):
+        head, _, path = item.partition("\t")
+        tag, mode, name, _stage = head.split(" ")
+        if mode == SUBMODULE_MODE:
+            submodules[path] = name
+        if tag.islower():
+            flagged["--no-assume-unchanged"].append(path)
+        if tag in "Ss" and _is_file(git.directory, path):
+            flagged["--no-skip-worktree"].append(path)
+    for option, paths in flagged.items():
+        if paths:
+            git.call(
+                "update-index", option, "-z", "--stdin", stdin=b"".join(os.fsencode(f"{p}\0") for p in paths)
+            )
+    return submodules
+
+
+def _changed_submodules(git: Git, submodules: Mapping[str, str]) -> Iterator[str]:
+    """Yield the submodules whose checkout differs from their commit, each with the reason."""
+    for path, commit in submodules.items():
+        directory = git.directory / path
+        if not (directory / ".git").exists():
+            continue
+        try:
+            inner = find_git(directory)
+            head = inner.resolve_commit("HEAD")
+            if head is None or head != commit:
+                yield f"{path} (another commit of this submodule is checked out)"
+                continue
+            with TemporaryDirectory(prefix="coder-") as scratch:
+                snapshot = take_snapshot(inner, head=head, index=Path(scratch, "index"))
+            is_changed = inner.resolve_tree(snapshot.commit) != inner.resolve_tree(head)
+        except (GitError, UserError, OSError) as error:
+            yield f"{path} (this submodule cannot be read: {error})"
+            continue
+        if is_changed or snapshot.exclusions:
+            yield f"{path} (edits inside a submodule are judged only from there)"
+
+
+def find_ignored_sources(git: Git) -> list[str]:
+    """Return ignored source files outside of directories that are ignored as a whole."""
+    paths = git.items("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
+    return [path for path in paths if Path(path).suffix in SOURCE_SUFFIXES]
+
+
+def list_briefly(items: Sequence[str]) -> str:
+    """Return the first items in one line, with the number of the others."""
+    more = f" and {len(items) - MOST_LISTED_FILES} more" if len(items) > MOST_LISTED_FILES else ""
+    return f"{', '.join(items[:MOST_LISTED_FILES])}{more}"
 
 
 def stage_work_tree(
