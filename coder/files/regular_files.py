@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from coder.files.discard import discard_tree
+from coder.python.source import decode_text
 
 LARGEST_BYTES = 5_000_000
 SPECIAL_FILE_NAMES = frozenset(
@@ -33,11 +34,11 @@ def read_regular(path: Path, *, within: Path | None = None, limit_bytes: int = L
 
 
 def read_regular_text(path: Path, *, within: Path | None = None) -> str:
-    """Return a regular file's text as UTF-8 with invalid bytes replaced.
+    """Return a regular file's text in its own encoding (PEP 263), UTF-8 by default, invalid bytes replaced.
 
     Empty where `read_regular` returns None.
     """
-    return (read_regular(path, within=within) or b"").decode("utf-8", "replace")
+    return decode_text(read_regular(path, within=within) or b"")
 
 
 def copy_regular(source: Path, target: Path, *, within: Path, limit_bytes: int) -> bool:

@@ -779,6 +779,9 @@ def extract_path_words(line: str) -> list[str]:
 ENVELOPE = re.compile(r"^[ \t>]*\*\*\* (?:Begin Patch|(?:Update|Add|Delete) File)", re.MULTILINE)
 BLOCK = re.compile(r"^[ \t>]*<{5,9} ?(?:SEARCH|ORIGINAL)\b", re.MULTILINE)
 UNIFIED = re.compile(r"^[ \t>]*(?:diff --git |--- \S.*\n[ \t>]*\+\+\+ )", re.MULTILINE)
+COLORED_DIFF = re.compile(r"^(?:\x1b\[[\d;:]*[mK])+(?:diff --git |--- |\+\+\+ |@@)", re.MULTILINE)
+"""A header that begins with a color: a terminal's own output, and not a file that holds escape sequences."""
+ESCAPE_SEQUENCE = re.compile(r"\x1b\[[\d;:]*[mK]|\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\)")
 MOST_HUNKS = 5_000
 EXPECTED_FORMAT = "Send a unified diff: '--- a/path', '+++ b/path', then hunks that start with '@@'."
 
@@ -789,6 +792,7 @@ def split_diff(text: str) -> tuple[RawFile, ...]:
     Raises:
         PatchError: there is no diff in it, or it is too large.
     """
+    text = ESCAPE_SEQUENCE.sub("", text) if COLORED_DIFF.search(text) else text
     if (hunks := text.count("\n@@")) > MOST_HUNKS:
         raise PatchError(f"The patch has {hunks:,} hunks; more than {MOST_HUNKS:,} are not taken at once.")
     headers = {

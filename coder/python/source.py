@@ -1,15 +1,45 @@
 """A source file with its syntax tree and the text span of each node."""
 
 import ast
+import codecs
 import hashlib
+import io
 import re
 import threading
+import tokenize
 import warnings
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 BLOCK_FIELDS = ("body", "orelse", "finalbody")
+
+
+def decode_source(data: bytes) -> tuple[str, str]:
+    """Return the text of a source file and its encoding: by byte order mark or declaration (PEP 263).
+
+    `text.encode(encoding)` gives the same bytes again.
+
+    Raises:
+        SyntaxError: the declared encoding is unknown, or contradicts the mark.
+        ValueError: the bytes do not fit the encoding.
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    else:
+        encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    text = data.decode(encoding)
+    if text.encode(encoding) != data:
+        raise ValueError(f"The bytes cannot be restored in {encoding}.")
+    return text, encoding
+
+
+def decode_text(data: bytes) -> str:
+    """Return the text of any file for reading; bytes that do not fit its encoding are replaced."""
+    try:
+        return decode_source(data)[0]
+    except (SyntaxError, ValueError):
+        return data.decode("utf-8-sig", "replace")
 
 
 class PythonSource:

@@ -10,7 +10,7 @@ from pathlib import Path
 from coder.core.ports import Progress, TestRunner, Tracer, Trials
 from coder.core.values import Proposal, Proposals, Suspect
 from coder.index.index import SymbolIndex
-from coder.python.source import PythonSource
+from coder.python.source import PythonSource, decode_text
 from coder.repair.candidates import RepairCandidate
 from coder.repair.ranking.behavioral_clusters import find_distinguishing_call
 from coder.repair.ranking.credibility import CredibilityEvidence, rate_credibility
@@ -215,8 +215,4 @@ def suspects_from_issue(tree: Path, issue: str) -> tuple[Suspect, ...]:
 
 def _read_test_files(tree: Path, tests: Sequence[str]) -> str:
     files: Mapping[str, None] = dict.fromkeys(test.split("::")[0] for test in tests)
-    return "\n".join(
-        (tree / path).read_text(encoding="utf-8", errors="replace")
-        for path in files
-        if (tree / path).is_file()
-    )
+    return "\n".join(decode_text((tree / path).read_bytes()) for path in files if (tree / path).is_file())

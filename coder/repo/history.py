@@ -9,6 +9,7 @@ from itertools import groupby
 from coder.core.errors import GitError
 from coder.core.values import CommitInfo
 from coder.permissions.private_files import DENY_READ, is_read_denied
+from coder.python.source import decode_text
 from coder.repo.git import Git
 
 SEARCH_SECONDS = 20.0
@@ -130,7 +131,7 @@ class GitHistory:
         if size.status != 0 or int(size.stdout) > LARGEST_BYTES:
             return None
         content = self.git.call("cat-file", "blob", name, accept=None)
-        return content.stdout.decode("utf-8", "replace") if content.status == 0 else None
+        return decode_text(content.stdout) if content.status == 0 else None
 
     def recent_commits(self, *, path: str | None = None, count: int = 200) -> tuple[CommitInfo, ...]:
         """Return the newest commits without merges, newest first.

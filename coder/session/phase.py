@@ -13,7 +13,7 @@ from coder.core.phases import Phase
 from coder.core.state import candidate_messages, unanswered_calls
 from coder.core.values import Candidate, Patch
 from coder.patching.git_hunks import split_git_diff
-from coder.python.source import fingerprint_files
+from coder.python.source import decode_text, fingerprint_files
 from coder.session import toolbox
 from coder.session.context import SessionContext
 from coder.session.delivery import format_subject
@@ -268,7 +268,7 @@ def _fingerprint(candidate: Candidate, patch: Patch) -> str:
     regular_files = {path: file for path, file in files.items() if not file.is_symlink()}
     return fingerprint_files(
         {
-            path: file.read_text("utf-8", "replace") if file.is_file() else None
+            path: decode_text(file.read_bytes()) if file.is_file() else None
             for path, file in regular_files.items()
         }
     )

@@ -17,7 +17,7 @@ from coder.core.state import FAILURE_REVIEWER, candidate_verdicts, named_tests
 from coder.core.values import Candidate, Hunk, Patch
 from coder.patching.git_hunks import split_git_diff
 from coder.permissions.risk import high_risk_paths
-from coder.python.source import parse_module
+from coder.python.source import decode_text, parse_module
 from coder.session.context import SessionContext, Strategy
 from coder.session.phase import PhaseSpec, PhaseState, record_change, run_phase
 from coder.session.turn import add_user_message
@@ -205,7 +205,7 @@ def _excerpt(candidate: Candidate, hunk: Hunk) -> str:
     new_numbers = tuple(covered_lines(hunk))
     if not new_numbers or file.is_symlink() or not file.is_file():
         return f"{hunk.path}: gone, or not to be shown"
-    lines = file.read_text("utf-8", "replace").splitlines()
+    lines = decode_text(file.read_bytes()).splitlines()
     first, last = max(1, new_numbers[0] - CONTEXT_LINES), min(len(lines), new_numbers[-1] + CONTEXT_LINES)
     return "\n".join(
         [hunk.path, *(f"{number:>5}| {lines[number - 1][:200]}" for number in range(first, last + 1))]

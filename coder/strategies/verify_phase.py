@@ -12,6 +12,7 @@ from coder.core.verdict import Verdict, VerdictKind
 from coder.patching import PatchError, apply
 from coder.patching.git_hunks import split_git_diff
 from coder.python.lint import find_syntax_error, find_undefined_names
+from coder.python.source import decode_text
 from coder.session.context import SessionContext, Strategy
 from coder.session.phase import PhaseState
 
@@ -180,7 +181,7 @@ def _find_faults(context: SessionContext, candidate: Candidate, path: str) -> li
     file = candidate.worktree / path
     if not path.endswith(".py") or file.is_symlink() or not file.is_file():
         return []
-    after = file.read_text("utf-8", "replace")
+    after = decode_text(file.read_bytes())
     if error := find_syntax_error(after, path):
         return [error]
     return find_undefined_names(context.workspace(candidate).history.read_file(path) or "", after, path)

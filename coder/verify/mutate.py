@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from coder.core.verdict import MutationReport, UntestedPlace
-from coder.python.source import Positions, parse_module
+from coder.python.source import Positions, decode_text, parse_module
 from coder.verify.warm import WarmRefusal, WarmRunner
 
 SECONDS, LEAST_SECONDS = 10.0, 3.0
@@ -77,7 +77,7 @@ def _all_green(
 
 
 def _read(file: Path) -> str:
-    return file.read_bytes().decode("utf-8", "replace") if file.is_file() else ""
+    return decode_text(file.read_bytes()) if file.is_file() else ""
 
 
 MOST_MUTANTS = 60

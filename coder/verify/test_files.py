@@ -12,7 +12,7 @@ from typing import NamedTuple
 from coder.core.paths import SOURCE_SUFFIXES, is_test_path, test_file_of
 from coder.files.regular_files import read_regular_text
 from coder.index.parsers import SyntaxNode, node_text, parse_syntax
-from coder.python.source import parse_module
+from coder.python.source import decode_text, parse_module
 from coder.verify.select import project_files
 
 _SUITE_WIDE = ("pytest_", "pytestmark", "__test__", "collect_ignore", "load_tests", "setup", "teardown")
@@ -400,7 +400,7 @@ def replace_inline_tests(text: str, other: str) -> str:
                 pass
     for start, end, replacement in sorted(edits, reverse=True):
         data = data[:start] + replacement + data[end:]
-    return data.decode("utf-8", "replace")
+    return decode_text(data)
 
 
 def _parts(data: bytes) -> Iterator[_InlineModule | _TestItem]:

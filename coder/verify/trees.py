@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 from coder.core.paths import is_test_path
 from coder.files.regular_files import read_regular_text
+from coder.python.source import decode_text
 from coder.verify.layout import test_file_predicate
 from coder.verify.test_files import FILE as BUILD_FILE
 from coder.verify.test_files import (
@@ -255,7 +256,7 @@ def read_texts(root: Path, paths: Iterable[str], suffixes: tuple[str, ...] = (".
     """Return the texts of existing files with one of the suffixes, by path."""
     files = {path: root / path for path in paths if path.endswith(suffixes)}
     return {
-        path: file.read_text(encoding="utf-8", errors="replace")
+        path: decode_text(file.read_bytes())
         for path, file in files.items()
         if file.is_file() and not file.is_symlink() and file.stat().st_size < LARGEST
     }

@@ -26,6 +26,7 @@ from coder.core.values import Value
 from coder.core.verdict import RunProblem, TestReport, TestRun
 from coder.patching import PatchError
 from coder.patching.plan import ConfinedTree
+from coder.python.source import decode_source
 from coder.verify.base import summarize_run
 from coder.verify.failures import NEVER_ENDING
 from coder.verify.launch import source_files
@@ -431,14 +432,15 @@ class WarmBase:
 def read_edits(tree: Path, paths: Sequence[str]) -> Edits | None:
     """Return the texts at these paths, None for a missing file.
 
-    None altogether if one of them is not a regular UTF-8 file.
+    None altogether if one of them is not a regular file in a known encoding.
     """
     try:
         contents = {path: ConfinedTree(tree).read(path) for path in paths}
         return {
-            path: content[0].decode() if content is not None else None for path, content in contents.items()
+            path: decode_source(content[0])[0] if content is not None else None
+            for path, content in contents.items()
         }
-    except (PatchError, UnicodeDecodeError):
+    except (PatchError, SyntaxError, ValueError):
         return None
 
 
@@ -476,10 +478,10 @@ at least LEAST_SECONDS.
 
 
 def read_utf8(file: Path) -> str | None:
-    """Return the text of a file, None if it is missing or not UTF-8, which no edit equals."""
+    """Return the text of a file, None if it is missing or in no known encoding, which no edit equals."""
     try:
-        return file.read_bytes().decode()
-    except (FileNotFoundError, UnicodeDecodeError):
+        return decode_source(file.read_bytes())[0]
+    except (FileNotFoundError, SyntaxError, ValueError):
         return None
 
 
@@ -613,7 +615,7 @@ def write_candidates(
     with file.open("w", encoding="ascii") as lines:
         for edit in edits:
             if edit.path not in modules:
-                modules[edit.path] = SwappableModule((tree / edit.path).read_bytes().decode())
+                modules[edit.path] = SwappableModule(decode_source((tree / edit.path).read_bytes())[0])
             module = modules[edit.path]
             outer = module.function_of(edit.changes)
             if outer and (edit.path, outer.start) not in index_of:

@@ -297,3 +297,26 @@ def test_does_not_follow_link_replacing_file(tmp_path: Path) -> None:
     with pytest.raises(PatchError, match="symbolic link"):
         write_patch(patch_plan, ConfinedTree(root))
     assert outside.read_text(encoding="utf-8") == "a\n"
+
+
+COLORS = [
+    "\x1b[1m{}\x1b[m",
+    "\x1b[1;38;5;4m{}\x1b[0m",
+    "\x1b[36m{}\x1b[0m\x1b[K",
+    "\x1b[38;2;1;2;3m{}\x1b[m",
+]
+
+
+@pytest.mark.parametrize("color", COLORS)
+def test_a_colored_diff_applies(color: str, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("a = 1\nb = 2\n")
+    diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n a = 1\n-b = 2\n+b = 3\n"
+    lines = [line if line.startswith(" ") else color.format(line) for line in diff.splitlines()]
+    apply("\n".join(lines) + "\n", tmp_path)
+    assert (tmp_path / "a.py").read_text() == "a = 1\nb = 3\n"
+
+
+def test_an_escape_sequence_in_code_stays(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text('RED = "\x1b[31m"\n')
+    apply('--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-RED = "\x1b[31m"\n+RED = "\x1b[91m"\n', tmp_path)
+    assert (tmp_path / "a.py").read_text() == 'RED = "\x1b[91m"\n'

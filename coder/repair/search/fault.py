@@ -7,7 +7,7 @@ from pathlib import Path
 from coder.core.paths import match_test_ids
 from coder.core.ports import Progress, Trace, Tracer, Traces
 from coder.core.values import Suspect, SuspectRanking
-from coder.python.source import PythonSource
+from coder.python.source import PythonSource, decode_source
 from coder.repair.candidates import RepairCandidate, generate_candidates, rank_candidates
 from coder.repair.context.endless_loops import has_timeout
 from coder.repair.generators.names.suggestions import UNDEFINED_NAME, find_in_messages
@@ -156,16 +156,16 @@ def _names_read(tree: Path, tests: Sequence[str]) -> frozenset[str]:
 
 
 def read_source(tree: Path, path: str) -> PythonSource | None:
-    """Read a source file; None if it is not UTF-8, or not Python that this interpreter can parse."""
+    """Read a source file; None if its encoding is wrong, or this interpreter cannot parse it."""
     try:
-        return PythonSource(path, (tree / path).read_bytes().decode())
+        return PythonSource(path, decode_source((tree / path).read_bytes())[0])
     except (OSError, SyntaxError, ValueError):
         return None
 
 
 def read_unparsable_source(tree: Path, path: str) -> PythonSource | None:
-    """Read a source file that does not parse, with an empty syntax tree; None if it is not UTF-8."""
+    """Read a source file that does not parse, with an empty syntax tree; None if its encoding is wrong."""
     try:
-        return PythonSource(path, (tree / path).read_bytes().decode(), ast.Module([], []))
-    except (OSError, ValueError):
+        return PythonSource(path, decode_source((tree / path).read_bytes())[0], ast.Module([], []))
+    except (OSError, SyntaxError, ValueError):
         return None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from coder.core.paths import match_test_ids
 from coder.core.ports import Edit, Progress, TestRunner, Trials
+from coder.python.source import decode_source
 from coder.repair.candidates import RepairCandidate
 
 MAX_SURVIVORS = 16
@@ -170,7 +171,8 @@ def apply_temporarily(tree: Path, edit: Edit) -> Iterator[None]:
     file = tree / edit.path
     before = file.read_bytes()
     try:
-        file.write_bytes(edit.apply(before.decode()).encode())
+        text, encoding = decode_source(before)
+        file.write_bytes(edit.apply(text).encode(encoding))
         yield
     finally:
         file.write_bytes(before)
