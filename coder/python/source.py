@@ -9,6 +9,7 @@ import threading
 import tokenize
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -209,9 +210,9 @@ def parse_module(text: str, filename: str = "<unknown>") -> ast.Module:
     All positions are those of the text.
 
     Raises:
-        SyntaxError, ValueError, RecursionError, MemoryError: as `ast.parse` does.
+        SyntaxError, ValueError: as `ast.parse` does; also for code that nests too deep for the parser.
     """
-    with PARSER_LOCK:
+    with PARSER_LOCK, _nesting_is_syntax_error():
         try:
             return ast.parse(text, filename=filename)
         except SyntaxError:
@@ -219,6 +220,14 @@ def parse_module(text: str, filename: str = "<unknown>") -> ast.Module:
             if older == text:
                 raise
         return ast.parse(older, filename=filename)
+
+
+@contextmanager
+def _nesting_is_syntax_error() -> Iterator[None]:
+    try:
+        yield
+    except (RecursionError, MemoryError):
+        raise SyntaxError("the code nests too deep to be parsed") from None
 
 
 def _pad(match: re.Match[str]) -> str:
@@ -230,9 +239,9 @@ def parse_expression(text: str) -> ast.expr:
     """Parse an expression.
 
     Raises:
-        SyntaxError, ValueError, RecursionError, MemoryError: as `ast.parse` does.
+        SyntaxError, ValueError: as `parse_module` does.
     """
-    with PARSER_LOCK:
+    with PARSER_LOCK, _nesting_is_syntax_error():
         return ast.parse(text, mode="eval").body
 
 

@@ -101,7 +101,7 @@ def _read_plan(file: Path) -> Iterator[tuple[Path, Path]]:
             variable, _, place = entry["destination"].partition("/")
             if variable in SITE_PACKAGES and place:
                 yield Path(path), Path(place)
-    except (AttributeError, KeyError, TypeError, ValueError):  # not a plan
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):  # not a plan
         return
 
 
@@ -288,7 +288,7 @@ def _dependencies(package: Path) -> Iterator[str]:
 def _read_manifest(file: Path) -> Mapping[str, object]:
     try:
         manifest = json.loads(read_regular(file) or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return manifest if isinstance(manifest, dict) else {}
 

@@ -118,7 +118,7 @@ class Overlay(Value):
         """The chosen packages; empty if none are, or the file cannot be read."""
         try:
             return tuple(map(str, json.loads(self.chosen_file.read_text(encoding="utf-8"))))
-        except (OSError, ValueError, TypeError):
+        except (OSError, ValueError, TypeError, RecursionError):
             return ()
 
     @property
@@ -376,7 +376,7 @@ def _probe_pytest(project: Project, root: Path, sandbox: Sandbox) -> Project:
             limits=Limits(wall_seconds=30.0),
         )
         probe = json.loads(execution.output.splitlines()[-1])
-    except (SandboxError, ValueError, IndexError) as error:
+    except (SandboxError, ValueError, IndexError, RecursionError) as error:
         text = (
             f"{project.interpreter} could not be asked for its pytest ({error}). "
             "Check that it runs, or activate the project's environment."
@@ -879,7 +879,7 @@ class SuiteHistory:
         try:
             document = json.loads(self._file.read_text(encoding="utf-8")) if self._file else {}
             return {str(command): SuiteFacts(**entry) for command, entry in document.items()}
-        except (OSError, ValueError, TypeError, AttributeError):
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
             return {}
 
 

@@ -130,7 +130,7 @@ def read_manifest(root: Path) -> dict[str, Any]:
     """Return package.json; empty if it is missing or no object."""
     try:
         manifest = json.loads(read_regular_text(root / "package.json"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return manifest if isinstance(manifest, dict) else {}
 
@@ -362,7 +362,7 @@ def _mapped_source(path: str, tree: Path) -> str:
     try:
         source_map: Mapping[str, object] = json.loads(read_regular_text(tree / f"{path}.map"))
         sources = source_map.get("sources")
-    except (AttributeError, ValueError):
+    except (AttributeError, ValueError, RecursionError):
         return ""
     if not isinstance(sources, list) or len(sources) != 1:
         return ""
@@ -613,7 +613,7 @@ class NodeTest(NodeAdapter):
         for line in text.splitlines():
             try:
                 record = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue  # the last line of a run that was cut off
             yield _node_result(record, run.tree)
 

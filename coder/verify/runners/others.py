@@ -308,7 +308,7 @@ def _sources_of_targets(place: Path, root: Path) -> Mapping[str, list[str]]:
 def _read_json(file: Path, place: Path) -> Any:
     try:
         return json.loads(read_file(file, place))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
 
 

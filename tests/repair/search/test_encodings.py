@@ -49,3 +49,17 @@ def test_a_wrong_encoding_is_no_source_but_still_text(tmp_path: Path, data: byte
 def test_reads_data_in_utf_16(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_bytes("name;caf\u00e9\n".encode("utf-16"))
     assert read_regular_text(tmp_path / "data.csv") == "name;caf\u00e9\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = " + "[" * 5_000,
+        "x = " + "-" * 200_000 + "1",
+        "x = " + "(" * 5_000 + ")" * 5_000,
+        "a" + ".b" * 200_000,
+    ],
+)
+def test_code_that_nests_too_deep_is_no_source(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.py").write_text(text)
+    assert read_source(tmp_path, "a.py") is None
