@@ -8,7 +8,7 @@ from coder.core.messages import UserMessage
 from coder.core.paths import extract_node_ids, find_command_tests, is_test_path, match_test_ids, test_file_of
 from coder.core.state import candidate_messages, candidate_verdicts, unrelated_tests
 from coder.core.values import Candidate, Hunk, Patch
-from coder.core.verdict import Verdict, VerdictKind
+from coder.core.verdict import Finding, Verdict, VerdictKind
 from coder.patching import PatchError, apply
 from coder.patching.git_hunks import split_git_diff
 from coder.python.lint import find_syntax_error, find_undefined_names
@@ -18,9 +18,14 @@ from coder.session.phase import PhaseState
 
 
 async def judge_change(
-    context: SessionContext, candidate: Candidate, patch: Patch, test_ids: tuple[str, ...]
+    context: SessionContext,
+    candidate: Candidate,
+    patch: Patch,
+    test_ids: tuple[str, ...],
+    *,
+    exclusions: tuple[str, ...] = (),
 ) -> Verdict:
-    """Verify a change and log the verdict.
+    """Verify a change and log the verdict, capped by what the change lacks.
 
     A change that an earlier good verdict covers is not verified again.
     """
@@ -36,6 +41,7 @@ async def judge_change(
     if known_verdict is not None and known_verdict is judgements[-1]:
         return known_verdict
     verdict = known_verdict or await verify_change(context, candidate, patch, test_ids)
+    verdict = _cap_by_exclusions(verdict, exclusions)
     context.log.append(Verified(candidate=candidate.id, attempt=attempt_number(context), verdict=verdict))
     return verdict
 
@@ -187,18 +193,36 @@ def _find_faults(context: SessionContext, candidate: Candidate, path: str) -> li
     return find_undefined_names(context.workspace(candidate).history.read_file(path) or "", after, path)
 
 
-def judge_existing_change(change: Patch, test_ids: tuple[str, ...] = ()) -> Strategy:
-    """Return a strategy that judges one existing change, given as a tree or else as a diff."""
+def judge_existing_change(
+    change: Patch, test_ids: tuple[str, ...] = (), *, exclusions: tuple[str, ...] = ()
+) -> Strategy:
+    """Return a strategy that judges one existing change, given as a tree or else as a diff.
+
+    `exclusions` is uncommitted work that the change lacks, for which it is PASSING at most.
+    """
 
     async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
         await asyncio.to_thread(_apply_change, context, candidate, change)
         patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
         context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
         context.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=1))
-        await judge_change(context, candidate, patch, test_ids)
+        await judge_change(context, candidate, patch, test_ids, exclusions=exclusions)
         return candidate
 
     return strategy
+
+
+def _cap_by_exclusions(verdict: Verdict, exclusions: tuple[str, ...]) -> Verdict:
+    caps = tuple(
+        Finding(rule="left-out", effect="cap", text=f"not judged: {exclusion}") for exclusion in exclusions
+    )
+    if not caps:
+        return verdict
+    lowered = verdict.model_copy(update={"findings": (*verdict.findings, *caps)})
+    if verdict.kind is not VerdictKind.PROVEN:
+        return lowered
+    reason = f"The tests pass, but a part of the uncommitted work was left out: {exclusions[0]}."
+    return lowered.model_copy(update={"kind": VerdictKind.PASSING, "reason": reason})
 
 
 def _apply_change(context: SessionContext, candidate: Candidate, change: Patch) -> None:

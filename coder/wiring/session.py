@@ -639,7 +639,9 @@ def judging_approach(
     change = resolve_change(directory, revision=revision, against=against)
     return Approach(
         model=nobody,
-        strategy=judge_existing_change(Patch(diff="", tree=change.tree), test_ids),
+        strategy=judge_existing_change(
+            Patch(diff="", tree=change.tree), test_ids, exclusions=change.exclusions
+        ),
         reason=change.label,
         purpose=change.message,
         task={"base": change.base, "given": True},

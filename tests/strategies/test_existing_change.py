@@ -14,11 +14,15 @@ from tests.session.fakes import PROVEN, FakeRepository, FakeVerifier, kit
 DIFF = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"
 
 
-def verify_diff(root: Path, diff: str) -> tuple[SessionFinished, list[str], FakeRepository]:
+def verify_diff(
+    root: Path, diff: str, exclusions: tuple[str, ...] = ()
+) -> tuple[SessionFinished, list[str], FakeRepository]:
     context = kit(root, verifier=FakeVerifier(verdicts=[PROVEN]), issue="nobody said")
     context = replace(context, task=context.task.model_copy(update={"given": True}))
     session_end = asyncio.run(
-        Session(context, judge_existing_change(Patch(diff=diff)), id="s", version="1").run()
+        Session(
+            context, judge_existing_change(Patch(diff=diff), exclusions=exclusions), id="s", version="1"
+        ).run()
     )
     event_types: list[str] = [
         record.event.type
@@ -41,3 +45,10 @@ def test_unfitting_diff_is_usage_error(tmp_path: Path) -> None:
     session_end, event_types, _ = verify_diff(tmp_path, DIFF.replace("-VALUE = 1", "-VALUE = 7"))
     assert (session_end.kind, session_end.exit_code, event_types) == (None, 2, [])
     assert session_end.summary.startswith("The diff does not fit base: a.py")
+
+
+def test_left_out_work_keeps_a_change_from_being_proven(tmp_path: Path) -> None:
+    left_out = "data.bin (the git filter lfs is not run)"
+    session_end, _, _ = verify_diff(tmp_path, DIFF, (left_out,))
+    assert (session_end.kind, session_end.exit_code) == (VerdictKind.PASSING, 3)
+    assert left_out in session_end.summary
