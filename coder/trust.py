@@ -11,24 +11,26 @@ from pydantic import ValidationError
 from coder.directories import config_directory
 from coder.files.regular_files import replace_text
 from coder.permissions.command_rules import Rule
+from coder.repo.git import find_main_root
 
 
 def is_trusted(directory: Path, environment: Mapping[str, str] = os.environ) -> bool:
-    """Tell whether the user has said that code from this repository may run here."""
-    return str(directory.resolve()) in _trusted_roots(environment)
+    """Tell whether the user has said that code from this repository, in any worktree, may run here."""
+    return not _names(directory).isdisjoint(_trusted_roots(environment))
 
 
 def trust_repository(directory: Path, environment: Mapping[str, str] = os.environ) -> None:
     """Remember that a repository is trusted, in the user's own configuration."""
-    _write_json("trusted.json", sorted({*_trusted_roots(environment), str(directory.resolve())}), environment)
+    names = {*_trusted_roots(environment), _repository_name(directory)}
+    _write_json("trusted.json", sorted(names), environment)
 
 
 def forget_repository(directory: Path, environment: Mapping[str, str] = os.environ) -> None:
     """Withdraw trust in a repository, and forget what was always allowed in it."""
-    root = str(directory.resolve())
+    names = _names(directory)
     _write_json(
         "trusted.json",
-        [known_root for known_root in _trusted_roots(environment) if known_root != root],
+        [known_root for known_root in _trusted_roots(environment) if known_root not in names],
         environment,
     )
     _write_json(
@@ -36,7 +38,7 @@ def forget_repository(directory: Path, environment: Mapping[str, str] = os.envir
         {
             known_root: stored_rules
             for known_root, stored_rules in _read_rules(environment).items()
-            if known_root != root
+            if known_root not in names
         },
         environment,
     )
@@ -46,7 +48,8 @@ def allowed_rules(directory: Path, environment: Mapping[str, str] = os.environ) 
     """Return the rules that the user has always allowed in this repository; none if they cannot be read."""
     try:
         return tuple(
-            Rule.model_validate(rule) for rule in _read_rules(environment).get(str(directory.resolve()), [])
+            Rule.model_validate(rule)
+            for rule in _read_rules(environment).get(_repository_name(directory), [])
         )
     except ValidationError:
         return ()
@@ -57,8 +60,20 @@ def remember_rules(
 ) -> None:
     """Remember rules for a repository, in the user's own configuration."""
     all_rules = dict.fromkeys((*allowed_rules(directory, environment), *rules))
-    table = {**_read_rules(environment), str(directory.resolve()): [rule.model_dump() for rule in all_rules]}
+    table = {
+        **_read_rules(environment),
+        _repository_name(directory): [rule.model_dump() for rule in all_rules],
+    }
     _write_json("allowed.json", table, environment)
+
+
+def _repository_name(directory: Path) -> str:
+    return str(find_main_root(directory.resolve()))
+
+
+def _names(directory: Path) -> set[str]:
+    """Return the names that a repository may be stored by: its own, and of old that of the checkout."""
+    return {_repository_name(directory), str(directory.resolve())}
 
 
 def _read_rules(environment: Mapping[str, str]) -> dict[str, Any]:

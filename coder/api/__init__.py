@@ -9,12 +9,13 @@ import difflib
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any, Literal
 
 from coder.api.results import AppliedDiff, ChangedFile, Location, Locations, Result
 from coder.core.attestation import Attestation, build_attestation
 from coder.core.errors import CoderError, UserError
-from coder.core.events import PhaseEntered, ToolStreamed
+from coder.core.events import PhaseEntered, Stop, ToolStreamed
 from coder.core.values import Suspect, SuspectRanking
 from coder.core.verdict import Verdict, VerdictKind
 
@@ -47,6 +48,8 @@ __all__ = [
 Suite = Literal["auto", "impacted", "whole"]
 Strategy = Literal["linear", "plan", "tree", "committee", "auto", "offline"]
 Progress = Callable[[str], None]
+STOP_SECONDS = 0.1
+"""Interval in which a request to stop is noticed."""
 ERRORS: dict[int, type[CoderError]] = {1: CoderError, 2: UserError}
 """Exceptions by the exit codes of sessions that failed."""
 
@@ -65,6 +68,7 @@ def verify(
     trust: bool = False,
     unsafe_no_sandbox: bool = False,
     on_progress: Progress | None = None,
+    stop: Event | None = None,
 ) -> Result:
     """Judge an existing change, as `coder verify` does, in clean worktrees; the checkout stays as it is.
 
@@ -82,6 +86,7 @@ def verify(
         trust: run the repository's code without a full sandbox.
         unsafe_no_sandbox: run it without any sandbox.
         on_progress: is called with a line of text from time to time.
+        stop: setting it from another thread stops the work; the result is `stopped`.
 
     Raises:
         UserError: there is no such change, or the repository cannot be worked on.
@@ -102,7 +107,7 @@ def verify(
         accept_test_edits=accept_test_edits,
         unrelated_tests=unrelated_tests,
     )
-    return _run_session(setup, task, on_progress)
+    return _run_session(setup, task, on_progress, stop)
 
 
 def fix(
@@ -126,6 +131,7 @@ def fix(
     trust: bool = False,
     unsafe_no_sandbox: bool = False,
     on_progress: Progress | None = None,
+    stop: Event | None = None,
 ) -> Result:
     """Fix an issue, as `coder fix` does; the fix is a commit on a branch of its own.
 
@@ -151,6 +157,7 @@ def fix(
         trust: run the repository's code without a full sandbox.
         unsafe_no_sandbox: run it without any sandbox.
         on_progress: is called with a line of text from time to time.
+        stop: setting it from another thread stops the work; the result is `stopped`.
 
     Raises:
         UserError: the model or the repository cannot be used.
@@ -177,7 +184,7 @@ def fix(
         accept_test_edits=accept_test_edits,
         unrelated_tests=unrelated_tests,
     )
-    return _run_session(setup, task, on_progress)
+    return _run_session(setup, task, on_progress, stop)
 
 
 def locate(issue: str, *, repository: str | Path = ".") -> Locations:
@@ -259,7 +266,9 @@ def apply(
     )
 
 
-def _run_session(setup: "SessionSetup", task: "Task", on_progress: Progress | None) -> Result:
+def _run_session(
+    setup: "SessionSetup", task: "Task", on_progress: Progress | None, stop: Event | None
+) -> Result:
     """Run a session to its end.
 
     Raises:
@@ -271,7 +280,7 @@ def _run_session(setup: "SessionSetup", task: "Task", on_progress: Progress | No
     if _is_in_event_loop():
         raise UserError("This would block the running event loop. Call it with asyncio.to_thread.")
     with setup.open(task) as handle:
-        asyncio.run(_follow_session(handle, on_progress))
+        asyncio.run(_follow_session(handle, on_progress, stop or Event()))
     finish = handle.finish_event
     if finish.kind is None and finish.exit_code in ERRORS:
         raise ERRORS[finish.exit_code](finish.summary)
@@ -301,8 +310,9 @@ def _is_in_event_loop() -> bool:
     return True
 
 
-async def _follow_session(handle: "SessionHandle", on_progress: Progress | None) -> None:
+async def _follow_session(handle: "SessionHandle", on_progress: Progress | None, stop: Event) -> None:
     run = asyncio.ensure_future(handle.session.run())
+    watcher = asyncio.ensure_future(_send_stop(handle, stop))
     try:
         async for record in handle.log.follow():
             match record.event:
@@ -312,6 +322,13 @@ async def _follow_session(handle: "SessionHandle", on_progress: Progress | None)
                     pass
     finally:
         await run
+        watcher.cancel()
+
+
+async def _send_stop(handle: "SessionHandle", stop: Event) -> None:
+    while not stop.is_set():  # noqa: ASYNC110 - it is set by another thread, not by this loop
+        await asyncio.sleep(STOP_SECONDS)
+    handle.session.send(Stop())
 
 
 def _format_evidence(verdict: Verdict | None) -> str:

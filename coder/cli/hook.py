@@ -1,15 +1,18 @@
 """`coder hook`: have coder judge what other coding agents leave, and what git pushes."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from coder.cli.options import RepositoryOption, TestOption, TrustOption, UnsafeOption
 
 if TYPE_CHECKING:
+    from coder.api.results import Result
     from coder.hooks.agents import Agent
     from coder.hooks.judging import Judge
 
@@ -35,38 +38,59 @@ OwnerArgument = Annotated[
 UserOption = Annotated[
     bool, typer.Option("--user", help="In your own settings, for all repositories, instead of this one's.")
 ]
+TeamOption = Annotated[
+    bool,
+    typer.Option("--team", help="In the file that is committed, where there is one of your own beside it."),
+]
+AbsoluteOption = Annotated[
+    bool, typer.Option("--absolute", help="Start this installation by its path, not `coder` on PATH.")
+]
+RememberTrustOption = Annotated[bool, typer.Option("--trust", help="Trust this repository from now on.")]
 RoundsOption = Annotated[int, typer.Option(min=0, help="Times that an agent is sent back in one turn.")]
+MARGIN_SECONDS = 60.0
+"""A check ends so long before the time limit of its hook."""
+HEARTBEAT_SECONDS = 10.0
+"""Interval in which a push says that it is still judged."""
 
 
 @app.command()
 def install(
     owner: OwnerArgument,
     user: UserOption = False,
+    team: TeamOption = False,
+    absolute: AbsoluteOption = False,
+    trust: RememberTrustOption = False,
     rounds: RoundsOption = 3,
     repo: RepositoryOption = Path(),
     unsafe_no_sandbox: UnsafeOption = False,
 ) -> None:
     """Install the hook; all other settings and hooks are kept.
 
-    When the agent ends its turn, `coder verify` judges what it left. BROKEN and NOT FIXED send it back with
-    the reasons. Before a push, BROKEN refuses it.
+    When the agent ends its turn, `coder verify` judges what it changed. BROKEN and NOT FIXED send it back
+    with the reasons. Before a push, BROKEN refuses it.
     """
-    from coder.hooks.agents import AGENTS, install_entries, own_program
+    from coder.hooks.agents import AGENTS, find_program, hook_command, install_entries
     from coder.hooks.git_hook import install_hook
     from coder.repo.existing_change import find_hooks_directory
 
-    options = "--unsafe-no-sandbox " if unsafe_no_sandbox else ""
+    program = find_program(absolute=absolute)
+    options = ["--unsafe-no-sandbox"] if unsafe_no_sandbox else []
     if owner is HookOwner.git:
         _refuse_user(user)
-        path = install_hook(find_hooks_directory(repo), program=own_program(), options=options)
+        path = install_hook(
+            find_hooks_directory(repo), program=program, options="".join(f"{option} " for option in options)
+        )
         print(f"{path} has coder judge each push. To push all the same: git push --no-verify")
-        return
-    agent = AGENTS[owner.value]
-    path = _settings_path(agent, repo, user=user)
-    limit = "" if rounds == 3 else f" --rounds {rounds}"
-    command = f"{own_program()} hook run {agent.name} {options}".rstrip() + limit
-    state = "has" if install_entries(path, agent, command) else "already had"
-    print(f"{path} {state} coder judge what {agent.name} leaves. {agent.remark}".rstrip())
+    else:
+        agent = AGENTS[owner.value]
+        path = _settings_path(agent, repo, user=user, team=team)
+        options += [] if rounds == 3 else [f"--rounds {rounds}"]
+        command = hook_command(agent, program, options)
+        is_changed = install_entries(path, agent, command, memory=_memory(path))
+        print(f"{path} {'has' if is_changed else 'already had'} coder judge what {agent.title} leaves.")
+        print(*filter(None, [agent.remark]), *_exclude_advice(path), sep="\n", end="")
+    if not user:
+        print(_settle_trust(repo, trust=trust))
 
 
 @app.command()
@@ -78,12 +102,47 @@ def remove(owner: OwnerArgument, user: UserOption = False, repo: RepositoryOptio
 
     if owner is HookOwner.git:
         _refuse_user(user)
-        path = find_hooks_directory(repo)
-        was_there = remove_hook(path)
+        paths = [find_hooks_directory(repo)]
+        removed = [path for path in paths if remove_hook(path)]
     else:
-        path = _settings_path(AGENTS[owner.value], repo, user=user)
-        was_there = remove_entries(path, AGENTS[owner.value])
-    print(f"Removed from {path}." if was_there else f"There is no hook of coder's in {path}.")
+        agent = AGENTS[owner.value]
+        paths = _settings_paths(agent, repo, user=user)
+        removed = [path for path in paths if remove_entries(path, agent, memory=_memory(path))]
+    for path in removed:
+        print(f"Removed from {path}.")
+    if not removed:
+        print(f"There is no hook of coder's in {' or '.join(map(str, paths))}.")
+
+
+@app.command()
+def status(repo: RepositoryOption = Path()) -> None:
+    """Show for each agent where its hook is installed, what keeps it from running, and its last verdict."""
+    import time
+
+    from coder.hooks.agents import AGENTS, has_entries
+    from coder.hooks.gates import closed_gates
+    from coder.hooks.git_hook import has_hook
+    from coder.hooks.judging import find_last_session
+    from coder.repo.existing_change import find_hooks_directory
+    from coder.repo.git import find_git
+
+    root = find_git(repo).directory
+    print(f"{'trust':<8} {_describe_trust(root)}")
+    for agent in AGENTS.values():
+        paths = (*_settings_paths(agent, repo, user=False), *_settings_paths(agent, repo, user=True))
+        installed = [path for path in paths if has_entries(path, agent)]
+        if not installed:
+            print(f"{agent.name:<8} not installed: coder hook install {agent.name}")
+            continue
+        print(f"{agent.name:<8} installed in {', '.join(map(str, installed))}")
+        for gate in closed_gates(agent, root):
+            print(f"{'':<8} {gate}")
+        last = find_last_session(agent, root)
+        fired = time.strftime("%Y-%m-%d %H:%M", time.localtime(last.fired_at)) if last else "never here"
+        verdict = f", last verdict {last.session.verdict}" if last and last.session.verdict else ""
+        print(f"{'':<8} last fired: {fired}{verdict}")
+    has_git_hook = has_hook(find_hooks_directory(repo))
+    print(f"{'git':<8} {'installed' if has_git_hook else 'not installed: coder hook install git'}")
 
 
 @app.command()
@@ -97,14 +156,10 @@ def run(
 
     An agent gets the answer as JSON. Exit codes: 0, or 1 where a push is refused.
     """
-    from functools import partial
-
-    from coder import api
-
-    judge = partial(api.verify, unsafe_no_sandbox=unsafe_no_sandbox)
     if owner is HookOwner.git:
-        return _judge_push(judge, remote=(arguments or [""])[0])
+        return _judge_push(remote=(arguments or [""])[0], unsafe_no_sandbox=unsafe_no_sandbox)
     import json
+    import os
 
     from coder.core.text import sanitize_text
     from coder.hooks.agents import AGENTS
@@ -117,32 +172,98 @@ def run(
     if not isinstance(event, dict):
         print("coder hook run reads an agent's event, a JSON object, from standard input.", file=sys.stderr)
         return 1  # not 2, by which agents mean a refusal
-    answer = answer_agent(AGENTS[owner.value], event, rounds=rounds, judge=judge)
+    agent = AGENTS[owner.value]
+    answer = answer_agent(
+        agent,
+        event,
+        rounds=rounds,
+        judge=_make_judge(unsafe_no_sandbox=unsafe_no_sandbox),
+        project=os.environ.get(agent.project_variable, ""),
+    )
     if answer:
         print(json.dumps({name: sanitize_text(text) for name, text in answer.items()}))
+    if message := answer.get("systemMessage"):
+        print(sanitize_text(message), file=sys.stderr)  # not all agents show the message without an interface
     return 0
 
 
-def _judge_push(judge: "Judge", *, remote: str) -> int:
+def _make_judge(*, unsafe_no_sandbox: bool) -> "Judge":
+    """Return what judges in time for the hook's limit, and ends in order when the agent stops the hook."""
+    from threading import Event, Timer
+
+    def judge(**change: Any) -> "Result":
+        from coder import api  # which takes long to load, and only a change is judged
+        from coder.cli.ending import end_on_signals
+        from coder.hooks.agents import SECONDS
+
+        stop = Event()
+        timer = Timer(SECONDS - MARGIN_SECONDS, stop.set)
+        timer.daemon = True
+        timer.start()
+        try:
+            with end_on_signals(stop.set):
+                return api.verify(**change, unsafe_no_sandbox=unsafe_no_sandbox, stop=stop)
+        finally:
+            timer.cancel()
+
+    return judge
+
+
+def _judge_push(*, remote: str, unsafe_no_sandbox: bool) -> int:
+    from functools import partial
+
+    from coder import api
     from coder.core.errors import CoderError
     from coder.core.text import sanitize_text
     from coder.hooks.judging import judge_push
 
     code = 0
+    judge = partial(api.verify, unsafe_no_sandbox=unsafe_no_sandbox)
     try:
-        for branch, result in judge_push(Path(), sys.stdin.read(), remote=remote, judge=judge):
-            text = f"coder verify {branch.name}: {result.label}. {result.summary}"
-            if result.exit_code == BROKEN:
-                text += f"\n\n{result.report}\nNot pushed. To push all the same: git push --no-verify"
-                code = 1
-            print(sanitize_text(text), file=sys.stderr)
+        with _show_heartbeat("coder judges the push"):
+            for branch, result in judge_push(Path(), sys.stdin.read(), remote=remote, judge=judge):
+                text = f"coder verify {branch.name}: {result.label}. {result.summary}"
+                if result.exit_code == BROKEN:
+                    text += f"\n\n{result.report}\nNot pushed. To push all the same: git push --no-verify"
+                    code = 1
+                print(sanitize_text(text), file=sys.stderr)
     except CoderError as error:
         print(f"coder could not judge the push: {sanitize_text(str(error))}", file=sys.stderr)
     return code
 
 
-def _settings_path(agent: "Agent", repo: Path, *, user: bool) -> Path:
-    """Return the settings file behind all links.
+@contextmanager
+def _show_heartbeat(activity: str) -> Iterator[None]:
+    """Say on standard error, every ten seconds of the block, that it is still at work."""
+    from threading import Event, Thread
+
+    end = Event()
+
+    def show() -> None:
+        seconds = 0.0
+        while not end.wait(HEARTBEAT_SECONDS):
+            seconds += HEARTBEAT_SECONDS
+            print(f"{activity} ({seconds:.0f} s)", file=sys.stderr, flush=True)
+
+    Thread(target=show, daemon=True).start()
+    try:
+        yield
+    finally:
+        end.set()
+
+
+def _settings_path(agent: "Agent", repo: Path, *, user: bool, team: bool) -> Path:
+    """Return the settings file to write.
+
+    Raises:
+        UserError: a link of the repository leads out of it.
+    """
+    paths = _settings_paths(agent, repo, user=user)
+    return paths[-1] if team else paths[0]
+
+
+def _settings_paths(agent: "Agent", repo: Path, *, user: bool) -> list[Path]:
+    """Return the settings files behind all links, in a repository the user's own first.
 
     Raises:
         UserError: a link of the repository leads out of it.
@@ -151,10 +272,58 @@ def _settings_path(agent: "Agent", repo: Path, *, user: bool) -> Path:
     from coder.repo.git import find_git
 
     root = (Path.home() if user else find_git(repo).directory).resolve()
-    path = (root / agent.settings).resolve()
-    if not user and not path.is_relative_to(root):
-        raise UserError(f"{agent.settings} leads out of the repository, to {path}: nothing was changed.")
-    return path
+    names = [agent.settings] if user else [*filter(None, [agent.personal]), agent.settings]
+    paths = [(root / name).resolve() for name in names]
+    for name, path in zip(names, paths, strict=True):
+        if not user and not path.is_relative_to(root):
+            raise UserError(f"{name} leads out of the repository, to {path}: nothing was changed.")
+    return paths
+
+
+def _memory(path: Path) -> Path:
+    """Return the file for what the removal of entries must know of a settings file."""
+    from coder.directories import state_directory
+    from coder.hooks.agents import text_digest
+
+    return state_directory() / "hooks" / f"installed-{text_digest(str(path))}.json"
+
+
+def _exclude_advice(path: Path) -> list[str]:
+    """Return how to keep a settings file out of commits, if git would list it as new."""
+    from coder.core.errors import UserError
+    from coder.repo.git import find_git
+
+    try:
+        git = find_git(path.parent)
+    except UserError:
+        return [""]
+    name = path.relative_to(git.directory).as_posix()
+    is_new = git.text("ls-files", "--others", "--exclude-standard", "--", name)
+    advice = f"To keep it out of commits: echo /{name} >> {git.common_directory / 'info' / 'exclude'}"
+    return [advice, ""] if is_new else [""]
+
+
+def _settle_trust(repo: Path, *, trust: bool) -> str:
+    """Ask for trust where it is missing and somebody can answer; return what is true then."""
+    from coder.repo.git import find_git
+    from coder.trust import is_trusted, trust_repository
+
+    root = find_git(repo).directory
+    if not is_trusted(root):
+        can_ask = sys.stdin.isatty() and sys.stdout.isatty()
+        if trust or (can_ask and typer.confirm(f"Trust {root}, so that its tests may run here?")):
+            trust_repository(root)
+    return f"Trust: {_describe_trust(root)}"
+
+
+def _describe_trust(root: Path) -> str:
+    from coder.trust import is_trusted
+
+    if is_trusted(root):
+        return f"{root} is trusted."
+    return (
+        f"{root} is not trusted: without a full sandbox nothing is judged. If it is yours: coder trust {root}"
+    )
 
 
 def _refuse_user(user: bool) -> None:

@@ -27,6 +27,10 @@ class UserError(CoderError):
     """Wrong use or configuration; the message states what happened, what is true, and what to do."""
 
 
+class NothingToJudgeError(UserError):
+    """There is no uncommitted work, and no change was named."""
+
+
 class GitError(CoderError):
     """A git command failed unexpectedly."""
 

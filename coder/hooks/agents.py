@@ -1,10 +1,12 @@
 """Hooks of other coding agents: which agent asks, its settings and state."""
 
 import json
+import re
 import shlex
 import shutil
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -24,13 +26,18 @@ class Agent(Value):
     """A coding agent, and its hook at the end of a turn."""
 
     name: str
+    title: str
     settings: str
     """The file that configures its hooks, relative to the repository or the user's home directory."""
+    personal: str = ""
+    """The user's own file in the repository; empty if the agent reads none."""
     start_event: str = "SessionStart"
     stop_event: str = "Stop"
     timeout_unit_seconds: float = 1.0
     refusal: str = "block"
     """The decision that makes it continue."""
+    project_variable: str = ""
+    """Environment variable with the directory that it was started in."""
     remark: str = ""
     """Remaining steps after the installation; a sentence."""
 
@@ -44,6 +51,10 @@ class Agent(Value):
         timeout = round(SECONDS / self.timeout_unit_seconds)
         return {"hooks": [{"type": "command", "command": command, "timeout": timeout}]}
 
+    def describe_entries(self, command: str) -> str:
+        """Return the lines that a user may paste into the settings."""
+        return json.dumps({"hooks": {event: [self.build_entry(command)] for event in self.events}}, indent=2)
+
     def is_own_command(self, command: object) -> bool:
         """Tell whether a command in the settings is coder's."""
         return isinstance(command, str) and f"coder hook run {self.name}" in f"{command} ".replace("'", "")
@@ -52,51 +63,116 @@ class Agent(Value):
 AGENTS = {
     agent.name: agent
     for agent in (
-        Agent(name="claude", settings=".claude/settings.json"),
+        Agent(
+            name="claude",
+            title="Claude Code",
+            settings=".claude/settings.json",
+            personal=".claude/settings.local.json",
+            project_variable="CLAUDE_PROJECT_DIR",
+        ),
         Agent(
             name="codex",
+            title="Codex",
             settings=".codex/hooks.json",
-            remark="Codex runs a new hook only after you have reviewed it: /hooks.",
+            remark="Codex runs it only in a project that it trusts, and after you have reviewed it: /hooks.",
         ),
         Agent(
             name="gemini",
+            title="Gemini CLI",
             settings=".gemini/settings.json",
             stop_event="AfterAgent",
             timeout_unit_seconds=0.001,
             refusal="deny",
+            project_variable="GEMINI_PROJECT_DIR",
         ),
     )
 }
 
 
-def own_program() -> str:
-    """Return how a hook starts coder: by its name where the shell finds it, else by its path."""
-    own = Path(sys.argv[0])
+def hook_command(agent: Agent, program: str, options: Sequence[str] = ()) -> str:
+    """Return the command of an entry; on a machine without this program it does nothing."""
+    call = " ".join((program, "hook", "run", agent.name, *options))
+    return f"if command -v {program} >/dev/null 2>&1; then {call}; fi"
+
+
+def find_program(*, absolute: bool) -> str:
+    """Return how a hook starts coder, as a word of a shell: by its name, or `absolute`, by its path.
+
+    Raises:
+        UserError: it is not installed in such a way that a hook could start it.
+    """
+    own = Path(sys.argv[0]).absolute() if Path(sys.argv[0]).name == "coder" else None
+    beside = Path(sys.executable).parent / "coder"
+    if absolute:
+        installed = own or beside
+        if not installed.is_file():
+            raise UserError(f"There is no {installed}: install coder, so that a hook can start it.")
+        return shlex.quote(str(installed))
     found = shutil.which("coder")
-    if own.name != "coder" or (found is not None and Path(found).resolve() == own.resolve()):
+    if found is not None and (Path(found) in (own, beside) or _is_coder(found)):
         return "coder"
-    return shlex.quote(str(own.resolve()))
+    problem = f"{found} is another program" if found else "there is no `coder` on PATH"
+    raise UserError(
+        f"A hook would not start: {problem}. Install coder as a tool of its own (pipx or uv tool), or add "
+        "--absolute to have the hook start this installation."
+    )
+
+
+def _is_coder(program: str) -> bool:
+    try:
+        answer = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=ASK_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return re.match(r"coder \d", answer.stdout) is not None
+
+
+ASK_SECONDS = 10.0
 
 
 class AgentSession(Value):
-    """One session of a coding agent in one repository."""
+    """One session of a coding agent: where it works, what it found there, and what it was told."""
 
-    base: str
+    root: Path
+    """Top of the checkout that it was started in, wherever its shell goes."""
+    head: str
     """Commit that was checked out when it began."""
+    start: str
+    """Commit with the work tree of then, uncommitted work included; on top of `head`, or `head` itself."""
     tree: str
-    """Git tree of the work tree when it began."""
+    """Git tree of it."""
+    is_start_known: bool = True
+    """False if the hook saw the end of a turn first: what was there before is unknown."""
+    judging: str = ""
+    """Git tree that is being judged; left behind by a hook that was stopped."""
     judged: str = ""
     """Git tree that was judged last."""
-    refusal: str = ""
-    """The reason why that was refused; empty if it was not."""
+    verdict: str = ""
+    """Label of its verdict."""
+    failing: tuple[str, ...] = ()
+    """Tests for which it was refused; empty if it was not."""
+    refusals: int = 0
+    """All refusals so far."""
     rounds: int = 0
     """Refusals since the user's last turn."""
+    prompt: str = ""
+    """Digest of the user's prompt at the last refusal; empty for agents that do not send it."""
+    answer_characters: int = 0
+    answer: str = ""
+    """Length and digest of the agent's answer at the last refusal, likewise."""
+    message: str = ""
+    """The last message to the user, which is not repeated."""
 
 
-def state_file(directory: Path, *, agent: str, session: str, root: Path) -> Path:
+def state_file(directory: Path, *, agent: str, session: str) -> Path:
     """Return the file of a session in coder's directory of states."""
-    digest = sha256(f"{session}\0{root}".encode("utf-8", "surrogateescape")).hexdigest()[:24]
-    return directory / "hooks" / f"{agent}-{digest}.json"
+    return directory / "hooks" / f"{agent}-{text_digest(session)}.json"
+
+
+def text_digest(text: str) -> str:
+    """Return what identifies a text that is not kept."""
+    return sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
 
 def read_session(path: Path) -> AgentSession | None:
@@ -115,37 +191,92 @@ def write_session(path: Path, session: AgentSession) -> None:
 BYTE_ORDER_MARK = "\ufeff"
 
 
-def install_entries(path: Path, agent: Agent, command: str) -> bool:
+class FileMemory(Value):
+    """Properties of a settings file before the entries, which its later content does not show."""
+
+    existed: bool
+    text: str = ""
+    """The file, where it held no setting; otherwise it may hold secrets, and is not kept."""
+    empty: tuple[str, ...] = ()
+    """Containers of hooks that were there and empty: `hooks`, or the name of an event."""
+
+
+def install_entries(path: Path, agent: Agent, command: str, *, memory: Path) -> bool:
     """Write an entry for each of the agent's events, in place of earlier ones.
 
-    Return whether that changed the file.
+    Return whether that changed the file. `memory` is a file for what a removal must know.
 
     Raises:
         UserError: the file cannot be understood; it is as it was.
     """
-    text = _read(path) if path.exists() else "{}\n"
-    updated = _remove_entries(text, agent, path)
-    for event in agent.events:
-        updated = _append_entry(updated, agent, event, command, path)
+    existed = path.exists()
+    try:
+        text = _read(path) if existed else "{}\n"
+        updated = _remove_entries(text, agent, path, _read_memory(memory))
+        is_new = updated == text
+        for event in agent.events:
+            updated = _append_entry(updated, agent, event, command, path)
+    except UserError as error:
+        raise UserError(f"{error} Add this to it:\n{agent.describe_entries(command)}") from None
+    if is_new:
+        replace_text(memory, _describe_file(text, existed=existed).model_dump_json())
     return _write(path, updated)
 
 
-def remove_entries(path: Path, agent: Agent) -> bool:
-    """Remove the entries, and a file that holds nothing else; return whether there were any.
+def remove_entries(path: Path, agent: Agent, *, memory: Path) -> bool:
+    """Remove the entries, and a file that was made for them; return whether there were any.
 
     Raises:
         UserError: the file cannot be understood; it is as it was.
     """
     if not path.exists():
         return False
+    before = _read_memory(memory)
     text = _read(path)
-    updated = _remove_entries(text, agent, path)
+    updated = _remove_entries(text, agent, path, before)
     if updated == text:
         return False
-    if updated.strip() == "{}":
-        path.unlink()
-        return True
+    memory.unlink(missing_ok=True)
+    if before is not None and _is_bare(json.loads(updated.removeprefix(BYTE_ORDER_MARK))):
+        if not before.existed:
+            path.unlink()
+            return True
+        updated = before.text or updated
     return _write(path, updated)
+
+
+def has_entries(path: Path, agent: Agent) -> bool:
+    """Tell whether a settings file has an entry for each of the agent's events."""
+    try:
+        text = _read(path).removeprefix(BYTE_ORDER_MARK)
+        events = {chain[2].key for chain in _find_entries(text, agent, path)}
+    except (OSError, UserError):
+        return False
+    return events >= {*agent.events}
+
+
+def _describe_file(text: str, *, existed: bool) -> FileMemory:
+    document = json.loads(text.removeprefix(BYTE_ORDER_MARK))
+    hooks = document.get("hooks")
+    events = hooks.items() if isinstance(hooks, dict) else ()
+    return FileMemory(
+        existed=existed,
+        text=text if _is_bare(document) else "",
+        empty=(*(["hooks"] if hooks == {} else []), *(name for name, groups in events if not groups)),
+    )
+
+
+def _is_bare(document: dict[str, Any]) -> bool:
+    """Tell whether settings say nothing."""
+    hooks = document.get("hooks", {})
+    return {*document} <= {"hooks"} and isinstance(hooks, dict) and not any(hooks.values())
+
+
+def _read_memory(file: Path) -> FileMemory | None:
+    try:
+        return FileMemory.model_validate_json(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
 
 
 def _read(path: Path) -> str:
@@ -212,13 +343,13 @@ def _append_entry(text: str, agent: Agent, event: str, command: str, path: Path)
     return mark + append_child(body, groups, entry)
 
 
-def _remove_entries(text: str, agent: Agent, path: Path) -> str:
+def _remove_entries(text: str, agent: Agent, path: Path, before: FileMemory | None) -> str:
     mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
     body = text.removeprefix(mark)
     while (chain := next(_find_entries(body, agent, path), None)) is not None:
-        # Containers that hold nothing but the entry are removed with it.
-        depth = len(chain) - 1
-        while depth > 1 and len(chain[depth - 1].children) == 1:
+        # Containers that hold nothing but the entry are removed with it, if they were not there before.
+        depth, kept = len(chain) - 1, before.empty if before else ()
+        while depth > 1 and len(chain[depth - 1].children) == 1 and chain[depth - 1].key not in kept:
             depth -= 1
         body = remove_child(body, chain[depth - 1], chain[depth])
     return mark + body

@@ -1,96 +1,256 @@
 """Judgement of what a coding agent, or a push, leaves in a repository."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from coder import api
 from coder.core.errors import CoderError, UserError
+from coder.core.paths import is_test_path
 from coder.directories import state_directory
-from coder.hooks.agents import Agent, AgentSession, read_session, state_file, write_session
+from coder.hooks.agents import Agent, AgentSession, read_session, state_file, text_digest, write_session
+from coder.repo.delivery import add_note
 from coder.repo.existing_change import PushedBranch, WorkTreeState, find_pushed_branches, read_work_tree
+from coder.repo.git import state_lock
+from coder.workspace.workspace import format_count
 
-MOST_CHARACTERS = 6_000
-"""Longest report that is sent back to an agent."""
-Judge = Callable[..., api.Result]
+if TYPE_CHECKING:
+    from coder.api.results import Result
+
+Judge = Callable[..., "Result"]
+Answer = dict[str, str]
+SESSION_ROUNDS = 2
+"""Refusals in one session, as a multiple of those in one turn: agents differ in how they mark turns."""
+YOUR_TURN = "now it is your turn."
+SHOWN_NAMES = 3
+LINE_CHARACTERS = 300
+"""Agents show a refusal to the user as an error, so it has six lines of this length at most."""
 
 
 def answer_agent(
-    agent: Agent, event: Mapping[str, Any], *, rounds: int, judge: Judge = api.verify
-) -> dict[str, str]:
+    agent: Agent, event: Mapping[str, Any], *, rounds: int, judge: Judge, project: str = ""
+) -> Answer:
     """Return the answer to an event of an agent's session; empty if there is nothing to say.
 
-    A refusal makes the agent continue, at most `rounds` times in one turn of the user's. What cannot be
-    judged is never refused.
+    What the session changed is judged: its start is compared with now. A refusal makes the agent continue, at
+    most `rounds` times in one turn of the user's. What cannot be judged is never refused. `project` is the
+    directory that the agent was started in, where it tells.
     """
-    name, directory = event.get("hook_event_name"), Path(str(event.get("cwd") or "."))
+    name = event.get("hook_event_name")
     if name not in agent.events:
         return {}
-    try:
-        state = read_work_tree(directory)
-    except UserError:
-        return {}  # no repository, or one without commits
-    path = state_file(
-        state_directory(), agent=agent.name, session=str(event.get("session_id", "")), root=state.root
+    directory = project or str(event.get("cwd") or ".")
+    identity = str(event.get("session_id") or directory)
+    path = state_file(state_directory(), agent=agent.name, session=identity)
+    with state_lock(path.with_suffix(".lock")):  # a hook that is installed twice judges once
+        stored = read_session(path)
+        try:
+            state = read_work_tree(stored.root if stored else Path(directory))
+        except UserError:
+            return {}  # no repository, or one without commits
+        session = stored or _begin_session(state, is_start_known=name == agent.start_event)
+        if name == agent.start_event:
+            write_session(path, session)
+            return {}
+        return _TurnEnd(agent, event, path, state, judge, rounds).answer(session)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastSession:
+    """The session of an agent in a repository that fired last."""
+
+    session: AgentSession
+    fired_at: float
+    """Time stamp."""
+
+
+def find_last_session(agent: Agent, root: Path) -> LastSession | None:
+    """Return the session whose hook fired last in a checkout; None if it never did."""
+    directory = state_file(state_directory(), agent=agent.name, session="").parent
+    for path in sorted(directory.glob(f"{agent.name}-*.json"), key=lambda path: -path.stat().st_mtime):
+        session = read_session(path)
+        if session and session.root == root:
+            return LastSession(session=session, fired_at=path.stat().st_mtime)
+    return None
+
+
+def _begin_session(state: WorkTreeState, *, is_start_known: bool) -> AgentSession:
+    start = state.commit if is_start_known else state.head
+    return AgentSession(
+        root=state.root,
+        head=state.head,
+        start=start,
+        tree=state.git.resolve_tree(start),
+        is_start_known=is_start_known,
     )
-    stored = read_session(path)
-    session = stored or AgentSession(base=state.head, tree=state.tree)
-    if stored is None:
-        if name == agent.stop_event:  # the hook is newer than the session: its uncommitted work counts
-            session = session.model_copy(update={"tree": ""})
-        write_session(path, session)
-    if name == agent.start_event or state.tree in (session.tree, state.base_tree(session.base)):
-        return {}
-    if state.tree == session.judged:
-        return _refuse(agent, session, path, rounds=rounds) if session.refusal else {}
-    try:
-        result = judge(repository=state.root, against=state.find_base(session.base))
-    except CoderError as error:
-        return {"systemMessage": f"coder could not judge the change: {error}"}
-    refusal = refusal_reason(result)
-    is_continued = bool(refusal) and event.get("stop_hook_active", True)
-    session = session.model_copy(
-        update={
-            "judged": state.tree,
-            "refusal": refusal,
-            "rounds": session.rounds if is_continued else 0,
+
+
+@dataclass(frozen=True)
+class _TurnEnd:
+    """The end of an agent's turn."""
+
+    agent: Agent
+    event: Mapping[str, Any]
+    path: Path
+    state: WorkTreeState
+    judge: Judge
+    rounds: int
+
+    def answer(self, session: AgentSession) -> Answer:
+        """Return the answer, and store what the session is from now on."""
+        tree = self.state.tree
+        if tree == session.tree:
+            return self._tell(session, "")
+        if tree == session.judged:
+            return self._tell(session, self._unchanged_message(session))
+        base = self.state.find_start(head=session.head, commit=session.start)
+        changed = self.state.changed_paths(base)
+        if not changed:
+            return self._tell(session, "")
+        if all(map(is_test_path, changed)):
+            text = f"coder: only tests changed ({join_names(changed)}); judged once the source changes."
+            return self._tell(session, text)
+        return self._judge(session, base, changed)
+
+    def _judge(self, session: AgentSession, base: str, changed: Sequence[str]) -> Answer:
+        tree, idle = self.state.tree, session.model_copy(update={"judging": ""})
+        was_stopped = session.judging == tree
+        write_session(self.path, session.model_copy(update={"judging": tree}))
+        try:
+            result = self.judge(repository=self.state.root, against=base)
+        except CoderError as error:
+            return self._tell(idle, f"coder could not judge the change: {error}")
+        if result.label == "stopped":
+            return self._tell(idle, f"coder verify was stopped before its verdict. {result.summary}")
+        message = f"coder verify: {result.label}. {result.summary}{self._lost_message(session)}"
+        if was_stopped:
+            message = f"The last check of this state was stopped before its end. {message}"
+        judged = idle.model_copy(update={"judged": tree, "verdict": result.label, "failing": ()})
+        if session.is_start_known:
+            return self._conclude(session, judged, result, changed, message)
+        # What was there before is not known, so nothing is refused; the next turn is judged from here.
+        start = {"start": self.state.commit, "head": self.state.head, "tree": tree, "is_start_known": True}
+        message += " Judged against HEAD: the session's start was not seen."
+        return self._tell(judged.model_copy(update=start), message)
+
+    def _conclude(
+        self,
+        session: AgentSession,
+        judged: AgentSession,
+        result: "Result",
+        changed: Sequence[str],
+        message: str,
+    ) -> Answer:
+        failing = failing_tests(result)
+        if not failing:
+            return self._tell(judged.model_copy(update={"rounds": 0}), message)
+        rounds = session.rounds * self._is_continued(session) + 1
+        is_refused = rounds <= self.rounds and session.refusals < SESSION_ROUNDS * self.rounds
+        update = {"failing": failing, "rounds": rounds, "refusals": session.refusals + is_refused}
+        refused = judged.model_copy(update={**update, **self._turn_marks(), "message": ""})
+        if not is_refused:
+            is_committed = self.state.git.resolve_tree(self.state.head) == self.state.tree
+            if is_committed and self.state.head != session.head:
+                add_note(self.state.git, self.state.head, result.report)
+            return self._tell(refused, f"{message} The agent was sent back in vain: {YOUR_TURN}")
+        write_session(self.path, refused)
+        reason = refusal_text(result, earlier=session.failing, changed=changed)
+        lost = self._lost_message(session).strip()
+        return {"decision": self.agent.refusal, "reason": reason, **({"systemMessage": lost} if lost else {})}
+
+    def _tell(self, session: AgentSession, message: str) -> Answer:
+        """Store the session and return a message to the user, unless it is the last one again."""
+        write_session(self.path, session.model_copy(update={"message": message or session.message}))
+        return {"systemMessage": message} if message and message != session.message else {}
+
+    def _unchanged_message(self, session: AgentSession) -> str:
+        if not session.failing or session.message.endswith(YOUR_TURN):
+            return ""
+        names = join_names(session.failing)
+        return f"coder verify: {session.verdict}, and the agent left it so: {names}; {YOUR_TURN}"
+
+    def _lost_message(self, session: AgentSession) -> str:
+        """Return a sentence about the user's own work that the agent undid; empty if there is none."""
+        lost = self.state.lost_paths(head=session.head, commit=session.start)
+        if not lost:
+            return ""
+        return (
+            f" Uncommitted work from before the session is gone from {join_names(lost)}; git still has it: "
+            f"git show {session.start[:12]}:{lost[0]}"
+        )
+
+    def _is_continued(self, session: AgentSession) -> bool:
+        """Tell whether this turn continues the one that was refused."""
+        if self.event.get("stop_hook_active", "prompt" not in self.event):
+            return True
+        # Gemini CLI marks a continued turn only as long as no tool was called in it.
+        prompt, answer = (str(self.event.get(name) or "") for name in ("prompt", "prompt_response"))
+        is_same_prompt = bool(prompt) and text_digest(prompt) == session.prompt
+        return is_same_prompt and text_digest(answer[: session.answer_characters]) == session.answer
+
+    def _turn_marks(self) -> dict[str, Any]:
+        prompt, answer = (str(self.event.get(name) or "") for name in ("prompt", "prompt_response"))
+        return {
+            "prompt": text_digest(prompt) if prompt else "",
+            "answer": text_digest(answer),
+            "answer_characters": len(answer),
         }
+
+
+def failing_tests(result: "Result") -> tuple[str, ...]:
+    """Return why a change is sent back: the tests that it broke or left red; empty if it is not."""
+    verdict = result.verdict
+    if verdict is None or result.label not in ("BROKEN", "NOT FIXED"):
+        return ()
+    if result.label == "BROKEN":
+        return tuple(test.id for test in verdict.broken) or (result.summary,)
+    # A whole command that fails as before the session is not the agent's doing.
+    commands = {run.command for run in verdict.runs}
+    return tuple(test.id for test in verdict.still_red if test.id not in commands)
+
+
+def refusal_text(result: "Result", *, earlier: Sequence[str], changed: Sequence[str]) -> str:
+    """Return what sends an agent back, in six lines at most.
+
+    No line may be satisfied by taking work back: what is in the tree may be the user's.
+    """
+    verdict, failing = result.verdict, failing_tests(result)
+    assert verdict is not None
+    failures = {test.id: test.failure for test in (*verdict.broken, *verdict.still_red)}
+    first = failures.get(failing[0])
+    error = f": {first.type}: {first.message.partition(chr(10))[0]}" if first else ""
+    since = "passed when this session began and fail now" if verdict.broken else "came with it and fail"
+    red_before = verdict.before.failed if verdict.before else 0
+    lines = [f"coder verify: {result.label}. {result.summary}"]
+    if failures:
+        lines.append(f"Tests that {since}: {join_names(failing)}{error}")
+    lines.append(f"Changed in this session: {join_names(changed)}.")
+    if earlier:
+        new = [name for name in failing if name not in earlier]
+        passing = [name for name in earlier if name not in failing]
+        parts = [f"failing now: {join_names(new)}"] if new else []
+        parts += [f"passing again: {join_names(passing)}"] if passing else []
+        lines.append(f"Since the last refusal: {'; '.join(parts) or 'the same tests fail'}.")
+    if red_before:
+        lines.append(f"Not counted, since red before the session: {format_count(red_before, 'test')}.")
+    lines.append(
+        "Go on with the task until these pass with it. Take nothing back (no checkout, restore, stash or "
+        "deletion): other work is in this tree too. Weaken and skip no test. Evidence: coder log evidence "
+        f"{result.session}"
     )
-    if refusal:
-        return _refuse(agent, session, path, rounds=rounds)
-    write_session(path, session)
-    return {"systemMessage": f"coder verify: {result.label}. {result.summary}"}
+    return "\n".join(line if len(line) <= LINE_CHARACTERS else f"{line[:LINE_CHARACTERS]}…" for line in lines)
 
 
-def _refuse(agent: Agent, session: AgentSession, path: Path, *, rounds: int) -> dict[str, str]:
-    """Send the agent back, tell the user once that this was in vain, and then be silent."""
-    write_session(path, session.model_copy(update={"rounds": session.rounds + 1}))
-    if session.rounds < rounds:
-        return {"decision": agent.refusal, "reason": session.refusal}
-    first_line = session.refusal.partition("\n")[0]
-    message = f"{first_line} The agent was sent back {rounds} times: now it is your turn."
-    return {"systemMessage": message} if session.rounds == rounds else {}
-
-
-def refusal_reason(result: api.Result) -> str:
-    """Return why a change is sent back, with the evidence; empty if it is not."""
-    if result.label not in ("BROKEN", "NOT FIXED"):
-        return ""
-    report = result.report
-    if len(report) > MOST_CHARACTERS:
-        report = f"{report[:MOST_CHARACTERS]}\n(shortened; all of it: coder log show {result.session})\n"
-    return (
-        f"coder verify: {result.label}. {result.summary}\n\n"
-        "Correct the change. Do not weaken, skip or delete tests to pass.\n\n"
-        f"{report}"
-    )
+def join_names(names: Sequence[str]) -> str:
+    """Return the first few names, and the number of the others."""
+    rest = len(names) - SHOWN_NAMES
+    return ", ".join(names[:SHOWN_NAMES]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def judge_push(
-    directory: Path, lines: str, *, remote: str, judge: Judge = api.verify
-) -> Iterator[tuple[PushedBranch, api.Result]]:
+    directory: Path, lines: str, *, remote: str, judge: Judge
+) -> Iterator[tuple[PushedBranch, "Result"]]:
     """Judge each branch that a push changes; `lines` are those that git gives to a pre-push hook.
 
     Raises:
@@ -111,7 +271,7 @@ class LiveVerdict:
     """The judgement of one state of a checkout."""
 
     tree: str
-    result: api.Result | None
+    result: "Result | None"
     """None if there is no change, or it could not be judged."""
     text: str
     """One sentence."""
@@ -121,7 +281,7 @@ def watch_verdicts(
     directory: Path,
     *,
     base: str = "",
-    judge: Judge = api.verify,
+    judge: Judge,
     read: Callable[[Path], WorkTreeState] = read_work_tree,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,

@@ -5,13 +5,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from coder.core.errors import UserError
+from coder.core.errors import NothingToJudgeError, UserError
 from coder.core.values import Delivery
 from coder.permissions.private_files import parse_configuration
 from coder.permissions.secrets import PLACEHOLDER
 from coder.repo.delivery import delivery_base
 from coder.repo.git import Git, find_checkout
-from coder.repo.worktrees import find_ignored_sources, list_briefly, take_snapshot
+from coder.repo.trees import changed_paths, merge_change
+from coder.repo.worktrees import (
+    UNCOMMITTED_SUBJECT,
+    commit_tree,
+    find_ignored_sources,
+    list_briefly,
+    take_snapshot,
+)
 
 USUAL_MAIN_BRANCHES = ("main", "master", "trunk", "develop")
 
@@ -52,7 +59,7 @@ def resolve_change(directory: Path, *, revision: str | None, against: str | None
                 base=base, tree=git.resolve_tree(snapshot.commit), label=label, exclusions=snapshot.exclusions
             )
         if against is None and snapshot.exclusions:
-            raise UserError(
+            raise NothingToJudgeError(
                 "There is no uncommitted work that can be judged. Left out: "
                 f"{list_briefly(snapshot.exclusions)}. Name a commit or a branch to judge that."
             )
@@ -60,7 +67,7 @@ def resolve_change(directory: Path, *, revision: str | None, against: str | None
         if against is None and (revision == "HEAD" or revision == find_main_branch(git)):
             ignored = find_ignored_sources(git)
             hint = f" Ignored files are not looked at: {list_briefly(ignored)}." if ignored else ""
-            raise UserError(
+            raise NothingToJudgeError(
                 f"There is no uncommitted work to judge.{hint} Name a commit, a branch or a file with a "
                 "diff, such as coder verify HEAD."
             )
@@ -182,10 +189,37 @@ class WorkTreeState:
     head: str
     tree: str
     """Git tree of the work tree, new files included."""
+    commit: str
+    """A commit with this tree: HEAD, or one on top of it that no branch contains."""
 
     def base_tree(self, commit: str) -> str:
         """Return the tree of the commit that `find_base` compares with."""
         return self.git.resolve_tree(self.find_base(commit))
+
+    def find_start(self, *, head: str, commit: str) -> str:
+        """Return the commit that stands for the work tree of an earlier time, on the history of now.
+
+        `commit` is that work tree, on top of what `head` was. Where HEAD left `head` since, as for another
+        branch or a rebase, the uncommitted work of then is merged onto the newest common commit; where that
+        conflicts, or git has pruned it, the common commit itself is returned.
+        """
+        base = self.find_base(head)
+        if commit == head or self.git.resolve_commit(commit) is None:
+            return base
+        if base == head:
+            return commit
+        tree = merge_change(self.git, old=head, new=commit, onto=base)
+        return commit_tree(self.git, tree=tree, parent=base, subject=UNCOMMITTED_SUBJECT) if tree else base
+
+    def changed_paths(self, commit: str) -> tuple[str, ...]:
+        """Return the paths whose content differs from a commit, sorted."""
+        return changed_paths(self.git, old=commit, new=self.tree)
+
+    def lost_paths(self, *, head: str, commit: str) -> tuple[str, ...]:
+        """Return the paths whose uncommitted work of `commit`, made on top of `head`, was undone since."""
+        uncommitted = changed_paths(self.git, old=head, new=commit)
+        changed = {*self.changed_paths(commit)} - {*self.changed_paths(head)}
+        return tuple(path for path in uncommitted if path in changed)
 
     def find_base(self, commit: str) -> str:
         """Return the newest commit that both HEAD and an earlier HEAD come from; HEAD where there is none."""
@@ -202,7 +236,11 @@ def read_work_tree(directory: Path) -> WorkTreeState:
     with TemporaryDirectory(prefix="coder-") as scratch:
         snapshot = take_snapshot(place.git, head=place.head, index=Path(scratch, "index"))
     return WorkTreeState(
-        git=place.git, root=place.root, head=place.head, tree=place.git.resolve_tree(snapshot.commit)
+        git=place.git,
+        root=place.root,
+        head=place.head,
+        tree=place.git.resolve_tree(snapshot.commit),
+        commit=snapshot.commit,
     )
 
 

@@ -455,6 +455,22 @@ def find_root(directory: Path) -> Path | None:
     return nearest[0] if nearest else None
 
 
+def find_main_root(root: Path) -> Path:
+    """Return what stands for the repository of a checkout: its root, of a linked worktree the main one's.
+
+    The common git directory stands for a bare repository. A `.git` file is believed only where the
+    repository that it names lists the worktree, too.
+    """
+    nearest = _find_nearest(root)
+    if nearest is None or nearest[0] != root:
+        return root
+    common = (nearest[1] / (_read_pointer(nearest[1] / "commondir") or ".")).resolve()
+    listed = _read_pointer(nearest[1] / "gitdir")
+    if nearest[1].parent != common / "worktrees" or Path(listed).resolve() != (root / ".git").resolve():
+        return root
+    return common.parent if common.name == ".git" else common
+
+
 def _find_nearest(directory: Path) -> tuple[Path, Path] | None:
     """Find the closest ancestor with a `.git` that git may accept; return it and its git directory."""
     for parent in (directory, *directory.parents):
