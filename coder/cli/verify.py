@@ -1,7 +1,10 @@
 """`coder verify`: judge any change, including a user's own."""
 
+import os
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +24,24 @@ from coder.cli.options import (
 if TYPE_CHECKING:
     from coder.core.attestation import Attestation
     from coder.core.events import SessionFinished
+    from coder.core.verdict import Verdict
 
+
+class Requirement(StrEnum):
+    """Verdicts that a caller accepts."""
+
+    proven = "proven"
+    passing = "passing"
+    not_broken = "not-broken"
+
+
+ACCEPTED = {
+    Requirement.proven: ("PROVEN",),
+    Requirement.passing: ("PROVEN", "PASSING"),
+    Requirement.not_broken: ("PROVEN", "PASSING", "NOT FIXED", "INCONCLUSIVE"),
+}
+"""Labels of verdicts that a requirement accepts."""
+REPORT_SUFFIXES = (".md", ".xml", ".sarif")
 VERDICT_DIFFERS = 6
 """Exit code if the verdict differs from the attested one and has no nonzero code of its own."""
 
@@ -41,6 +61,20 @@ def verify(
     evidence: Annotated[
         Path | None, typer.Option(metavar="FILE.json", help="Write there all that the verdict rests on.")
     ] = None,
+    report: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the verdict there: .md (evidence), .xml (JUnit) or .sarif; may be repeated.",
+        ),
+    ] = None,
+    require: Annotated[
+        Requirement | None,
+        typer.Option(
+            help="Verdicts with exit code 0: proven, passing, not-broken; no uncommitted work has it too.",
+            show_default="proven",
+        ),
+    ] = None,
     check: Annotated[
         bool,
         typer.Option("--check", help="Judge again what --evidence attests, and say whether it still holds."),
@@ -53,43 +87,131 @@ def verify(
 
     SIGUSR1 while impacted tests or the suite run: judge now, by what has run so far; PASSING at most.
 
-    Exit codes: 0 PROVEN, 3 PASSING, 6 BROKEN, 7 INCONCLUSIVE, 2 wrong use, 130 interrupted.
+    Exit codes: 0 PROVEN or as --require says, 3 PASSING, 6 BROKEN, 7 INCONCLUSIVE, 2 wrong use, 130
+    interrupted. Under pre-commit, what is committed or pushed is judged.
     """
-    from coder.cli.running import check_writable, run_task
+    from coder.cli.running import check_writable
+    from coder.core.errors import NothingToJudgeError
+
+    if after:
+        return _judge_by_whole_suite(after, options, commit=change, base=against)
+    if check:
+        return _judge_again(_read_attestation(evidence, change), options)
+    if evidence is not None:
+        check_writable(evidence, kind="evidence")
+    _check_reports(report or [])
+    if change is None and against is None:
+        change, against = _pushed_range()
+    try:
+        finish_event = _judge(change, against, issue, options, evidence=evidence)
+    except NothingToJudgeError as error:
+        if require is None:
+            raise
+        print(error, file=sys.stderr)
+        return 0
+    verdict = finish_event.verdict
+    if verdict is None:
+        return finish_event.exit_code
+    _write_reports(report or [], verdict, with_annotations=not options.json)
+    return 0 if require and verdict.label in ACCEPTED[require] else finish_event.exit_code
+
+
+def _judge(
+    change: str | None, against: str | None, issue: str, options: Options, *, evidence: Path | None
+) -> "SessionFinished":
+    """Judge a change, and write the attestation of its verdict to a file if one is given."""
+    from coder.cli.running import run_task
     from coder.core.attestation import build_attestation
     from coder.wiring.session import judging_approach
 
     repo = options.repo
-    if after:
-        return _judge_by_whole_suite(after, options, commit=change, base=against)
-    statement = _read_attestation(evidence, change) if check else None
-    if evidence is not None and not check:
-        check_writable(evidence, kind="evidence")
-    unrelated_tests = tuple(options.not_test or ())
-    if statement is not None:
-        approach = judging_approach(
-            repo,
-            diff=statement.diff,
-            revision=None,
-            against=statement.base,
-            test_ids=statement.verdict.targets,
-            tree=statement.verdict.tree,
-        )
-        if options.test is None:
-            options = replace(options, test=_check_command(statement.test_command, repo))
-        purpose, needs_ties = statement.issue, bool(statement.verdict.untied)
-        unrelated_tests += statement.unrelated_tests
-    else:
-        approach = judging_approach(repo, diff=read_diff(change, repo), revision=change, against=against)
-        purpose, needs_ties = read_issue(issue) if issue else "", bool(issue)
+    approach = judging_approach(repo, diff=read_diff(change, repo), revision=change, against=against)
     handle = run_task(
-        purpose, options, approach=approach, needs_ties=needs_ties, unrelated_tests=unrelated_tests
+        read_issue(issue) if issue else "",
+        options,
+        approach=approach,
+        needs_ties=bool(issue),
+        unrelated_tests=tuple(options.not_test or ()),
     )
-    if statement is not None:
-        return _compare_verdicts(statement, handle.finish_event)
-    if evidence is not None and (new_attestation := build_attestation(handle.log.records)):
-        _write_evidence(evidence, new_attestation.model_dump_json(indent=2))
-    return handle.finish_event.exit_code
+    if evidence is not None and (attestation := build_attestation(handle.log.records)):
+        _write_evidence(evidence, attestation.model_dump_json(indent=2))
+    return handle.finish_event
+
+
+def _judge_again(statement: "Attestation", options: Options) -> int:
+    """Judge again what an attestation is about, and report whether its verdict still holds."""
+    from coder.cli.running import run_task
+    from coder.wiring.session import judging_approach
+
+    approach = judging_approach(
+        options.repo,
+        diff=statement.diff,
+        revision=None,
+        against=statement.base,
+        test_ids=statement.verdict.targets,
+        tree=statement.verdict.tree,
+    )
+    if options.test is None:
+        options = replace(options, test=_check_command(statement.test_command, options.repo))
+    handle = run_task(
+        statement.issue,
+        options,
+        approach=approach,
+        needs_ties=bool(statement.verdict.untied),
+        unrelated_tests=(*(options.not_test or ()), *statement.unrelated_tests),
+    )
+    return _compare_verdicts(statement, handle.finish_event)
+
+
+def _pushed_range() -> tuple[str | None, str | None]:
+    """Return revision and base of what pre-commit has pushed; None where it does not say."""
+    pushed = os.environ.get("PRE_COMMIT_TO_REF") or None
+    return pushed, pushed and (os.environ.get("PRE_COMMIT_FROM_REF") or None)
+
+
+def _check_reports(files: Sequence[Path]) -> None:
+    """Refuse reports that cannot be written, and remove those of an earlier run.
+
+    Raises:
+        UserError: a format or place is wrong.
+    """
+    from coder.cli.running import check_writable
+    from coder.core.errors import UserError
+
+    for file in files:
+        if file.suffix not in REPORT_SUFFIXES:
+            raise UserError(f"{file} names no format: end it with {', '.join(REPORT_SUFFIXES)}.")
+        check_writable(file, kind="report")
+        file.unlink(missing_ok=True)
+
+
+def _write_reports(files: Sequence[Path], verdict: "Verdict", *, with_annotations: bool) -> None:
+    """Write a verdict to files; in a workflow of GitHub print its annotations as well."""
+    for file in files:
+        _write_report(file, verdict)
+    if with_annotations and os.environ.get("GITHUB_ACTIONS") == "true":
+        from coder.store.ci_reports import github_annotations
+
+        print(*github_annotations(verdict), sep="\n")
+
+
+def _write_report(file: Path, verdict: "Verdict") -> None:
+    from coder import __version__
+    from coder.core.errors import UserError
+    from coder.store.ci_reports import junit_xml, sarif_json
+    from coder.verify.verdict import markdown_report
+
+    match file.suffix:
+        case ".xml":
+            text = junit_xml(verdict)
+        case ".sarif":
+            text = sarif_json(verdict, version=__version__)
+        case _:
+            text = markdown_report(verdict)
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"The report could not be written to {file}: {error.strerror}.") from None
 
 
 def _judge_by_whole_suite(session: str, options: Options, *, commit: str | None, base: str | None) -> int:

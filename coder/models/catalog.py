@@ -77,8 +77,6 @@ PROVIDERS = (
     ),
 )
 """Providers in the order in which keys are tried if no model is named; those without a default are not."""
-DISTRIBUTION = "coder-proof"
-"""The name under which coder is published; the command is `coder`."""
 COMPATIBLE_PROVIDER = "compatible"
 """The provider of a model at --base-url; its key, if it needs one, is CODER_API_KEY."""
 KEY_VARIABLES = {provider.name: provider.keys for provider in PROVIDERS} | {
@@ -303,7 +301,7 @@ def _check_library(provider: Provider) -> None:
     if provider.module and (find_spec(package) is None or find_spec(provider.module) is None):
         raise UserError(
             f"{provider.name} needs a library that is not installed: pip install "
-            f"'{DISTRIBUTION}[{provider.extra}]', or take another model."
+            f"'.[{provider.extra}]', or take another model."
         )
 
 
@@ -595,7 +593,7 @@ def find_model_file(name: str) -> Path:
         raise UserError(f"There is no model file {path}. Name one as gguf:PATH.")
     if find_spec("xllamacpp") is None:
         raise UserError(
-            f"gguf:{name} needs a library that is not installed: pip install 'coder-proof[local]'."
+            f"gguf:{name} needs a library that is not installed. In a clone of coder: pip install '.[local]'"
         )
     return path
 

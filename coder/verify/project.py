@@ -784,10 +784,43 @@ def interpreter_candidates(
     ):
         if any(directory.glob("lib/python*/site-packages/pytest")):
             yield from _in_prefix(directory, f"{directory.relative_to(root)} in the repository")
+    yield from _on_path(root, environment, sandbox)
     yield (
         Path(sys.executable),
         "the interpreter that coder runs on, since no environment of the project was found",
     )
+
+
+def _on_path(root: Path, environment: Mapping[str, str], sandbox: Sandbox) -> Iterator[tuple[Path, str]]:
+    """Yield, in CI, interpreters on PATH outside of the repository but coder's own, those with pytest first.
+
+    A CI job, and pre-commit, install coder apart and the project's packages where `python3` finds them.
+    """
+    if not (environment.get("CI") or environment.get("PRE_COMMIT")):
+        return
+    others: list[Path] = []
+    for directory in dict.fromkeys(filter(None, environment.get("PATH", "").split(os.pathsep))):
+        found = Path(directory, "python3")
+        if not found.is_file() or found.parent.resolve() == Path(sys.executable).parent.resolve():
+            continue
+        if found.resolve().is_relative_to(root) or Path(directory).resolve().is_relative_to(root):
+            continue
+        answer = _run_query((str(found), "-I", "-c", RUNNER_QUERY), root, sandbox)
+        executable, _, has_pytest = answer.partition("\t")
+        if not executable:
+            continue
+        if has_pytest:
+            yield Path(executable), "python3 on PATH, which has pytest"
+        else:
+            others.append(Path(executable))
+    for interpreter in others:
+        yield interpreter, "python3 on PATH"
+
+
+RUNNER_QUERY = (
+    "import sys, importlib.util as u; print(sys.executable, 'x' * bool(u.find_spec('pytest')), sep='\\t')"
+)
+"""Program that prints an interpreter's own path, and after a tab whether it has pytest."""
 
 
 def virtual_environment_of(interpreter: Path) -> Path | None:

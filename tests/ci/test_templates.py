@@ -7,10 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
-from tests.builders import git
+from tests.builders import git, plain_environment
 from tests.place import Place
 from tests.walls import walls
 
@@ -67,7 +68,7 @@ class PullRequest:
         git(self.repository, "commit", "-qm", "change the clock")
         self.head = git(self.repository, "rev-parse", "HEAD")
         for name, script in (
-            ("coder/bin/coder", f'exec {sys.executable} -m coder "$@"'),
+            ("coder/bin/python", f'exec {sys.executable} "$@"'),
             ("gh", 'echo "gh $*" >> "$RUNNER_TEMP/requests"'),
             ("curl", 'echo "curl $*" >> "$RUNNER_TEMP/requests"'),
         ):
@@ -83,6 +84,7 @@ class PullRequest:
             **self.place.environment,
             "PATH": f"{self.machine}{os.pathsep}{self.place.environment['PATH']}",
             "CI": "true",
+            "GITHUB_ACTIONS": "true",
             "RUNNER_TEMP": str(self.machine),
             "GITHUB_OUTPUT": str(self.machine / "output"),
             "GITHUB_STEP_SUMMARY": str(self.machine / "summary"),
@@ -103,6 +105,12 @@ class PullRequest:
         assert set(variables) == set(STEPS[name]["env"])
         shell = ("bash", "--noprofile", "--norc", "-euo", "pipefail", "-c")  # and without unset variables
         return self.run(STEPS[name]["run"], shell=shell, **variables)
+
+    def judge(self, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run the step that judges, with defaults for what is not given."""
+        sandbox = "required" if walls() else "none"
+        defaults = {"TEST": "", "SUITE": "auto", "SANDBOX": sandbox, "REQUIRED": "passing"}
+        return self.step("Judge", **{**defaults, **variables})
 
     def event(self) -> dict[str, Any]:
         """Return the contexts of a pull request of a fork, in the form of GitHub's documented event."""
@@ -127,27 +135,32 @@ class PullRequest:
 
 
 @pytest.mark.parametrize(
-    ("change", "exit_code", "decisions"),
-    [("broken", 6, (6, 6)), ("passing", 3, (0, 3)), ("proven", 0, (0, 0))],
+    ("change", "required", "exit_code"),
+    [
+        ("broken", "not-broken", 6),
+        ("passing", "passing", 0),
+        ("passing", "proven", 3),
+        ("proven", "proven", 0),
+    ],
 )
 def test_action_judges_comments_and_decides(
-    tmp_path: Path, change: str, exit_code: int, decisions: tuple[int, int]
+    tmp_path: Path, change: str, required: str, exit_code: int
 ) -> None:
     pull_request = PullRequest(tmp_path, change)
-    sandbox = "required" if walls() else "none"
-    judged = pull_request.step(
-        "Judge", BASE=pull_request.base, HEAD=pull_request.head, TEST="", SUITE="auto", SANDBOX=sandbox
-    )
+    judged = pull_request.judge(BASE=pull_request.base, HEAD=pull_request.head, REQUIRED=required)
     assert judged.returncode == 0, judged.stderr
-    assert pull_request.read("output") == f"exit-code={exit_code}\n"
+    assert pull_request.read("output").startswith(f"exit-code={exit_code}\n")
     assert pull_request.read("summary").startswith(f"<!-- coder verify -->\n# {change.upper()}")
+    assert ("::error file=" in judged.stdout) is (change == "broken")
+    results = pull_request.machine / "coder-results"
+    failures = ElementTree.parse(results / "evidence.xml").getroot().get("failures")
+    assert (failures == "0") is (change != "broken")
+    (run,) = json.loads((results / "evidence.sarif").read_text(encoding="utf-8"))["runs"]
+    assert any(entry["level"] == "error" for entry in run["results"]) is (change == "broken")
     comment = pull_request.step("Comment", GH_TOKEN="x", COMMENTS="repos/o/r/issues", NUMBER="7")
     assert comment.returncode == 0, comment.stderr
     assert "repos/o/r/issues/7/comments -F body=@" in pull_request.read("requests").splitlines()[-1]
-    codes = [
-        pull_request.step("Decide", CODE=str(exit_code), REQUIRED=name) for name in ("passing", "proven")
-    ]
-    assert tuple(code.returncode for code in codes) == decisions
+    assert pull_request.step("Decide", CODE=str(exit_code)).returncode == exit_code
 
 
 def test_fork_gets_verdict_without_secret_or_comment(tmp_path: Path) -> None:
@@ -180,13 +193,83 @@ def test_documented_workflow_gives_forks_no_secret() -> None:
     assert "secrets." not in json.dumps([workflow, ACTION, GITLAB], default=str)
 
 
-def test_action_says_what_is_missing(tmp_path: Path) -> None:
-    pull_request = PullRequest(tmp_path, "passing")
-    judged = pull_request.step("Judge", BASE="0" * 40, HEAD="HEAD", TEST="", SUITE="auto", SANDBOX="required")
+def test_action_without_verdict_shows_no_earlier_evidence(tmp_path: Path) -> None:
+    """A runner that keeps its state judged another pull request before."""
+    pull_request = PullRequest(tmp_path, "proven")
+    assert pull_request.judge(BASE=pull_request.base, HEAD=pull_request.head).returncode == 0
+    assert "# PROVEN" in pull_request.read("coder-results/comment.md")
+    judged = pull_request.judge(BASE="0" * 40, HEAD="HEAD")
     assert "no revision" in judged.stderr
-    assert pull_request.read("output") == "exit-code=2\n"
-    assert "# No verdict" in pull_request.read("summary")
-    assert pull_request.step("Decide", CODE="2", REQUIRED="passing").returncode == 2
+    assert pull_request.read("output").splitlines()[-3] == "exit-code=2"
+    assert pull_request.read("coder-results/comment.md").startswith("<!-- coder verify -->\n# No verdict")
+    assert not (pull_request.machine / "coder-results" / "evidence.xml").exists()
+    assert pull_request.step("Decide", CODE="2").returncode == 2
+
+
+def test_shallow_clone_is_named_as_such(tmp_path: Path) -> None:
+    pull_request = PullRequest(tmp_path, "passing")
+    git(tmp_path, "clone", "-q", "--depth=1", f"file://{pull_request.repository}", "shallow")
+    pull_request.repository = tmp_path / "shallow"
+    judged = pull_request.judge(BASE=pull_request.base, HEAD=pull_request.head)
+    assert "shallow clone" in judged.stderr
+    assert "fetch-depth: 0" in judged.stderr
+
+
+def test_packages_of_the_job_run_the_tests(tmp_path: Path) -> None:
+    """A project that pins what coder has newer: coder's own packages must not take their place."""
+    pull_request = PullRequest(tmp_path, "passing")
+    environment = tmp_path / "job"
+    plain_environment(environment)
+    site = next(environment.glob("lib/python*/site-packages"))
+    (site / "pydantic.py").write_text("VERSION = '1.10'\n")
+    (pull_request.repository / "test_pins.py").write_text(
+        "import sys\nfrom unittest import TestCase\n\nimport pydantic\n\nfrom clock import minutes\n\n\n"
+        "class PinsTest(TestCase):\n    def test_version(self):\n"
+        "        minutes('1:1')\n        self.assertEqual(pydantic.VERSION, '1.10')\n"
+    )
+    git(pull_request.repository, "add", "-A")
+    git(pull_request.repository, "commit", "-qm", "a test of the pins")
+    place = pull_request.place.environment
+    place["PATH"] = f"{environment / 'bin'}{os.pathsep}{place['PATH']}"
+    place.pop("VIRTUAL_ENV", None)
+    head = git(pull_request.repository, "rev-parse", "HEAD")
+    judged = pull_request.judge(BASE=pull_request.base, HEAD=head, REQUIRED="passing")
+    assert judged.returncode == 0, judged.stderr
+    evidence = pull_request.read("coder-results/evidence.md")
+    assert f"Interpreter: {environment}/bin/python" in evidence
+    assert pull_request.read("output").startswith("exit-code=0\n"), evidence
+
+
+def test_coder_is_installed_apart_from_the_projects_packages() -> None:
+    scripts = [STEPS["Install coder"]["run"], "\n".join(GITLAB["before_script"])]
+    for script in scripts:
+        assert "--system-site-packages" not in script
+        assert "-I -m venv" in script
+        assert "PIP_CONSTRAINT" in script
+
+
+@pytest.mark.parametrize(
+    ("package", "code"), [("", 2), ("coder", 2), ("coder-proof[mcp]", 2), ("git+https://h/o/coder@v1", 0)]
+)
+def test_gitlab_installs_no_bare_name(tmp_path: Path, package: str, code: int) -> None:
+    check, *_ = GITLAB["before_script"]
+    result = subprocess.run(["sh", "-ec", check], env={"CODER_PACKAGE": package}, check=False)
+    assert result.returncode == code
+    assert GITLAB["variables"]["CODER_PACKAGE"] == ""
+
+
+INSTALLS = re.compile(
+    r"(?:pip|pipx|uv|uvx|tool|brew)\b[^\n`]*\b(?:install|run|--from|--spec)\b[^\n`]*[\s'\"](coder(?:-proof)?)\b(?![/-])"
+)
+"""A command that takes coder from a package index."""
+
+
+def test_no_page_or_message_installs_a_name_from_an_index() -> None:
+    places = ("coder", "docs", ".github", "README.md", "CONTRIBUTING.md", ".pre-commit-hooks.yaml")
+    listing = git(ROOT, "ls-files", *places).splitlines()
+    files = [ROOT / name for name in listing if name != "docs/releasing.md" and (ROOT / name).is_file()]
+    texts = {file: file.read_text(encoding="utf-8", errors="replace") for file in files}
+    assert {file: match[0] for file, text in texts.items() if (match := INSTALLS.search(text))} == {}
 
 
 def test_action_passes_no_expression_into_a_script() -> None:
@@ -210,5 +293,6 @@ def test_gitlab_job_judges_and_comments(tmp_path: Path, shell: tuple[str, ...], 
     result = merge_request.run(script, shell=shell, **variables)
     assert result.returncode == 0, result.stderr
     assert (merge_request.repository / "evidence.md").read_text().startswith("# PASSING")
+    assert (merge_request.repository / "evidence.xml").exists()
     requests = merge_request.read("requests") if (merge_request.machine / "requests").exists() else ""
     assert ("https://h/api/v4/projects/1/merge_requests/2/notes" in requests) is (token is not None)

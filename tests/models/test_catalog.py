@@ -215,7 +215,7 @@ def test_azure_address_leads_to_its_v1_api(endpoint: str, url: str) -> None:
 def test_names_extra_of_missing_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("coder.models.catalog.find_spec", lambda _name: None)
     for name in ("gemini-4-argon", None):
-        with pytest.raises(UserError, match=r"pip install 'coder-proof\[google\]'"):
+        with pytest.raises(UserError, match=r"pip install '\.\[google\]'"):
             choose_with({"GEMINI_API_KEY": "g"}, model=name)
     assert choice_name(choose_with(KEYS)) == "anthropic:claude-sonnet-5-5"
 

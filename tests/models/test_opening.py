@@ -148,7 +148,7 @@ def test_model_file_is_served_inside_this_process(tmp_path: Path, monkeypatch: p
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("nothing.gguf", "There is no model file"), ("m.gguf", r"pip install 'coder-proof\[local\]'")],
+    [("nothing.gguf", "There is no model file"), ("m.gguf", r"pip install '\.\[local\]'")],
 )
 def test_says_what_a_model_file_lacks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, message: str

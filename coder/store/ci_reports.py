@@ -1,0 +1,133 @@
+"""A verdict in the forms that CI systems show: JUnit XML, SARIF 2.1.0, and GitHub's annotations."""
+
+import json
+from collections.abc import Iterator
+from typing import Literal
+from xml.etree import ElementTree
+
+from coder.core.paths import test_file_of
+from coder.core.values import Value
+from coder.core.verdict import Finding, TestResult, Verdict
+
+Level = Literal["error", "warning", "note"]
+LEVELS: dict[str, Level] = {"break": "error", "cap": "warning", "note": "note"}
+"""SARIF's level of a finding, by its effect."""
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+class _Remark(Value):
+    rule: str
+    level: Level
+    text: str
+    path: str = ""
+    line: int | None = None
+
+
+def junit_xml(verdict: Verdict) -> str:
+    """Return JUnit XML: the verdict as one case, and each test that it rests on as another.
+
+    The verdict's case fails where tests broke or stay red, and is skipped where there is no verdict.
+    """
+    reds = {test.id: test for test in (*verdict.broken, *verdict.still_red)}
+    cases = [_verdict_case(verdict)]
+    for name in (*verdict.targets, *reds):
+        file, _, test = name.partition("::")
+        case = ElementTree.Element("testcase", classname=file, name=test or file, file=test_file_of(name))
+        if name in reds:
+            failure = reds[name].failure
+            message = f"{failure.type}: {failure.message}" if failure else reds[name].outcome
+            element = ElementTree.SubElement(case, "failure", message=_printable(message))
+            element.text = _printable(failure.text if failure else "")
+        cases.append(case)
+    suite = ElementTree.Element(
+        "testsuite",
+        name="coder verify",
+        tests=str(len(cases)),
+        failures=str(sum(case.find("failure") is not None for case in cases)),
+        skipped=str(sum(case.find("skipped") is not None for case in cases)),
+        time=f"{verdict.seconds:.3f}",
+    )
+    suite.extend(cases)
+    ElementTree.indent(suite)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(suite, encoding="unicode")}\n'
+
+
+def _verdict_case(verdict: Verdict) -> ElementTree.Element:
+    case = ElementTree.Element("testcase", classname="coder verify", name="verdict")
+    message = _printable(f"{verdict.label}: {verdict.reason}")
+    if verdict.label in ("BROKEN", "NOT FIXED"):
+        ElementTree.SubElement(case, "failure", message=message)
+    elif verdict.label == "INCONCLUSIVE":
+        ElementTree.SubElement(case, "skipped", message=message)
+    else:
+        ElementTree.SubElement(case, "system-out").text = message
+    return case
+
+
+def _printable(text: str) -> str:
+    """Return a text without characters that XML 1.0 forbids."""
+    return "".join(char for char in text if char in "\t\n" or " " <= char <= "\ud7ff" or char >= "\ue000")
+
+
+def sarif_json(verdict: Verdict, *, version: str) -> str:
+    """Return SARIF 2.1.0 (OASIS): one result for each red test and each finding."""
+    remarks = tuple(_remarks(verdict))
+    driver = {
+        "name": "coder verify",
+        "version": version,
+        "rules": [{"id": rule} for rule in dict.fromkeys(remark.rule for remark in remarks)],
+    }
+    run = {"tool": {"driver": driver}, "results": [_sarif_result(remark) for remark in remarks]}
+    document = {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+    return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n"
+
+
+def _sarif_result(remark: _Remark) -> dict[str, object]:
+    place = {
+        "artifactLocation": {"uri": remark.path},
+        **({"region": {"startLine": remark.line}} if remark.line else {}),
+    }
+    return {
+        "ruleId": remark.rule,
+        "level": remark.level,
+        "message": {"text": remark.text},
+        **({"locations": [{"physicalLocation": place}]} if remark.path else {}),
+    }
+
+
+def github_annotations(verdict: Verdict) -> Iterator[str]:
+    """Yield a workflow command of GitHub for each red test and each finding that has a place."""
+    for remark in _remarks(verdict):
+        if remark.path:
+            kind = "notice" if remark.level == "note" else remark.level
+            place = {"file": remark.path, **({"line": str(remark.line)} if remark.line else {})}
+            properties = {**place, "title": f"coder verify: {remark.rule}"}
+            words = ",".join(f"{name}={_escape(value, ':,')}" for name, value in properties.items())
+            yield f"::{kind} {words}::{_escape(remark.text)}"
+
+
+def _escape(text: str, more: str = "") -> str:
+    """Return a text of a workflow command: percent-encoded where a character has a meaning there."""
+    return "".join(f"%{ord(char):02X}" if char in f"%\r\n{more}" else char for char in text)
+
+
+def _remarks(verdict: Verdict) -> Iterator[_Remark]:
+    for rule, tests in (("broken-test", verdict.broken), ("red-test", verdict.still_red)):
+        for test in tests:
+            path, line = _place_of(test)
+            error = f": {test.failure.type}: {test.failure.message}" if test.failure else ""
+            yield _Remark(rule=rule, level="error", text=f"{test.id}{error}", path=path, line=line)
+    for finding in verdict.findings:
+        yield _finding_remark(finding)
+
+
+def _finding_remark(finding: Finding) -> _Remark:
+    level = LEVELS[finding.effect]
+    return _Remark(rule=finding.rule, level=level, text=finding.text, path=finding.path, line=finding.line)
+
+
+def _place_of(test: TestResult) -> tuple[str, int | None]:
+    """Return where a test failed: the innermost line of the project's own code, else its file."""
+    frames = test.failure.frames if test.failure else ()
+    own = [frame for frame in frames if not frame.path.startswith("/")]
+    return (own[-1].path, own[-1].line) if own else (test_file_of(test.id), None)
