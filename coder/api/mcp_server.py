@@ -3,12 +3,16 @@
 import asyncio
 from collections.abc import Callable
 from functools import partial
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from threading import Event
+from typing import Annotated, Any, BinaryIO, Literal, TypeVar, cast
 
+import anyio
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools.base import Tool
+from mcp.server.stdio import stdio_server
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
@@ -22,6 +26,8 @@ INSTRUCTIONS = (
     "verify when a change seems to be finished; on BROKEN or NOT FIXED, correct the change, not the tests."
 )
 MOST_PLACES = 10
+HEARTBEAT_SECONDS = 10.0
+CLOSE_CHECK_SECONDS = 0.2
 READS = ToolAnnotations(read_only_hint=True)
 WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False)
 AnyContext = Context[Any, Any]
@@ -52,9 +58,10 @@ class ToolResult(Value):
 class RepositoryTools:
     """Tools on the repository that contains a directory."""
 
-    def __init__(self, directory: Path, *, unsafe_no_sandbox: bool) -> None:
+    def __init__(self, directory: Path, *, unsafe_no_sandbox: bool, closed: Event) -> None:
         self._directory = directory
         self._unsafe = unsafe_no_sandbox
+        self._closed = closed
 
     async def verify(
         self,
@@ -82,7 +89,7 @@ class RepositoryTools:
             unrelated_tests=unrelated_tests,
             unsafe_no_sandbox=self._unsafe,
         )
-        return _to_tool_result(await _follow(context, judge), diff="")
+        return _to_tool_result(await self._run_session(context, judge), diff="")
 
     async def locate(
         self, issue: Annotated[str, Field(description="What is wrong, in words.")]
@@ -125,13 +132,28 @@ class RepositoryTools:
             dry_run=dry_run,
             unsafe_no_sandbox=self._unsafe,
         )
-        result = await _follow(context, repair)
+        result = await self._run_session(context, repair)
         return _to_tool_result(result, diff=result.diff)
 
+    async def _run_session(self, context: AnyContext, function: Callable[..., api.Result]) -> api.Result:
+        """Run a session, and stop it where the client cancels the call or closes the connection."""
+        stop = Event()
+        watcher = asyncio.ensure_future(_pass_on(self._closed, stop))
+        try:
+            return await _follow(context, partial(function, stop=stop))
+        finally:
+            stop.set()
+            watcher.cancel()
 
-def build_server(directory: Path, *, unsafe_no_sandbox: bool = False) -> MCPServer:
-    """Return a server whose tools work on the repository that contains a directory."""
-    tools = RepositoryTools(directory, unsafe_no_sandbox=unsafe_no_sandbox)
+
+def build_server(
+    directory: Path, *, unsafe_no_sandbox: bool = False, closed: Event | None = None
+) -> MCPServer:
+    """Return a server whose tools work on the repository that contains a directory.
+
+    `closed` is set when the client has gone; what is running then is stopped.
+    """
+    tools = RepositoryTools(directory, unsafe_no_sandbox=unsafe_no_sandbox, closed=closed or Event())
     readers = (_make_tool(reader, READS) for reader in (tools.verify, tools.locate, tools.locate_fault))
     writers = (_make_tool(writer, WRITES) for writer in (tools.apply, tools.fix))
     return MCPServer(
@@ -143,6 +165,31 @@ def build_server(directory: Path, *, unsafe_no_sandbox: bool = False) -> MCPServ
     )
 
 
+def serve_streams(server: MCPServer, *, requests: BinaryIO, write: Callable[[str], None]) -> None:
+    """Serve until the requests end; they are messages by lines, and `write` takes those of the server."""
+    anyio.run(_serve_streams, server, requests, write)
+
+
+async def _serve_streams(server: MCPServer, requests: BinaryIO, write: Callable[[str], None]) -> None:
+    stdin = anyio.wrap_file(TextIOWrapper(requests, encoding="utf-8", errors="replace"))
+    async with stdio_server(stdin, cast(Any, _Output(write))) as (read_stream, write_stream):
+        lowlevel = server._lowlevel_server
+        await lowlevel.run(read_stream, write_stream, lowlevel.create_initialization_options())
+
+
+class _Output:
+    """The part of an asynchronous text file that the transport writes to."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+
+    async def write(self, text: str) -> None:
+        await asyncio.to_thread(self._write, text)
+
+    async def flush(self) -> None:
+        pass
+
+
 def _make_tool(function: Callable[..., Any], annotations: ToolAnnotations) -> Tool:
     """Return a tool that refuses arguments it does not have: a misspelt one must not be passed over."""
     tool = Tool.from_function(function, annotations=annotations)
@@ -150,7 +197,23 @@ def _make_tool(function: Callable[..., Any], annotations: ToolAnnotations) -> To
     arguments.model_config["extra"] = "forbid"
     arguments.model_rebuild(force=True)
     tool.parameters = arguments.model_json_schema(by_alias=True)
+    _remove_path_format(tool.fn_metadata.output_schema)
     return tool
+
+
+def _remove_path_format(schema: Any) -> None:
+    """Remove pydantic's format `path`, of which the validators of many clients warn."""
+    match schema:
+        case dict():
+            if schema.get("format") == "path":
+                del schema["format"]
+            for value in schema.values():
+                _remove_path_format(value)
+        case list():
+            for value in schema:
+                _remove_path_format(value)
+        case _:
+            pass
 
 
 async def _call(function: Callable[[], AnyResult]) -> AnyResult:
@@ -166,16 +229,40 @@ async def _call(function: Callable[[], AnyResult]) -> AnyResult:
 
 
 async def _follow(context: AnyContext, function: Callable[..., AnyResult]) -> AnyResult:
-    """Call a function that reports its progress, and pass that on to the client."""
+    """Call a function that reports its progress, and pass that on to the client.
+
+    Some clients give up on a call that is silent for a minute: the last line is repeated, with its age.
+    """
     loop = asyncio.get_running_loop()
-    lines: list[str] = []
+    lines: asyncio.Queue[str] = asyncio.Queue()
 
-    def report_progress(line: str) -> None:
-        if not lines or line != lines[-1]:
-            lines.append(line)
-            asyncio.run_coroutine_threadsafe(context.report_progress(len(lines), message=line), loop)
+    async def report() -> None:
+        last, since, number = "", loop.time(), 0
+        while True:
+            try:
+                line = await asyncio.wait_for(lines.get(), HEARTBEAT_SECONDS)
+            except TimeoutError:
+                message = f"{last or 'at work'} ({loop.time() - since:.0f} s)"
+            else:
+                if line == last:
+                    continue
+                last, since, message = line, loop.time(), line
+            number += 1
+            await context.report_progress(number, message=message)
 
-    return await _call(partial(function, on_progress=report_progress))
+    reporter = asyncio.ensure_future(report())
+    try:
+        return await _call(
+            partial(function, on_progress=lambda line: loop.call_soon_threadsafe(lines.put_nowait, line))
+        )
+    finally:
+        reporter.cancel()
+
+
+async def _pass_on(source: Event, target: Event) -> None:
+    while not source.is_set():  # noqa: ASYNC110 - it is set by another thread, not by this loop
+        await asyncio.sleep(CLOSE_CHECK_SECONDS)
+    target.set()
 
 
 def _to_tool_result(result: api.Result, *, diff: str) -> ToolResult:

@@ -24,15 +24,34 @@ def serve(repo: RepositoryOption = Path(), unsafe_no_sandbox: UnsafeOption = Fal
     They work on one repository. Nobody is asked anything; commands and tests run in the sandbox.
     """
     from importlib.util import find_spec
+    from threading import Event, Timer
 
     from coder.core.errors import UserError
 
     if find_spec("mcp") is None:
         raise UserError(
-            "The MCP server needs the package mcp: install coder with the extra, 'coder-proof[mcp]'."
+            "The MCP server needs the package mcp: install it beside coder, pip install 'mcp>=2.3,<3'."
         )
-    from coder.api.mcp_server import build_server
+    from coder.cli.ending import end_now
+    from coder.cli.mcp_front import McpFront
+
+    closed = Event()
+
+    def close() -> None:
+        closed.set()
+        timer = Timer(CLOSE_SECONDS, end_now)
+        timer.daemon = True
+        timer.start()
+
+    front = McpFront()
+    front.start(on_close=close)
+    from coder.api.mcp_server import build_server, serve_streams
     from coder.repo.git import find_checkout
 
     find_checkout(repo)
-    build_server(repo.resolve(), unsafe_no_sandbox=unsafe_no_sandbox).run("stdio")
+    server = build_server(repo.resolve(), unsafe_no_sandbox=unsafe_no_sandbox, closed=closed)
+    serve_streams(server, requests=front.requests, write=front.write)
+
+
+CLOSE_SECONDS = 8.0
+"""Time for the work in progress to end in order when the client has gone."""

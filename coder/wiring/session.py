@@ -619,7 +619,7 @@ def judging_approach(
     """
     from coder.strategies.verify_phase import judge_existing_change
 
-    nobody = ScriptedModel((), name="judging")
+    nobody = ScriptedModel((), name="no model")
     if diff is not None:
         base_name = against or "HEAD with the uncommitted work"
         patch = Patch(diff=diff)
