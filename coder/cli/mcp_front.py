@@ -17,6 +17,8 @@ from coder import __version__
 
 ANSWERS = Path(__file__).with_name("mcp_answers.json")
 """What the server answers, as tests/test_mcp_server.py has it."""
+OPENING_SECONDS = 0.5
+"""Time for the client to ask before the server is loaded, which slows the answers down."""
 MODERN_KEY = "io.modelcontextprotocol/protocolVersion"
 """Marks requests since revision 2026-07-28, which have no handshake."""
 
@@ -27,6 +29,7 @@ class McpFront:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._answered: list[object] = []
+        self._listed = threading.Event()
         self._answers: dict[str, Any] = json.loads(
             ANSWERS.read_text(encoding="utf-8").replace("{version}", __version__)
         )
@@ -37,8 +40,9 @@ class McpFront:
         self._requests = os.fdopen(writer, "wb", buffering=0)
 
     def start(self, *, on_close: Callable[[], None]) -> None:
-        """Begin to answer; `on_close` is called when the client has closed its end."""
+        """Begin to answer, and give the client a moment to ask; `on_close` is called when it has gone."""
         threading.Thread(target=self._read, args=(on_close,), daemon=True).start()
+        self._listed.wait(OPENING_SECONDS)
 
     def write(self, line: str) -> None:
         """Send a message of the server, unless the client has this answer already."""
@@ -54,6 +58,7 @@ class McpFront:
             for line in self._input:
                 self._answer(line)
                 server.write(line)
+        self._listed.set()
         on_close()
 
     def _answer(self, line: bytes) -> None:
@@ -62,6 +67,8 @@ class McpFront:
         except ValueError:
             return
         result = self._result(message) if isinstance(message, dict) and "id" in message else None
+        if b'"tools/list"' in line:
+            self._listed.set()
         if result is not None:
             self._answered.append(message["id"])
             self._send(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}) + "\n")

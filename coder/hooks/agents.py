@@ -7,22 +7,20 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
 from coder.core.errors import UserError
-from coder.core.values import Value
 from coder.files.regular_files import replace_text
 
 SECONDS = 1800
 """Time limit of a hook; the agents' own defaults are too short for a test suite."""
 
 
-class Agent(Value):
+@dataclass(frozen=True, kw_only=True)
+class Agent:
     """A coding agent, and its hook at the end of a turn."""
 
     name: str
@@ -131,7 +129,8 @@ def _is_coder(program: str) -> bool:
 ASK_SECONDS = 10.0
 
 
-class AgentSession(Value):
+@dataclass(frozen=True, kw_only=True)
+class AgentSession:
     """One session of a coding agent: where it works, what it found there, and what it was told."""
 
     root: Path
@@ -178,20 +177,23 @@ def text_digest(text: str) -> str:
 def read_session(path: Path) -> AgentSession | None:
     """Return a stored session; None if there is none that can be read."""
     try:
-        return AgentSession.model_validate_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValidationError, UnicodeDecodeError):
+        data = json.loads(path.read_text(encoding="utf-8"))
+        session = AgentSession(**data)
+        return replace(session, root=Path(session.root), failing=tuple(session.failing))
+    except (OSError, ValueError, TypeError):
         return None
 
 
 def write_session(path: Path, session: AgentSession) -> None:
     """Store a session."""
-    replace_text(path, session.model_dump_json())
+    replace_text(path, json.dumps(asdict(session), default=str))
 
 
 BYTE_ORDER_MARK = "\ufeff"
 
 
-class FileMemory(Value):
+@dataclass(frozen=True, kw_only=True)
+class FileMemory:
     """Properties of a settings file before the entries, which its later content does not show."""
 
     existed: bool
@@ -219,7 +221,7 @@ def install_entries(path: Path, agent: Agent, command: str, *, memory: Path) -> 
     except UserError as error:
         raise UserError(f"{error} Add this to it:\n{agent.describe_entries(command)}") from None
     if is_new:
-        replace_text(memory, _describe_file(text, existed=existed).model_dump_json())
+        replace_text(memory, json.dumps(asdict(_describe_file(text, existed=existed))))
     return _write(path, updated)
 
 
@@ -274,8 +276,8 @@ def _is_bare(document: dict[str, Any]) -> bool:
 
 def _read_memory(file: Path) -> FileMemory | None:
     try:
-        return FileMemory.model_validate_json(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return FileMemory(**json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
         return None
 
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +10,8 @@ from coder.core.errors import CoderError, UserError
 from coder.core.paths import is_test_path
 from coder.directories import state_directory
 from coder.hooks.agents import Agent, AgentSession, read_session, state_file, text_digest, write_session
-from coder.repo.delivery import add_note
 from coder.repo.existing_change import PushedBranch, WorkTreeState, find_pushed_branches, read_work_tree
 from coder.repo.git import state_lock
-from coder.workspace.workspace import format_count
 
 if TYPE_CHECKING:
     from coder.api.results import Result
@@ -114,9 +112,9 @@ class _TurnEnd:
         return self._judge(session, base, changed)
 
     def _judge(self, session: AgentSession, base: str, changed: Sequence[str]) -> Answer:
-        tree, idle = self.state.tree, session.model_copy(update={"judging": ""})
+        tree, idle = self.state.tree, replace(session, judging="")
         was_stopped = session.judging == tree
-        write_session(self.path, session.model_copy(update={"judging": tree}))
+        write_session(self.path, replace(session, judging=tree))
         try:
             result = self.judge(repository=self.state.root, against=base)
         except CoderError as error:
@@ -126,13 +124,13 @@ class _TurnEnd:
         message = f"coder verify: {result.label}. {result.summary}{self._lost_message(session)}"
         if was_stopped:
             message = f"The last check of this state was stopped before its end. {message}"
-        judged = idle.model_copy(update={"judged": tree, "verdict": result.label, "failing": ()})
+        judged = replace(idle, judged=tree, verdict=result.label, failing=())
         if session.is_start_known:
             return self._conclude(session, judged, result, changed, message)
         # What was there before is not known, so nothing is refused; the next turn is judged from here.
-        start = {"start": self.state.commit, "head": self.state.head, "tree": tree, "is_start_known": True}
         message += " Judged against HEAD: the session's start was not seen."
-        return self._tell(judged.model_copy(update=start), message)
+        start = replace(judged, start=self.state.commit, head=self.state.head, tree=tree, is_start_known=True)
+        return self._tell(start, message)
 
     def _conclude(
         self,
@@ -144,14 +142,17 @@ class _TurnEnd:
     ) -> Answer:
         failing = failing_tests(result)
         if not failing:
-            return self._tell(judged.model_copy(update={"rounds": 0}), message)
+            return self._tell(replace(judged, rounds=0), message)
         rounds = session.rounds * self._is_continued(session) + 1
         is_refused = rounds <= self.rounds and session.refusals < SESSION_ROUNDS * self.rounds
-        update = {"failing": failing, "rounds": rounds, "refusals": session.refusals + is_refused}
-        refused = judged.model_copy(update={**update, **self._turn_marks(), "message": ""})
+        refusals = session.refusals + is_refused
+        marked = replace(judged, failing=failing, rounds=rounds, refusals=refusals, message="")
+        refused = replace(marked, **self._turn_marks())
         if not is_refused:
             is_committed = self.state.git.resolve_tree(self.state.head) == self.state.tree
             if is_committed and self.state.head != session.head:
+                from coder.repo.delivery import add_note
+
                 add_note(self.state.git, self.state.head, result.report)
             return self._tell(refused, f"{message} The agent was sent back in vain: {YOUR_TURN}")
         write_session(self.path, refused)
@@ -161,7 +162,7 @@ class _TurnEnd:
 
     def _tell(self, session: AgentSession, message: str) -> Answer:
         """Store the session and return a message to the user, unless it is the last one again."""
-        write_session(self.path, session.model_copy(update={"message": message or session.message}))
+        write_session(self.path, replace(session, message=message or session.message))
         return {"systemMessage": message} if message and message != session.message else {}
 
     def _unchanged_message(self, session: AgentSession) -> str:
@@ -215,6 +216,8 @@ def refusal_text(result: "Result", *, earlier: Sequence[str], changed: Sequence[
 
     No line may be satisfied by taking work back: what is in the tree may be the user's.
     """
+    from coder.workspace.workspace import format_count
+
     verdict, failing = result.verdict, failing_tests(result)
     assert verdict is not None
     failures = {test.id: test.failure for test in (*verdict.broken, *verdict.still_red)}

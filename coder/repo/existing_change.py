@@ -4,14 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from coder.core.errors import NothingToJudgeError, UserError
-from coder.core.values import Delivery
 from coder.permissions.private_files import parse_configuration
-from coder.permissions.secrets import PLACEHOLDER
-from coder.repo.delivery import delivery_base
 from coder.repo.git import Git, find_checkout
-from coder.repo.trees import changed_paths, merge_change
 from coder.repo.worktrees import (
     UNCOMMITTED_SUBJECT,
     commit_tree,
@@ -19,6 +16,9 @@ from coder.repo.worktrees import (
     list_briefly,
     take_snapshot,
 )
+
+if TYPE_CHECKING:
+    from coder.core.values import Delivery
 
 USUAL_MAIN_BRANCHES = ("main", "master", "trunk", "develop")
 
@@ -59,7 +59,7 @@ def resolve_change(directory: Path, *, revision: str | None, against: str | None
                 base=base, tree=git.resolve_tree(snapshot.commit), label=label, exclusions=snapshot.exclusions
             )
         if against is None and snapshot.exclusions:
-            raise NothingToJudgeError(
+            raise UserError(
                 "There is no uncommitted work that can be judged. Left out: "
                 f"{list_briefly(snapshot.exclusions)}. Name a commit or a branch to judge that."
             )
@@ -85,6 +85,8 @@ def resolve_change(directory: Path, *, revision: str | None, against: str | None
         and (merge_base := _merge_base(git, main, revision)) != _resolve_commit(git, revision)
     ):
         return _change_between(git, merge_base, revision)
+    from coder.repo.delivery import delivery_base
+
     commit = _resolve_commit(git, revision)
     parent = delivery_base(git, commit)
     if not parent and (missing := git.explain_missing_history()):
@@ -104,12 +106,15 @@ def has_tree(directory: Path, tree: str) -> bool:
     )
 
 
-def delivered_diff(directory: Path, delivery: Delivery) -> str:
+def delivered_diff(directory: Path, delivery: "Delivery") -> str:
     """Return the diff of a delivery.
 
     It is taken from the commit if secrets are masked in the stored diff and the repository still contains the
     commit.
     """
+    from coder.permissions.secrets import PLACEHOLDER
+    from coder.repo.delivery import delivery_base
+
     if not delivery.commit or not PLACEHOLDER.search(delivery.diff):
         return delivery.diff
     git = find_checkout(directory).git
@@ -203,6 +208,8 @@ class WorkTreeState:
         branch or a rebase, the uncommitted work of then is merged onto the newest common commit; where that
         conflicts, or git has pruned it, the common commit itself is returned.
         """
+        from coder.repo.trees import merge_change
+
         base = self.find_base(head)
         if commit == head or self.git.resolve_commit(commit) is None:
             return base
@@ -213,10 +220,14 @@ class WorkTreeState:
 
     def changed_paths(self, commit: str) -> tuple[str, ...]:
         """Return the paths whose content differs from a commit, sorted."""
+        from coder.repo.trees import changed_paths
+
         return changed_paths(self.git, old=commit, new=self.tree)
 
     def lost_paths(self, *, head: str, commit: str) -> tuple[str, ...]:
         """Return the paths whose uncommitted work of `commit`, made on top of `head`, was undone since."""
+        from coder.repo.trees import changed_paths
+
         uncommitted = changed_paths(self.git, old=head, new=commit)
         changed = {*self.changed_paths(commit)} - {*self.changed_paths(head)}
         return tuple(path for path in uncommitted if path in changed)
