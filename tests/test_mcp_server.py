@@ -1,8 +1,10 @@
 """MCP server as a client sees it: the real command over its standard streams."""
 
 import asyncio
+import json
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -113,3 +115,122 @@ def test_refuses_to_serve_where_no_repository_is(place: Place, tmp_path: Path) -
     )
     assert result.returncode == 2
     assert "none" in result.stderr
+
+
+class Wire:
+    """A server process, spoken to line by line."""
+
+    def __init__(self, place: Place, *prefix: str) -> None:
+        arguments = ("mcp", "serve", "--repo", str(place.repository), *flags())
+        self.process = subprocess.Popen(
+            [*prefix, *arguments] if prefix else coder_command(*arguments),
+            env=place.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+
+    def send(self, method: str, *, id: int | str | None = None, **parameters: Any) -> None:
+        message: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": parameters}
+        message |= {} if id is None else {"id": id}
+        assert self.process.stdin
+        self.process.stdin.write(f"{json.dumps(message)}\n".encode())
+        self.process.stdin.flush()
+
+    def read(self) -> dict[str, Any]:
+        assert self.process.stdout
+        return dict(json.loads(self.process.stdout.readline()))
+
+    def open(self) -> None:
+        client = {"name": "c", "version": "1"}
+        self.send("initialize", id=1, protocolVersion="2025-06-18", capabilities={}, clientInfo=client)
+        self.send("notifications/initialized")
+
+    def close(self) -> int:
+        """Close the client's end and wait for the server's."""
+        assert self.process.stdin
+        assert self.process.stdout
+        self.process.stdin.close()
+        code = self.process.wait(60)
+        self.process.stdout.close()
+        return code
+
+
+GATED = """
+import pathlib, sys, time
+class Gate:
+    def find_spec(self, name, *_):
+        while name == "coder.api.mcp_server" and not pathlib.Path({gate!r}).exists():
+            time.sleep(0.02)
+sys.meta_path.insert(0, Gate())
+from coder.__main__ import main
+main()
+"""
+
+
+def test_opening_requests_are_answered_before_the_server_is_loaded(place: Place, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    wire = Wire(place, sys.executable, "-c", GATED.format(gate=str(gate)))
+    wire.open()
+    opened = wire.read()
+    wire.send("tools/list", id="two")
+    listed = wire.read()
+    gate.touch()
+    wire.send("ping", id=3)
+    assert (opened["id"], opened["result"]["protocolVersion"]) == (1, "2025-06-18")
+    assert (listed["id"], listed["result"]["tools"][0]["name"]) == ("two", "verify")
+    assert wire.read() == {"jsonrpc": "2.0", "id": 3, "result": {}}  # and no answer came twice
+    assert wire.close() == 0
+
+
+def test_answers_of_the_front_are_those_of_the_server() -> None:
+    from coder.cli.mcp_front import ANSWERS
+    from docs.generators.mcp_answers import render_answers
+
+    assert ANSWERS.read_text(encoding="utf-8") == render_answers(), "see docs/generators/mcp_answers.py"
+    assert '"format": "path"' not in render_answers()
+
+
+@pytest.mark.parametrize("ending", ["cancelled", "closed"])
+def test_verify_ends_with_its_call_or_client(place: Place, ending: str) -> None:
+    (place.repository / "test_slow.py").write_text(
+        "import time, unittest\n\nfrom clock import minutes\n\n\nclass Slow(unittest.TestCase):\n"
+        "    def test_slow(self):\n        time.sleep(300)\n        minutes('1:1')\n"
+    )
+    (place.repository / "clock.py").write_text("def minutes(text):\n    return 1\n")
+    wire = Wire(place)
+    wire.open()
+    wire.read()
+    wire.send("tools/call", id=2, name="verify", arguments={}, _meta={"progressToken": 1})
+    while wire.read().get("method") != "notifications/progress":
+        pass
+    if ending == "cancelled":
+        wire.send("notifications/cancelled", requestId=2)
+    else:
+        wire.close()
+    deadline = time.monotonic() + 60
+    while any(place.traces()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert place.traces() == ("", "")
+    if ending == "cancelled":
+        wire.close()
+
+
+def test_silent_call_reports_that_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    from coder.api import mcp_server
+
+    monkeypatch.setattr(mcp_server, "HEARTBEAT_SECONDS", 0.05)
+    reports: list[str] = []
+
+    class Context:
+        async def report_progress(self, number: float, *, message: str) -> None:
+            reports.append(message)
+
+    def work(*, on_progress: Any) -> None:
+        on_progress("suite")
+        while len(reports) < 3:
+            time.sleep(0.01)
+
+    context: Any = Context()
+    asyncio.run(mcp_server._follow(context, work))
+    assert reports[0] == "suite"
+    assert reports[1].startswith("suite (")

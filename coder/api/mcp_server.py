@@ -171,10 +171,11 @@ def serve_streams(server: MCPServer, *, requests: BinaryIO, write: Callable[[str
 
 
 async def _serve_streams(server: MCPServer, requests: BinaryIO, write: Callable[[str], None]) -> None:
-    stdin = anyio.wrap_file(TextIOWrapper(requests, encoding="utf-8", errors="replace"))
-    async with stdio_server(stdin, cast(Any, _Output(write))) as (read_stream, write_stream):
-        lowlevel = server._lowlevel_server
-        await lowlevel.run(read_stream, write_stream, lowlevel.create_initialization_options())
+    with TextIOWrapper(requests, encoding="utf-8", errors="replace") as text:
+        streams = stdio_server(anyio.wrap_file(text), cast(Any, _Output(write)))
+        async with streams as (read_stream, write_stream):
+            lowlevel = server._lowlevel_server
+            await lowlevel.run(read_stream, write_stream, lowlevel.create_initialization_options())
 
 
 class _Output:
