@@ -71,7 +71,7 @@ class McpFront:
             self._listed.set()
         if result is not None:
             self._answered.append(message["id"])
-            self._send(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}) + "\n")
+            self._send(_compact({"jsonrpc": "2.0", "id": message["id"], "result": result}))
 
     def _result(self, message: dict[str, Any]) -> dict[str, Any] | None:
         """Return the result of a request that needs no server; None for all others."""
@@ -90,6 +90,11 @@ class McpFront:
         with self._lock:
             self._output.write(line.encode())
             self._output.flush()
+
+
+def _compact(message: dict[str, Any]) -> str:
+    """Return a line as the server's own transport writes it."""
+    return json.dumps(message, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
 def _take_over(fd: int) -> BinaryIO:
