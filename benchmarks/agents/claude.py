@@ -1,7 +1,7 @@
 """Claude Code with coder's hook, against a scripted model server on loopback.
 
-Run: `python -m benchmarks.agents.claude PROGRAM [SCENARIO...]`, with the `claude` to try, such as the one that
-`npm install --prefix DIR @anthropic-ai/claude-code` installs. Prints a row for each scenario.
+Run: `python -m benchmarks.agents.claude PROGRAM [SCENARIO...]`, with the `claude` to try, such as the one
+that `npm install --prefix DIR @anthropic-ai/claude-code` installs. Prints a row for each scenario.
 """
 
 import json
