@@ -26,9 +26,6 @@ from coder.files.ripgrep import ripgrep_path
 from coder.index import definitions
 from coder.index.index import SymbolIndex, TreeListing, list_tree
 from coder.index.parsing import read_bytes
-from coder.retrieval.repository_map import render_repository_map
-from coder.tools.find_symbol import find_symbol
-from coder.tools.outline import outline
 from coder.tools.search import search
 from coder.workspace.workspace import Workspace
 
@@ -109,8 +106,8 @@ def measure(root: Path, names: Sequence[str], scratch: Path) -> None:
     for name in names:
         raw = median_cost(command_action(ripgrep_path(), "-w", name, cwd=root), TIMES)
         print_row(
-            f"find_symbol {name}",
-            median_cost(partial(find_symbol.function, space, name), TIMES),
+            f"definitions and uses of {name}",
+            median_cost(partial(search.function, space, name), TIMES),
             "rg -w",
             raw,
         )
@@ -120,13 +117,6 @@ def measure(root: Path, names: Sequence[str], scratch: Path) -> None:
             "rg -w",
             raw,
         )
-    print_own_row("outline of the root", median_cost(lambda: outline.function(space, "."), TIMES))
-    snapshot = index.refresh()
-    seeds = {path: 1.0 for name in names for path in snapshot.files_defining(name)[:2]}
-    print_own_row(
-        "repository_map, 8,000 characters",
-        median_cost(lambda: render_repository_map(snapshot, seeds, 8000), TIMES),
-    )
     _locate(root, scratch, ctags)
     _sizes(root, database, paths)
 

@@ -92,7 +92,7 @@ def script() -> list[Any]:
         ("read", {"path": ".env"}),
         ("run_command", {"command": "git remote -v; env; cat .env settings.ini shop.py; git log -p"}),
         ("run_tests", {}),
-        ("outline", {"path": "shop.py"}),
+        ("search", {"pattern": "twice"}),
     )
     calls = tuple(ScriptedCall(name=name, arguments=arguments) for name, arguments in looks)
     return [ScriptStep(text="I look.", calls=calls), fix]

@@ -30,6 +30,7 @@ RED = TestResult(
     outcome="failed",
     failure=Failure(type="AssertionError", message="assert 1 == 2\nmore"),
 )
+OFFLINE = RED.model_copy(update={"id": "tests/test_a.py::test_b", "denied": "network"})
 TASK = Task(issue="It is wrong.", directory=Path("repository"))
 ASKED = TASK.model_copy(
     update={"sources": (Source(path="coder-sources/spec.md", origin="the document spec.md"),)}
@@ -81,7 +82,7 @@ CASES: dict[str, dict[str, Any]] = {
     "system": {},
     "task": {
         "task": TASK,
-        "report": TestReport(command="pytest", results=(RED,)),
+        "report": TestReport(command="pytest", results=(RED, OFFLINE)),
         "reds": (RED,),
         "look": "Layout: 2 files",
         "instructions": "Be kind.",

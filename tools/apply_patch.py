@@ -16,12 +16,10 @@ MOST_FAULTS = 3
 def apply_patch(workspace: Workspace, diff: str, allow_syntax_error: bool = False) -> str:
     """Change, create, delete or rename files with a unified diff: all of it or nothing.
 
-    Each file starts with `--- a/path` and `+++ b/path` (new: `--- /dev/null`; deleted: `+++ /dev/null`; renamed: `rename from` and
-    `rename to` under `diff --git`), then hunks under `@@`. Line numbers and counts may be wrong or left out. Context and removed lines
-    are copied from the file and must fit one place only: one line that occurs once is enough. One call may change several files.
+    Each file starts with `--- a/path` and `+++ b/path` (`/dev/null` where it is created or deleted; `rename from` and `rename to` under `diff --git`), then hunks under `@@`, whose line numbers may be left out. Context and removed lines are copied from the file and fit one place only: one line that occurs once is enough.
 
     Args:
-        diff: The unified diff.
+        diff: The unified diff, of any number of files.
         allow_syntax_error: Write Python that does not parse (templates, newer syntax).
     """
     try:
@@ -47,9 +45,6 @@ def apply_patch(workspace: Workspace, diff: str, allow_syntax_error: bool = Fals
     except PatchError as error:
         workspace.failed_hunks.update(error.failed)
         raise ToolError(f"{error} Send the whole patch again, corrected.") from None
-    for change in applied.changes:
-        if change.after is not None:
-            workspace.record_place(change.path, change.edits[0].start + 1 if change.edits else 1)
     return _report(applied)
 
 

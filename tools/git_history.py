@@ -5,13 +5,12 @@ import re
 from coder.core.errors import CoderError, ToolError
 from coder.files.ripgrep import escape_path
 from coder.index import definitions, match_definitions
-from coder.retrieval.orientation import rank_hotspots
+from coder.retrieval.hotspots import rank_hotspots
 from coder.tools.tool import tool
 from coder.workspace.workspace import (
     Workspace,
     check_readable,
     read_text_or_empty,
-    record_places,
     replace_control_characters,
 )
 
@@ -62,7 +61,6 @@ def git_history(
             )
     except CoderError as error:
         raise ToolError(f"git cannot answer that: {error} Check the path, line and commit.") from None
-    record_places(workspace, text)
     if len(text) > MOST_CHARACTERS:
         text = (
             f"{text[:MOST_CHARACTERS]}\n[... {len(text) - MOST_CHARACTERS:,} characters left "
@@ -86,7 +84,7 @@ def _query_history(
     if line is None and not symbol:
         return workspace.history.log(path=path, word=word or None)
     if path is None:
-        raise ToolError("A line or symbol needs the path of its file, which search and find_symbol tell.")
+        raise ToolError("A line or symbol needs the path of its file, which search tells.")
     first, last = (
         _symbol_lines(workspace, path, symbol)
         if symbol

@@ -31,18 +31,15 @@ def hand_over(
     start_over: bool = False,
     unrelated_tests: tuple[str, ...] = (),
 ) -> str:
-    """Stop, with a note. Not needed after a patch: that is verified by itself.
-
-    `give_up` when you cannot go on; the other kinds only when a message asks for them.
+    """End the phase with a note. Not needed after a patch, which is verified by itself.
 
     Args:
-        kind: What the note is.
+        kind: `give_up` if you cannot go on; others only when a message asks for them.
         summary: What is to be known, in one to five sentences.
         places: For sites, diagnosis, give_up: `path`, `path:line` or `path::Qualified.name`, likeliest first.
         tests: For sites, reproduction: ids of tests that fail because of the issue.
-        start_over: For diagnosis: take back all that you changed outside the tests, and try another way.
-        unrelated_tests: For reproduction, done, diagnosis: ids of failing tests that are not about the issue. They need not pass, and
-            the summary says why.
+        start_over: For diagnosis: take back all changes outside the tests.
+        unrelated_tests: For reproduction, done, diagnosis: ids of failing tests that are not about the issue; the summary says why.
     """
     note = build_note(
         {

@@ -7,8 +7,10 @@ from coder.core.errors import ToolError
 from coder.files.ripgrep import escape_path
 from coder.index import Definition, definitions, enclosing_definitions, match_definitions
 from coder.patching.plan import TextFile
+from coder.tools.support.listing import list_directory
+from coder.tools.support.outline import outline
 from coder.tools.tool import tool
-from coder.workspace.workspace import Workspace, format_count, is_named, load_source, number_lines
+from coder.workspace.workspace import Workspace, format_count, load_source, number_lines, resolve_existing
 
 MOST_LINES = 200
 MOST_CHARACTERS = 16_000
@@ -24,28 +26,26 @@ def read(
     before: int = 10,
     after: int = 60,
 ) -> str:
-    """Open a window of a file: lines around `line`, a whole `symbol`, or a whole file of up to 200 lines.
-
-    Only of files that something you saw has named: the issue, a search, listing, outline, traceback, or an earlier call of the same
-    reply. A window is clipped at 200 lines or 16,000 characters and says how to go on; lines are cut at 400 characters.
+    """Open a file of up to 200 lines whole, lines around `line`, or a whole `symbol`; of a longer file alone its outline; of a directory its files.
 
     Args:
-        path: Relative to the repository's root.
+        path: Relative to the root.
         line: The line to look at.
         symbol: A definition of the file: `Parser.parse`.
         before: Lines above `line`.
         after: Lines below `line`.
     """
+    absolute, relative = resolve_existing(workspace, path or ".")
+    if absolute.is_dir():
+        return list_directory(workspace, relative)
     relative, source = load_source(workspace, path)
-    if not is_named(workspace, relative):
-        raise ToolError(
-            f"{escape_path(relative)} has not been named by anything you saw. First find the place in "
-            f"it: search(pattern=..., path={relative!r}) "
-            f"for the words you expect there, or outline(path={relative!r})."
-        )
     if not source.lines:
         return f"{escape_path(relative)} is empty."
     file_definitions = definitions(relative, source.text)
+    if line is None and not symbol and len(source.lines) > MOST_LINES:
+        if file_definitions:
+            return outline(relative, len(source.lines), file_definitions)
+        line, before, after = 1, 0, MOST_LINES - 1
     first, last = _window(
         source,
         relative,
@@ -73,12 +73,6 @@ def _window(
     if symbol:
         return _symbol_lines(symbol, path, file_definitions)
     if line is None:
-        if total > MOST_LINES:
-            names = _names(file_definitions, MOST_NAMES)
-            raise ToolError(
-                f"{escape_path(path)} has {total} lines, too many to open whole. Give line= or symbol=, "
-                f"{f'such as one of {names}' if names else f'found with search(pattern=..., path={path!r})'}."
-            )
         return 1, total
     if not 1 <= line <= total:
         raise ToolError(f"{escape_path(path)} has lines 1 to {total}; there is no line {line}.")
@@ -104,7 +98,7 @@ def _symbol_lines(symbol: str, path: str, file_definitions: Sequence[Definition]
         )
         raise ToolError(
             f"{escape_path(path)} does not define {symbol!r}. {hint}. Where it is defined, "
-            f"find_symbol(name={symbol!r}) says."
+            f"search(pattern={symbol!r}) says."
         )
     if len(matches) > 1:
         places = ", ".join(f"{definition.name} (line {definition.line})" for definition in matches[:10])

@@ -3,7 +3,7 @@
 from coder.core.errors import ToolError
 from coder.core.ports import Limits
 from coder.tools.tool import tool
-from coder.workspace.workspace import Workspace, record_places
+from coder.workspace.workspace import Workspace
 
 LONGEST_SECONDS = 600
 MOST_CHARACTERS = 12_000
@@ -11,10 +11,9 @@ MOST_CHARACTERS = 12_000
 
 @tool(asks=True)
 def run_command(workspace: Workspace, command: str, timeout_seconds: int = 60, network: bool = False) -> str:  # noqa: ARG001 (the toolbox reads it)
-    """Run a shell command in the repository's root, without input, and return its output, exit code and time.
+    """Run a shell command in the repository's root, in a sandbox without input and network.
 
-    Only for what no other tool does. It runs in a sandbox without network; the person may be asked first, and is when it has network,
-    installs something, reaches out of the repository, or hides in `$(...)`, loops and the like what it will run.
+    Only for what no other tool does: the user may be asked first.
 
     Args:
         command: For `sh -c`.
@@ -33,7 +32,6 @@ def run_command(workspace: Workspace, command: str, timeout_seconds: int = 60, n
         limits=Limits(wall_seconds=float(seconds)),
         on_line=workspace.progress,
     )
-    record_places(workspace, execution.output)
     end = (
         f"exit code {execution.exit_code}"
         if execution.exit_code is not None

@@ -15,12 +15,10 @@ MOST_FRAMES = 4
 
 @tool
 def run_tests(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
-    """Run tests on the code as it is now and compare with the untouched code: new failures with reasons, fixed, failing before too.
-
-    The whole suite may take minutes; name the tests that matter.
+    """Run tests on the code as it is now, and compare with the untouched code.
 
     Args:
-        tests: Node ids, files or directories: `tests/test_x.py::test_y`; empty is the whole suite.
+        tests: Ids, files or directories: `tests/test_x.py::test_y`; empty is the whole suite, which may take minutes.
     """
     named = tuple(validate_test_id(workspace, test) for test in tests)
     report = workspace.run(named, workspace.progress)
@@ -38,7 +36,7 @@ def run_tests(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
     if not named:
         workspace.baseline((), workspace.progress)
     compared = tuple(result.id for result in (report.results if named else report.failures))
-    return _comparison(workspace, report, workspace.baseline(compared, workspace.progress))
+    return _comparison(report, workspace.baseline(compared, workspace.progress))
 
 
 def validate_test_id(workspace: Workspace, test: str) -> str:
@@ -58,7 +56,7 @@ def validate_test_id(workspace: Workspace, test: str) -> str:
     return f"{relative}{colons}{rest}"
 
 
-def _comparison(workspace: Workspace, report: TestReport, baseline: TestReport) -> str:
+def _comparison(report: TestReport, baseline: TestReport) -> str:
     before = {result.id: result for result in baseline.results}
     red_before = {test for test, result in before.items() if result.red}
     new_failures = [result for result in report.failures if result.id not in red_before]
@@ -77,17 +75,17 @@ def _comparison(workspace: Workspace, report: TestReport, baseline: TestReport) 
         parts.append(
             f"New failures: {len(new_failures)}{f' ({added_count} {unknown})' if added_count else ''}"
         )
-    parts += _explain_failures(workspace, new_failures)
+    parts += _explain_failures(new_failures)
     if fixed:
         parts.append(_list_tests("Fixed (red on the untouched code, green now)", fixed))
     if still_failing:
         parts.append(_list_tests("Failing before too", [result.id for result in still_failing]))
-        parts += _explain_failures(workspace, still_failing[:2] if not new_failures else [])
+        parts += _explain_failures(still_failing[:2] if not new_failures else [])
     return "\n".join([*parts, f"[{report.command}]"])
 
 
-def _explain_failures(workspace: Workspace, results: Sequence[TestResult]) -> list[str]:
-    parts = [_describe_failure(workspace, result) for result in results[:MOST_SHOWN]]
+def _explain_failures(results: Sequence[TestResult]) -> list[str]:
+    parts = [_describe_failure(result) for result in results[:MOST_SHOWN]]
     rest = [_failure_line(result) for result in results[MOST_SHOWN : MOST_SHOWN + MOST_LISTED]]
     more = len(results) - MOST_SHOWN - MOST_LISTED
     return [*parts, *rest, *([f"and {more} more"] if more > 0 else [])]
@@ -100,14 +98,12 @@ def _failure_line(result: TestResult) -> str:
     return f"- {result.id}: {description}"
 
 
-def _describe_failure(workspace: Workspace, result: TestResult) -> str:
+def _describe_failure(result: TestResult) -> str:
     """Describe one failure: reason, innermost frames of the project, pytest's own extract."""
     lines = [_failure_line(result) + (f" (at {result.when})" if result.when != "call" else "")]
     if result.failure is None:
         return lines[0]
     project_frames = [frame for frame in result.failure.frames if not frame.path.startswith("/")]
-    for frame in project_frames:
-        workspace.record_place(frame.path, frame.line)
     lines += [f"    {frame.path}:{frame.line} in {frame.function}" for frame in project_frames[-MOST_FRAMES:]]
     text = result.failure.text.strip("\n")
     if len(text) > MOST_CHARACTERS:

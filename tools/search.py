@@ -2,18 +2,20 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from coder.core.errors import ToolError
 from coder.core.paths import SOURCE_SUFFIXES
 from coder.files.ripgrep import FileMatches, Hit, SearchResult, count_matches, escape_path, grep
-from coder.index import Definition, definitions, enclosing_definitions
+from coder.index import Definition, definitions
+from coder.tools.support.listing import list_directory
+from coder.tools.support.symbols import describe_symbol
+from coder.tools.support.uses import group_by_definition, sample_places
 from coder.tools.tool import tool
 from coder.workspace.workspace import (
     Workspace,
     check_readable,
-    clip_line,
     decode_text,
     format_count,
     path_category,
@@ -31,7 +33,8 @@ MAX_FILES_WITH_HITS = 12
 HITS_PER_FILE = 4
 MAX_LISTED_LINES = 20_000
 """Lines, including context, from which hits are only counted."""
-WIDEST = 220
+NAME = re.compile(r"[^\W\d][\w$]*(?:(?:\.|::)[^\W\d][\w$]*)*(?:\(\))?")
+"""A bare or dotted name."""
 LONGEST_PATTERN = 4000
 LARGEST_PARSED = 1_000_000
 """Bytes; in a larger file the enclosing definition of a hit is not shown."""
@@ -48,38 +51,34 @@ def search(
     word: bool = False,
     context: int = 0,
 ) -> str:
-    """Search files that git does not ignore for a regular expression, with ripgrep.
+    """Search the code. A name alone, bare or dotted (`parse`, `Parser.parse`), gives its definitions and its uses in code by enclosing function; anything else is a regular expression for one line of text, with ripgrep.
 
-    Shows `line| text` by file and enclosing definition: 80 matches, 150 lines with context, which shrinks to fit; of more matches
-    counts per file and the first. After 20 s it shows what there was. Files over 4 MB are only searched when `path` names one.
+    Too many matches are counted by file.
 
     Args:
-        pattern: Regular expression (Rust syntax, no look-around) for one line.
+        pattern: Name or regular expression (Rust syntax); empty lists the files.
         path: A file or directory; empty is all.
-        glob: Only such files: `*.py`, `src/**/*.html`; `!` in front leaves them out.
+        glob: Only files like this: `*.py`, `src/**/*.html`.
         literal: The pattern is plain text.
         ignore_case: Ignore case.
         word: Whole words only.
         context: Lines around each match, 0 to 10.
     """
-    where = validate_search_path(workspace, path)
+    where = _validate_path(workspace, path)
+    if not pattern:
+        return list_directory(workspace, where, glob)
     _check(pattern, glob)
+    is_alone = not (path or glob or literal or ignore_case or word or context)
+    if is_alone and NAME.fullmatch(pattern) and (answer := describe_symbol(workspace, pattern)):
+        return answer
     options = _options(glob=glob, literal=literal, ignore_case=ignore_case, word=word)
     context = max(0, min(context, 10))
     result = _search_files(workspace, pattern, where, options=options, context=context)
-    if not result.count:
-        return _no_match_message(
-            workspace,
-            pattern,
-            where=where,
-            glob=glob,
-            literal=literal,
-            ignore_case=ignore_case,
-            result=result,
-        )
-    for file in result.files:
-        workspace.record_place(file.path)
-    return _report(workspace, result, context=context)
+    if result.count:
+        return _report(workspace, result, context=context)
+    return _no_match_message(
+        workspace, pattern, where=where, glob=glob, literal=literal, ignore_case=ignore_case, result=result
+    )
 
 
 def _search_files(
@@ -129,7 +128,7 @@ def _check(pattern: str, glob: str) -> None:
         )
 
 
-def validate_search_path(workspace: Workspace, path: str) -> str:
+def _validate_path(workspace: Workspace, path: str) -> str:
     """Return a path to search in, relative to the root.
 
     Raises:
@@ -179,7 +178,7 @@ def _report(workspace: Workspace, result: SearchResult, *, context: int) -> str:
     return (
         f"{head}, too many to show. Narrow it with path=, glob=, word=true or a longer "
         f"pattern.\n{count_lines}{more}\n"
-        f"The first in {scope}:\n{_group_by_file(workspace, _first_hits(result, paths))}"
+        f"The first in {scope}:\n{_group_by_file(workspace, _first_hits(result, paths), counts)}"
     )
 
 
@@ -207,14 +206,18 @@ def _first_hits(result: SearchResult, paths: Sequence[str]) -> list[Hit]:
     return [hit for path in paths[:MAX_FILES_WITH_HITS] for hit in files[path].first_hits(HITS_PER_FILE)]
 
 
-def _group_by_file(workspace: Workspace, hits: Sequence[Hit]) -> str:
-    """Group hits by file and enclosing definition; a single file's path is only in the heading."""
+def _group_by_file(workspace: Workspace, hits: Sequence[Hit], counts: Mapping[str, int] | None = None) -> str:
+    """Group hits by file and enclosing definition; a single file's path is only in the heading.
+
+    `counts` are all hits of each file, where those given may be fewer.
+    """
     blocks = []
     for path, group in groupby(hits, key=lambda hit: hit.path):
         file_hits = list(group)
-        for hit in file_hits:
-            workspace.record_place(path, hit.line)
-        blocks.append((path, "\n".join(group_by_definition(file_hits, _file_definitions(workspace, path)))))
+        omitted = (counts or {}).get(path, len(file_hits)) - len(file_hits)
+        more = [f"      ... {omitted:,} more in this file"] if omitted > 0 else []
+        lines = group_by_definition(file_hits, _file_definitions(workspace, path))
+        blocks.append((path, "\n".join([*lines, *more])))
     return (
         blocks[0][1]
         if len(blocks) == 1
@@ -228,36 +231,6 @@ def _file_definitions(workspace: Workspace, path: str) -> Sequence[Definition]:
         return ()
     indexed = workspace.index.cached_definitions(path, data)
     return definitions(path, decode_text(data)) if indexed is None else indexed
-
-
-def group_by_definition(hits: Sequence[Hit], file_definitions: Sequence[Definition]) -> Iterator[str]:
-    """Yield each run of hits below its enclosing definition; context lines belong to their match."""
-    matches = [hit.line for hit in hits if hit.spans]
-    definition_by_line = {
-        line: next(iter(enclosing_definitions(line, file_definitions)[::-1]), None) for line in matches
-    }
-    has_output = False
-    for definition, group in groupby(
-        hits, key=lambda hit: definition_by_line[min(matches, key=lambda line: abs(line - hit.line))]
-    ):
-        if definition is not None:
-            yield f"  in {definition.name} (lines {definition.start}-{definition.end})"
-        elif has_output:
-            yield "  in no definition"
-        has_output = True
-        yield _lines(list(group))
-
-
-def _lines(hits: Sequence[Hit]) -> str:
-    lines: list[str] = []
-    previous = 0
-    for hit in hits:
-        if previous and hit.line > previous + 1 and not hit.spans:
-            lines.append("      ...")
-        around = hit.spans[0][0] if hit.spans else 0
-        lines.append(f"{hit.line:>6}| {clip_line(hit.text, WIDEST, around=around)}")
-        previous = hit.line
-    return "\n".join(lines)
 
 
 def _no_match_message(
@@ -288,7 +261,7 @@ def _no_match_message(
     if loose_hits:
         hints.append(
             f"{format_count(len(loose_hits), 'match')} with ignore_case=true and word=false, such "
-            f"as {sample_places(workspace, loose_hits)}."
+            f"as {sample_places(loose_hits)}."
         )
     if (glob or place) and not hints:
         wider_hits = grep(
@@ -300,19 +273,11 @@ def _no_match_message(
         if wider_hits:
             hints.append(
                 f"{format_count(len(wider_hits), 'match')} elsewhere in the repository, such as "
-                f"{sample_places(workspace, wider_hits)}."
+                f"{sample_places(wider_hits)}."
             )
     if not hints and (spellings := _spellings(similar, pattern)):
         hints.append(f"Near spellings that do occur: {', '.join(spellings)}.")
     return " ".join([message, *(hints or ["Try a shorter or more general pattern."])])
-
-
-def sample_places(workspace: Workspace, hits: Sequence[Hit]) -> str:
-    """Return the first hits of three files as `path:line`, and record them as named."""
-    first_hits = list({hit.path: hit for hit in reversed(hits)}.values())[::-1][:3]
-    for hit in first_hits:
-        workspace.record_place(hit.path, hit.line)
-    return ", ".join(f"{escape_path(hit.path)}:{hit.line}" for hit in first_hits)
 
 
 def _similar(workspace: Workspace, pattern: str) -> tuple[Hit, ...]:

@@ -1,7 +1,7 @@
 """Folds over the event log: the conversation, the named tests, and the contents of a status line."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from coder.core.events import (
@@ -100,20 +100,6 @@ def _fold_messages(records: Sequence[Record], compactions: Sequence[ContextCompa
             messages += deferred
             deferred.clear()
     return tuple(messages)
-
-
-def shown_texts(records: Sequence[Record], candidate: str) -> Iterator[str]:
-    """Yield the messages and results that the candidate's model was shown, newest first, compacted or not."""
-    for record in reversed(candidate_records(records, candidate)):
-        match record.event:
-            case ConversationContinued(messages=messages):
-                yield from (message.text for message in messages if not isinstance(message, AssistantMessage))
-            case (
-                MessageFinished(message=UserMessage(text=text)) | ToolFinished(message=ToolMessage(text=text))
-            ):
-                yield text
-            case _:
-                pass
 
 
 def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:

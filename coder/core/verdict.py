@@ -19,6 +19,13 @@ TargetKind = Literal["named", "existing", "edited", "new"]
 TestStage = Literal["collect", "setup", "call", "teardown"]
 DeniedResource = Literal["network", "files", "calls", "home"]
 """Resources that a sandbox keeps from tests: hosts, paths outside the worktree, system calls, the home."""
+DENIED: Mapping[DeniedResource, str] = {
+    "network": "no network",
+    "files": "no files outside the worktree",
+    "calls": "forbidden system calls",
+    "home": "no home directory",
+}
+"""The same in words."""
 EXIT_CODE = "ExitCode"
 """Failure type of a whole command; the text is the end of its output."""
 
@@ -171,6 +178,12 @@ class TestReport(Value):
     def project_failures(self) -> tuple[TestResult, ...]:
         """Failing tests, in order, without those that cannot pass in the sandbox."""
         return tuple(result for result in self.failures if result.denied is None)
+
+    @property
+    def lacks(self) -> str:
+        """Resources that the sandbox keeps from tests, in words; empty if no test fails for that."""
+        resources = dict.fromkeys(result.denied for result in self.failures if result.denied)
+        return ", ".join(DENIED[resource] for resource in resources)
 
     @property
     def outcome_counts(self) -> "Counts":

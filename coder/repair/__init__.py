@@ -20,5 +20,5 @@
 
 With a model, `strategies/offline.py` gives this search ten seconds if a test of the issue fails already: a
 PROVEN edit saves the bill, anything else becomes an unproven hint in the first message.
-`tools/locate_fault.py` and `coder locate --tests` expose the localization alone.
+`coder locate --tests` exposes the localization alone.
 """

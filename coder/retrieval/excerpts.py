@@ -1,280 +1,195 @@
-"""Excerpts of definitions for an overview: without docstrings, with callees, and no near-identical copies."""
+"""Excerpts of source for an overview: definitions whole, or by the lines that an issue points at."""
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 from coder.core.errors import ToolError
-from coder.files.tokenize import identifier_terms
+from coder.files.ripgrep import escape_path
+from coder.files.tokenize import WORD, identifier_terms
 from coder.index import Definition, definitions, enclosing_definitions
-from coder.index.resolve import resolve_name
-from coder.index.snapshot import IndexSnapshot
 from coder.patching.plan import TextFile
 from coder.retrieval.issue_terms import IssueTerms
-from coder.retrieval.ranking import DefinitionSite
 from coder.workspace.workspace import Workspace, clip_line, load_source
 
-MAX_WINDOW_LINES = 75
-"""Lines of one window."""
-WINDOW_SHARE = 3
-"""Divisor: one window takes at most this part of the remaining characters."""
-MAX_WINDOWS = 10
+LONGEST_WHOLE = 120
+"""Lines, without docstrings, of a definition that is shown whole."""
+SHORT_CLASS = 60
+"""Lines, without docstrings, of a class that is shown whole around one of its methods."""
 LONGEST_DOCSTRING = 3
+WINDOW_LINES = 10
+"""Lines above and below each line of a long definition that the issue points at."""
+MAX_WINDOW_LINES = 70
+"""Lines of a long definition that are shown."""
+LONGEST_WRAPPER = 20
+"""Lines of a definition that calls a likelier one and is not shown beside it."""
 COPY_SIMILARITY = 0.85
 COMPARED_CHARACTERS = 1500
 """Characters of two definitions that are compared."""
-MIN_CLASS_HEADER_LINES = 2
-"""A long class with no more lines than this above its methods is not shown by itself."""
-CALL = re.compile(r"(?P<of>\w+\.)?(?P<name>[A-Za-z_]\w{3,})\(")
-MAX_CALLERS = 3
-"""Number of likeliest definitions whose callees are shown; of others those that share words with the issue.
-"""
-MOST_CALLEES = 4
-LONGEST_CALLEE = 30
-MERGE_DISTANCE = 6
-"""Windows at most so many lines apart are merged."""
-MAX_WHOLE_CLASSES = 2
-"""Number of likeliest methods whose whole class is shown, if it is short."""
-SHORT_CLASS_LINES = 70
+CALL = re.compile(r"(?P<of>\w+\.)?(?P<name>[A-Za-z_]\w{2,})\(")
+MOST_CALLEES = 8
+OWN_RECEIVERS = ("self.", "cls.", "this.")
+COMMON_LINES = 3
+"""A word in more lines of a definition than this points at none of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class LineRange:
-    """Lines to show, with a remark."""
+class Excerpt:
+    """A definition of a file, to be shown."""
 
     path: str
-    first: int
-    last: int
-    remark: str = ""
+    source: TextFile
+    file_definitions: Sequence[Definition]
+    item: Definition
 
+    @cached_property
+    def shown_item(self) -> Definition:
+        """The definition, or the class around it, where that is short enough to be shown whole."""
+        name = self.item.name.rpartition(".")[0]
+        owners = (other for other in self.file_definitions if other.kind == "class" and other.name == name)
+        owner = next(owners, None)
+        is_short = owner is not None and len(self.lines(owner.start, owner.end)) <= SHORT_CLASS
+        return owner if owner and is_short else self.item
 
-def choose_line_ranges(
-    workspace: Workspace, likely: Sequence[DefinitionSite], clues: IssueTerms
-) -> list[LineRange]:
-    """Select the definitions to show, likeliest first, each followed by its callees.
+    def code(self, item: Definition) -> str:
+        """Return the lines without indentation, empty lines and docstrings."""
+        numbered = self.lines(item.start, item.end)
+        return "\n".join(text.strip() for number, text in numbered if number and text.strip())
 
-    A near-identical copy is only mentioned.
-    """
-    snapshot = workspace.index.refresh()
-    selected: list[_Selection] = []
-    for site in likely:
-        loaded = _load_definitions(workspace, site.path)
-        if loaded is None:
-            continue
-        source, file_definitions = loaded
-        code = tuple(
-            line.strip()
-            for number, line in lines_without_docstrings(source, site.first, site.last, file_definitions)
-            if number and line.strip()
-        )
-        if site.is_shortened and len(code) <= MIN_CLASS_HEADER_LINES:
-            continue
-        original = next((other for other in selected if _is_near_copy(site, code, other)), None)
-        if original is not None:
-            original.copies.append(f"{site.path}:{site.item.line}")
-        else:
-            whole_class = (
-                _class_of(site, source, file_definitions) if len(selected) < MAX_WHOLE_CLASSES else None
-            )
-            selected.append(
-                _Selection(
-                    site=site,
-                    code=code,
-                    callees=list(_callees(snapshot, site, code, file_definitions)),
-                    whole=whole_class,
+    def lines(self, first: int, last: int) -> list[tuple[int, str]]:
+        """Return numbered lines without the inside of long docstrings.
+
+        An omission has number 0 and a note.
+        """
+        return list(_without_docstrings(self.source, first, last, self.file_definitions))
+
+    def is_near_copy(self, other: "Excerpt") -> bool:
+        """Tell whether both are the same definition in two files, equal or nearly so."""
+        if self.path == other.path or self.shown_item.bare_name != other.shown_item.bare_name:
+            return False
+        own, theirs = (one.code(one.shown_item)[:COMPARED_CHARACTERS] for one in (self, other))
+        matcher = difflib.SequenceMatcher(None, own, theirs, autojunk=False)
+        return matcher.quick_ratio() >= COPY_SIMILARITY and matcher.ratio() >= COPY_SIMILARITY
+
+    def is_wrapper_of(self, other: "Excerpt") -> bool:
+        """Tell whether it does little but call the other definition."""
+        code = self.code(self.item)
+        name = re.escape(other.item.bare_name)
+        is_short = self.item.kind != "class" and code.count("\n") < LONGEST_WRAPPER
+        return is_short and re.search(rf"\b{name}\)?\(", code.partition("\n")[2]) is not None
+
+    def callees(self) -> list[Definition]:
+        """Return what it calls of its own class and file, in the order of the calls."""
+        owner = self.item.name.rpartition(".")[0]
+        by_name: dict[str, list[Definition]] = {}
+        for definition in self.file_definitions:
+            if definition.kind != "variable" and definition.name != self.item.name:
+                by_name.setdefault(definition.bare_name, []).append(definition)
+        callees: list[Definition] = []
+        for match in CALL.finditer(self.code(self.item)) if self.item.kind != "class" else ():
+            namesakes = by_name.get(match["name"], [])
+            if match["of"] in OWN_RECEIVERS:
+                exact = [other for other in namesakes if other.name == f"{owner}.{match['name']}"]
+                found = exact or [other for other in namesakes if other.kind == "class"][:1]
+            elif match["of"]:
+                found = [other for other in namesakes if len(namesakes) == 1 and other.kind == "method"]
+            else:
+                found = [other for other in namesakes if "." not in other.name]
+            callees += [other for other in found if other not in callees]
+        return callees[:MOST_CALLEES]
+
+    def render(self, clues: IssueTerms) -> str:
+        """Return it whole, or by the lines that the issue points at, below the headers around it."""
+        item = self.shown_item
+        whole = self.lines(item.start, item.end)
+        if len(whole) <= LONGEST_WHOLE:
+            return self._render(item.start, item.end, whole)
+        if item.kind == "class":
+            inner = [other for other in self.file_definitions if other.name.startswith(f"{item.name}.")]
+            methods = [other for other in inner if other.kind not in ("variable", "class")]
+            last = min((other.start for other in inner if other.kind != "variable"), default=item.end + 1) - 1
+            head = self._render(item.start, last, self.lines(item.start, last)[:LONGEST_WHOLE])
+            return f"{head}\n      its methods: {', '.join(map(name_lines, methods))}"
+        return self._render(item.start, item.end, self._windows(whole, clues))
+
+    def render_start(self, most: int) -> str:
+        """Return its first lines, with a note if there are more."""
+        lines = self.lines(self.item.start, self.item.end)
+        more = [(0, f"      ... {len(lines) - most} more")] if len(lines) > most else []
+        return self._render(self.item.start, self.item.end, [*lines[:most], *more])
+
+    def _windows(self, whole: Sequence[tuple[int, str]], clues: IssueTerms) -> list[tuple[int, str]]:
+        """Return the signature and the lines around those that the issue points at."""
+        rank = _pointed_lines(self.item, whole, clues)
+        body = self.item.docstring[0] or self.item.line + 1
+        shown = {index for index, (number, _) in enumerate(whole) if 0 < number <= body}
+        for index in rank:
+            around = range(max(0, index - WINDOW_LINES), min(len(whole), index + WINDOW_LINES + 1))
+            if len(shown | set(around)) <= MAX_WINDOW_LINES:
+                shown |= set(around)
+        kept = sorted(shown)
+        lines = [whole[index] for index in kept[:1]]
+        for before, index in pairwise([*kept, len(whole)]):
+            if index > before + 1:
+                hidden = [number for number, _ in whole[before + 1 : index] if number]
+                lines.append(
+                    (0, f"      ... lines {hidden[0]}-{hidden[-1]} not shown" if hidden else "      ...")
                 )
-            )
-    return _merge_near([spot for callee in _with_callees(selected, clues) for spot in callee.spots()])
+            lines += whole[index : index + 1]
+        return lines
 
-
-def _class_of(
-    site: DefinitionSite, source: TextFile, file_definitions: Sequence[Definition]
-) -> Definition | None:
-    """Return the class of a method, where it is short enough to be shown whole."""
-    owner = next(
-        (
-            definition
-            for definition in file_definitions
-            if definition.kind == "class" and definition.name == site.name.rpartition(".")[0]
-        ),
-        None,
-    )
-    return (
-        owner
-        if owner
-        and len(list(lines_without_docstrings(source, owner.start, owner.end, file_definitions)))
-        <= SHORT_CLASS_LINES
-        else None
-    )
-
-
-def _merge_near(spots: Sequence[LineRange]) -> list[LineRange]:
-    """Merge spots near each other in a file, at the position of the first of them."""
-    merged: list[LineRange] = []
-    for spot in spots:
-        for index, other in enumerate(merged):
-            first, last = min(other.first, spot.first), max(other.last, spot.last)
-            gap = max(other.first, spot.first) - min(other.last, spot.last)
-            if (
-                other.path == spot.path
-                and gap <= MERGE_DISTANCE
-                and (last - first < MAX_WINDOW_LINES or (first, last) == (other.first, other.last))
-            ):
-                remark = "; ".join(filter(None, (other.remark, spot.remark)))
-                merged[index] = replace(other, first=first, last=last, remark=remark)
-                break
-        else:
-            merged.append(spot)
-    return merged
-
-
-@dataclass(kw_only=True)
-class _Selection:
-    """A definition that will be shown."""
-
-    site: DefinitionSite
-    code: tuple[str, ...]
-    callees: list[tuple[str, Definition]]
-    whole: Definition | None
-    """Its class, where that is shown instead."""
-    copies: list[str] = field(default_factory=list)
-
-    def spots(self) -> list[LineRange]:
-        """Return its own lines, then those of its callees."""
-        remark = (
-            f"{self.site.item.bare_name}: near-identical copy at {', '.join(self.copies)}"
-            if self.copies
-            else ""
-        )
-        first, last = (self.whole.start, self.whole.end) if self.whole else (self.site.first, self.site.last)
-        own = LineRange(path=self.site.path, first=first, last=last, remark=remark)
-        by = self.site.item.bare_name
-        callees = [
-            LineRange(
-                path=path, first=callee.start, last=callee.end, remark=f"{callee.bare_name}: called by {by}"
-            )
-            for path, callee in self.callees
-            if path != self.site.path or not first <= callee.start <= last
+    def _render(self, first: int, last: int, lines: Sequence[tuple[int, str]]) -> str:
+        outer = [
+            _line(definition.line, self.source.lines[definition.line - 1])
+            for definition in enclosing_definitions(first, self.file_definitions)
+            if definition.line < first
         ]
-        return [own, *callees]
+        title = f"{escape_path(self.path)}, lines {first}-{last} of {len(self.source.lines)}"
+        shown = [_line(number, text) for number, text in lines]
+        return "\n".join([title, *outer, *(["      ..."] if outer else []), *shown])
 
 
-def _with_callees(selections: list[_Selection], clues: IssueTerms) -> list[_Selection]:
-    """Keep only a few callees: those sharing words with the issue, then those of likely definitions."""
-    shown_keys = {(selection.site.path, selection.site.name) for selection in selections}
-    ranked = sorted(
-        (
-            not any(word in clues.words for word in identifier_terms(callee.bare_name)),
-            order,
-            callee.start,
-            path,
-        )
-        for order, selection in enumerate(selections)
-        for path, callee in selection.callees
-        if (path, callee.name) not in shown_keys
-    )
-    chosen_orders: dict[tuple[str, int], int] = {}
-    for is_unrelated, order, start, path in ranked:
-        if (not is_unrelated or order < MAX_CALLERS) and len(chosen_orders) < MOST_CALLEES:
-            chosen_orders.setdefault((path, start), order)
-    for order, selection in enumerate(selections):
-        selection.callees = [
-            (path, callee)
-            for path, callee in selection.callees
-            if chosen_orders.get((path, callee.start)) == order
-        ]
-    return selections
-
-
-def _load_definitions(workspace: Workspace, path: str) -> tuple[TextFile, tuple[Definition, ...]] | None:
+def load_excerpt(workspace: Workspace, path: str, item: Definition) -> Excerpt | None:
+    """Return a definition's excerpt; None if the file cannot be read."""
     try:
         relative, source = load_source(workspace, path)
     except ToolError:
         return None
-    return source, definitions(relative, source.text)
-
-
-def _is_near_copy(site: DefinitionSite, code: tuple[str, ...], other: _Selection) -> bool:
-    """Tell whether it is the same definition in another file, equal or nearly so."""
-    if site.path == other.site.path or site.name != other.site.name:
-        return False
-    matcher = difflib.SequenceMatcher(
-        None,
-        "\n".join(code)[:COMPARED_CHARACTERS],
-        "\n".join(other.code)[:COMPARED_CHARACTERS],
-        autojunk=False,
+    return Excerpt(
+        path=relative, source=source, file_definitions=definitions(relative, source.text), item=item
     )
-    return matcher.quick_ratio() >= COPY_SIMILARITY and matcher.ratio() >= COPY_SIMILARITY
 
 
-def _callees(
-    snapshot: IndexSnapshot, site: DefinitionSite, code: Sequence[str], file_definitions: Sequence[Definition]
-) -> Iterator[tuple[str, Definition]]:
-    """Yield short definitions that a definition calls.
+def name_lines(definition: Definition) -> str:
+    """Return a definition's name and lines, such as `Box.size 4-7`."""
+    return f"{definition.name} {definition.start}-{definition.end}"
 
-    These are functions, methods of the same class or the only ones of their name, and classes held by its
-    attributes.
-    """
-    if site.item.kind == "class":
-        return
-    owner = site.name.rpartition(".")[0]
-    short_definitions = [
-        definition
-        for definition in file_definitions
-        if definition.end - definition.start < LONGEST_CALLEE and definition.name != site.name
+
+def _pointed_lines(item: Definition, whole: Sequence[tuple[int, str]], clues: IssueTerms) -> list[int]:
+    """Rank lines by traceback frames of the issue, then by its words that few lines have."""
+    frames = {frame.line for frame in clues.frames if frame.function == item.bare_name}
+    words = [
+        {part for word in WORD.findall(text) for part in identifier_terms(word) if part in clues.words}
+        for _, text in whole
     ]
-    calls = dict.fromkeys(
-        (match["of"] or "", match["name"]) for line in code for match in CALL.finditer(line)
+    counts = Counter(word for line in words for word in line)
+    scores = [
+        100.0 * (number in frames)
+        + sum(clues.words[word] / counts[word] for word in sorted(line) if counts[word] <= COMMON_LINES)
+        for (number, _), line in zip(whole, words, strict=True)
+    ]
+    return sorted(
+        (index for index, score in enumerate(scores) if score), key=lambda index: (-scores[index], index)
     )
-    for receiver, name in calls:
-        is_own = receiver in ("self.", "cls.")
-        namesakes = [definition for definition in short_definitions if definition.bare_name == name]
-        qualified_name = f"{owner}.{name}" if is_own else name
-        exact = (
-            [
-                definition
-                for definition in namesakes
-                if definition.name == qualified_name and definition.kind in ("function", "method")
-            ]
-            if is_own or not receiver
-            else []
-        )
-        classes = sorted(
-            (definition for definition in namesakes if is_own and definition.kind == "class"),
-            key=lambda definition: definition.end - definition.start,
-        )[:1]
-        unique_methods = (
-            [definition for definition in namesakes if receiver and definition.kind == "method"]
-            if len(namesakes) == 1
-            else []
-        )
-        local_callees = exact or classes or unique_methods
-        yield from ((site.path, definition) for definition in local_callees)
-        if not local_callees and not is_own:
-            yield from _imported_callees(snapshot, site.path, f"{receiver}{name}")
 
 
-def _imported_callees(snapshot: IndexSnapshot, path: str, dotted: str) -> Iterator[tuple[str, Definition]]:
-    """Yield the short function of another file that a name refers to here."""
-    for place in resolve_name(snapshot, dotted, importer=path)[:1]:
-        definition = place.definition
-        if (
-            definition
-            and place.path != path
-            and definition.kind in ("function", "method")
-            and definition.end - definition.start < LONGEST_CALLEE
-        ):
-            yield place.path, definition
-
-
-def lines_without_docstrings(
+def _without_docstrings(
     source: TextFile, first: int, last: int, file_definitions: Sequence[Definition]
 ) -> Iterator[tuple[int, str]]:
-    """Yield the numbered lines of a window without the inside of long docstrings.
-
-    An omission has number 0 and a note.
-    """
     omitted: dict[int, int] = {}
     for definition in file_definitions:
         start, end = definition.docstring
@@ -289,60 +204,6 @@ def lines_without_docstrings(
             continue
         yield number, source.lines[number - 1]
         number += 1
-
-
-def render_excerpts(workspace: Workspace, spots: Sequence[LineRange], room: int) -> Iterator[str]:
-    """Yield the source of as many spots as fit, no line twice."""
-    covered: dict[str, set[int]] = {}
-    count = 0
-    for spot in spots:
-        shown_lines = covered.setdefault(spot.path, set())
-        if count >= MAX_WINDOWS or room < 400:
-            return
-        if len(shown_lines & set(range(spot.first, spot.last + 1))) * 2 > spot.last - spot.first:
-            continue
-        block = render_excerpt(workspace, spot, most=room // WINDOW_SHARE)
-        if block:
-            yield block
-            shown_lines |= set(range(spot.first, spot.last + 1))
-            room -= len(block) + 2
-            count += 1
-
-
-def render_excerpt(workspace: Workspace, spot: LineRange, *, most: int) -> str:
-    """Return one window below the headers of its enclosing definitions, cut to fit.
-
-    Empty where not even its start fits.
-    """
-    loaded = _load_definitions(workspace, spot.path)
-    if loaded is None:
-        return ""
-    source, file_definitions = loaded
-    spot = replace(spot, first=max(1, spot.first), last=min(spot.last, len(source.lines)))
-    lines = [
-        _line(number, text)
-        for number, text in lines_without_docstrings(source, spot.first, spot.last, file_definitions)
-    ]
-    outer = [
-        _line(definition.line, source.lines[definition.line - 1])
-        for definition in enclosing_definitions(spot.first, file_definitions)
-        if definition.line < spot.first
-    ]
-    remark = f" ({spot.remark})" if spot.remark else ""
-    head = [
-        f"{spot.path}, lines {spot.first}-{spot.last} of {len(source.lines)}{remark}",
-        *outer,
-        *(["      ..."] if outer else []),
-    ]
-    fitting_lines = lines[:MAX_WINDOW_LINES]
-    while fitting_lines and sum(len(line) + 1 for line in [*head, *fitting_lines]) > most - 40:
-        fitting_lines.pop()
-    if len(fitting_lines) < min(4, len(lines)):
-        return ""
-    if len(fitting_lines) < len(lines):
-        fitting_lines.append(f"      ... {len(lines) - len(fitting_lines)} more")
-    workspace.record_place(spot.path, spot.first)
-    return "\n".join([*head, *fitting_lines])
 
 
 def _line(number: int, text: str) -> str:

@@ -16,6 +16,29 @@ ENVIRONMENT_HEADING = re.compile(
     r"|your setup|show_versions|pip list",
     re.IGNORECASE,
 )
+TEMPLATE = re.compile(
+    r"^[ \t]*+(?:#++|\*\*)?+[ \t]*+(?:describe|what|how|steps|expected|actual|current|observed|desired"
+    r"|additional|minimal|possible|bug|issue|feature|prerequisites|reproduc|summary|description|context"
+    r"|checklist|problem)[\w' /,()-]{0,60}[?:*]*[ \t]*$"
+    r"|^[ \t]*+[-*] \[[ xX]\] .*$"
+    r"|^[ \t]*+(?:\$ |> )?(?:pip3?|python3? -m (?:pip|venv)|conda|git|cd|mkdir|source|virtualenv|touch|export"
+    r"|docker|sudo|apt(?:-get)?|brew|npm (?:i|install)|curl|wget) .*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Headings of issue templates, and commands that only set up a reproduction."""
+PATH = re.compile(
+    r"(?<![\w./\\~+@-])(?:[A-Za-z]:)?(?:[\w.~+@-]*+[/\\])++[\w.+@-]*\.[A-Za-z]{1,5}\b"
+    r"|(?<![\w./\\-])[\w-]++\.(?:pyx?|js|ts|go|rs|java|rb|cc?|cpp|h)\b"
+)
+"""A path, which says nothing of names: `a/__init__.py` is not `__init__`."""
+COLUMNS = re.compile(
+    r"^[ \t]*((?:[A-Za-z]\w*+(?: \w++)*+[ \t]{2,}+)+[A-Za-z]\w*+)[ \t]*\n[ \t]*[-=+][-=+ \t]{5,}$",
+    re.MULTILINE,
+)
+"""The header of a table in quoted output."""
+COMMAND = re.compile(r"^[ \t]*+(?:\$|>) [a-z][\w-]++ ([a-z][\w-]++)", re.MULTILINE)
+"""A subcommand, as in `$ flask routes`."""
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9]*(?:-[a-z0-9]+)+\b")
 CODE = re.compile(r"```.*?```|`[^`\n]+`|^(?: {4}|\t|>>> ).*?$", re.DOTALL | re.MULTILINE)
 QUOTED = re.compile(
     r"\"([^\"\n]{12,160})\"|'([^'\n]{12,160})'|^\w*(?:Error|Exception|Warning): (.{12,200})$", re.MULTILINE
@@ -54,8 +77,12 @@ FRAME = re.compile(
 )
 METHOD = re.compile(r"\.([A-Za-z_]\w*)\(")
 MOST_NAMES = 60
-MOST_PHRASES = 6
+MOST_PHRASES = 8
+COLUMN_SEPARATOR = "\t"
+"""Between parts of a phrase that stand in the code each for itself."""
 LONGEST_ISSUE = 60_000
+DISTINCTIVE_WEIGHT = 1.2
+"""Lowest weight of a word in the title or in code."""
 MOST_IMPORTED = 60
 MOST_FRAMES = 60
 
@@ -83,7 +110,7 @@ class IssueTerms:
     protocol: frozenset[str]
     """Special methods behind the operations it mentions, such as `__deepcopy__` for deepcopy."""
     phrases: tuple[str, ...]
-    """Longest literal parts of the messages that the issue quotes."""
+    """Literals of the code that it quotes: options, subcommands, table headers, parts of messages."""
     zones: Mapping[str, Counter[str]]
     """Counts of each word in the title, inline code, blocks of code and output, and prose (code-like names or
     plain words)."""
@@ -100,6 +127,11 @@ class IssueTerms:
     def qualified_methods(self) -> frozenset[str]:
         """Qualified names such as `Box.get` for the `box.get()` of a `box = Box()`."""
         return frozenset(".".join(name.split(".")[-2:]) for name in self.meanings.values())
+
+    @cached_property
+    def distinctive(self) -> frozenset[str]:
+        """Words of its title and its code."""
+        return frozenset(word for word, weight in self.names.items() if weight >= DISTINCTIVE_WEIGHT)
 
     def original_words(self, stems: Iterable[str]) -> list[str]:
         """Return the issue's own word for each stem, such as `validation` for `valid`."""
@@ -118,11 +150,12 @@ class IssueTerms:
 def extract_issue_terms(issue: str) -> IssueTerms:
     """Extract the most distinctive words and quoted messages of an issue, heaviest first."""
     text = _relevant_text(issue)
-    title = next((line for line in text.splitlines() if line.strip()), "")
+    plain = PATH.sub(" ", text)
+    title = next((line for line in plain.splitlines() if line.strip()), "")
     weights: dict[str, float] = {}
-    in_code = {word for block in CODE.findall(text) for word in WORD.findall(block)}
+    in_code = {word for block in CODE.findall(plain) for word in WORD.findall(block)}
     in_title = set(WORD.findall(title))
-    for word in WORD.findall(text):
+    for word in WORD.findall(plain):
         if len(word) > 2 and word.lower() not in STOP_WORDS:
             weights[word] = (3.0 if is_code_like(word) else 1.2 if word in in_code else 0.5) + (
                 1.5 if word in in_title else 0.0
@@ -136,10 +169,10 @@ def extract_issue_terms(issue: str) -> IssueTerms:
     return IssueTerms(
         names=names,
         words=words,
-        called=frozenset(METHOD.findall(text)),
-        protocol=_protocol(text, in_code),
+        called=frozenset(METHOD.findall(plain)),
+        protocol=_protocol(plain, in_code),
         phrases=tuple(dict.fromkeys(_phrases(text)))[:MOST_PHRASES],
-        zones=_zones(text, title),
+        zones=_zones(plain, title),
         frames=tuple(_frames(text))[-MOST_FRAMES:],
         imported=tuple(dict.fromkeys(dotted for dotted, _ in parse_imports(text)))[:MOST_IMPORTED],
         meanings=resolve_local_names(text),
@@ -194,7 +227,8 @@ def _relevant_text(issue: str) -> str:
         for index, section in enumerate(sections)
         if not index or not ENVIRONMENT_HEADING.search(section.split("\n", 2)[0][:80])
     ]
-    return "".join(relevant)
+    first, newline, rest = "".join(relevant).strip("\n").partition("\n")
+    return f"{first}{newline}{TEMPLATE.sub('', rest)}"
 
 
 def is_code_like(word: str) -> bool:
@@ -203,7 +237,14 @@ def is_code_like(word: str) -> bool:
 
 
 def _phrases(text: str) -> Iterator[str]:
-    """Yield quoted messages, cut at parts that were probably filled in: numbers, quoted values, paths."""
+    """Yield options, subcommands, headers of tables, and quoted messages.
+
+    Messages are cut at numbers, quoted values and paths, which were probably filled in.
+    """
+    yield from OPTION.findall(text)
+    yield from (f'"{name}"' for name in COMMAND.findall(text))
+    for header in COLUMNS.findall(text):
+        yield COLUMN_SEPARATOR.join(f'"{column}"' for column in re.split(r"[ \t]{2,}", header))
     for groups in QUOTED.findall(text):
         segments = re.split(r"['\"`<>{}\[\]()]|\b\d+\b|/\S+|\\n", next(filter(None, groups), ""))
         longest = max(segments, key=len).strip(" .,:;")

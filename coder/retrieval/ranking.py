@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coder.core.paths import is_test_path
 from coder.core.values import CommitInfo
@@ -11,7 +11,7 @@ from coder.index.parsers import Definition
 from coder.index.snapshot import IndexSnapshot
 from coder.retrieval.corpus import Corpus, find_identifier_uses, match_terms
 from coder.retrieval.features import DefinitionCandidate, FeatureValues, IssueMatch, imported_neighbours
-from coder.retrieval.issue_terms import IssueTerms
+from coder.retrieval.issue_terms import DISTINCTIVE_WEIGHT, IssueTerms
 from coder.retrieval.references import collect_references
 from coder.workspace.workspace import FileIndex, read_text_or_empty
 
@@ -224,66 +224,45 @@ FILE_WEIGHTS = {
 }
 FILE_SCORE_WEIGHT = 0.54
 """Weight of a file's score in those of its definitions."""
-SMALL_CLASS = 40
-CODE_WORD_WEIGHT = 1.2
-"""The lowest weight of a word in code."""
-MAX_SCORE_GAP = 3.5
-"""Definitions that score so much less than the likeliest are not shown, apart from the first few."""
-MIN_SITES = 4
-MAX_SITES_PER_FILE = 4
-MAX_METHODS_PER_CLASS = 5
-MAX_SITES = 14
+MAX_SHORT_CLASS = 40
+"""Lines of a class that is one place; of a longer one its methods that the issue names are places, too."""
+MOST_PLACES = 10
+MAX_PLACES_PER_FILE = 4
+MAX_METHODS_PER_CLASS = 4
+MOST_PLAIN_FILES = 5
+"""Number of the likeliest files that are places themselves, where none of their definitions is one."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class DefinitionSite:
-    """A definition that the issue may be about, and its lines to show.
-
-    Of a long class these are the lines above its first method.
-    """
-
-    path: str
-    item: Definition
-    first: int
-    last: int
-
-    @property
-    def name(self) -> str:
-        """Qualified name of the definition."""
-        return self.item.name
-
-    @property
-    def is_shortened(self) -> bool:
-        """Whether it is a class too long to be shown whole."""
-        return self.last < self.item.end
-
-
-def select_sites(
-    snapshot: IndexSnapshot, likely: Sequence[RankedPlace], clues: IssueTerms
-) -> list[DefinitionSite]:
-    """Select definitions not far less likely than the first, a few per file.
-
-    Of a long class also the methods that the issue names.
-    """
-    selected: dict[tuple[str, str], DefinitionSite] = {}
-    for entry in likely:
-        if len(selected) >= (MIN_SITES if entry.score < likely[0].score - MAX_SCORE_GAP else MAX_SITES):
-            break
-        if entry.item is None or sum(path == entry.path for path, _ in selected) >= MAX_SITES_PER_FILE:
+def select_places(snapshot: IndexSnapshot, located: Localization, clues: IssueTerms) -> list[RankedPlace]:
+    """Select the likeliest definitions, a few per file, then likely files that have none among them."""
+    selected: dict[str, RankedPlace] = {}
+    for place in located.symbols:
+        of_file = sum(other.path == place.path for other in selected.values())
+        if place.item is None or of_file >= MAX_PLACES_PER_FILE or len(selected) >= MOST_PLACES:
             continue
-        site = _site(snapshot, entry.path, entry.item)
-        selected.setdefault((site.path, site.name), site)
-        if site.is_shortened:
-            methods = [
-                method
-                for method in snapshot.definitions(entry.path)
-                if method.name.rpartition(".")[0] == site.name
-            ]
-            for method in [
-                method for method in methods if method.kind == "method" and is_named_by_issue(method, clues)
-            ][:MAX_METHODS_PER_CLASS]:
-                selected.setdefault((site.path, method.name), _site(snapshot, entry.path, method))
-    return list(selected.values())
+        selected.setdefault(place.name, place)
+        for method in _named_methods(snapshot, place.path, place.item, clues):
+            other = replace(place, item=method, reasons=("named in the issue",))
+            selected.setdefault(other.name, other)
+    places = list(selected.values())
+    known = {place.path for place in places}
+    files = [file for file in located.files[:MOST_PLAIN_FILES] if file.path not in known]
+    room = MOST_PLACES - len(files)
+    return [*places[:room], *files]
+
+
+def _named_methods(
+    snapshot: IndexSnapshot, path: str, item: Definition, clues: IssueTerms
+) -> list[Definition]:
+    """Return the methods of a long class that the issue names."""
+    if item.kind != "class" or item.end - item.line < MAX_SHORT_CLASS:
+        return []
+    methods = (
+        other
+        for other in snapshot.definitions(path)
+        if other.kind == "method" and other.name.rpartition(".")[0] == item.name
+    )
+    return [method for method in methods if is_named_by_issue(method, clues)][:MAX_METHODS_PER_CLASS]
 
 
 def is_named_by_issue(item: Definition, clues: IssueTerms) -> bool:
@@ -293,20 +272,7 @@ def is_named_by_issue(item: Definition, clues: IssueTerms) -> bool:
     """
     plain = item.bare_name.strip("_")
     weight = max(clues.names.get(item.bare_name, 0.0), clues.names.get(plain, 0.0))
-    return item.bare_name in clues.protocol or item.bare_name in clues.called or weight >= CODE_WORD_WEIGHT
-
-
-def _site(snapshot: IndexSnapshot, path: str, definition: Definition) -> DefinitionSite:
-    last = definition.end
-    if definition.kind == "class" and definition.end - definition.line >= SMALL_CLASS:
-        file_definitions = snapshot.definitions(path)
-        inner = [
-            other.start
-            for other in file_definitions
-            if other.kind != "variable" and other.name.startswith(f"{definition.name}.")
-        ]
-        last = max(definition.line, min(inner, default=definition.end + 1) - 1)
-    return DefinitionSite(path=path, item=definition, first=definition.start, last=last)
+    return item.bare_name in clues.protocol or item.bare_name in clues.called or weight >= DISTINCTIVE_WEIGHT
 
 
 MOST_REASONS = 3

@@ -10,7 +10,7 @@ from coder.files.tokenize import WORD, identifier_terms
 from coder.index.parsers import Definition
 from coder.index.resolve import imported_files, resolve_name
 from coder.retrieval.corpus import Corpus, find_related_files
-from coder.retrieval.issue_terms import IssueTerms
+from coder.retrieval.issue_terms import COLUMN_SEPARATOR, IssueTerms
 from coder.workspace.workspace import FileIndex, extract_places, path_category, read_text_or_empty
 
 MAX_MESSAGE_DOCUMENTS = 60
@@ -168,15 +168,16 @@ def _add_messages(terrain: Corpus, clues: IssueTerms, evidence: ReferenceEvidenc
     """Add definitions that contain a quoted message, apart from filled-in parts."""
     for phrase in clues.phrases:
         matches = list(_definitions_containing(terrain, phrase))
+        said = phrase.replace(COLUMN_SEPARATOR, " ").replace('"', "")[:50]
         for path, definition in matches:
             evidence.add(
                 path,
                 "message",
                 len(matches) ** -0.5,
                 name=definition.name if definition else "",
-                reason=f"says {phrase[:50]!r}",
+                reason=f"says {said!r}",
             )
-            evidence.add(path, "message", len(matches) ** -0.5, reason=f"says {phrase[:50]!r}")
+            evidence.add(path, "message", len(matches) ** -0.5, reason=f"says {said!r}")
 
 
 def _definitions_containing(terrain: Corpus, phrase: str) -> Iterator[tuple[str, Definition | None]]:
@@ -192,7 +193,8 @@ def _definitions_containing(terrain: Corpus, phrase: str) -> Iterator[tuple[str,
         place = terrain.definition_place(document)
         definition = place.definition if place else None
         lines = text.split("\n")[definition.start - 1 : definition.end] if definition else text.split("\n")
-        if phrase.lower() in ADJACENT_LITERALS.sub("", "\n".join(lines)).lower():
+        code = ADJACENT_LITERALS.sub("", "\n".join(lines)).replace("'", '"').lower()
+        if all(part in code for part in phrase.replace("'", '"').lower().split(COLUMN_SEPARATOR)):
             yield path, definition
 
 

@@ -1,21 +1,20 @@
 """Tests that reach the code in question, and what they call it with."""
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from coder.core.paths import is_test_path
-from coder.files.ripgrep import grep
+from coder.files.ripgrep import escape_path, grep
 from coder.files.tokenize import count_terms, identifier_terms
 from coder.index import Definition, definitions, enclosing_definitions
 from coder.index.index import find_uses
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
-from coder.retrieval.excerpts import LineRange, render_excerpt
+from coder.retrieval.excerpts import load_excerpt
 from coder.retrieval.issue_terms import IssueTerms
-from coder.retrieval.ranking import DefinitionSite
+from coder.retrieval.ranking import RankedPlace
 from coder.workspace.workspace import Workspace, path_category, read_text_or_empty
 
 MOST_NAMES = 25
@@ -23,69 +22,48 @@ MIN_NAME_WEIGHT = 1.2
 NAMESAKE_FACTOR = 2.0
 """Factor for a test file named after a suspected module."""
 LONGEST_TEST = 25
-LONGEST_END = 12
-MOST_IMPORTS = 12
+LONGEST_IMPORTS = 300
 PART_WEIGHT = 0.3
 """Share of a name's weight for a part of it."""
 TEST_NAME_WEIGHT = 2.0
-IMPORT = re.compile(r"^(?:import [^\n]+|from [^\n(]+\([^)]{0,600}\)|from [^\n]+)", re.MULTILINE)
-LAST_TEST_REMARK = "the last of its class or file"
 
 
 def find_similar_test(
-    workspace: Workspace, clues: IssueTerms, likely: Sequence[DefinitionSite], room: int
+    workspace: Workspace, snapshot: IndexSnapshot, clues: IssueTerms, likely: Sequence[RankedPlace]
 ) -> str:
-    """Return imports, the most similar test and the end of the test file with most of the issue's names.
-
-    Empty if none.
-    """
+    """Return the test most similar to the issue, of the test file with most of its names; empty if none."""
     name_weights = _name_weights(clues, likely)
     ranked = rank_test_files(workspace.root, name_weights, likely)
     if not ranked:
         return ""
     path = ranked[0]
     text = read_text_or_empty(workspace.root, path)
-    file_definitions = definitions(path, text)
     tests = [
         definition
-        for definition in file_definitions
+        for definition in definitions(path, text)
         if definition.kind in ("function", "method") and definition.bare_name.startswith("test")
     ]
     nearest = _nearest(text.split("\n"), tests, name_weights)
-    if nearest is None:
+    excerpt = load_excerpt(workspace, path, nearest) if nearest else None
+    if excerpt is None:
         return ""
-    for other in ranked[:4]:
-        workspace.record_place(other)
-    others = f" (others: {', '.join(ranked[1:4])})" if ranked[1:4] else ""
-    end = _end(workspace, path, nearest, file_definitions, most=room // 3)
-    window = LineRange(
-        path=path,
-        first=nearest.start,
-        last=min(nearest.end, nearest.start + LONGEST_TEST - 1),
-        remark="" if end else LAST_TEST_REMARK,
-    )
-    sections = [
-        f"The nearest existing test{others}:",
-        _imports(path, text),
-        render_excerpt(workspace, window, most=room * 3 // 5),
-        end,
-    ]
-    return "\n\n".join(filter(None, sections))
+    names = ", ".join(dict.fromkeys(name.local_name for name in snapshot.imports(path)))
+    others = f" (others in {', '.join(map(escape_path, ranked[1:3]))})" if ranked[1:3] else ""
+    imports = f"\nThe file imports {names[:LONGEST_IMPORTS]}" if names else ""
+    return f"The most similar test{others}:\n\n{excerpt.render_start(LONGEST_TEST)}{imports}"
 
 
-def _name_weights(clues: IssueTerms, likely: Sequence[DefinitionSite]) -> dict[str, float]:
+def _name_weights(clues: IssueTerms, likely: Sequence[RankedPlace]) -> dict[str, float]:
     """Return the names that a test of the issue would contain, with their weights."""
     weights = {name: weight for name, weight in clues.names.items() if weight >= MIN_NAME_WEIGHT}
     for order, site in enumerate(likely[:4]):
-        for name in site.name.split("."):
+        for name in site.item.name.split(".") if site.item else ():
             if not name.startswith("__") and len(name) > 3:
                 weights[name] = weights.get(name, 0.0) + 2.0 / (1 + order)
     return dict(sorted(weights.items(), key=lambda pair: -pair[1])[:MOST_NAMES])
 
 
-def rank_test_files(
-    root: Path, name_weights: dict[str, float], likely: Sequence[DefinitionSite]
-) -> list[str]:
+def rank_test_files(root: Path, name_weights: dict[str, float], likely: Sequence[RankedPlace]) -> list[str]:
     """Rank test files by the names they contain, rarer ones more, and by a suspected module's name."""
     if not name_weights:
         return []
@@ -145,37 +123,6 @@ def _nearest(
         if score > most:
             best, most = test, score
     return best
-
-
-def _imports(path: str, text: str) -> str:
-    """Return the file's top-level imports, one statement a line."""
-    statements = [re.sub(r"\s+", " ", match[0]).strip() for match in IMPORT.finditer(text[:6000])]
-    lines = [statement[:160] for statement in statements[:MOST_IMPORTS]]
-    return "\n".join([f"{path} imports", *lines]) if lines else ""
-
-
-def _end(
-    workspace: Workspace, path: str, nearest: Definition, file_definitions: Sequence[Definition], *, most: int
-) -> str:
-    """Return the last lines of the test's class, or of its file: where a new test may be appended."""
-    owner = next(
-        (
-            definition
-            for definition in file_definitions
-            if definition.kind == "class" and nearest.name.startswith(f"{definition.name}.")
-        ),
-        None,
-    )
-    last = owner.end if owner else len(read_text_or_empty(workspace.root, path).rstrip("\n").split("\n"))
-    first = max(nearest.end + 1, last - LONGEST_END + 1)
-    if first >= last:
-        return ""
-    remark = f"the end of {owner.name}" if owner else "the end of the file"
-    return render_excerpt(
-        workspace,
-        LineRange(path=path, first=first, last=last, remark=f"{remark}; a new test fits below"),
-        most=most,
-    )
 
 
 MOST_CALLERS = 12

@@ -31,6 +31,8 @@ A lower one makes compactions rarer: between two, each request begins with the o
 of 8,000 characters in a window of 32,768 tokens, such a beginning is 77 % of all that is sent at 0.3, 74 %
 at 0.45 and 73 % at 0.6.
 """
+TURNS_BETWEEN = 5
+"""Turns as large as the present ones for which a compaction makes room, where it can."""
 RECENT_TURNS = 2
 """Newest replies whose results stay as long as anything else can be shortened."""
 Measure = Callable[[tuple[Message, ...]], int]
@@ -49,7 +51,8 @@ def compact(
     if compaction.size(ContextCompacted(candidate=candidate)) <= limit:
         return None
     least = measure(())
-    target = least + int((limit - least) * TARGET_SHARE)
+    share = least + int((limit - least) * TARGET_SHARE)
+    target = max(least, min(share, limit - TURNS_BETWEEN * compaction.average_turn()))
     if (event := compaction.shorten_results(target)) is not None:
         return event
     note = make_note()
@@ -70,6 +73,13 @@ class _Compaction:
         """Return the tokens of the next request after this event."""
         record = self._records[-1].model_copy(update={"number": self._records[-1].number + 1, "event": event})
         return self._measure(candidate_messages([*self._records, record], self._candidate))
+
+    def average_turn(self) -> int:
+        """Return the tokens that a reply and its results have on average."""
+        messages = candidate_messages(self._records, self._candidate)
+        replies = sum(isinstance(message, AssistantMessage) for message in messages)
+        fixed = tuple(message for message in messages if isinstance(message, UserMessage))
+        return (self._measure(messages) - self._measure(fixed)) // max(1, replies)
 
     def shorten_results(self, target: int) -> ContextCompacted | None:
         """Return an event that shortens as few old results as possible; None if all are too few."""
@@ -167,7 +177,7 @@ def _has_results(record: Record) -> bool:
     return isinstance(record.event, ToolFinished) or record.event.type == "conversation_continued"
 
 
-MAX_CALLS, MAX_NOTES, MAX_REQUESTS = 40, 8, 10
+MAX_CALLS, MAX_NOTES, MAX_REQUESTS = 15, 8, 10
 LINE_CHARACTERS, TEXT_CHARACTERS = 160, 600
 
 

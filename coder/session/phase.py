@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -127,7 +127,7 @@ def _allowed_calls(
     """Return the calls to run in this phase, in order: those before the first change where it yields."""
     if phase.yields:
         calls = tuple(takewhile(lambda call: not _writes(context, call), calls))
-    return _order_reads_last(context, calls)
+    return calls
 
 
 async def _settle(
@@ -305,24 +305,6 @@ def _last_reply(context: SessionContext, candidate: Candidate) -> str:
 
 def _unanswered_calls(context: SessionContext, candidate: Candidate) -> tuple[ToolCall, ...]:
     return unanswered_calls(candidate_messages(context.log.records, candidate.id))
-
-
-def _order_reads_last(context: SessionContext, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-    """Return the calls with each `read` after the other calls before the next change.
-
-    A search of the same reply may name the file to read.
-    """
-    ordered_calls: list[ToolCall] = []
-    reads: list[ToolCall] = []
-    for call in calls:
-        if call.name == "read":
-            reads.append(call)
-            continue
-        if _writes(context, call):
-            ordered_calls += reads
-            reads.clear()
-        ordered_calls.append(call)
-    return (*ordered_calls, *reads)
 
 
 def _writes(context: SessionContext, call: ToolCall) -> bool:

@@ -24,7 +24,7 @@ from coder.retrieval.ranking import locate_issue
 from coder.retrieval.test_examples import ReachingTest, find_reaching_tests
 from coder.session.context import SessionContext
 from coder.strategies.research import write_sources
-from coder.tools.find_symbol import find_definitions
+from coder.tools.support.symbols import find_definitions
 from coder.workspace.workspace import (
     FileIndex,
     Workspace,

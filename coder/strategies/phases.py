@@ -17,8 +17,9 @@ from coder.core.state import (
     unrelated_tests,
 )
 from coder.core.values import Candidate, Patch
-from coder.core.verdict import ReproductionResult, TestResult, VerdictKind
-from coder.retrieval.orientation import issue_overview
+from coder.core.verdict import ReproductionResult, TestReport, TestResult, VerdictKind
+from coder.retrieval.issue_terms import extract_issue_terms
+from coder.retrieval.orientation import issue_overview, related_failures
 from coder.session.baseline import measure_baseline
 from coder.session.context import SessionContext
 from coder.session.phase import CONTINUE_REPLY, PhaseSpec, PhaseState
@@ -32,7 +33,8 @@ from coder.strategies.verify_phase import (
     requested_tests,
 )
 
-FIRST_LOOK_CHARACTERS = 14_000
+FIRST_LOOK_CHARACTERS = 10_000
+"""Most of the overview; half of it is usual."""
 EXPLANATION_CHARACTERS = 1_500
 """Limit for the model's explanation of its change, which becomes the body of the commit."""
 
@@ -48,7 +50,7 @@ async def _open_locate(context: SessionContext, candidate: Candidate) -> str:
     if _is_asked_already(context, candidate):
         return ""
     report = await measure_baseline(context, candidate, wait_seconds=0.1)
-    reds = report.project_failures if report else ()
+    reds = _related_failures(context, report)
     look = await _look_first(context, candidate, reds)
     if context.has_conversation:
         return context.prompts.render("follow_up", task=context.task, earlier=context.continued, look=look)
@@ -61,6 +63,12 @@ async def _open_locate(context: SessionContext, candidate: Candidate) -> str:
         instructions=context.instructions,
         hints=context.hints,
     )
+
+
+def _related_failures(context: SessionContext, report: TestReport | None) -> list[TestResult]:
+    """Return the failing tests that may have to do with the issue."""
+    clues = extract_issue_terms(context.task.issue)
+    return related_failures(clues, report.project_failures if report else ())
 
 
 async def _look_first(context: SessionContext, candidate: Candidate, reds: Sequence[TestResult] = ()) -> str:
@@ -115,7 +123,7 @@ def _cut_beginning(messages: Sequence[Message]) -> str:
 
 async def _open_reproduce(context: SessionContext, candidate: Candidate) -> str:
     report = await measure_baseline(context, candidate)
-    return context.prompts.render("reproduce", reds=report.project_failures if report else ())
+    return context.prompts.render("reproduce", reds=_related_failures(context, report))
 
 
 async def _settle_reproduce_within_attempts(

@@ -143,7 +143,7 @@ async def review_candidate(context: SessionContext, candidate: Candidate, reader
     review_context = replace(context, role="reviewer", system="system_review", tools=REVIEWING_TOOLS)
     purpose = PhaseSpec(
         phase=REVIEW,
-        opening=lambda _context, _reviewer: _opening_message(context, candidate, reviewer, reader),
+        opening=lambda _context, _reviewer: _opening_message(context, candidate, reader),
         settle=_settle,
     )
     note = await run_phase(review_context, reviewer, purpose, number)
@@ -171,15 +171,10 @@ async def _settle(_context: SessionContext, _candidate: Candidate, state: PhaseS
     return state.note
 
 
-async def _opening_message(
-    context: SessionContext, candidate: Candidate, reviewer: Candidate, reader: str
-) -> str:
+async def _opening_message(context: SessionContext, candidate: Candidate, reader: str) -> str:
     patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
     verdict = candidate_verdicts(context.log.records, candidate.id)[-1]
     excerpts = await asyncio.to_thread(change_excerpts, candidate, patch)
-    for hunk in split_git_diff(patch.diff):
-        for line in covered_lines(hunk):
-            context.workspace(reviewer).record_place(hunk.path, line)
     return context.prompts.render(
         "review",
         brief=context.prompts.render(f"review_{reader}"),

@@ -13,6 +13,7 @@ from coder.core.state import outcome_label
 from coder.core.text import sanitize_text
 from coder.core.values import Delivery
 from coder.core.verdict import (
+    DENIED,
     Counts,
     DeniedResource,
     MutationReport,
@@ -29,15 +30,6 @@ STYLES = {
     VerdictKind.BROKEN: "bold red",
     VerdictKind.INCONCLUSIVE: "bold magenta",
 }
-
-
-DENIED: Mapping[DeniedResource, str] = {
-    "network": "no network",
-    "files": "no files outside the worktree",
-    "calls": "forbidden system calls",
-    "home": "no home directory",
-}
-"""Resources that the sandbox denies tests, in words for the user."""
 
 
 def format_spending(spent: UsageTotals) -> list[str]:

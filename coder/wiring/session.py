@@ -17,8 +17,7 @@ from coder import __version__
 from coder.core.errors import UserError
 from coder.core.events import SessionFinished, SessionStarted
 from coder.core.paths import extract_node_ids, find_command_tests, test_file_of
-from coder.core.ports import FaultLocator, Model, Progress, Verifier
-from coder.core.state import shown_texts
+from coder.core.ports import Model, Progress, Verifier
 from coder.core.task import Budget, Mode, Task
 from coder.core.values import Candidate, Patch, SuspectRanking
 from coder.directories import index_database, sessions_directory
@@ -58,8 +57,6 @@ from coder.wiring.whole_suite import link_whole_suite, start_whole_suite
 from coder.workspace.workspace import Workspace
 
 INSTRUCTIONS_CHARACTERS = 12_000
-TRACING_SECONDS = 20.0
-"""Time to trace the failing tests and then their neighbours, when a model asks for suspects."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -295,7 +292,6 @@ def _open_session(
                 repository,
                 project=runtime.project,
                 verifier=verifier(repository),
-                faults=runtime.faults,
                 sandbox=sandbox,
                 log=log,
                 private=private,
@@ -403,7 +399,6 @@ def _workspace_factory(
     *,
     project: Project,
     verifier: Verifier,
-    faults: Callable[[], FaultLocator],
     sandbox: ProcessSandbox,
     log: EventLog,
     private: Secrets,
@@ -419,12 +414,6 @@ def _workspace_factory(
                 with repository.restore_on_exit(candidate), residue_sandbox.check_residue():
                     yield
 
-            def suspects(tests: tuple[str, ...], progress: Progress) -> SuspectRanking:
-                with around():
-                    return faults().rank_suspects(
-                        candidate.worktree, tests, seconds=TRACING_SECONDS, progress=progress
-                    )
-
             workspaces[candidate.id] = Workspace(
                 root=candidate.worktree,
                 sandbox=residue_sandbox,
@@ -438,13 +427,11 @@ def _workspace_factory(
                     around=around,
                 ),
                 baseline=verifier.results_on_base,
-                suspects=suspects,
                 index=SymbolIndex(candidate.worktree, index_database(repository.root)),
                 deny_read=(*DENY_READ, *config.deny_read),
                 secrets=private,
                 read_only=config.approve == "read-only",
                 only=task.only,
-                shown_texts=lambda: shown_texts(log.records, candidate.id),
             )
         return workspaces[candidate.id]
 

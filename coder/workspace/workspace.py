@@ -1,4 +1,4 @@
-"""Workspace of a tool call: one candidate's worktree, the available ports, and the places named so far."""
+"""Workspace of a tool call: one candidate's worktree, and the available ports."""
 
 import codecs
 import difflib
@@ -6,7 +6,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
@@ -15,7 +15,6 @@ from coder.core.errors import ToolError
 from coder.core.paths import SOURCE_SUFFIXES, is_test_path
 from coder.core.phases import Policy
 from coder.core.ports import History, Progress, Sandbox
-from coder.core.values import SuspectRanking
 from coder.core.verdict import TestReport
 from coder.files.ripgrep import escape_path, list_paths
 from coder.index.index import SymbolIndex
@@ -25,7 +24,6 @@ from coder.permissions.private_files import DENY_READ, is_read_denied
 from coder.permissions.secrets import Secrets
 
 LONGEST_NAME = 255
-NO_TRACE = SuspectRanking(problem="No test can be traced here.")
 LONGEST_PATH = 2000
 
 
@@ -37,7 +35,7 @@ def matches_path(path: str, pattern: str) -> bool:
 
 @dataclass(kw_only=True)
 class Workspace:
-    """One candidate's view of the repository; its only mutable state is what was named."""
+    """One candidate's view of the repository; its only mutable state is what was refused."""
 
     root: Path
     """The candidate's worktree."""
@@ -49,8 +47,6 @@ class Workspace:
     """Returns the known results on the untouched base, once these tests (none: the suite) have run there."""
     index: SymbolIndex
     """Definitions and uses in the worktree."""
-    suspects: Callable[[tuple[str, ...], Progress], SuspectRanking] = lambda _tests, _progress: NO_TRACE
-    """Traces failing tests in this worktree, to rank functions that they execute and passing ones do not."""
     policy: Policy = Policy()  # noqa: RUF009 (a frozen value)
     """Access policy for the commands of the current call."""
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -64,16 +60,8 @@ class Workspace:
     only: tuple[str, ...] = ()
     """Paths or globs that may be written; empty is all."""
     progress: Progress = field(default=lambda _line: None)
-    named: dict[str, set[int]] = field(default_factory=dict)
-    """Paths that a tool's answer has mentioned, with the lines mentioned in each."""
-    shown_texts: Callable[[], Iterable[str]] = tuple
-    """Returns all that the model was shown so far, newest first."""
     failed_hunks: Counter[str] = field(default_factory=Counter)
     """How often each hunk of a patch was refused, by its fingerprint."""
-
-    def record_place(self, path: str, line: int | None = None) -> None:
-        """Record that a tool's answer has mentioned this place."""
-        self.named.setdefault(path, set()).update(() if line is None else (line,))
 
     def resolve_path(self, path: str) -> tuple[Path, str]:
         """Resolve a model's path to (absolute path, path relative to the root with forward slashes).
@@ -165,8 +153,7 @@ def load_source(workspace: Workspace, path: str) -> tuple[str, TextFile]:
     absolute, relative = resolve_existing(workspace, path)
     if absolute.is_dir():
         raise ToolError(
-            f"{escape_path(relative)} is a directory. See what is in it with "
-            f"list_files(path={relative!r}) or outline(path={relative!r})."
+            f"{escape_path(relative)} is a directory. What is in it, read(path={relative!r}) shows."
         )
     if (size := absolute.stat().st_size) > LARGEST_BYTES:
         raise ToolError(
@@ -180,7 +167,7 @@ def load_source(workspace: Workspace, path: str) -> tuple[str, TextFile]:
     except PatchError as error:
         raise ToolError(error.reason) from None
     if content is None:
-        raise ToolError(f"{escape_path(relative)} has just vanished. See what there is with list_files().")
+        raise ToolError(f"{escape_path(relative)} has just vanished. See what there is with search().")
     try:
         return relative, _decode_utf16(content[0]) or decode_source(content[0], relative)
     except PatchError:
@@ -250,12 +237,10 @@ def suggest_paths(workspace: Workspace, path: str) -> str:
     suggestions = difflib.get_close_matches(
         path, namesakes or paths[:20_000], n=4, cutoff=0.0 if namesakes else 0.7
     )
-    for other in suggestions:
-        workspace.record_place(other)
     return (
         f" Did you mean {' or '.join(map(escape_path, suggestions))}?"
         if suggestions
-        else " See what there is with list_files()."
+        else " See what there is with search()."
     )
 
 
@@ -344,36 +329,6 @@ def _tokens(text: str) -> Iterator[tuple[int, int, str]]:
             yield match.start(), match.start() + len(token), token
 
 
-def record_places(workspace: Workspace, text: str) -> list[tuple[str, int | None]]:
-    """Resolve the places that a text mentions, record them as named, and return them in the text's order.
-
-    A path may come from another machine: its longest suffix that is a file here is used. A bare file name
-    matches up to three files; a dotted name matches the module of its longest prefix.
-    """
-    places = _find_places(FileIndex(list_paths(workspace.root)), text)
-    for path, place_line in places:
-        workspace.record_place(path, place_line)
-    return places
-
-
-def is_named(workspace: Workspace, path: str) -> bool:
-    """Tell whether a tool's answer or any message to the model has named a file of the worktree."""
-    if path in workspace.named:
-        return True
-    names = "|".join(map(re.escape, dict.fromkeys((path, escape_path(path)))))
-    literal = re.compile(rf"(?<![\w/.-])(?:{names})(?![\w/-]|\.\w)")
-    if any(literal.search(text) for text in workspace.shown_texts()):
-        return True
-    files = FileIndex(list_paths(workspace.root))
-    return any(path == file for text in workspace.shown_texts() for file, _line in _find_places(files, text))
-
-
-def _find_places(files: "FileIndex", text: str) -> list[tuple[str, int | None]]:
-    places = [(file, line) for path, line in extract_places(text) for file in files.files_with_suffix(path)]
-    places += [(file, None) for name in extract_dotted_names(text) for file in files.module_files(name)]
-    return list(dict.fromkeys(places))[:MOST_PLACES]
-
-
 def extract_dotted_names(text: str) -> list[str]:
     """Return dotted names such as `shop.cart.Cart.total`, in order, without duplicates."""
     return list(dict.fromkeys(token for _, _, token in _tokens(text) if DOTTED.fullmatch(token)))[
@@ -401,20 +356,6 @@ class FileIndex:
         }
         best = [path for path, size in matches.items() if size == max(matches.values())]
         return best if len(best) <= MOST_NAMESAKES else []
-
-    def module_files(self, dotted: str) -> list[str]:
-        """Return the file of the longest prefix of a dotted name that is a module; none for a single word."""
-        parts = dotted.split(".")[:MOST_PARTS]
-        for size in range(len(parts), 1, -1):
-            for ending in ([*parts[: size - 1], f"{parts[size - 1]}.py"], [*parts[:size], "__init__.py"]):
-                paths = [
-                    path
-                    for path in self._by_name.get(ending[-1], [])
-                    if f"/{path}".endswith("/" + "/".join(ending))
-                ]
-                if paths:
-                    return paths if len(paths) <= MOST_NAMESAKES else []
-        return []
 
 
 def _common_suffix_length(written: Sequence[str], path: Sequence[str]) -> int:

@@ -17,7 +17,6 @@ from coder.core.state import (
     candidate_messages,
     named_tests,
     session_status,
-    shown_texts,
     unanswered_calls,
     unrelated_tests,
 )
@@ -126,16 +125,3 @@ def test_tests_of_all_notes_that_exclude_them_add_up() -> None:
         ),
     )
     assert unrelated_tests(log, "c1") == ("t.py::b", "t.py::a")
-
-
-def test_shown_texts_are_messages_and_results_with_those_before_the_fork() -> None:
-    log = make_records(
-        CandidateForked(candidate="c1"),
-        message_event(HELLO),
-        message_event(AssistantMessage(text="I name a.py")),
-        CandidateForked(candidate="c2", parent="c1", position=3),
-        result_event(FIRST),
-        result_event(SECOND, "c2"),
-        ContextCompacted(candidate="c2", before=7),
-    )
-    assert list(shown_texts(log, "c2")) == ["short", "hello"]

@@ -1,6 +1,7 @@
 """Repository overview in the first message."""
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,8 @@ import pytest
 from coder.core.errors import GitError
 from coder.core.values import CommitInfo
 from coder.core.verdict import Failure, Frame, TestResult
-from coder.retrieval.orientation import issue_overview
+from coder.retrieval.issue_terms import extract_issue_terms
+from coder.retrieval.orientation import issue_overview, related_failures
 from tests.tools.fakes import FakeHistory, workspace
 
 CART = '''"""Carts."""
@@ -36,62 +38,69 @@ FILES = {
 }
 
 
-def test_mentioned_definition_comes_first(tmp_path: Path) -> None:
-    space = workspace(tmp_path, FILES)
-    overview = issue_overview(
-        space, "Coupons are ignored\n\n`Cart.total_price(coupon=...)` returns the full price.", (), 6000
+def overview_of(tmp_path: Path, files: Mapping[str, str], issue: str, *failing: TestResult) -> str:
+    return issue_overview(workspace(tmp_path, files), issue, failing, 10_000)
+
+
+def test_mentioned_definition_comes_first_whole_in_its_class(tmp_path: Path) -> None:
+    issue = "Coupons are ignored\n\n`Cart.total_price(coupon=...)` returns the full price."
+    overview = overview_of(tmp_path, FILES, issue)
+    layout, title, source, *_ = overview.split("\n\n")
+    assert layout == "Layout: 6 files; shop/ (3), tests/ (1), pyproject.toml"
+    assert title.startswith("Likeliest places")
+    assert source.startswith(
+        "shop/cart.py, lines 4-14 of 14 [defines total_price, named in code]\n    4| class Cart:"
     )
-    assert overview.startswith("Layout: 6 files; shop/ (3), tests/ (1), pyproject.toml\n\nFiles")
-    assert "likeliest first:\n  shop/cart.py: Cart.total_price (line 7)" in overview
-    first_window = overview.split("likeliest places")[1]
-    assert "    4| class Cart:" in first_window
-    assert "    7|     def total_price(self, coupon=None):" in first_window
-    assert {"pyproject.toml", "shop/cart.py", "tests/test_cart.py"} <= set(space.named)
+    assert overview.count("    7|     def total_price(self, coupon=None):") == 1
 
 
 def test_error_message_finds_its_line(tmp_path: Path) -> None:
-    overview = issue_overview(
-        workspace(tmp_path, FILES),
-        "It breaks\n\nValueError: cannot add nothing to cart <Cart 7>, sorry\n",
-        (),
-        6000,
+    overview = overview_of(
+        tmp_path, FILES, "It breaks\n\nValueError: cannot add nothing to cart <Cart 7>, sorry\n"
     )
-    assert "shop/cart.py: Cart.add (line 11)" in overview
-    assert "says 'cannot add nothing to cart'" in overview
+    assert "[says 'cannot add nothing to cart']" in overview.split("\n\n")[2]
 
 
-def test_shows_code_around_traceback_line(tmp_path: Path) -> None:
+def test_shows_function_of_traceback_frame_whatever_its_line(tmp_path: Path) -> None:
     issue = (
         "Crash\n\nTraceback (most recent call last):\n"
-        '  File "/srv/lib/shop/stock.py", line 2, in count\nTypeError\n'
+        '  File "/srv/lib/shop/stock.py", line 99, in count\nTypeError\n'
     )
-    overview = issue_overview(workspace(tmp_path, FILES), issue, (), 6000)
-    assert "shop/stock.py, lines 1-2 of 2" in overview.split("likeliest places")[1].split("\n\n")[1]
+    assert "shop/stock.py, lines 1-2 of 2 [in the traceback]" in overview_of(tmp_path, FILES, issue)
+
+
+def failure(path: str, function: str, test: str, kind: str = "E") -> TestResult:
+    frames = (
+        Frame(path="tests/test_mail.py", line=1, function=test),
+        Frame(path=path, line=2, function=function),
+    )
+    return TestResult(
+        id=f"tests/test_mail.py::{test}",
+        outcome="failed",
+        failure=Failure(type=kind, message="", frames=frames),
+    )
 
 
 def test_uses_innermost_frames_of_related_failing_test(tmp_path: Path) -> None:
-    frames = (
-        Frame(path="tests/test_mail.py", line=1, function="test_send"),
-        Frame(path="shop/mail.py", line=2, function="send"),
-    )
-    red = TestResult(
-        id="tests/test_mail.py::test_send",
-        outcome="failed",
-        failure=Failure(type="E", message="", frames=frames),
-    )
-    space = workspace(tmp_path, FILES)
-    overview = issue_overview(space, "send does nothing", (red,), 6000)
+    red = failure("shop/mail.py", "send", "test_send")
+    overview = overview_of(tmp_path, FILES, "send does nothing", red)
     assert "    2|     print(message)" in overview
-    assert 2 in space.named["shop/mail.py"]
+
+
+@pytest.mark.parametrize(("number", "related"), [(3, 3), (40, 0)], ids=["few", "for one reason"])
+def test_many_failures_of_one_kind_are_related_to_no_issue(number: int, related: int) -> None:
+    clues = extract_issue_terms("`requests.get` raises ConnectionError")
+    reds = [failure("lib/x.py", "f", f"test_{count}", "ConnectionError") for count in range(number)]
+    assert len(related_failures(clues, reds)) == related
 
 
 def test_keeps_to_its_budget(tmp_path: Path) -> None:
     files = FILES | {f"shop/part{number}.py": CART * 5 for number in range(30)}
-    for budget in (500, 3000, 14_000):
-        assert (
-            len(issue_overview(workspace(tmp_path, files), "Cart.total_price ignores the coupon", (), budget))
-            <= budget
+    for budget in (30, 500, 3000, 14_000):
+        overview = issue_overview(
+            workspace(tmp_path, files), "Cart.total_price ignores the coupon", (), budget
         )
+        assert len(overview) <= budget
 
 
 def test_works_without_readable_history(tmp_path: Path) -> None:
@@ -102,7 +111,7 @@ def test_works_without_readable_history(tmp_path: Path) -> None:
     overview = issue_overview(
         workspace(tmp_path, FILES, history=PartialHistory()), "Cart.total_price ignores the coupon", (), 6000
     )
-    assert "shop/cart.py: Cart.total_price (line 7)" in overview
+    assert "shop/cart.py, lines 4-14 of 14" in overview
 
 
 def test_empty_issue_still_gets_layout(tmp_path: Path) -> None:
@@ -145,49 +154,56 @@ LONG = f'''class Shelf:
 '''
 
 
-def test_shows_long_class_by_head_and_relevant_methods(tmp_path: Path) -> None:
-    space = workspace(tmp_path, {"shop/shelf.py": LONG})
-    overview = issue_overview(space, '`Shelf(form="round").render(1)` draws nothing\n', (), 6000)
-    windows = overview.split("likeliest places")[1].split("\n\n")[1:]
-    assert windows[1] == (
-        "shop/shelf.py, lines 1-5 of 115\n    1| class Shelf:\n"
-        '    2|     """Where things stand."""\n    3| \n'
-        '    4|     FORMS = {"round": 1, "square": 2}\n    5| '
+def test_shows_method_of_long_class_and_lists_what_it_calls(tmp_path: Path) -> None:
+    overview = overview_of(
+        tmp_path, {"shop/shelf.py": LONG}, '`Shelf(form="round").render(1)` draws nothing\n'
     )
-    assert windows[0].splitlines() == [
-        "shop/shelf.py, lines 103-115 of 115",
+    source = next(part for part in overview.split("\n\n") if "def _render" in part)
+    assert source.splitlines()[1:] == [
         "    1| class Shelf:",
         "      ...",
         "  103|     def _render(self, value):",
         '  104|         """Draw it.',
         "      ... docstring, to line 108",
         "  109|         return self._scaled(value) if self.form else value",
-        "  110| ",
-        "  111|     def _scaled(self, value):",
-        "  112|         return value * 2",
-        "  113| ",
-        "  114|     def __getstate__(self):",
-        "  115|         return self.form",
+        "      _render calls Shelf._scaled 111-112",
     ]
 
 
+LONG_BODY = [f"    value_{number} = prepare({number})" for number in range(200)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"), [(100, {2, 90, 101}), (200, {2, 150, 151, 152})], ids=["whole", "windows"]
+)
+def test_never_cuts_the_place(tmp_path: Path, lines: int, shown: set[int]) -> None:
+    body = LONG_BODY[:lines]
+    body[149:151] = (
+        ["    if value.is_frozen():", "        raise FrozenError"] if lines == 200 else body[149:151]
+    )
+    code = "\n".join(["def convert(value):", '    """Convert."""', *body, ""])
+    overview = overview_of(
+        tmp_path, {"a.py": code}, "`convert` fails with `FrozenError` for is_frozen values"
+    )
+    numbers = {int(line[:5]) for line in overview.splitlines() if line[5:6] == "|"}
+    assert shown <= numbers
+    assert len(numbers) < 120
+    assert ("not shown" in overview) == (lines == 200)
+
+
 def test_special_method_ranks_above_mentions_of_operation(tmp_path: Path) -> None:
-    overview = issue_overview(
-        workspace(tmp_path, {"shop/shelf.py": LONG}), "`copy.deepcopy(Shelf(1))` loses the form\n", (), 6000
-    )
-    assert "Shelf.__getstate__ (line 114)" in overview.splitlines()[3]
+    overview = overview_of(tmp_path, {"shop/shelf.py": LONG}, "`copy.deepcopy(Shelf(1))` loses the form\n")
+    assert "  114|     def __getstate__(self):" in overview
 
 
-def test_names_near_duplicate_without_showing_it(tmp_path: Path) -> None:
+def test_lists_near_duplicate_without_showing_it(tmp_path: Path) -> None:
     files = FILES | {"shop/old_cart.py": CART.replace("items)", "things)")}
-    overview = issue_overview(
-        workspace(tmp_path, files), "`shop.cart`: `Cart.total_price` ignores the coupon", (), 6000
-    )
+    overview = overview_of(tmp_path, files, "`shop.cart`: `Cart.total_price` ignores the coupon")
     assert overview.count("The price of everything.") == 1
-    assert "near-identical copy at shop/old_cart.py:" in overview
+    assert "  shop/old_cart.py:7 Cart.total_price" in overview.split("Less likely:")[1]
 
 
-def test_shows_nearest_test_and_insertion_place(tmp_path: Path) -> None:
+def test_shows_most_similar_test(tmp_path: Path) -> None:
     tests = (
         "import pytest\nfrom shop.cart import (\n    Cart,\n)\n\n\ndef test_total_price():\n"
         "    assert Cart().total_price(coupon=3) == 0\n"
@@ -197,49 +213,12 @@ def test_shows_nearest_test_and_insertion_place(tmp_path: Path) -> None:
         "tests/test_cart.py": tests + rest,
         "tests/test_mail.py": "def test_cart_mail():\n    send(3)\n",
     }
-    space = workspace(tmp_path, files)
-    overview = issue_overview(
-        space, "Coupons are ignored\n\n`Cart.total_price(coupon=3)` returns the full price.", (), 6000
+    overview = overview_of(
+        tmp_path, files, "Coupons are ignored\n\n`Cart.total_price(coupon=3)` returns the full price."
     )
-    paragraphs = overview.split("The nearest existing test:\n\n")[1].split("\n\n")
-    assert paragraphs[0] == "tests/test_cart.py imports\nimport pytest\nfrom shop.cart import ( Cart, )"
-    assert paragraphs[1].splitlines()[1:] == [
+    assert overview.split("The most similar test:\n\n")[1].splitlines() == [
+        "tests/test_cart.py, lines 7-8 of 44",
         "    7| def test_total_price():",
         "    8|     assert Cart().total_price(coupon=3) == 0",
+        "The file imports pytest, Cart",
     ]
-    assert paragraphs[2].startswith(
-        "tests/test_cart.py, lines 33-44 of 44 (the end of the file; a new test fits below)"
-    )
-    assert paragraphs[2].endswith("   44|     Cart().add(8)")
-
-
-ORDER = """from shop.mail import post
-from shop.cart import Cart
-
-
-class Order:
-    def close(self, box):
-        post(self)
-        box.seal(1)
-        return self.Slip(self)
-
-    class Slip: ...
-"""
-MANY = "".join(f"def close_{number}(order):\n    return order.close({number})\n\n\n" for number in range(6))
-
-
-def test_shows_callees_of_likeliest_definition(tmp_path: Path) -> None:
-    files = {
-        "shop/order.py": f"{ORDER}\n\nclass Box:\n    def seal(self, tape):\n        return tape\n",
-        "shop/mail.py": "def post(letter):\n    return letter\n",
-        "shop/closing.py": MANY,
-    }
-    overview = issue_overview(workspace(tmp_path, files), "`Order.close` does not close\n", (), 6000)
-    assert "shop/mail.py, lines 1-2 of 2 (post: called by close)\n    1| def post(letter):" in overview
-    assert "seal: called by close" in overview
-
-
-def test_shows_lines_of_likely_definition_once(tmp_path: Path) -> None:
-    issue = 'total is wrong\n\n  File "/srv/shop/cart.py", line 9, in total_price\nTypeError\n'
-    overview = issue_overview(workspace(tmp_path, FILES), issue, (), 6000)
-    assert overview.count("    9|         return sum(item.price for item in self.items)") == 1

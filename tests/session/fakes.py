@@ -13,7 +13,6 @@ from typing import Any
 
 from coder.core.phases import Policy
 from coder.core.ports import Execution, Limits, Progress, Repository, RunListener, Verifier
-from coder.core.state import shown_texts
 from coder.core.task import Budget, Task
 from coder.core.values import Candidate, CommitInfo, Delivery, NewCommit, Patch, Proposals
 from coder.core.verdict import (
@@ -311,7 +310,6 @@ def kit(
         baseline=lambda _tests, _progress: TestReport(command="pytest"),
         index=SymbolIndex(root),
         only=only,
-        shown_texts=lambda: shown_texts(log.records, "c1"),
     )
     fake = repository or FakeRepository(root=root)
     chosen = verifier or FakeVerifier()

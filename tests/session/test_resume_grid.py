@@ -94,7 +94,12 @@ TWO_WRITES = (
     LOOK,
     ScriptStep(
         text="In two steps.",
-        calls=(change("1", "4"), call("read", path="a.py"), change("4", "2"), call("outline", path="a.py")),
+        calls=(
+            change("1", "4"),
+            call("read", path="a.py"),
+            change("4", "2"),
+            call("search", pattern="VALUE"),
+        ),
     ),
 )
 FOLLOWING = (*LINEAR, ScriptStep(text="Three.", calls=(change("2", "3"),)))

@@ -78,7 +78,6 @@ def test_lists_frequently_changed_files_and_functions(tmp_path: Path) -> None:
 def test_shows_commit_and_registers_its_files(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"src/box.py": ""})
     assert call_tool(git_history, space, commit="abc123") == "show abc123 None: changed src/box.py:3"
-    assert space.named == {"src/box.py": {3}}
 
 
 def test_refuses_invalid_git_queries(tmp_path: Path) -> None:
@@ -89,7 +88,7 @@ def test_refuses_invalid_git_queries(tmp_path: Path) -> None:
     assert "outside the repository" in call_refused_tool(git_history, space, path="../x")
     assert (
         call_refused_tool(git_history, space, line=3)
-        == "A line or symbol needs the path of its file, which search and find_symbol tell."
+        == "A line or symbol needs the path of its file, which search tells."
     )
     assert call_refused_tool(git_history, space, path="new.py", line=3) == (
         "new.py is no text file that git had when the session began, so it has no history."

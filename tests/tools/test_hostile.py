@@ -12,10 +12,7 @@ from coder.core.errors import ToolError
 from coder.files.ripgrep import TOO_LONG, ripgrep_path
 from coder.repo.git import find_checkout
 from coder.repo.history import GitHistory
-from coder.tools.find_symbol import find_symbol
 from coder.tools.git_history import git_history
-from coder.tools.list_files import list_files
-from coder.tools.outline import outline
 from coder.tools.read import read
 from coder.tools.search import search
 from coder.tools.tool import Tool
@@ -36,7 +33,7 @@ NAMES = (
     "%s{}.py",
 )
 UNDECODABLE = os.fsdecode(b"caf\xe9.py")
-TOOLS = (search, find_symbol, outline, read, list_files, git_history)
+TOOLS = (search, read, git_history)
 EVIL = "#!/bin/sh\ntouch ran\ncat\n"
 
 
@@ -77,13 +74,10 @@ def answer_or_refusal(tool: Tool, space: Workspace, **arguments: object) -> str:
 
 def ask_all_tools(space: Workspace, path: str) -> dict[str, str]:
     """Return each tool's answer about one path."""
-    space.record_place(path)
     return {
         "search": answer_or_refusal(search, space, pattern="needle", path=path),
-        "find_symbol": answer_or_refusal(find_symbol, space, name="needle", path=path),
-        "outline": answer_or_refusal(outline, space, path=path),
+        "text": answer_or_refusal(search, space, pattern="needle", literal=True, path=path),
         "read": answer_or_refusal(read, space, path=path),
-        "list_files": answer_or_refusal(list_files, space, path=path),
         "git_history": answer_or_refusal(git_history, space, path=path),
     }
 
@@ -91,19 +85,16 @@ def ask_all_tools(space: Workspace, path: str) -> dict[str, str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_file_names_are_never_interpreted(space: Workspace, name: str) -> None:
     answers = ask_all_tools(space, name)
-    assert "def needle():" in answers["search"]
-    assert "def needle()" in answers["find_symbol"]
-    assert "def needle()" in answers["outline"]
+    assert "def needle()" in answers["search"]
+    assert "def needle():" in answers["text"]
     assert "def needle():" in answers["read"]
-    assert answers["list_files"].endswith("is a file; open it with read.")
     assert answers["git_history"].endswith("Ada: start")
     assert not list(space.root.parent.rglob("ran"))
 
 
-@pytest.mark.parametrize("tool", [search, find_symbol, list_files], ids=lambda tool: tool.name)
-def test_names_are_one_line_and_open_as_shown(space: Workspace, tool: Tool) -> None:
-    arguments = {search: {"pattern": "def needle"}, find_symbol: {"name": "needle"}, list_files: {}}[tool]
-    answer = answer_or_refusal(tool, space, **arguments)
+@pytest.mark.parametrize("pattern", ["def needle", "needle", ""])
+def test_names_are_one_line_and_open_as_shown(space: Workspace, pattern: str) -> None:
+    answer = answer_or_refusal(search, space, pattern=pattern)
     for display_name in (
         "--pre=evil.py",
         "two\\nlines.py",
@@ -127,8 +118,7 @@ def test_option_like_names_are_never_options(space: Workspace, pattern: str) -> 
         {"pattern": "needle", "path": pattern},
     ):
         answer_or_refusal(search, space, **arguments)
-    answer_or_refusal(find_symbol, space, name=pattern)
-    answer_or_refusal(list_files, space, glob=pattern)
+    answer_or_refusal(search, space, pattern="", glob=pattern)
     for arguments in (
         {"word": pattern},
         {"path": pattern},
@@ -144,14 +134,10 @@ def test_reports_special_files_without_blocking(space: Workspace) -> None:
         answers = ask_all_tools(space, name)
         assert (
             answers["search"]
-            == answers["find_symbol"]
+            == answers["text"]
             == f"{name} is neither a file nor a directory and cannot be searched."
         )
-        assert (
-            answers["read"]
-            == answers["outline"]
-            == f"{name} is no regular file; only text files can be opened."
-        )
+        assert answers["read"] == f"{name} is no regular file; only text files can be opened."
 
 
 def test_does_not_follow_link_outside_tree(space: Workspace) -> None:
@@ -160,7 +146,7 @@ def test_does_not_follow_link_outside_tree(space: Workspace) -> None:
             f"{name!r} is a symbolic link that leads out of the repository; nothing was opened."
         }
     assert "SECRET" not in answer_or_refusal(search, space, pattern="SECRET|needle")
-    assert "SECRET" not in answer_or_refusal(find_symbol, space, name="needle")
+    assert "SECRET" not in answer_or_refusal(search, space, pattern="needle")
 
 
 def test_link_cycles_terminate(space: Workspace) -> None:
@@ -170,17 +156,17 @@ def test_link_cycles_terminate(space: Workspace) -> None:
     }
     assert "def needle():" in ask_all_tools(space, "circle/circle/plain.py")["read"]
     assert "def needle():" in ask_all_tools(space, "inner.py")["read"]
-    assert ask_all_tools(space, "circle")["list_files"].startswith(f"{len(NAMES) + 6} files below circle\n")
+    assert ask_all_tools(space, "circle")["read"].startswith(f"{len(NAMES) + 6} files below circle\n")
 
 
 def test_shows_non_utf8_content_or_reports_binary(space: Workspace) -> None:
     wide, nul, latin = (ask_all_tools(space, name) for name in ("wide.py", "nul.py", "latin.py"))
-    assert "1 match in wide.py" in wide["search"]
+    assert "1 match in wide.py" in wide["text"]
     assert "\nNot UTF-8: read as utf-16.\n    1| def needle():" in wide["read"]
-    assert nul["read"] == nul["outline"] == "nul.py is a binary file (16 bytes) and cannot be shown as text."
-    assert "1 match in nul.py" in nul["search"]
+    assert nul["read"] == "nul.py is a binary file (16 bytes) and cannot be shown as text."
+    assert "1 match in nul.py" in nul["text"]
     assert "\nNot UTF-8: read as latin-1.\n    1| # é" in latin["read"]
-    assert "  in needle (lines 2-3)\n     2| def needle():" in latin["search"]
+    assert "  in needle (lines 2-3)\n     2| def needle():" in latin["text"]
 
 
 def test_control_characters_never_reach_terminal(space: Workspace) -> None:
@@ -198,10 +184,9 @@ def test_does_not_show_ten_megabyte_line(space: Workspace) -> None:
     (space.root / "long.py").write_text("x = 1\ny = '" + "z" * 10_000_000 + "needle'\n", encoding="utf-8")
     answers = ask_all_tools(space, "long.py")
     assert answers["search"] == f"1 match in long.py\n     2| {TOO_LONG}"
-    for tool in ("read", "outline"):
-        assert answers[tool].startswith(
-            "long.py has 10,000,019 bytes, too many to open here. Look into it with search(pattern=..."
-        )
+    assert answers["read"].startswith(
+        "long.py has 10,000,019 bytes, too many to open here. Look into it with search(pattern=..."
+    )
     assert "long.py" not in answer_or_refusal(search, space, pattern="needle")
     (space.root / "shorter.py").write_text(
         "def a():\n    y = '" + "z" * 3_000_000 + "needle'\n", encoding="utf-8"
@@ -215,7 +200,7 @@ def test_reports_files_that_vanish(space: Workspace) -> None:
     (space.root / "plain.py").unlink()
     (space.root / "inner.py").unlink()
     answers = ask_all_tools(space, "plain.py")
-    for tool in ("search", "find_symbol", "outline", "read", "list_files"):
+    for tool in ("search", "text", "read"):
         assert answers[tool].startswith("plain.py does not exist.")
     assert answers["git_history"].endswith("Ada: start")
     shutil.rmtree(space.root)
@@ -225,10 +210,7 @@ def test_reports_files_that_vanish(space: Workspace) -> None:
 
 LOOKS: dict[Tool, dict[str, object]] = {
     search: {"pattern": "needle"},
-    find_symbol: {"name": "needle"},
-    outline: {"path": "."},
     read: {"path": "plain.py"},
-    list_files: {},
     git_history: {},
 }
 
@@ -237,8 +219,8 @@ LOOKS: dict[Tool, dict[str, object]] = {
 def test_refuses_unreadable_files(space: Workspace) -> None:
     (space.root / "plain.py").chmod(0)
     answers = ask_all_tools(space, "plain.py")
-    assert answers["read"] == answers["outline"] == "plain.py cannot be read: Permission denied."
-    assert "No match" in answers["search"]
+    assert answers["read"] == "plain.py cannot be read: Permission denied."
+    assert "No match" in answers["text"]
 
 
 def test_counts_directory_of_hundred_thousand_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,7 +232,7 @@ def test_counts_directory_of_hundred_thousand_files(tmp_path: Path, monkeypatch:
     ripgrep_path.cache_clear()
     monkeypatch.setenv("CODER_RG", str(tmp_path / "rg"))
     try:
-        answer = call_tool(list_files, workspace(tmp_path / "tree"))
+        answer = call_tool(search, workspace(tmp_path / "tree"), pattern="")
         missing = call_refused_tool(read, workspace(tmp_path / "tree"), path="f00001.txt")
     finally:
         ripgrep_path.cache_clear()
@@ -273,8 +255,7 @@ def test_refuses_text_with_invalid_characters(space: Workspace) -> None:
         {"pattern": "a", "glob": "a\0"},
     ):
         assert call_refused_tool(search, space, **arguments).startswith("A pattern or glob has at most")
-    assert call_refused_tool(list_files, space, glob="a" * 200_000).startswith("A glob has at most")
-    assert call_refused_tool(find_symbol, space, name="a" * 200_000)
+    assert call_refused_tool(search, space, pattern="", glob="a" * 200_000).startswith("A glob has at most")
     assert call_refused_tool(git_history, space, word="a" * 200_000).startswith("A word has at most")
     for tool in TOOLS:
         assert "is no path" in answer_or_refusal(
@@ -291,12 +272,10 @@ def test_reports_empty_tree(tmp_path: Path, begin: Callable[[Path], object]) -> 
     begin(tmp_path / "tree")
     space = workspace(tmp_path / "tree")
     space.history = GitHistory(git=find_checkout(repo(tmp_path / "other", {})).git, revision="HEAD")
-    assert call_tool(list_files, space) == "No files below the root."
+    assert call_tool(search, space, pattern="") == "No files below the root."
     assert (
         call_tool(search, space, pattern="needle")
         == "No match for 'needle'. Try a shorter or more general pattern."
     )
-    assert "needle" in call_tool(find_symbol, space, name="needle")
-    assert call_refused_tool(outline, space, path=".").startswith("There is no source file below .")
     assert call_refused_tool(read, space, path="plain.py").startswith("plain.py does not exist.")
     assert call_tool(git_history, space).endswith("Ada: start")

@@ -7,7 +7,6 @@ import pytest
 from coder.retrieval.orientation import issue_overview
 from coder.tools.apply_patch import apply_patch
 from coder.tools.git_history import git_history
-from coder.tools.list_files import list_files
 from coder.tools.read import read
 from coder.tools.search import search
 from coder.workspace.workspace import Workspace
@@ -27,18 +26,16 @@ def space(tmp_path: Path) -> Workspace:
 
 
 def test_lists_private_files_by_name(space: Workspace) -> None:
-    assert ".env" in call_tool(list_files, space)
+    assert ".env" in call_tool(search, space, pattern="")
 
 
 @pytest.mark.parametrize("path", [".env", "deploy/key.pem", "./.env"])
 def test_does_not_read_private_files(space: Workspace, path: str) -> None:
-    space.record_place(path.removeprefix("./"))
     assert "may hold secrets" in call_refused_tool(read, space, path=path)
 
 
 def test_does_not_read_link_to_private_file(space: Workspace) -> None:
     (space.root / "notes.txt").symlink_to(".env")
-    space.record_place("notes.txt")
     assert "may hold secrets" in call_refused_tool(read, space, path="notes.txt")
 
 

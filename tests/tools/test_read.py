@@ -1,32 +1,16 @@
-"""Files that `read` opens, and the rule that a place is searched before it is read."""
+"""What `read` shows of a file or directory."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from coder.tools.read import MOST_CHARACTERS, read
-from coder.tools.search import search
 from tests.tools.fakes import call_refused_tool, call_tool, workspace
 
 BOX = "class Box:\n    kind = 1\n\n    def size(self):\n        a = 1\n        b = 2\n        return a + b\n"
 
 
-def test_refuses_unseen_file_and_suggests_query(tmp_path: Path) -> None:
-    space = workspace(tmp_path, {"box.py": BOX})
-    assert call_refused_tool(read, space, path="box.py", line=1) == (
-        "box.py has not been named by anything you saw. First find the place in it: "
-        "search(pattern=..., path='box.py') "
-        "for the words you expect there, or outline(path='box.py')."
-    )
-    call_tool(search, space, pattern="size")
-    assert call_tool(read, space, path="box.py", line=1).startswith("box.py, lines 1-7 of 7")
-
-
 def test_shows_window_below_enclosing_headers(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
-    space.record_place("box.py")
     assert call_tool(read, space, path="box.py", line=6, before=0, after=0) == (
         "box.py, lines 6-6 of 7 (5 lines above; 1 line below: Box.size to 7)\n"
         "    1| class Box:\n"
@@ -38,7 +22,6 @@ def test_shows_window_below_enclosing_headers(tmp_path: Path) -> None:
 
 def test_shows_a_definition_whole(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
-    space.record_place("box.py")
     for symbol in ("Box.size", "size", "shop.box.Box.size"):
         assert call_tool(read, space, path="box.py", symbol=symbol) == (
             "box.py, lines 4-7 of 7 (3 lines above; ends at the bottom)\n"
@@ -54,7 +37,6 @@ def test_shows_a_definition_whole(tmp_path: Path) -> None:
 def test_names_definitions_above_and_below(tmp_path: Path) -> None:
     code = "".join(f"def f{number}():\n    a = 1\n    return a\n\n\n" for number in range(9))
     space = workspace(tmp_path, {"a.py": code})
-    space.record_place("a.py")
     assert call_tool(read, space, path="a.py", line=12, before=0, after=0).splitlines()[0] == (
         "a.py, lines 12-12 of 45 (11 lines above: f1 at 6; 33 lines below: f2 to 13, f3 at 16)"
     )
@@ -63,32 +45,54 @@ def test_names_definitions_above_and_below(tmp_path: Path) -> None:
 def test_names_remaining_lines_of_long_definition(tmp_path: Path) -> None:
     code = "class Box:\n" + "".join(f"    def f{number}(self):\n        return 1\n\n" for number in range(90))
     space = workspace(tmp_path, {"a.py": code})
-    space.record_place("a.py")
     last = call_tool(read, space, path="a.py", symbol="Box").splitlines()[-1]
     assert last.startswith(
         "Clipped; line 270 was asked for: go on with line=201, before=0. Left out: Box.f67 203, Box.f68 206, "
     )
 
 
-def test_reads_small_file_whole_but_not_large(tmp_path: Path) -> None:
-    space = workspace(tmp_path, {"small.py": "x = 1\n" * 200, "large.py": "x = 1\n" * 201})
-    space.record_place("small.py")
-    space.record_place("large.py")
+def test_reads_small_file_whole_and_outlines_a_longer_one(tmp_path: Path) -> None:
+    space = workspace(
+        tmp_path, {"small.py": "x = 1\n" * 200, "long.txt": "x = 1\n" * 201, "code.py": BOX + "\n" * 200}
+    )
     assert call_tool(read, space, path="small.py").startswith("small.py, lines 1-200 of 200")
-    assert call_refused_tool(read, space, path="large.py").startswith(
-        "large.py has 201 lines, too many to open whole. Give line= or symbol=, found with "
+    assert call_tool(read, space, path="long.txt").startswith("long.txt, lines 1-200 of 201")
+    assert call_tool(read, space, path="code.py") == (
+        "code.py: 207 lines\n    1| class Box\n    2|   kind = 1\n    4|   def size(self)"
     )
-    space = workspace(tmp_path, {"code.py": BOX + "\n" * 200})
-    space.record_place("code.py")
-    assert call_refused_tool(read, space, path="code.py").endswith(
-        "Give line= or symbol=, such as one of Box 1, Box.size 4."
+
+
+def test_outline_shows_less_detail_as_content_grows(tmp_path: Path) -> None:
+    def answer(count: int, *, body: str) -> list[str]:
+        text = "".join(f"def function_number_{number}(argument):\n{body}" for number in range(count))
+        return call_tool(read, workspace(tmp_path, {"big.py": text}), path="big.py").splitlines()
+
+    assert answer(110, body="    'What it does.'\n")[:2] == [
+        "big.py: 220 lines",
+        "    1| def function_number_0(argument)  # What it does.",
+    ]
+    assert answer(230, body="    'What it does.'\n")[:2] == [
+        "big.py: 460 lines (without variables and docstrings)",
+        "    1| def function_number_0(argument)",
+    ]
+    most = answer(1000, body="    ...\n")
+    assert len("\n".join(most)) < 10_300
+    assert most[-1].endswith(" more")
+
+
+def test_lists_the_files_of_a_directory(tmp_path: Path) -> None:
+    files = dict.fromkeys(
+        ["setup.py", "src/shop/box.py", "src/shop/deep/bag.py", "src/top.py", "out/x.py"], ""
     )
+    space = workspace(tmp_path, {**files, ".gitignore": "out\n"})
+    assert call_tool(read, space, path="src") == (
+        "3 files below src\nshop/  (2 files)\n  box.py\n  deep/  (1 file)\ntop.py"
+    )
+    assert call_tool(read, space, path=".").startswith("5 files below the root\n.gitignore\nsetup.py\nsrc/")
 
 
 def test_no_window_is_larger_than_its_limits(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.py": "x = 1\n" * 1000, "wide.txt": ("y" * 390 + "\n") * 150})
-    space.record_place("a.py")
-    space.record_place("wide.txt")
     clipped = call_tool(read, space, path="a.py", line=500, before=400, after=400)
     assert clipped.startswith("a.py, lines 100-299 of 1000")
     assert clipped.endswith("  299| x = 1\nClipped; line 900 was asked for: go on with line=300, before=0.")
@@ -97,7 +101,6 @@ def test_no_window_is_larger_than_its_limits(tmp_path: Path) -> None:
 
 def test_a_long_line_is_cut(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.txt": "x" * 10_000 + "\n"})
-    space.record_place("a.txt")
     assert call_tool(read, space, path="a.txt", line=1).endswith("x… (+9600 characters)")
 
 
@@ -106,8 +109,6 @@ def test_explains_content_that_cannot_be_shown(tmp_path: Path) -> None:
     (tmp_path / "binary.bin").write_bytes(b"a\0b")
     (tmp_path / "latin.txt").write_bytes("é\n".encode("latin-1"))
     os.mkfifo(tmp_path / "pipe")
-    for name in ("empty.py", "binary.bin", "latin.txt", "pipe", "d/box.py"):
-        space.record_place(name)
     assert call_tool(read, space, path="empty.py") == "empty.py is empty."
     assert call_tool(read, space, path="latin.txt", line=1).endswith(
         "\nNot UTF-8: read as latin-1.\n    1| é"
@@ -120,9 +121,7 @@ def test_explains_content_that_cannot_be_shown(tmp_path: Path) -> None:
         call_refused_tool(read, space, path="pipe")
         == "pipe is no regular file; only text files can be opened."
     )
-    assert call_refused_tool(read, space, path="d").startswith(
-        "d is a directory. See what is in it with list_files(path='d')"
-    )
+    assert call_tool(read, space, path="d").startswith("1 file below d")
     assert call_refused_tool(read, space, path="box.py") == "box.py does not exist. Did you mean d/box.py?"
     assert (
         call_refused_tool(read, space, path="d/box.py", line=99)
@@ -130,7 +129,7 @@ def test_explains_content_that_cannot_be_shown(tmp_path: Path) -> None:
     )
     assert call_refused_tool(read, space, path="d/box.py", symbol="weight") == (
         "d/box.py does not define 'weight'. It defines: Box 1, Box.size 4. Where it is defined, "
-        "find_symbol(name='weight') says."
+        "search(pattern='weight') says."
     )
     assert "Near: Box.size. " in call_refused_tool(read, space, path="d/box.py", symbol="Bag.sizes")
 
@@ -139,7 +138,6 @@ def test_ambiguous_symbol_lists_definitions(tmp_path: Path) -> None:
     space = workspace(
         tmp_path, {"a.py": "class A:\n    def go(self): ...\n\n\nclass B:\n    def go(self): ...\n"}
     )
-    space.record_place("a.py")
     assert call_refused_tool(read, space, path="a.py", symbol="go") == (
         "a.py defines 'go' 2 times: A.go (line 2), B.go (line 6). Give the dotted name, or line=."
     )
@@ -151,8 +149,6 @@ def test_opens_nothing_outside_worktree(tmp_path: Path) -> None:
     (tmp_path / "tree" / "link").symlink_to(tmp_path / "secret.txt")
     (tmp_path / "tree" / "circle").symlink_to("circle")
     (tmp_path / "tree" / "inner").symlink_to("a.txt")
-    for name in ("link", "inner", "circle"):
-        space.record_place(name)
     assert "outside the repository" in call_refused_tool(read, space, path="../secret.txt")
     assert "outside the repository" in call_refused_tool(read, space, path="/etc/passwd")
     assert "leads out of the repository" in call_refused_tool(read, space, path="link")
@@ -163,30 +159,4 @@ def test_opens_nothing_outside_worktree(tmp_path: Path) -> None:
 
 def test_control_characters_of_file_do_not_reach_terminal(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.txt": "\x1b[31mred\x1b[0m\n"})
-    space.record_place("a.txt")
     assert "\x1b" not in call_tool(read, space, path="a.txt", line=1)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "src/box.py\n    1| class Box",
-        "Around them, by how much they are used:\nsrc/box.py:\n  Box 1",
-        'File "/home/ada/shop/src/box.py", line 3, in size',
-        "FAILED src/box.py::test_size - assert 1 == 2",
-        "it is in (src/box.py).",
-        "src.box.Box is wrong",
-    ],
-)
-def test_opens_what_any_message_named(tmp_path: Path, text: str) -> None:
-    space = workspace(tmp_path, {"src/box.py": BOX, "src/other.py": BOX})
-    space = replace(space, shown_texts=lambda: ["see other things", text])
-    assert call_tool(read, space, path="src/box.py").startswith("src/box.py, lines 1-7 of 7")
-    assert "has not been named" in call_refused_tool(read, space, path="src/other.py")
-
-
-def test_opens_a_file_without_suffix_that_a_message_named(tmp_path: Path) -> None:
-    space = workspace(tmp_path, {"Makefile": "all:\n", "Makefile.am": "all:\n"})
-    space = replace(space, shown_texts=lambda: ["Layout: Makefile, setup.py"])
-    assert call_tool(read, space, path="Makefile").startswith("Makefile, lines 1-1 of 1")
-    assert "has not been named" in call_refused_tool(read, space, path="Makefile.am")

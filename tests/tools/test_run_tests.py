@@ -53,7 +53,6 @@ def test_separates_new_old_and_fixed_failures(tmp_path: Path) -> None:
     )
     assert tests.calls == [("tests/test_box.py",)]
     assert tests.base_calls == [(NEW, KIND, "t.py::old")]
-    assert space.named == {"tests/test_box.py": {4}}
 
 
 def test_explains_old_failures_when_there_are_no_new_ones(tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ def test_shows_hits_by_file_with_line_numbers(tmp_path: Path) -> None:
     assert call_tool(search, space, pattern=r"def \w+size") == (
         "1 match in tests/test_box.py\n  in test_size (lines 4-5)\n     4| def test_size():"
     )
-    assert space.named == {"tests/test_box.py": {4}}
 
 
 def test_names_pipe_that_would_block(tmp_path: Path) -> None:
@@ -35,8 +34,9 @@ def test_names_pipe_that_would_block(tmp_path: Path) -> None:
 
 def test_skips_ignored_files_but_not_dotted_directories(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
-    call_tool(search, space, pattern="Box")
-    assert sorted(space.named) == [".github/check.yml", "src/box.py", "tests/test_box.py"]
+    answer = call_tool(search, space, pattern="Box", literal=True)
+    assert "build/box.py" not in answer
+    assert ".github/check.yml" in answer
 
 
 def test_can_be_narrowed_by_path_glob_word_and_case(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_counts_hits_per_file_and_suggests_narrowing(tmp_path: Path) -> None:
     files = {f"src/m{number}.py": "value = 1\n" * 30 for number in range(5)} | {
         "tests/test_m.py": "value = 1\n" * 99
     }
-    answer = call_tool(search, workspace(tmp_path, files), pattern="value")
+    answer = call_tool(search, workspace(tmp_path, files), pattern="value", word=True)
     lines = answer.splitlines()
     assert lines[0] == (
         "249 matches in 6 files, too many to show. Narrow it with path=, glob=, word=true or a "
@@ -156,8 +156,10 @@ def test_counts_many_hits_exactly(tmp_path: Path) -> None:
         "The first in each file:",
         "src/two\\nlines.py",
         *(f"     {number}| value = 1" for number in range(1, 5)),
+        "      ... 1,497 more in this file",
         "src/a.py",
         *(f"     {number}| value = 1" for number in range(1, 5)),
+        "      ... 1,496 more in this file",
         "b.txt",
         "     1| value",
     ]
@@ -238,7 +240,7 @@ def test_glob_is_never_option_and_never_opens_git(tmp_path: Path) -> None:
     assert "belongs to git" in call_refused_tool(search, space, pattern="x", path=".git")
 
 
-@pytest.mark.parametrize("pattern", ["", "a\nb", "a\0b"])
+@pytest.mark.parametrize("pattern", ["a\nb", "a\0b"])
 def test_refuses_multiline_pattern(tmp_path: Path, pattern: str) -> None:
     assert call_refused_tool(search, workspace(tmp_path, FILES), pattern=pattern).startswith(
         "A pattern is one line of text"

@@ -1,9 +1,6 @@
 """Places named in free text."""
 
-from pathlib import Path
-
-from coder.workspace.workspace import extract_places, record_places
-from tests.tools.fakes import workspace
+from coder.workspace.workspace import FileIndex, extract_places
 
 FILES = dict.fromkeys(
     [
@@ -38,43 +35,22 @@ def test_finds_paths_lines_frames_and_links_in_order() -> None:
     ]
 
 
-def test_resolves_mentioned_files_of_worktree(tmp_path: Path) -> None:
-    space = workspace(tmp_path, FILES)
-    assert record_places(space, TEXT) == [
-        ("src/shop/box.py", None),
-        ("setup.cfg", None),
-        ("src/shop/deep/bag.py", 12),
-        ("src/shop/box.py", 7),
-        ("tests/test_box.py", 41),
-        ("src/shop/deep/bag.py", 3),
+def test_path_resolves_to_the_files_of_its_longest_suffix() -> None:
+    index = FileIndex(list(FILES))
+    assert [index.files_with_suffix(path) for path, _ in extract_places(TEXT)] == [
+        ["src/shop/box.py"],
+        ["setup.cfg"],
+        ["src/shop/deep/bag.py"],
+        ["src/shop/box.py"],
+        [],
+        ["tests/test_box.py"],
+        ["src/shop/deep/bag.py"],
     ]
-    assert space.named == {
-        "src/shop/box.py": {7},
-        "setup.cfg": set(),
-        "src/shop/deep/bag.py": {3, 12},
-        "tests/test_box.py": {41},
-    }
+    assert index.files_with_suffix("bag.py") == ["src/shop/deep/bag.py", "src/other/bag.py"]
+    assert index.files_with_suffix("util.py") == []
 
 
-def test_bare_name_resolves_to_at_most_three_files(tmp_path: Path) -> None:
-    space = workspace(tmp_path, FILES)
-    assert record_places(space, "bag.py is wrong") == [
-        ("src/other/bag.py", None),
-        ("src/shop/deep/bag.py", None),
-    ]
-    assert record_places(space, "util.py is wrong") == []
-
-
-def test_dotted_name_resolves_to_longest_module_prefix(tmp_path: Path) -> None:
-    space = workspace(tmp_path, FILES)
-    assert record_places(space, "shop.box.Box.size() and shop.deep.bag, not os.path or self.box") == [
-        ("src/shop/box.py", None),
-        ("src/shop/deep/bag.py", None),
-    ]
-
-
-def test_answers_hostile_text_quickly(tmp_path: Path) -> None:
-    space = workspace(tmp_path, FILES)
+def test_answers_hostile_text_quickly() -> None:
     for text in (
         "a/" * 50_000,
         "a." * 50_000,
@@ -82,4 +58,4 @@ def test_answers_hostile_text_quickly(tmp_path: Path) -> None:
         'File "' * 20_000,
         "../../../etc/passwd .git/config \0",
     ):
-        assert record_places(space, text) == []
+        assert [path for path, _ in extract_places(text) if path in FILES] == []

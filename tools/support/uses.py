@@ -1,17 +1,14 @@
-"""Display of uses: each line below its enclosing definition."""
+"""Display of matches and uses: each line below its enclosing definition."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from coder.files.ripgrep import Hit, escape_path
+from coder.index import Definition, enclosing_definitions
 from coder.index.snapshot import IndexSnapshot, NameUse
-from coder.tools.search import group_by_definition
-from coder.workspace.workspace import Workspace, path_category, read_text_or_empty
+from coder.workspace.workspace import Workspace, clip_line, path_category, read_text_or_empty
 
-
-def is_inside(path: str, where: str) -> bool:
-    """Tell whether a path is the file or below the directory `where`; `.` is all."""
-    return where == "." or path == where or path.startswith(f"{where}/")
+WIDEST = 220
 
 
 def order_uses(uses: Iterable[NameUse]) -> list[NameUse]:
@@ -22,7 +19,7 @@ def order_uses(uses: Iterable[NameUse]) -> list[NameUse]:
 def render_uses(
     workspace: Workspace, snapshot: IndexSnapshot, uses: Sequence[NameUse], *, name: str, most: int
 ) -> str:
-    """Show the first `most` lines of uses by file and enclosing definition, and record them as named."""
+    """Show the first `most` lines of uses by file and enclosing definition."""
     blocks: list[str] = []
     for path, group in groupby(uses, key=lambda use: use.path):
         if most <= 0:
@@ -31,8 +28,6 @@ def render_uses(
         if not hits:
             continue
         most -= len(hits)
-        for hit in hits:
-            workspace.record_place(path, hit.line)
         blocks.append(
             f"{escape_path(path)}\n" + "\n".join(group_by_definition(hits, snapshot.definitions(path)))
         )
@@ -51,3 +46,39 @@ def _hits(workspace: Workspace, use: NameUse, name: str) -> list[Hit]:
         )
         for line in matching_lines
     ]
+
+
+def group_by_definition(hits: Sequence[Hit], file_definitions: Sequence[Definition]) -> Iterator[str]:
+    """Yield each run of hits below its enclosing definition; context lines belong to their match."""
+    matches = [hit.line for hit in hits if hit.spans]
+    definition_by_line = {
+        line: next(iter(enclosing_definitions(line, file_definitions)[::-1]), None) for line in matches
+    }
+    has_output = False
+    for definition, group in groupby(
+        hits, key=lambda hit: definition_by_line[min(matches, key=lambda line: abs(line - hit.line))]
+    ):
+        if definition is not None:
+            yield f"  in {definition.name} (lines {definition.start}-{definition.end})"
+        elif has_output:
+            yield "  in no definition"
+        has_output = True
+        yield _lines(list(group))
+
+
+def _lines(hits: Sequence[Hit]) -> str:
+    lines: list[str] = []
+    previous = 0
+    for hit in hits:
+        if previous and hit.line > previous + 1 and not hit.spans:
+            lines.append("      ...")
+        around = hit.spans[0][0] if hit.spans else 0
+        lines.append(f"{hit.line:>6}| {clip_line(hit.text, WIDEST, around=around)}")
+        previous = hit.line
+    return "\n".join(lines)
+
+
+def sample_places(hits: Sequence[Hit]) -> str:
+    """Return the first hits of three files as `path:line`."""
+    first_hits = list({hit.path: hit for hit in reversed(hits)}.values())[::-1][:3]
+    return ", ".join(f"{escape_path(hit.path)}:{hit.line}" for hit in first_hits)

@@ -300,7 +300,9 @@ def test_one_budget_holds_for_all_roles_together(
 ) -> None:
     titles = [f"part {number}" for number in range(topics)]
     usage = Usage(input_tokens=1_500, output_tokens=200)
-    look = ScriptStep(when="Your part: ", calls=(ScriptedCall(name="list_files"),), usage=usage)
+    look = ScriptStep(
+        when="Your part: ", calls=(ScriptedCall(name="search", arguments={"pattern": ""}),), usage=usage
+    )
     scenes = [
         plan(*titles),
         *[look] * (looks * topics),

@@ -107,7 +107,7 @@ def run_repairs(tmp_path: Path, repairer: RepairModel, *places: str) -> SessionC
 
     def workspace(candidate: Candidate) -> Workspace:
         return workspaces.setdefault(
-            candidate.id, replace(context.workspace(candidate), root=candidate.worktree, named={})
+            candidate.id, replace(context.workspace(candidate), root=candidate.worktree)
         )
 
     whole = replace(with_models(context, model=repairer), workspace=workspace)

@@ -1,16 +1,13 @@
-"""The tool `find_symbol`."""
+"""Definitions, overrides, re-exports and uses of a name."""
 
 import re
 from collections.abc import Iterator, Sequence
 
-from coder.core.errors import ToolError
 from coder.files.ripgrep import escape_path, grep
 from coder.index import match_definitions
 from coder.index.resolve import find_re_exports, resolve_name
 from coder.index.snapshot import IndexedPlace, IndexSnapshot, NameUse, module_name
-from coder.tools.search import sample_places, validate_search_path
-from coder.tools.support.uses import is_inside, order_uses, render_uses
-from coder.tools.tool import tool
+from coder.tools.support.uses import order_uses, render_uses, sample_places
 from coder.workspace.workspace import Workspace, format_count, path_category, replace_control_characters
 
 MOST_DEFINITIONS = 30
@@ -24,49 +21,30 @@ MOST_COMPARED = 300
 MOST_ANCESTORS = 40
 
 
-@tool
-def find_symbol(workspace: Workspace, name: str, path: str = "") -> str:
-    """Find where a class, function, method or variable is defined, what overrides or re-exports it, and the lines of code that use it.
+def describe_symbol(workspace: Workspace, name: str) -> str:
+    """Return the definitions of a bare or dotted name, what overrides or re-exports it, and its uses in code.
 
-    Shows 30 definitions and 60 uses, by enclosing definition, source before tests. Uses are found by the bare name: other things of
-    that name are among them. Python, JavaScript, TypeScript, Go, Rust, Java, C, C++, Ruby; a name nobody has gives those like it.
-
-    Args:
-        name: Bare or dotted: `parse`, `Parser.parse`, `package.module.Parser`.
-        path: A file or directory; empty is all.
+    Empty if nothing of that name is defined.
     """
-    where = validate_search_path(workspace, path)
-    symbol = name.strip().removesuffix("()").replace("::", ".").replace("#", ".").strip(".")
+    symbol = name.removesuffix("()").replace("::", ".").strip(".")
     bare = symbol.rpartition(".")[2]
-    if not re.fullmatch(r"[^\W\d][\w$]*", bare):
-        raise ToolError(
-            f"{name!r} is not a name. Give one such as 'parse' or 'Parser.parse'; for any "
-            "other text use search."
-        )
     snapshot = workspace.index.refresh()
-    places = [
-        place
-        for place in find_definitions(snapshot, symbol)
-        if is_inside(place.path, where) and workspace.may_read(place.path)
-    ]
-    uses = [
-        use
-        for use in snapshot.uses_of_name(bare)
-        if is_inside(use.path, where) and workspace.may_read(use.path)
-    ]
-    if not places and not uses:
-        return _unknown_symbol_message(workspace, snapshot, bare, where)
+    places = [place for place in find_definitions(snapshot, symbol) if workspace.may_read(place.path)]
+    if not places:
+        return ""
     overrides = [
         place
         for place in _find_overrides(snapshot, places)
         if place not in places and workspace.may_read(place.path)
     ]
+    uses = [use for use in snapshot.uses_of_name(bare) if workspace.may_read(use.path)]
     return "\n".join(
         [
-            *_definition_lines(workspace, snapshot, symbol, places),
-            *_override_lines(workspace, overrides),
-            *_re_export_lines(workspace, snapshot, bare),
+            *_definition_lines(snapshot, symbol, places),
+            *_override_lines(overrides),
+            *_re_export_lines(snapshot, bare),
             *_use_lines(workspace, snapshot, bare, _without_definitions(uses, [*places, *overrides])),
+            *_text_lines(workspace, bare, [*places, *overrides], uses),
         ]
     )
 
@@ -102,37 +80,28 @@ def _module_fits(symbol: str, place: IndexedPlace) -> bool:
     return not before or f".{module}".endswith(f".{before}") or f".{before}." in f".{module}."
 
 
-def _definition_lines(
-    workspace: Workspace, snapshot: IndexSnapshot, symbol: str, places: Sequence[IndexedPlace]
-) -> Iterator[str]:
-    if not places:
-        yield (
-            f"{symbol}: no definition found in this repository (imported from elsewhere, or "
-            "made at run time)."
-        )
-        return
+def _definition_lines(snapshot: IndexSnapshot, symbol: str, places: Sequence[IndexedPlace]) -> Iterator[str]:
     yield f"{symbol}: {format_count(len(places), 'definition')}"
     overridden_methods = _overridden_methods(snapshot, places)
     for place in places[:MOST_DEFINITIONS]:
-        yield from _line(workspace, place, overridden_methods.get(place, ""))
+        yield from _line(place, overridden_methods.get(place, ""))
     if len(places) > MOST_DEFINITIONS:
-        yield f"  and {len(places) - MOST_DEFINITIONS} more; narrow it with a dotted name or path="
+        yield f"  and {len(places) - MOST_DEFINITIONS} more; a dotted name or path= finds fewer"
 
 
-def _override_lines(workspace: Workspace, overrides: Sequence[IndexedPlace]) -> Iterator[str]:
+def _override_lines(overrides: Sequence[IndexedPlace]) -> Iterator[str]:
     if overrides:
         yield f"overridden {format_count(len(overrides), 'time')}" + (
             ":" if len(overrides) <= MOST_OVERRIDES else ", such as:"
         )
     for place in overrides[:MOST_OVERRIDES]:
-        yield from _line(workspace, place, "")
+        yield from _line(place, "")
 
 
-def _line(workspace: Workspace, place: IndexedPlace, remark: str) -> Iterator[str]:
+def _line(place: IndexedPlace, remark: str) -> Iterator[str]:
     definition = place.definition
     if definition is None:
         return
-    workspace.record_place(place.path, definition.line)
     owner = definition.name.rpartition(".")[0]
     yield (
         f"  {escape_path(place.path)}:{definition.line}-{definition.end}  {definition.kind}  "
@@ -192,9 +161,8 @@ def _owner(place: IndexedPlace) -> str:
     )
 
 
-def _re_export_lines(workspace: Workspace, snapshot: IndexSnapshot, bare: str) -> Iterator[str]:
+def _re_export_lines(snapshot: IndexSnapshot, bare: str) -> Iterator[str]:
     for path, imported_name in find_re_exports(snapshot, bare)[:MOST_RE_EXPORTS]:
-        workspace.record_place(path, imported_name.line)
         alias = f" as {imported_name.alias}" if imported_name.alias else ""
         yield (
             f"re-exported by {escape_path(path)}:{imported_name.line}  from {imported_name.module} "
@@ -221,19 +189,23 @@ def _use_lines(
         yield f"{bare} is used nowhere else."
         return
     count = sum(len(use.lines) for use in uses)
-    more = f", the first {MOST_USES} shown; narrow it with path=" if count > MOST_USES else ""
+    more = f", the first {MOST_USES} shown; path= finds fewer" if count > MOST_USES else ""
     yield f"{format_count(count, 'use')} in {format_count(len(uses), 'file')}{more}"
     yield render_uses(workspace, snapshot, uses, name=bare, most=MOST_USES)
 
 
-def _unknown_symbol_message(workspace: Workspace, snapshot: IndexSnapshot, bare: str, where: str) -> str:
-    place = f" in {escape_path(where)}" if where != "." else ""
-    matches = grep(workspace.root, rf"\b{re.escape(bare)}\b", path=where, deny_read=workspace.deny_read)
-    if matches.hits:
-        count = format_count(len(matches.hits), "line")
-        return (
-            f"{bare!r} is no name in code{place}; {count} of text, strings or comments hold "
-            f"it: {sample_places(workspace, matches.hits)}."
+def _text_lines(
+    workspace: Workspace,
+    bare: str,
+    places: Sequence[IndexedPlace],
+    uses: Sequence[NameUse],
+) -> Iterator[str]:
+    """Count the lines where the name is no code: text, strings and comments."""
+    code = {(use.path, line) for use in uses for line in use.lines}
+    code |= {(place.path, place.definition.line) for place in places if place.definition}
+    matches = grep(workspace.root, rf"\b{re.escape(bare)}\b", deny_read=workspace.deny_read).hits
+    if others := [hit for hit in matches if (hit.path, hit.line) not in code]:
+        yield (
+            f"{format_count(len(others), 'line')} of text, strings or comments with it, such as "
+            f"{sample_places(others)}: literal=true shows them."
         )
-    similar = snapshot.similar_names(bare)
-    return f"{bare!r} occurs nowhere{place}." + (f" Near: {', '.join(similar)}." if similar else "")

@@ -1,53 +1,38 @@
-"""The tool `list_files`."""
+"""Listings of the files of a directory."""
 
 from collections import Counter
 
 from coder.core.errors import ToolError
 from coder.files.ripgrep import escape_path, list_files_below
-from coder.tools.tool import tool
-from coder.workspace.workspace import Workspace, format_count, resolve_existing
+from coder.workspace.workspace import Workspace, format_count
 
 MOST_LINES = 200
+LEVELS = 2
 LONGEST_GLOB = 4000
 
 
-@tool
-def list_files(workspace: Workspace, path: str = "", glob: str = "", depth: int = 2) -> str:
-    """List files as a tree, at most 200 lines; deeper directories as counts. What git ignores, and symbolic links, are left out.
-
-    Args:
-        path: A directory; empty is the root.
-        glob: Only such files, at any depth: `**/test_*.py`.
-        depth: Levels to open, 1 to 10.
-    """
-    absolute, relative = resolve_existing(workspace, path or ".")
-    if not absolute.is_dir():
-        raise ToolError(f"{escape_path(relative)} is a file; open it with read.")
+def list_directory(workspace: Workspace, where: str, glob: str = "") -> str:
+    """List the files below a directory: as a tree of two levels with counts, or flat those like a glob."""
     if "\0" in glob or len(glob) > LONGEST_GLOB:
         raise ToolError(
             f"A glob has at most {LONGEST_GLOB:,} characters and no NUL; give one such as '**/test_*.py'."
         )
-    files = list_files_below(workspace.root, relative, glob=glob)
-    paths = files.paths
-    place = "the root" if relative == "." else escape_path(relative)
+    files = list_files_below(workspace.root, where, glob=glob)
+    place = "the root" if where == "." else escape_path(where)
     cut = f" (not all: {files.cut}; narrow it with path=)" if files.cut else ""
-    if not paths:
+    if not files.paths:
         return f"No files{f' like {glob}' if glob else ''} below {place}{cut}."
-    prefix = "" if relative == "." else f"{relative}/"
-    inner = [path.removeprefix(prefix) for path in paths]
-    entries = sorted(inner) if glob else _entries(inner, depth=max(1, min(depth, 10)))
+    inner = [path.removeprefix("" if where == "." else f"{where}/") for path in files.paths]
+    entries = sorted(inner) if glob else _entries(inner, LEVELS)
     counts = Counter(folder for path in inner for folder in _folders(path))
     lines = [_line(entry, counts, flat=bool(glob)) for entry in entries[:MOST_LINES]]
-    for entry in entries[:MOST_LINES]:
-        if not entry.endswith("/"):
-            workspace.record_place(prefix + entry)
     remainder = (
         f"\n... {format_count(len(entries) - MOST_LINES, 'more line')}; narrow it with path= or glob="
         if len(entries) > MOST_LINES
         else ""
     )
     return (
-        f"{format_count(len(paths), 'file')} below {place}{f' like {glob}' if glob else ''}{cut}\n"
+        f"{format_count(len(inner), 'file')} below {place}{f' like {glob}' if glob else ''}{cut}\n"
         + "\n".join(lines)
         + remainder
     )

@@ -1,0 +1,102 @@
+"""Results of `search` for a name."""
+
+from pathlib import Path
+
+from coder.tools.search import search
+from tests.tools.fakes import call_tool, workspace
+
+BOX = '''LIMIT = 3
+
+
+class Box:
+    """Holds items."""
+
+    def size(self, deep=False):
+        """Count."""
+        return LIMIT
+'''
+FILES = {
+    "src/shop/__init__.py": "from .box import Box\n",
+    "src/shop/box.py": BOX,
+    "src/shop/bag.py": (
+        "from shop.box import Box\n\n\nclass Bag(Box):\n    def size(self):\n        return 1\n"
+    ),
+    "tests/test_box.py": "def test_size():\n    # size matters\n    assert Box().size() == 'size'\n",
+    "web/box.ts": "export class Box {\n}\n",
+}
+
+
+def test_shows_definitions_then_uses(tmp_path: Path) -> None:
+    space = workspace(tmp_path, FILES)
+    assert call_tool(search, space, pattern="size") == (
+        "size: 2 definitions\n"
+        "  src/shop/bag.py:5-6  method  def size(self)  in Bag, overrides Box.size\n"
+        "  src/shop/box.py:7-9  method  def size(self, deep=False)  in Box\n"
+        "      Count.\n"
+        "1 use in 1 file\n"
+        "tests/test_box.py\n"
+        "  in test_size (lines 1-3)\n"
+        "     3|     assert Box().size() == 'size'\n"
+        "1 line of text, strings or comments with it, such as tests/test_box.py:2: literal=true shows them."
+    )
+
+
+def test_dotted_name_selects_owner_and_shows_overrides(tmp_path: Path) -> None:
+    space = workspace(tmp_path, FILES)
+    for name in ("Box.size", "shop.box.Box.size", "shop.Box.size", "Box::size", "Box.size()"):
+        answer = call_tool(search, space, pattern=name)
+        assert answer.splitlines()[1].startswith("  src/shop/box.py:7-9")
+        assert (
+            "overridden 1 time:\n  src/shop/bag.py:5-6  method  def size(self)  in Bag\n1 use in 1 file"
+            in answer
+        )
+
+
+def test_an_inherited_method_is_found_by_its_subclass(tmp_path: Path) -> None:
+    files = {**FILES, "src/shop/bag.py": "from shop import Box\n\n\nclass Bag(Box):\n    pass\n"}
+    assert "src/shop/box.py:7-9" in call_tool(search, workspace(tmp_path, files), pattern="shop.bag.Bag.size")
+
+
+def test_names_re_exporting_modules(tmp_path: Path) -> None:
+    answer = call_tool(search, workspace(tmp_path, FILES), pattern="Box")
+    assert "re-exported by src/shop/__init__.py:1  from .box import Box" in answer
+
+
+def test_finds_variables_and_definitions_of_other_languages(tmp_path: Path) -> None:
+    space = workspace(tmp_path, FILES)
+    assert "src/shop/box.py:1-1  variable  LIMIT = 3" in call_tool(search, space, pattern="LIMIT")
+    assert "web/box.ts:1-2  class  export class Box" in call_tool(search, space, pattern="Box")
+
+
+def test_reports_number_of_omitted_results(tmp_path: Path) -> None:
+    uses = "".join(f"run({number})\n" for number in range(100))
+    many = {"uses.py": uses, **{f"m{number}.py": "def run(x): ...\n" for number in range(40)}}
+    answer = call_tool(search, workspace(tmp_path, many), pattern="run")
+    assert "  and 10 more; a dotted name or path= finds fewer" in answer
+    assert "100 uses in 1 file, the first 60 shown; path= finds fewer" in answer
+    assert answer.endswith("    60| run(59)")
+
+
+def test_sees_changes_since_last_query(tmp_path: Path) -> None:
+    space = workspace(tmp_path, FILES)
+    call_tool(search, space, pattern="size")
+    (tmp_path / "src/shop/bag.py").write_text("def measure(): ...\n", encoding="utf-8")
+    assert "src/shop/bag.py:1-1" in call_tool(search, space, pattern="measure")
+
+
+def test_counts_the_lines_that_are_no_code(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"a.py": "def parse(): ...\n\n\nx = 'parse'\n", "b.md": "parse\n"})
+    assert call_tool(search, space, pattern="parse").splitlines()[-1] == (
+        "2 lines of text, strings or comments with it, such as a.py:4, b.md:1: literal=true shows them."
+    )
+
+
+def test_searches_text_where_nothing_of_that_name_is_defined(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"a.py": "import numpy\nnumpy.array\n"})
+    assert call_tool(search, space, pattern="numpy").startswith("2 matches in a.py\n")
+
+
+def test_reveals_nothing_of_private_file(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"a.py": "token()\n", ".env.py": "token()\n"})
+    space.deny_read = (".env*",)
+    assert ".env" not in call_tool(search, space, pattern="token")
