@@ -3,10 +3,9 @@
 Needs a file with a JSON object a line: `instance_id`, `repo`, `mirror`, `base_commit`, `problem_statement`,
 `gold_files` and `gold_functions` (`path::Qualified.name`); and a directory of git mirrors, where `mirror`
 names one. Each commit's source files are written to a temporary directory, one issue at a time for each job,
-and indexed from scratch; measure seconds with `--jobs 1`. With --history the newest commits before each are
-read as well, as in a checkout with git.
+and indexed from scratch; measure seconds with `--jobs 1`.
 
-    python benchmarks/locate.py --instances FILE --mirrors DIR [--every N] [--jobs N] [--history]
+    python benchmarks/locate.py --instances FILE --mirrors DIR [--every N] [--jobs N]
 """
 
 import argparse
@@ -29,9 +28,6 @@ from typing import Any
 
 from coder.core.paths import SOURCE_SUFFIXES
 from coder.index.index import IGNORE_FILES, SymbolIndex
-from coder.repo.git import Git
-from coder.repo.history import GitHistory
-from coder.retrieval.corpus import MOST_COMMITS
 from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.ranking import Localization, locate_issue
 
@@ -113,11 +109,10 @@ def _cpu() -> float:
     return sum(os.times()[:4])
 
 
-def run(job: tuple[dict[str, Any], Path, bool]) -> Outcome:
-    """Return ranks and seconds of one issue, whose history is read or not."""
-    row, mirrors, read = job
+def run(job: tuple[dict[str, Any], Path]) -> Outcome:
+    """Return ranks and seconds of one issue."""
+    row, mirrors = job
     mirror = mirrors / row["mirror"]
-    history = GitHistory(git=Git(directory=mirror, git_dir=mirror), revision=row["base_commit"])
     issue: str = row["problem_statement"]
     with tempfile.TemporaryDirectory(prefix="locate-") as name:
         tree, database = Path(name, "tree"), Path(name, "index.sqlite")
@@ -127,7 +122,6 @@ def run(job: tuple[dict[str, Any], Path, bool]) -> Outcome:
             return locate_issue(
                 SymbolIndex(tree, database).refresh(),
                 extract_issue_terms(issue),
-                history.recent_commits(count=MOST_COMMITS) if read else (),
             )
 
         _, cold = time_action(query)
@@ -193,12 +187,11 @@ def main() -> None:
     parser.add_argument("--mirrors", type=Path, required=True)
     parser.add_argument("--every", type=int, default=1, help="of each repository's issues take each N-th")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--history", action="store_true")
     options = parser.parse_args()
     rows = [json.loads(line) for line in options.instances.read_text(encoding="utf-8").splitlines()]
     rows = sorted(rows, key=lambda row: (row["repo"], row["instance_id"]))[:: options.every]
     with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
-        outcomes = pool.map(run, [(row, options.mirrors, options.history) for row in rows], chunksize=1)
+        outcomes = pool.map(run, [(row, options.mirrors) for row in rows], chunksize=1)
     print(f"hits in percent at {', '.join(map(str, AT))}: file, file by BM25 over whole files, function")
     for repository in sorted({outcome.repo for outcome in outcomes}):
         report(repository, [outcome for outcome in outcomes if outcome.repo == repository])

@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -63,41 +62,6 @@ def test_the_issue_may_be_a_file_or_standard_input(
         answers.append(capsys.readouterr().out)
     assert answers[0] == answers[1] == answers[2]
     assert "shop/mail.py" in answers[0]
-
-
-def test_uses_commits_of_checkout(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    repo(tree, {**FILES, "shop/post.py": "def post(letter): ...\n"})
-    write(tree, {"shop/post.py": "def post(letter):\n    return letter\n"})
-    subprocess.run(("git", "commit", "-qam", "Weigh heavy parcels"), cwd=tree, check=True)
-    assert (
-        run_command_line(["locate", "Heavy parcels are lost after post", "--repo", str(tree), "--json"]) == 0
-    )
-    payload = json.loads(capsys.readouterr().out)
-    assert payload["files"][0] == "shop/post.py"
-    assert any("about heavy, parcel" in reason for reason in payload["reasons"]["shop/post.py"])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((), "Give the issue once: as text, @file or -, or with --issue FILE."),
-        (("x", "--issue", "y"), "Give the issue once: as text, @file or -, or with --issue FILE."),
-        (("",), "The request is empty. Give it as text, as @file, or as - for standard input."),
-        (("  ",), "The request is empty. Give it as text, as @file, or as - for standard input."),
-        (("@nowhere",), "The issue file 'nowhere' cannot be read: No such file or directory."),
-        (("x", "--repo", "nowhere"), "'nowhere' is no directory."),
-    ],
-)
-def test_usage_error_gives_one_line_and_2(
-    arguments: tuple[str, ...],
-    message: str,
-    tree: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tree)
-    assert run_command_line(["locate", *arguments]) == 2
-    assert capsys.readouterr() == ("", f"coder: {message}\n")
 
 
 def test_answers_for_empty_tree_and_odd_issue(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:

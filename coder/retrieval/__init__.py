@@ -5,6 +5,6 @@
 those that changed. Python is read by lines and indentation (checked against `ast` in tests), nine languages
 by tree-sitter. `ranking.py` ranks files and definitions for an issue: traceback frames,
 paths, imports followed through re-exports, error messages, uses of the identifiers it writes, imports of a
-named test, commits on similar issues, and BM25 over definitions with stemmed words. The first message of a
+named test, and BM25 over definitions with stemmed words. The first message of a
 session is built from it (`coder/retrieval/orientation.py`).
 """

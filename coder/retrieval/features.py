@@ -146,8 +146,11 @@ class IssueMatch:
 
     def _owner_evidence(self, owner: str, bare: str) -> FeatureValues:
         evidence: FeatureValues = {}
+        is_project = owner.lower() in self._project_names
         zones = [
-            zone for zone in ("title", "inline", "block", "name", "prose") if owner in self.clues.zones[zone]
+            zone
+            for zone in ("title", "inline", "block", "name", "prose")
+            if owner in self.clues.zones[zone] and not is_project
         ]
         if zones:
             evidence |= {f"owner in {zone}": self._name_weight(owner) for zone in zones}
@@ -156,6 +159,13 @@ class IssueMatch:
         if bare in self.clues.protocol:
             evidence["protocol"] = 1.0 if zones else 0.3
         return evidence
+
+    @cached_property
+    def _project_names(self) -> frozenset[str]:
+        """The top packages, in lower case: an issue that says Flask rarely means the class."""
+        packages = re.compile(r"(?:src/|lib/)?(\w+)/__init__\.py")
+        matches = (packages.fullmatch(path) for path in self.terrain.snapshot.paths)
+        return frozenset(match[1].lower() for match in matches if match)
 
     def _name_weight(self, bare: str) -> float:
         """Return a weight that is lower for names that many files define."""

@@ -4,13 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from coder.core.errors import CoderError
 from coder.core.paths import SOURCE_SUFFIXES
-from coder.core.values import CommitInfo
 from coder.core.verdict import TestResult
 from coder.files.ripgrep import escape_path, list_paths
 from coder.files.tokenize import WORD, count_terms
-from coder.retrieval.corpus import MOST_COMMITS
 from coder.retrieval.excerpts import Excerpt, load_excerpt, name_lines
 from coder.retrieval.issue_terms import IssueTerms, TracedCall, extract_issue_terms
 from coder.retrieval.ranking import RankedPlace, locate_issue, select_places
@@ -45,7 +42,7 @@ def issue_overview(workspace: Workspace, issue: str, failing: Sequence[TestResul
     clues = extract_issue_terms(issue)
     frames = _frames(related_failures(clues, failing))
     clues = replace(clues, frames=(*frames, *clues.frames))
-    located = locate_issue(snapshot, clues, _recent(workspace))
+    located = locate_issue(snapshot, clues)
     places = select_places(snapshot, located, clues)
     shown = _choose_shown(workspace, places, clues, min(SOURCE_CHARACTERS, budget_chars))
     sections = [_layout(workspace)]
@@ -65,13 +62,6 @@ def _fit(sections: Iterator[str], room: int) -> Iterator[str]:
         room -= len(text) + 2
         if room >= -2:
             yield text
-
-
-def _recent(workspace: Workspace) -> tuple[CommitInfo, ...]:
-    try:
-        return workspace.history.recent_commits(count=MOST_COMMITS)
-    except CoderError:  # a shallow clone is no reason to stop
-        return ()
 
 
 def related_failures(clues: IssueTerms, failing: Sequence[TestResult]) -> list[TestResult]:

@@ -1,11 +1,10 @@
 """Ranking of the files and definitions of a tree for an issue, without a model."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from coder.core.paths import is_test_path
-from coder.core.values import CommitInfo
 from coder.files.tokenize import count_terms, identifier_terms
 from coder.index.parsers import Definition
 from coder.index.snapshot import IndexSnapshot
@@ -50,14 +49,12 @@ class Localization:
     symbols: tuple[RankedPlace, ...] = ()
 
 
-def locate_issue(
-    snapshot: IndexSnapshot, issue_clues: IssueTerms, recent: Sequence[CommitInfo] = ()
-) -> Localization:
-    """Rank by the tree, the issue and, where available, its `recent` commits, newest first."""
+def locate_issue(snapshot: IndexSnapshot, issue_clues: IssueTerms) -> Localization:
+    """Rank the files and definitions of a tree for an issue."""
     terrain = Corpus(snapshot, tests=is_about_tests(snapshot, issue_clues))
     text_matches, references, name_uses = (
         match_terms(terrain, issue_clues),
-        collect_references(terrain, issue_clues, recent),
+        collect_references(terrain, issue_clues),
         find_identifier_uses(terrain, issue_clues),
     )
     return rank_places(
@@ -213,7 +210,6 @@ FILE_WEIGHTS = {
     "stem said": 0.15,
     "path": 0.5,
     "tested": 2.0,
-    "changed": 0.15,
     "module": 0.15,
     "neighbour": 0.45,
     "message": 0.35,

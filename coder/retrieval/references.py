@@ -2,14 +2,13 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from coder.core.values import CommitInfo
 from coder.files.tokenize import WORD, identifier_terms
 from coder.index.parsers import Definition
 from coder.index.resolve import imported_files, resolve_name
-from coder.retrieval.corpus import Corpus, find_related_files
+from coder.retrieval.corpus import Corpus
 from coder.retrieval.issue_terms import COLUMN_SEPARATOR, IssueTerms
 from coder.workspace.workspace import FileIndex, extract_places, path_category, read_text_or_empty
 
@@ -40,9 +39,7 @@ class ReferenceEvidence:
             self.reasons[(path, name)].append(reason)
 
 
-def collect_references(
-    terrain: Corpus, clues: IssueTerms, recent: Sequence[CommitInfo] = ()
-) -> ReferenceEvidence:
+def collect_references(terrain: Corpus, clues: IssueTerms) -> ReferenceEvidence:
     """Collect all references."""
     evidence = ReferenceEvidence()
     worktree_files = FileIndex(terrain.snapshot.paths)
@@ -51,7 +48,6 @@ def collect_references(
     _add_imports(terrain, clues, evidence)
     _add_messages(terrain, clues, evidence)
     _add_bases(terrain, clues, evidence)
-    _add_changes(terrain, clues, recent, evidence)
     return evidence
 
 
@@ -84,15 +80,6 @@ def _add_tested_files(terrain: Corpus, test: str, share: float, evidence: Refere
             share if is_namesake else share / (1 + len(sources)),
             reason=f"tested by {test}" if is_namesake else "",
         )
-
-
-def _add_changes(
-    terrain: Corpus, clues: IssueTerms, recent: Sequence[CommitInfo], evidence: ReferenceEvidence
-) -> None:
-    included = set(terrain.paths)
-    for related_file in find_related_files(clues, recent):
-        if related_file.path in included:
-            evidence.add(related_file.path, "changed", related_file.value, reason=related_file.reason)
 
 
 def _definitions_around(terrain: Corpus, path: str, line: int) -> list[Definition]:

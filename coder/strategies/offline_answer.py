@@ -11,14 +11,13 @@ from typing import Literal
 from coder.core.errors import CoderError, UserError
 from coder.core.events import NoteMade, PhaseEntered
 from coder.core.notes import WrittenAnswer
-from coder.core.values import Candidate, CommitInfo
+from coder.core.values import Candidate
 from coder.files.ripgrep import escape_path, grep
 from coder.files.tokenize import STOP_WORDS, WORD
 from coder.index import Definition, enclosing_definitions
 from coder.index.index import find_uses
 from coder.index.resolve import find_importers
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
-from coder.retrieval.corpus import MOST_COMMITS
 from coder.retrieval.issue_terms import extract_issue_terms, is_code_like
 from coder.retrieval.ranking import locate_issue
 from coder.retrieval.test_examples import ReachingTest, find_reaching_tests
@@ -514,7 +513,7 @@ def _ranked_subjects(
     workspace: Workspace, snapshot: IndexSnapshot, question: str
 ) -> tuple[QuestionSubject, ...]:
     text = QUESTION_WORDS.sub(" ", question)
-    located = locate_issue(snapshot, extract_issue_terms(text), _recent_commits(workspace))
+    located = locate_issue(snapshot, extract_issue_terms(text))
     likely = [
         ranked for ranked in located.symbols if ranked.item is not None and workspace.may_read(ranked.path)
     ]
@@ -527,13 +526,6 @@ def _ranked_subjects(
         for ranked in likely[:MOST_LIKELY]
         if ranked.item is not None
     )
-
-
-def _recent_commits(workspace: Workspace) -> tuple[CommitInfo, ...]:
-    try:
-        return workspace.history.recent_commits(count=MOST_COMMITS)
-    except CoderError:
-        return ()
 
 
 MOST_LINE_COMMITS = 100

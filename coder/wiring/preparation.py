@@ -4,17 +4,13 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from coder.core.errors import CoderError, ToolError, UserError
+from coder.core.errors import ToolError, UserError
 from coder.core.phases import Policy
 from coder.core.task import Attachment
-from coder.core.values import CommitInfo
 from coder.directories import index_database, state_directory
 from coder.index.index import SymbolIndex
 from coder.permissions.private_files import DENY_READ
-from coder.repo.git import find_checkout
-from coder.repo.history import GitHistory
 from coder.retrieval.attachments import attach_mentions
-from coder.retrieval.corpus import MOST_COMMITS
 from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.ranking import Localization, locate_issue
 from coder.sandbox.backend import SandboxBackend
@@ -118,10 +114,6 @@ def inspect_project(root: Path, *, backend: SandboxBackend | None) -> Project:
         return accepted_candidate(candidates, command_memory(root)) or candidates[0]
 
 
-HISTORY_SECONDS = 5.0
-"""Time limit for reading the history."""
-
-
 def rank_tree(root: Path, text: str) -> Localization:
     """Rank with the stored index of a tree.
 
@@ -134,16 +126,4 @@ def rank_tree(root: Path, text: str) -> Localization:
         snapshot = SymbolIndex(root.resolve(), database).refresh()
     except ToolError as error:
         raise UserError(str(error)) from None
-    return locate_issue(snapshot, extract_issue_terms(text), _recent_commits(root))
-
-
-def _recent_commits(root: Path) -> tuple[CommitInfo, ...]:
-    """Return the newest commits; none if the directory is not the top of a checkout."""
-    if not (root / ".git").exists():
-        return ()
-    try:
-        checkout = find_checkout(root)
-        history = GitHistory(git=checkout.git, revision=checkout.head, seconds=HISTORY_SECONDS)
-        return history.recent_commits(count=MOST_COMMITS)
-    except CoderError:
-        return ()
+    return locate_issue(snapshot, extract_issue_terms(text))

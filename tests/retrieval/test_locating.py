@@ -1,11 +1,10 @@
 """Localization from the text of an issue."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from coder.core.values import CommitInfo
 from coder.index.index import SymbolIndex
 from coder.retrieval.issue_terms import TracedCall, extract_issue_terms, resolve_local_names
 from coder.retrieval.ranking import Localization, locate_issue
@@ -48,11 +47,9 @@ FILES = {
 }
 
 
-def locate_in_tree(
-    tmp_path: Path, issue: str, files: Mapping[str, str] = FILES, recent: Sequence[CommitInfo] = ()
-) -> Localization:
+def locate_in_tree(tmp_path: Path, issue: str, files: Mapping[str, str] = FILES) -> Localization:
     write(tmp_path / "tree", files)
-    return locate_issue(SymbolIndex(tmp_path / "tree").refresh(), extract_issue_terms(issue), recent)
+    return locate_issue(SymbolIndex(tmp_path / "tree").refresh(), extract_issue_terms(issue))
 
 
 def reasons_for(location: Localization, name: str) -> tuple[str, ...]:
@@ -148,32 +145,6 @@ def test_suspects_code_under_named_test(tmp_path: Path, issue: str) -> None:
     location = locate_in_tree(tmp_path, f"words are not counted\n\nA case is missing in {issue}.", files)
     assert location.files[0].path == "pool/quota.py"
     assert any(reason.startswith("tested by tests/") for reason in location.files[0].reasons)
-
-
-def test_suspects_files_of_similar_commits(tmp_path: Path) -> None:
-    files = {f"pool/{name}.py": f"def run():\n    return '{name}'\n" for name in ("first", "second", "third")}
-    other = [
-        CommitInfo(commit=f"{number:040}", date="2020-01-01", subject="Tidy up", paths=("pool/first.py",))
-        for number in range(9)
-    ]
-    wide = CommitInfo(
-        commit="a" * 40,
-        date="2020-01-01",
-        subject="Expired tickets",
-        paths=(*files, "pool/limits.py", "pool/gone.py"),
-    )
-    near = CommitInfo(
-        commit="b" * 40,
-        date="2020-01-02",
-        subject="Refuse expired tickets (#7)",
-        paths=("pool/third.py", "pool/gone.py"),
-    )
-    location = locate_in_tree(
-        tmp_path, "An expired ticket is accepted\n\nrun() does it.", {**FILES, **files}, [*other, wide, near]
-    )
-    assert location.files[0].path == "pool/third.py"
-    assert "changed by bbbbbbbbbb, about expired, ticket" in location.files[0].reasons
-    assert "pool/gone.py" not in [likely.path for likely in location.files]
 
 
 def test_tests_in_issue_are_not_tests_of_tree(tmp_path: Path) -> None:

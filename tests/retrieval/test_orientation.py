@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.errors import GitError
-from coder.core.values import CommitInfo
 from coder.core.verdict import Failure, Frame, TestResult
 from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.orientation import issue_overview, related_failures
-from tests.tools.fakes import FakeHistory, workspace
+from tests.tools.fakes import workspace
 
 CART = '''"""Carts."""
 
@@ -101,17 +99,6 @@ def test_keeps_to_its_budget(tmp_path: Path) -> None:
             workspace(tmp_path, files), "Cart.total_price ignores the coupon", (), budget
         )
         assert len(overview) <= budget
-
-
-def test_works_without_readable_history(tmp_path: Path) -> None:
-    class PartialHistory(FakeHistory):
-        def recent_commits(self, *, path: str | None = None, count: int = 200) -> tuple[CommitInfo, ...]:
-            raise GitError("git log failed: unable to read 4a48cb86")
-
-    overview = issue_overview(
-        workspace(tmp_path, FILES, history=PartialHistory()), "Cart.total_price ignores the coupon", (), 6000
-    )
-    assert "shop/cart.py, lines 4-14 of 14" in overview
 
 
 def test_empty_issue_still_gets_layout(tmp_path: Path) -> None:
