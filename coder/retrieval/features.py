@@ -111,9 +111,6 @@ class IssueMatch:
         if test_evidence := self.pointed.files.get(path, {}).get("tested"):
             evidence["tested"] = test_evidence
         evidence |= self.pointed.definitions.get((path, item.name), {})
-        inherited = self.pointed.definitions.get((path, item.name.rpartition(".")[0]), {})
-        if "base" in inherited:
-            evidence["base"] = max(evidence.get("base", 0.0), inherited["base"])
         return evidence
 
     def _name_evidence(self, bare: str) -> FeatureValues:
@@ -156,8 +153,6 @@ class IssueMatch:
             evidence |= {f"owner in {zone}": self._name_weight(owner) for zone in zones}
             if f"{owner}.{bare}" in self.clues.text or f"{owner}.{bare}" in self.clues.qualified_methods:
                 evidence["qualified"] = 1.0
-        if bare in self.clues.protocol:
-            evidence["protocol"] = 1.0 if zones else 0.3
         return evidence
 
     @cached_property

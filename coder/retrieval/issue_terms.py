@@ -43,27 +43,6 @@ CODE = re.compile(r"```.*?```|`[^`\n]+`|^(?: {4}|\t|>>> ).*?$", re.DOTALL | re.M
 QUOTED = re.compile(
     r"\"([^\"\n]{12,160})\"|'([^'\n]{12,160})'|^\w*(?:Error|Exception|Warning): (.{12,200})$", re.MULTILINE
 )
-STATE = "reduce reduce_ex getstate setstate getnewargs getnewargs_ex new"
-PROTOCOLS = {
-    "copy": f"copy {STATE}",
-    "deepcopy": f"deepcopy {STATE}",
-    **dict.fromkeys(("pickle", "pickled", "pickling", "unpickle", "unpickling"), STATE),
-    **dict.fromkeys(("hash", "hashable", "unhashable"), "hash eq"),
-    **dict.fromkeys(("equal", "equality", "compare", "comparing", "comparison"), "eq ne lt le gt ge"),
-    **dict.fromkeys(("iterate", "iterating", "iterable", "iter"), "iter next"),
-    **dict.fromkeys(("setitem", "getitem", "slicing", "indexing"), "getitem setitem delitem"),
-    "descriptor": "get set delete set_name",
-    "repr": "repr str",
-    "str": "str repr",
-    "format": "format str",
-    "len": "len",
-    "bool": "bool len",
-    "sorted": "lt",
-    "dir": "dir",
-}
-EVERYDAY_WORDS = frozenset(
-    {"copy", "equal", "compare", "str", "format", "len", "bool", "iter", "sorted", "dir"}
-)
 FENCE = re.compile(
     r"```.*?(?:```|\Z)|^(?:(?: {4}|\t|>>> |\.\.\. |In \[\d+\]).*\n?)+", re.DOTALL | re.MULTILINE
 )
@@ -107,8 +86,6 @@ class IssueTerms:
     """The same, with the parts of each."""
     called: frozenset[str]
     """Names that are called as methods, such as `get` for `box.get()`, including stop words."""
-    protocol: frozenset[str]
-    """Special methods behind the operations it mentions, such as `__deepcopy__` for deepcopy."""
     phrases: tuple[str, ...]
     """Literals of the code that it quotes: options, subcommands, table headers, parts of messages."""
     zones: Mapping[str, Counter[str]]
@@ -170,7 +147,6 @@ def extract_issue_terms(issue: str) -> IssueTerms:
         names=names,
         words=words,
         called=frozenset(METHOD.findall(plain)),
-        protocol=_protocol(plain, in_code),
         phrases=tuple(dict.fromkeys(_phrases(text)))[:MOST_PHRASES],
         zones=_zones(plain, title),
         frames=tuple(_frames(text))[-MOST_FRAMES:],
@@ -205,16 +181,6 @@ def _frames(text: str) -> Iterator[TracedCall]:
         )
         if line or function:
             yield TracedCall(path=path.replace("\\", "/"), line=int(line or 0), function=function or "")
-
-
-def _protocol(text: str, in_code: set[str]) -> frozenset[str]:
-    """Return the special methods of the operations that a text mentions.
-
-    Short everyday words count only in code.
-    """
-    text_words = {word.lower() for word in WORD.findall(text)}
-    operations = {word for word in PROTOCOLS if word in (in_code if word in EVERYDAY_WORDS else text_words)}
-    return frozenset(f"__{name}__" for operation in operations for name in PROTOCOLS[operation].split())
 
 
 def _relevant_text(issue: str) -> str:

@@ -178,14 +178,12 @@ DEFINITION_WEIGHTS = {
     "owner in title": 1.36,
     "owner in block": 0.27,
     "owner in name": 1.44,
-    "callee": 1.48,
-    "base": 0.09,
+    "callee": 0.3,
     "resolved": 0.3,
-    "message": 1.87,
+    "message": 3.0,
     "line": 3.92,
     "frame": 0.97,
     "innermost frame": 1.37,
-    "protocol": 0.76,
     "uses": 0.19,
     "tested": 0.75,
     "size": 0.54,
@@ -202,7 +200,7 @@ DEFINITION_WEIGHTS = {
 """By kind; a score is their sum, so that its differences are log odds."""
 FILE_WEIGHTS = {
     "words": 0.28,
-    "definitions": 0.72,
+    "definitions": 0.45,
     "best definition": 0.1,
     "path said": 0.75,
     "path in title": 0.4,
@@ -262,13 +260,10 @@ def _named_methods(
 
 
 def is_named_by_issue(item: Definition, clues: IssueTerms) -> bool:
-    """Tell whether the issue names this definition, or an operation that this special method implements.
-
-    Leading underscores are ignored.
-    """
+    """Tell whether the issue names this definition; leading underscores are ignored."""
     plain = item.bare_name.strip("_")
     weight = max(clues.names.get(item.bare_name, 0.0), clues.names.get(plain, 0.0))
-    return item.bare_name in clues.protocol or item.bare_name in clues.called or weight >= DISTINCTIVE_WEIGHT
+    return item.bare_name in clues.called or weight >= DISTINCTIVE_WEIGHT
 
 
 MOST_REASONS = 3

@@ -1,4 +1,4 @@
-"""References from an issue other than words: paths, traceback frames, imports, messages, base classes."""
+"""References from an issue other than words: paths, traceback frames, imports, literals."""
 
 import re
 from collections import defaultdict
@@ -15,7 +15,6 @@ from coder.workspace.workspace import FileIndex, extract_places, path_category, 
 MAX_MESSAGE_DOCUMENTS = 60
 """Limit of documents that contain all words of a message: with more, none is read."""
 MOST_NAMESAKES = 3
-DEEPEST_BASE = 3
 FRAME_DECAY = 0.3
 ADJACENT_LITERALS = re.compile(r"[\"']\s*\n\s*[rfubRFUB]?[\"']")
 """Two adjacent string literals."""
@@ -47,7 +46,6 @@ def collect_references(terrain: Corpus, clues: IssueTerms) -> ReferenceEvidence:
     _add_frames(terrain, clues, worktree_files, evidence)
     _add_imports(terrain, clues, evidence)
     _add_messages(terrain, clues, evidence)
-    _add_bases(terrain, clues, evidence)
     return evidence
 
 
@@ -183,47 +181,3 @@ def _definitions_containing(terrain: Corpus, phrase: str) -> Iterator[tuple[str,
         code = ADJACENT_LITERALS.sub("", "\n".join(lines)).replace("'", '"').lower()
         if all(part in code for part in phrase.replace("'", '"').lower().split(COLUMN_SEPARATOR)):
             yield path, definition
-
-
-def _add_bases(terrain: Corpus, clues: IssueTerms, evidence: ReferenceEvidence) -> None:
-    """Add base classes of the classes that the issue names, whose missing methods they define."""
-    names = {
-        name
-        for zone in ("title", "inline", "block", "name")
-        for name in clues.zones[zone]
-        if name[:1].isupper() or "_" in name
-    }
-    for name in sorted(names):
-        for path in terrain.snapshot.files_defining(name)[:MOST_NAMESAKES]:
-            class_definition = next(
-                (
-                    definition
-                    for definition in terrain.snapshot.definitions(path)
-                    if definition.kind == "class" and definition.name == name
-                ),
-                None,
-            )
-            if class_definition is not None:
-                _add_ancestors(terrain, path, class_definition.name, evidence)
-
-
-def _add_ancestors(terrain: Corpus, path: str, name: str, evidence: ReferenceEvidence) -> None:
-    stack = [(path, name, 1)]
-    visited = {(path, name)}
-    while stack:
-        owner_path, owner, depth = stack.pop()
-        for base in terrain.snapshot.bases(owner_path).get(owner, ()):
-            for place in resolve_name(terrain.snapshot, base, importer=owner_path)[:1]:
-                definition = place.definition
-                if (
-                    definition is None
-                    or definition.kind != "class"
-                    or (place.path, definition.name) in visited
-                ):
-                    continue
-                visited.add((place.path, definition.name))
-                evidence.add(
-                    place.path, "base", 1 / depth, name=definition.name, reason=f"base class of {name}"
-                )
-                if depth < DEEPEST_BASE:
-                    stack.append((place.path, definition.name, depth + 1))

@@ -102,12 +102,6 @@ def test_follows_snippet_imports_through_re_exports(tmp_path: Path) -> None:
     assert "is pool.Throttle" in reasons_for(location, "pool/limits.py::Limiter")
 
 
-def test_suspects_base_class_of_named_class(tmp_path: Path) -> None:
-    assert "base class of Limiter" in reasons_for(
-        locate_in_tree(tmp_path, "`Limiter` hangs"), "pool/limits.py::BaseLimiter"
-    )
-
-
 def test_suspects_callees_of_likely_definition(tmp_path: Path) -> None:
     assert "called by a likely place" in reasons_for(
         locate_in_tree(tmp_path, "`parse_retry_after` is wrong"), "pool/limits.py::round_up"

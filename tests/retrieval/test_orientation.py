@@ -178,11 +178,6 @@ def test_never_cuts_the_place(tmp_path: Path, lines: int, shown: set[int]) -> No
     assert ("not shown" in overview) == (lines == 200)
 
 
-def test_special_method_ranks_above_mentions_of_operation(tmp_path: Path) -> None:
-    overview = overview_of(tmp_path, {"shop/shelf.py": LONG}, "`copy.deepcopy(Shelf(1))` loses the form\n")
-    assert "  114|     def __getstate__(self):" in overview
-
-
 def test_lists_near_duplicate_without_showing_it(tmp_path: Path) -> None:
     files = FILES | {"shop/old_cart.py": CART.replace("items)", "things)")}
     overview = overview_of(tmp_path, files, "`shop.cart`: `Cart.total_price` ignores the coupon")
