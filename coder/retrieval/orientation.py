@@ -25,7 +25,7 @@ ROOT_FILES = (
     "conftest.py",
     "pytest.ini",
 )
-SHOWN_PLACES = 2
+SHOWN_PLACES = 3
 SOURCE_CHARACTERS = 7_000
 """Characters of source from which no further place is shown."""
 MOST_SHARING = 10
