@@ -28,6 +28,7 @@ from coder_values import (  # type: ignore[import-not-found]  # on the import pa
     answer_of,
     call_with,
     describe_call,
+    end_after,
     forbid_effects,
     in_fork,
     rest_of,
@@ -192,8 +193,7 @@ class CallRecorder:
         call: dict[str, Any],
     ) -> None:
         """Write the answers to a call as it was made and varied, each from its own fork."""
-        os.setpgid(0, 0)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        end_after(FORK_SECONDS + 1)
         data = pickle_arguments(arguments)
         rows = [("own", arguments)]
         rows += variations(arguments, self.literals, near=NEAR, far=FAR)
@@ -280,15 +280,11 @@ def pickle_arguments(arguments: dict[str, Any]) -> str | None:
 
 
 def wait_for(child: int, seconds: float) -> None:
-    """Wait for a child with all of its children; end them after so many seconds."""
+    """Wait for a child; end it after so many seconds, as its own forks end by themselves."""
     deadline = time.monotonic() + seconds
     while not os.waitpid(child, os.WNOHANG)[0]:
         if time.monotonic() > deadline:
-            for end in (os.killpg, os.kill):
-                try:
-                    end(child, signal.SIGKILL)
-                except OSError:
-                    continue
+            os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             return
         time.sleep(0.002)

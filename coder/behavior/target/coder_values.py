@@ -5,6 +5,7 @@ Runs in the project's interpreter. Standard library only, Python 3.8 or later.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 import os
@@ -388,12 +389,20 @@ def call_with(function: Any, variadic: tuple[str, str], arguments: dict[str, Any
     return function(*positional, *arguments.get(rest, ()), **keywords, **arguments.get(more, {}))
 
 
+def end_after(seconds: float) -> None:
+    """Let the system end this process after so many seconds, whatever it does and whoever waits for it."""
+    with contextlib.suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
 def in_fork(produce: Callable[[], str], seconds: float, *, last: bool = False) -> str:
     """Return a text that a fork of this process produces; `time-out` or `crash` where it does not."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reading)
+        end_after(seconds + 1)
         try:
             os.write(writing, produce().encode("utf-8", "replace")[:4000])
         finally:
@@ -420,7 +429,10 @@ def in_fork(produce: Callable[[], str], seconds: float, *, last: bool = False) -
 
 def forbid_effects(event: str, arguments: tuple[Any, ...]) -> None:
     """Refuse what would have an effect outside of this process."""
-    if event in EFFECTS or (
-        event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+")
-    ):
+    writes = event == "open" and (
+        bool(set(arguments[1]) & set("wax+"))
+        if isinstance(arguments[1], str)
+        else bool(arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
+    )
+    if writes or event in EFFECTS:
         raise Blocked
