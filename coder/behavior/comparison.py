@@ -1,5 +1,6 @@
 """Findings on the behavior of a change: calls that are answered otherwise than before, or not."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -252,7 +253,8 @@ class BehaviorComparison:
 
     def _find_other(self) -> str:
         for key, (old, new) in self.changed.items():
-            if key.kind == "own" and not new.is_target and new.is_direct and new.test in self.passing:
+            is_guard = key.kind == "own" and not new.is_target and new.is_direct and new.test in self.passing
+            if is_guard and not _is_equal(old.text, new.text):
                 return f"{key.call}, which a passing test calls, {_differs(old.text, new.text)}"
         return ""
 
@@ -314,6 +316,16 @@ class BehaviorComparison:
         if key.kind == "own":
             return 1 if not new.is_target else 2
         return 3 if key.kind == "near" else 4
+
+
+INTEGRAL = re.compile(r"(?<![\w.])(-?\d+)\.0(?![\w.])")
+
+
+def _is_equal(old: str, new: str) -> bool:
+    """Tell whether two answers are equal numbers, or equal but for such numbers, as 30 and 30.0 are."""
+    if set("'\"") & {*old, *new}:
+        return False
+    return INTEGRAL.sub(r"\1", old) == INTEGRAL.sub(r"\1", new)
 
 
 def _is_answer(text: str) -> bool:

@@ -432,16 +432,19 @@ class WarmBase:
 def read_edits(tree: Path, paths: Sequence[str]) -> Edits | None:
     """Return the texts at these paths, None for a missing file.
 
-    None altogether if one of them is not a regular file in a known encoding.
+    None altogether if one of them is not a regular file, Python in its encoding or else UTF-8.
     """
     try:
         contents = {path: ConfinedTree(tree).read(path) for path in paths}
         return {
-            path: decode_source(content[0])[0] if content is not None else None
-            for path, content in contents.items()
+            path: None if content is None else _decode(path, content[0]) for path, content in contents.items()
         }
     except (PatchError, SyntaxError, ValueError):
         return None
+
+
+def _decode(path: str, data: bytes) -> str:
+    return decode_source(data)[0] if path.endswith(".py") else data.decode()
 
 
 def run_first_look(

@@ -41,6 +41,8 @@ MANY = {str(number): f"'{number}th'" for number in range(20, 45)}
         (side({"1": "2"}, near=MANY), side({"1": "'7'"}, near=dict.fromkeys(MANY, "'7'")), ["constant"]),
         (side({"1": "2"}, near=MANY), side({"1": "[]"}, near=dict.fromkeys(MANY, "[]")), []),
         (side({"1": "2"}, guards={"4": "5"}), side({"1": "3"}, guards={"4": "6"}), ["other"]),
+        (side({"1": "2"}, guards={"4": "[5]"}), side({"1": "3"}, guards={"4": "[5.0]"}), []),
+        (side({"1": "2"}, guards={"4": "'5'"}), side({"1": "3"}, guards={"4": "'5.0'"}), ["other"]),
         (
             side({"1": "2"}, near={"9": "9"}),
             side({"1": "3"}, near={"9": "raises TypeError: no"}),
