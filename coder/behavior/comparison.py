@@ -177,6 +177,7 @@ class BehaviorComparison:
         old, new = self.replayed
         for key, replayed in new.items():
             is_comparable = key in old and key in self.pairs and all(map(_is_answer, replayed.now))
+            is_comparable = is_comparable and TIME_OUT not in (*replayed.now, *replayed.later)
             if is_comparable and old[key].now == (self.pairs[key][0].text,):
                 yield key, replayed
 
