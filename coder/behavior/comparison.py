@@ -3,6 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from coder.core.verdict import BehaviorExample, BehaviorReport, Finding
@@ -50,14 +51,16 @@ class CallAnswer(NamedTuple):
     test: str = ""
     is_target: bool = False
     is_direct: bool = True
-    """Whether the test itself makes the call."""
+    """True if the calling frame is in a test file."""
+    is_affected: bool = True
+    """True if the call entered a changed function."""
     data: str = ""
     """Pickled arguments, empty where they cannot be copied."""
     module: str = ""
 
 
 class Replayed(NamedTuple):
-    """CallAnswers to one own call outside of the test: more than one where equal calls differ."""
+    """Answers to one own call outside of the test: more than one where equal calls differ."""
 
     now: tuple[str, ...]
     later: tuple[str, ...] = ()
@@ -79,6 +82,7 @@ def read_answers(records: Sequence[Mapping[str, Any]]) -> dict[CallKey, CallAnsw
             test=record["test"],
             is_target=record["target"],
             is_direct=record["direct"],
+            is_affected=record["affected"],
             data=record.get("data") or "",
             module=record["module"],
         )
@@ -159,6 +163,8 @@ class BehaviorComparison:
             return ""
         if any(key not in self.change for key in self._target_keys(self.base)):
             return ""
+        if not any(self.change[key].is_affected for key in keys):
+            return ""  # the change was used elsewhere, as in another process
         return (
             "outside of the tests the change does nothing: no call of the issue's tests is answered otherwise"
         )
@@ -200,6 +206,7 @@ class BehaviorComparison:
                 return f"{key.call} gives {first}, and later {second}"
         return ""
 
+    @cached_property
     def _affected_calls(self) -> dict[tuple[str, str], list[CallKey]]:
         """Return the own calls of targets that are answered differently, by function."""
         found = defaultdict(list)
@@ -208,9 +215,10 @@ class BehaviorComparison:
                 found[key.path, key.name].append(key)
         return found
 
+    @cached_property
     def _varied_near_targets(self) -> dict[CallKey, tuple[CallAnswer, CallAnswer]]:
         """Return the variations of target calls of the functions whose answers to targets differ."""
-        functions = self._affected_calls()
+        functions = self._affected_calls
         return {
             key: pair
             for key, pair in self.pairs.items()
@@ -218,12 +226,12 @@ class BehaviorComparison:
         }
 
     def _find_narrow(self) -> str:
-        varied = self._varied_near_targets()
+        varied = self._varied_near_targets
         near = sum(key.kind == "near" for key in varied)
         if len(varied) < LEAST_NARROW or near < LEAST_NEAR or any(key in self.changed for key in varied):
             return ""
         example = min(
-            (key for keys in self._affected_calls().values() for key in keys), key=lambda key: len(key.call)
+            (key for keys in self._affected_calls.values() for key in keys), key=lambda key: len(key.call)
         )
         return (
             f"the change alters nothing but the tested inputs: {example.call} differs, "
@@ -231,9 +239,9 @@ class BehaviorComparison:
         )
 
     def _find_constant(self) -> str:
-        expected = {self.change[key].text for keys in self._affected_calls().values() for key in keys}
+        expected = {self.change[key].text for keys in self._affected_calls.values() for key in keys}
         by_function = defaultdict(list)
-        for key, (old, new) in self._varied_near_targets().items():
+        for key, (old, new) in self._varied_near_targets.items():
             if old.text != new.text:
                 by_function[key.path, key.name].append((key, old.text, new.text))
         for rows in by_function.values():
@@ -304,7 +312,7 @@ class BehaviorComparison:
             if count == SHOWN:
                 return
 
-    @property
+    @cached_property
     def _shown_functions(self) -> set[tuple[str, str]]:
         """Functions whose calls are shown: those that tests call, else the changed ones."""
         direct = {(key.path, key.name) for key, pair in self.changed.items() if pair[1].is_direct}

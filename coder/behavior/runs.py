@@ -75,12 +75,11 @@ class BehaviorRuns:
         *,
         targets: Sequence[str],
         tests: Sequence[str],
-        passing: Collection[str] = (),
     ) -> tuple[BehaviorReport | None, list[Finding]]:
         """Compare two trees with the same tests; None if nothing could be compared.
 
         `base` has the tests of the change; `sources` are the changed paths. The calls are those of `targets`
-        and of other `tests`, nearest first, of which `passing` pass on both sides.
+        and of `tests` that pass on both sides, nearest first.
         """
         code = find_changed_code(read_texts(base, sources), read_texts(change, sources))
         if not code.functions or not self._runner.is_recorded or self._seconds <= 0:
@@ -90,7 +89,7 @@ class BehaviorRuns:
         others = [test for test in tests if test not in targets and test_file_of(test) in nearest][
             :MOST_TESTS
         ]
-        deadline = time.monotonic() + 2 * self._seconds
+        deadline = time.monotonic() + self._seconds
         with ThreadPoolExecutor(2) as pool:
             old_records, new_records = pool.map(
                 lambda tree: self._record(tree, code, targets, others), (base, change)
@@ -98,12 +97,12 @@ class BehaviorRuns:
         old, new = read_answers(old_records), read_answers(new_records)
         if not old or not new:
             return None, []
-        seconds = max(1.0, min(self._seconds / 2, deadline - time.monotonic()))
+        seconds = max(1.0, (deadline - time.monotonic()) / 2)
         comparison = BehaviorComparison(
             old,
             new,
             replayed=self._replay_all(base, change, code, new, seconds),
-            passing=passing,
+            passing=tests,
             raised=code.raised,
             is_cut=any(record["kind"] == CUT for record in (*old_records, *new_records)),
         )

@@ -368,7 +368,7 @@ class BehaviorExample(Value):
     function: str = ""
     """Path and qualified name, joined by `::`."""
     tested: bool = False
-    """Whether a test makes this very call."""
+    """True if a test makes exactly this call."""
 
 
 class BehaviorReport(Value):
@@ -450,7 +450,7 @@ class Verdict(Value):
     linters: LintReport | None = None
     """New findings of linters and similar tools, where requested."""
     behavior: BehaviorReport | None = None
-    """What changes besides; None where nothing could be compared."""
+    """Behavioral differences from the base; None where nothing could be compared."""
     circumstances: tuple[str, ...] = ()
     """The interpreter, the test command and how they were detected, as sentences."""
     seconds: float = 0.0

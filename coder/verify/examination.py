@@ -1,7 +1,8 @@
 """Second examination of a change that broke nothing: mutation testing, linters, API changes, issue code."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -45,7 +46,6 @@ class CompareBehavior(Protocol):
         *,
         targets: Sequence[str],
         tests: Sequence[str],
-        passing: Collection[str] = (),
     ) -> tuple[BehaviorReport | None, list[Finding]]:
         """Return what differs, and what keeps the change from being proven."""
         ...
@@ -77,8 +77,8 @@ class ExaminedChange:
 
     old: Path
     new: Path
-    old_with_tests: Path
-    """The base with the tests of the change."""
+    checkout_base_with_tests: Callable[[], AbstractContextManager[Path]]
+    """Checks out the base with the tests of the change."""
     changed: Sequence[str]
     sources: Sequence[str]
     """Changed paths that are not tests."""
@@ -158,14 +158,8 @@ def _compare_behavior(change: ExaminedChange, tools: ExaminationTools) -> None:
     passing = [
         result.id for result in change.after.results if result.outcome == "passed" and result.id not in failed
     ]
-    report, found = tools.behavior(
-        change.old_with_tests,
-        change.new,
-        sources,
-        targets=facts.targets,
-        tests=passing,
-        passing=passing,
-    )
+    with change.checkout_base_with_tests() as base:
+        report, found = tools.behavior(base, change.new, sources, targets=facts.targets, tests=passing)
     facts.details["behavior"] = report
     facts.findings += found
 

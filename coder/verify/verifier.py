@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -316,15 +317,11 @@ class WorktreeVerifier:
             return verdict
         change, facts = self._judged[verdict.tree]
         started = time.monotonic()
-        with (
-            change.split.checkout("base") as old,
-            change.split.checkout("change") as new,
-            change.split.checkout("tests") as old_with_tests,
-        ):
+        with change.split.checkout("base") as old, change.split.checkout("change") as new:
             examined = ExaminedChange(
                 old=old,
                 new=new,
-                old_with_tests=old_with_tests,
+                checkout_base_with_tests=partial(change.split.checkout, "tests"),
                 changed=change.changed,
                 sources=change.sources,
                 facts=facts,

@@ -87,6 +87,11 @@ def test_compares_answers_in_the_test_and_outside(
     assert rules(BehaviorComparison(side({"1": "2"}), side({"1": "3"}), replayed=replayed)) == expected
 
 
+def test_says_nothing_where_no_call_enters_the_change() -> None:
+    answers = {key("1"): CallAnswer("2", TARGET, is_target=True, is_affected=False)}
+    assert rules(BehaviorComparison(answers, answers)) == []
+
+
 def test_says_nothing_where_calls_of_targets_are_missing() -> None:
     assert rules(BehaviorComparison(side({"1": "2"}), side({"1": "2"}), is_cut=True)) == []
 

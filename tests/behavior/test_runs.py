@@ -92,5 +92,4 @@ def compare(
         ["shop.py"],
         targets=["tests/test_shop.py::test_new"],
         tests=[old],
-        passing=[old],
     )

@@ -95,7 +95,7 @@ class CallRecorder:
 
     @property
     def has_time(self) -> bool:
-        """Whether time is left for another call; most of it is kept for targets that have not run yet."""
+        """True if the time budget allows another call; most of it is reserved for targets still to run."""
         is_reserved = not self.is_target and bool(self.targets - self.begun)
         return self.seconds > (self.reserve if is_reserved else 0.0)
 
@@ -143,17 +143,20 @@ class CallRecorder:
             return
         sys.setprofile(None)
         began = time.monotonic()
+        is_recorded = False
         with contextlib.suppress(Exception):  # the project's own methods may raise anything
-            self.record(frame, code, kind, is_direct=is_direct)
+            is_recorded = self.record(frame, code, kind, is_direct=is_direct)
+        if not is_recorded:
+            self.note_cut()
         self.seconds -= time.monotonic() - began
         sys.setprofile(self)
 
-    def record(self, frame: types.FrameType, code: types.CodeType, kind: int, *, is_direct: bool) -> None:
-        """Answer a call in a fork and wait for it."""
+    def record(self, frame: types.FrameType, code: types.CodeType, kind: int, *, is_direct: bool) -> bool:
+        """Answer a call in a fork and wait for it; tell whether it ended in time."""
         arguments, variadic = arguments_of(frame)
         text = describe_call(code, arguments, self.texts)
         if (code, text) in self.seen:
-            return
+            return True
         self.seen.add((code, text))
         self.counts[code] = self.counts.get(code, 0) + 1
         call: dict[str, Any] = {
@@ -161,6 +164,7 @@ class CallRecorder:
             "module": frame.f_globals.get("__name__", ""),
             "name": getattr(code, "co_qualname", code.co_name),
             "changed": kind == CHANGED,
+            "affected": kind == CHANGED,
             "test": self.test,
             "target": self.is_target,
             "direct": is_direct,
@@ -175,14 +179,14 @@ class CallRecorder:
                     "data": pickle_arguments(arguments),
                 }
             )
-            return
+            return True
         child = os.fork()
         if child == 0:
             try:
                 self.answer_all(rebuilt(frame, code), variadic, arguments, text, call)
             finally:
                 os._exit(0)
-        wait_for(child, min(FORK_SECONDS, self.seconds + 0.5))
+        return wait_for(child, min(FORK_SECONDS, self.seconds + 0.5))
 
     def answer_all(
         self,
@@ -210,7 +214,7 @@ class CallRecorder:
             if answer[:1] in (ENTERED, BESIDE):
                 self.is_affected = call["changed"] or self.is_affected or answer[0] == ENTERED
                 answer = answer[1:]
-            row = {**call, "kind": kind, "call": shown, "answer": answer}
+            row = {**call, "kind": kind, "call": shown, "answer": answer, "affected": self.is_affected}
             self.write({**row, "data": data} if kind == "own" else row)
 
     def write(self, record: dict[str, Any]) -> None:
@@ -271,7 +275,7 @@ def rebuilt(frame: types.FrameType, code: types.CodeType) -> types.FunctionType:
 
 
 def pickle_arguments(arguments: dict[str, Any]) -> str | None:
-    """Return arguments in pickle_arguments form, None if they cannot be copied."""
+    """Return arguments in pickled form, None if they cannot be copied."""
     try:
         data = pickle.dumps(arguments)
     except Exception:  # noqa: BLE001 - whatever their own methods raise
@@ -279,12 +283,16 @@ def pickle_arguments(arguments: dict[str, Any]) -> str | None:
     return base64.b64encode(data).decode("ascii") if len(data) <= MOST_PICKLED else None
 
 
-def wait_for(child: int, seconds: float) -> None:
-    """Wait for a child; end it after so many seconds, as its own forks end by themselves."""
+def wait_for(child: int, seconds: float) -> bool:
+    """Wait for a child and tell whether it ended by itself within so many seconds; else kill it.
+
+    Its own forks end by themselves.
+    """
     deadline = time.monotonic() + seconds
     while not os.waitpid(child, os.WNOHANG)[0]:
         if time.monotonic() > deadline:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-            return
+            return False
         time.sleep(0.002)
+    return True

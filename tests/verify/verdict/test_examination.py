@@ -1,6 +1,7 @@
 """Second examination of a change that broke nothing."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
         changed = sorted(path for path in {**old, **new} if old.get(path) != new.get(path))
         change = ExaminedChange(
             old=tmp_path / "old",
-            old_with_tests=tmp_path / "old",
+            checkout_base_with_tests=lambda: nullcontext(tmp_path / "old"),
             new=tmp_path / "new",
             changed=changed,
             sources=[path for path in changed if not is_test_path(path)],
