@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from coder import __version__
 
 ANSWERS = Path(__file__).with_name("mcp_answers.json")
-"""What the server answers, as tests/test_mcp_server.py has it."""
+"""Responses of the server, kept current by tests/test_mcp_server.py."""
 OPENING_SECONDS = 0.5
 """Time for the client to ask before the server is loaded, which slows the answers down."""
 MODERN_KEY = "io.modelcontextprotocol/protocolVersion"

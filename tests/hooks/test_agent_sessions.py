@@ -50,7 +50,7 @@ class Agent:
     verdicts: list[api.Result | UserError] = field(default_factory=list)
     """One for each judgement; the last one for all further ones."""
     bases: list[str] = field(default_factory=list)
-    """What each judgement compared with."""
+    """Base tree of each judgement."""
     count: int = 0
 
     def judge(self, *, repository: Path, against: str) -> api.Result:

@@ -1,4 +1,4 @@
-"""What `read` shows of a file or directory."""
+"""Output of `read` for files and directories."""
 
 import os
 from pathlib import Path

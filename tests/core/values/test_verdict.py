@@ -1,4 +1,4 @@
-"""What a verdict says of itself, and verdicts of earlier formats."""
+"""Properties of verdicts, and verdicts of earlier formats."""
 
 import pytest
 

@@ -39,7 +39,7 @@ ASKED = Request(
 
 @dataclass(frozen=True)
 class Server:
-    """What a server accepts, and how it replies."""
+    """Capabilities of a scripted server and the form of its replies."""
 
     refuses: Callable[[Body], str] = lambda _body: ""
     """Returns the message with which a body is rejected; empty if it is accepted."""
