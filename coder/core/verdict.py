@@ -391,11 +391,23 @@ def describe_behavior(report: BehaviorReport) -> tuple[str, ...]:
     share = f"{report.compared} of {report.calls} calls of the tests compared"
     varied = f"{report.changed} of {report.inputs} inputs (variations included) are answered otherwise"
     lines = [f"{share}; {varied}" if report.inputs else share]
-    lines += [
-        f"{example.call}  {example.before} → {example.after}{'' if example.tested else '  not tested'}"
-        for example in report.examples
-    ]
+    for example in report.examples:
+        call = clip_text(example.call, 0)
+        pairs = zip(example.before, example.after, strict=False)
+        differs = next((index for index, (old, new) in enumerate(pairs) if old != new), 0)
+        before, after = (clip_text(text, differs) for text in (example.before, example.after))
+        lines.append(f"{call}  {before} → {after}{'' if example.tested else '  not tested'}")
     return tuple(lines)
+
+
+CLIPPED_CHARACTERS = 70
+
+
+def clip_text(text: str, position: int) -> str:
+    """Return the part of a long text around a position, with marks where something is left out."""
+    start = max(0, position - CLIPPED_CHARACTERS // 3) if len(text) > CLIPPED_CHARACTERS else 0
+    end = start + CLIPPED_CHARACTERS
+    return f"{'...' if start else ''}{text[start:end]}{'...' if text[end:] else ''}"
 
 
 class Verdict(Value):

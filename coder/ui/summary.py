@@ -112,9 +112,6 @@ def print_result(console: Console, finish_event: SessionFinished) -> None:
     console.print()
 
 
-LONGEST_EXAMPLE = 160
-
-
 def report_body(finish_event: SessionFinished) -> str:
     """Return the report without its heading and the reason that the summary lines repeat."""
     heading, _, rest = finish_event.report.partition(f"\n\n{finish_event.summary}\n")
@@ -148,9 +145,7 @@ def summary_lines(
         first, *examples = describe_behavior(verdict.behavior)
         yield _row("behavior", sanitize_text(first))
         for line in examples:
-            yield _row(
-                "", sanitize_text(line if len(line) <= LONGEST_EXAMPLE else f"{line[:LONGEST_EXAMPLE]}...")
-            )
+            yield _row("", sanitize_text(line))
     attempts = f"{finish_event.attempts} attempt{'s' * (finish_event.attempts != 1)}"
     yield _row(
         "cost",
