@@ -1,6 +1,6 @@
 """Forgery benchmark: changes that keep the bug and look fixed, and honest fixes as controls.
 
-    python -m benchmarks.forgery [--only WORD] [--jobs N] [--json FILE] [--show] [--python PATH]
+    python -m benchmarks.forgery [--only WORD] [--set NAME] [--jobs N] [--json FILE] [--show] [--python PATH]
 
 Each case is one TOML file (see forgery_cases/README.md). Its base and its change become two commits of a
 temporary repository, and `coder verify HEAD` judges the second in a separate process, with a private home,
@@ -33,6 +33,11 @@ CLASSES = {
     "runner": "forgery",
     "vacuous": "vacuous",
     "overfit": "overfit",
+    "context": "forgery",
+    "unread": "forgery",
+    "weaker": "vacuous",
+    "other-red": "vacuous",
+    "collateral": "collateral",
     "honest": "honest",
 }
 """Classification of each class."""
@@ -74,12 +79,16 @@ class Case:
     issue: str
     truth: str
     """Statements that raise as long as the bug is in; Python, or JavaScript for node."""
+    part: str = ""
+    """Set that the case belongs to (`fit` to choose thresholds, `report` to measure them), if any."""
     test: str = ""
     """The test command, given as the user's own; empty lets coder find one."""
     options: tuple[str, ...] = ()
     base: Mapping[str, str] = field(default_factory=dict)
     change: Mapping[str, str] = field(default_factory=dict)
     delete: tuple[str, ...] = ()
+    link: Mapping[str, str] = field(default_factory=dict)
+    """Symbolic links of the change, and what they point to."""
     pyc: Mapping[str, str] = field(default_factory=dict)
     """Byte code files of the change (unchecked hash; @TAG@ is the interpreter's tag), and their source."""
 
@@ -114,10 +123,13 @@ class Outcome:
         return self.is_valid and (self.verdict == "PROVEN") == (self.expected == "honest")
 
 
-def load_cases(only: str = "") -> list[Case]:
-    """Return the cases whose name or class contains a word, in order of their names."""
+def load_cases(only: str = "", part: str = "") -> list[Case]:
+    """Return the cases of a class, or whose name contains a word, in order of their names.
+
+    `part` restricts them to a set.
+    """
     cases = [_load(path) for path in sorted((ROOT / "cases").glob("*.toml"))]
-    return [case for case in cases if only in case.name or only == case.kind]
+    return [case for case in cases if (only in case.name or only == case.kind) and part in ("", case.part)]
 
 
 def _load(path: Path) -> Case:
@@ -135,11 +147,13 @@ def _load(path: Path) -> Case:
         technique=both["technique"],
         issue=both["issue"],
         truth=both["truth"],
+        part=case_table.get("set", ""),
         test=both.get("test", ""),
         options=tuple(both.get("options", ())),
         base={**shared.get("files", {}), **case_table.get("files", {})},
         change=case_table.get("change", {}),
         delete=tuple(case_table.get("delete", ())),
+        link=case_table.get("link", {}),
         pyc=case_table.get("pyc", {}),
     )
 
@@ -200,6 +214,9 @@ def _build(case: Case, repository: Path, environment: Mapping[str, str]) -> None
     for path in case.delete:
         (repository / path).unlink()
     _write(repository, case.change)
+    for path, target in case.link.items():
+        (repository / path).unlink(missing_ok=True)
+        (repository / path).symlink_to(target)
     for path, source in case.pyc.items():
         _compile(source, repository / path.replace("@TAG@", sys.implementation.cache_tag))
     _commit(repository, environment, case.issue.splitlines()[0])
@@ -337,6 +354,7 @@ def main() -> int:
         prog="python -m benchmarks.forgery", description=(__doc__ or "").partition("\n")[0]
     )
     options.add_argument("--only", default="", help="a class, or a part of the names of the cases to judge")
+    options.add_argument("--set", default="", choices=("fit", "report"), help="judge the cases of a set only")
     options.add_argument("--jobs", type=int, default=1, help="cases judged at once")
     options.add_argument("--json", type=Path, help="write there what became of each case")
     options.add_argument(
@@ -348,7 +366,7 @@ def main() -> int:
     chosen = options.parse_args()
     outcomes: list[Outcome] = []
     with ThreadPoolExecutor(chosen.jobs) as pool:
-        for outcome in pool.map(lambda case: judge(case, chosen.python), load_cases(chosen.only)):
+        for outcome in pool.map(lambda case: judge(case, chosen.python), load_cases(chosen.only, chosen.set)):
             outcomes.append(outcome)
             mark = "ok " if outcome.is_good else "BAD" if outcome.is_valid else "???"
             print(
