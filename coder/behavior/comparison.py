@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
+from coder.core.values import Value
 from coder.core.verdict import BehaviorExample, BehaviorReport, Finding
 
 NOT_COMPARED = "not compared"
@@ -70,6 +71,23 @@ class Replayed(NamedTuple):
 CallAnswers = Mapping[CallKey, CallAnswer]
 
 
+class ComparedFunction(Value):
+    """Answers of one function on both sides."""
+
+    path: str
+    name: str
+    """Qualified."""
+    calls: int
+    """Different calls that tests make."""
+    compared: int
+    """Those that could be repeated on both sides."""
+    inputs: int
+    """Compared calls, variations included."""
+    changed: int
+    """Compared calls that are answered otherwise, variations included."""
+    examples: tuple[BehaviorExample, ...] = ()
+
+
 def read_answers(records: Sequence[Mapping[str, Any]]) -> dict[CallKey, CallAnswer]:
     """Return recorded answers by call; of equal ones the target's, else the first."""
     answers: dict[CallKey, CallAnswer] = {}
@@ -109,7 +127,7 @@ class BehaviorComparison:
         `replayed` are the answers outside of the tests, `passing` tests that pass on both sides, `raised` the
         names of exceptions that the change raises itself; it `is_cut` if calls of targets are not there.
         """
-        self.base, self.change = base, change
+        self.base, self.change = _follow_moves(base, change), change
         self.replayed = replayed
         self.passing = frozenset(passing)
         self.raised = frozenset(raised)
@@ -126,13 +144,35 @@ class BehaviorComparison:
         }
         self.changed = {key: pair for key, pair in self.pairs.items() if pair[0].text != pair[1].text}
 
+    @cached_property
+    def _own_calls(self) -> list[CallKey]:
+        """Calls that tests make on either side."""
+        return [key for key in {**self.change, **self.base} if key.kind == "own"]
+
+    def functions(self) -> list[ComparedFunction]:
+        """Return counts and examples of each function, those that answer otherwise first."""
+        own = self._own_calls
+        names = dict.fromkeys((key.path, key.name) for key in own)
+        examples = list(self._examples(most=len(self.changed)))
+        found = [
+            ComparedFunction(
+                path=path,
+                name=name,
+                calls=sum((key.path, key.name) == (path, name) for key in own),
+                compared=sum((key.path, key.name) == (path, name) for key in own if key in self.pairs),
+                inputs=sum((key.path, key.name) == (path, name) for key in self.pairs),
+                changed=sum((key.path, key.name) == (path, name) for key in self.changed),
+                examples=tuple(row for row in examples if row.function == f"{path}::{name}")[:SHOWN],
+            )
+            for path, name in names
+        ]
+        return sorted(found, key=lambda row: -row.changed)
+
     def report(self) -> BehaviorReport:
         """Return counts and the most telling examples."""
-        calls = sum(key.kind == "own" for key in self.change)
-        compared = sum(key.kind == "own" for key in self.pairs)
         return BehaviorReport(
-            calls=calls,
-            compared=compared,
+            calls=len(self._own_calls),
+            compared=sum(key in self.pairs for key in self._own_calls),
             inputs=len(self.pairs),
             changed=len(self.changed),
             examples=tuple(self._examples()),
@@ -288,7 +328,7 @@ class BehaviorComparison:
             return name in ACCIDENTAL and name not in self.raised
         return ARGUMENTS in new and ARGUMENTS not in old
 
-    def _examples(self) -> Iterator[BehaviorExample]:
+    def _examples(self, *, most: int = SHOWN) -> Iterator[BehaviorExample]:
         """Yield the most telling differences: new errors first, the shortest call of each kind."""
         rows = sorted(self.changed.items(), key=lambda row: (self._rank(*row), len(row[0].call)))
         seen: Counter[tuple[str, str]] = Counter()
@@ -309,7 +349,7 @@ class BehaviorComparison:
                 tested=key.kind == "own",
             )
             count += 1
-            if count == SHOWN:
+            if count == most:
                 return
 
     @cached_property
@@ -325,6 +365,26 @@ class BehaviorComparison:
         if key.kind == "own":
             return 1 if not new.is_target else 2
         return 3 if key.kind == "near" else 4
+
+
+def _follow_moves(base: CallAnswers, change: CallAnswers) -> CallAnswers:
+    """Return the answers of the base under the places that its functions have on the change.
+
+    A function has moved to another module or class if one of its name exists on each side alone.
+    """
+    old, new = ({(key.path, key.name): None for key in side} for side in (base, change))
+    places: defaultdict[str, list[list[tuple[str, str]]]] = defaultdict(lambda: [[], []])
+    for side, (own, other) in enumerate(((old, new), (new, old))):
+        for path, name in own:
+            if (path, name) not in other:
+                places[name.rpartition(".")[2]][side].append((path, name))
+    moves = {before[0]: after[0] for before, after in places.values() if len(before) == len(after) == 1}
+    if not moves:
+        return base
+    return {
+        CallKey(*moves.get((key.path, key.name), (key.path, key.name)), key.kind, key.call): row
+        for key, row in base.items()
+    }
 
 
 INTEGRAL = re.compile(r"(?<![\w.])(-?\d+)\.0(?![\w.])")

@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,20 +55,29 @@ class ChangedCode(NamedTuple):
     """Names of the exceptions that the edited functions raise."""
 
 
+class Side(NamedTuple):
+    """Environment in which a tree is run."""
+
+    project: Project
+    runner: PytestRunner
+
+
 class BehaviorRuns:
     """Compares the behavior of a change with its base's, for one project."""
 
     def __init__(
-        self, *, project: Project, runner: PytestRunner, sandbox: Sandbox, scratch: Path, seconds: float
+        self, base: Side, change: Side | None = None, *, sandbox: Sandbox, scratch: Path, seconds: float
     ) -> None:
-        """Prepare to compare, with so many seconds for the answers of one change."""
-        self._project = project
-        self._runner = runner
+        """Prepare to compare, with so many seconds for the answers of one change.
+
+        `change` is the environment of the change where it differs, as by other versions of packages.
+        """
+        self._sides = (base, change or base)
         self._sandbox = sandbox
         self._scratch = scratch
         self._seconds = seconds
 
-    def compare(
+    def examine(
         self,
         base: Path,
         change: Path,
@@ -82,37 +92,70 @@ class BehaviorRuns:
         and of `tests` that pass on both sides, nearest first.
         """
         code = find_changed_code(read_texts(base, sources), read_texts(change, sources))
-        if not code.functions or not self._runner.is_recorded or self._seconds <= 0:
+        if not code.functions:
             return None, []
         files = dict.fromkeys(map(test_file_of, (*targets, *tests)))
         nearest = frozenset([*files][:MOST_FILES])
         others = [test for test in tests if test not in targets and test_file_of(test) in nearest][
             :MOST_TESTS
         ]
+        comparison = self.compare(base, change, code, targets=targets, tests=others, passing=tests)
+        if comparison is None or not (comparison.base and comparison.change):
+            return None, []
+        return comparison.report(), comparison.findings()
+
+    def compare(
+        self,
+        base: Path,
+        change: Path,
+        code: ChangedCode,
+        *,
+        targets: Sequence[str] = (),
+        tests: Sequence[str],
+        passing: Sequence[str] = (),
+        run_seconds: float = STARTING_SECONDS,
+    ) -> BehaviorComparison | None:
+        """Compare the answers to the calls of tests (ids or files) in two trees; None if there are none.
+
+        The tests themselves may take `run_seconds`; those in `passing` pass on both sides.
+        """
+        if not all(side.runner.is_recorded for side in self._sides) or self._seconds <= 0:
+            return None
         deadline = time.monotonic() + self._seconds
         with ThreadPoolExecutor(2) as pool:
-            old_records, new_records = pool.map(
-                lambda tree: self._record(tree, code, targets, others), (base, change)
+            records = pool.map(
+                lambda side, tree: self._record(
+                    side, tree, code, targets=targets, tests=tests, run_seconds=run_seconds
+                ),
+                self._sides,
+                (base, change),
             )
+            old_records, new_records = records
         old, new = read_answers(old_records), read_answers(new_records)
-        if not old or not new:
-            return None, []
+        if not old and not new:
+            return None
         seconds = max(1.0, (deadline - time.monotonic()) / 2)
-        comparison = BehaviorComparison(
+        return BehaviorComparison(
             old,
             new,
             replayed=self._replay_all(base, change, code, new, seconds),
-            passing=tests,
+            passing=passing,
             raised=code.raised,
             is_cut=any(record["kind"] == CUT for record in (*old_records, *new_records)),
         )
-        return comparison.report(), comparison.findings()
 
     def _record(
-        self, tree: Path, code: ChangedCode, targets: Sequence[str], others: Sequence[str]
+        self,
+        side: Side,
+        tree: Path,
+        code: ChangedCode,
+        *,
+        targets: Sequence[str],
+        tests: Sequence[str],
+        run_seconds: float,
     ) -> list[Mapping[str, Any]]:
         """Run tests in a tree and return the answers to their calls."""
-        is_test = test_file_predicate(tree, self._runner.command)
+        is_test = test_file_predicate(tree, side.runner.command)
         request = {
             "modules": str(TARGET),
             "changed": code.functions,
@@ -122,9 +165,8 @@ class BehaviorRuns:
             "tests": [path for path in project_files(tree) if is_test(path) or is_test_path(path)],
             "seconds": self._seconds / 2,
         }
-        tests = [*targets, *others]
-        return self._runner.record_calls(
-            tree, tests, request, timeout_seconds=self._seconds + STARTING_SECONDS
+        return side.runner.record_calls(
+            tree, [*targets, *tests], request, timeout_seconds=self._seconds + run_seconds
         )
 
     def _replay_all(
@@ -138,18 +180,24 @@ class BehaviorRuns:
             for key, answer in own[:MOST_REPLAYED]
         ]
         keys = [key for key, _ in own[:MOST_REPLAYED]]
-        jobs = [(tree, later) for later in (False, True) for tree in (base, change)]
+        sides = list(zip(self._sides, (base, change), strict=True))
+
+        def replay(job: tuple[bool, tuple[Side, Path]]) -> list[tuple[str, ...]]:
+            later, (side, tree) = job
+            return self._replay(side.project, tree, code, calls, seconds, later=later)
+
         with ThreadPoolExecutor(2) as pool:
-            found = list(pool.map(lambda job: self._replay(job[0], code, calls, seconds, later=job[1]), jobs))
+            found = list(pool.map(replay, product((False, True), sides)))
         old, new, old_later, new_later = found
-        sides = []
+        answers: list[dict[CallKey, Replayed]] = []
         for now, later in ((old, old_later), (new, new_later)):
             rows = zip(keys, now, [*later, *[()] * len(now)], strict=False)
-            sides.append({key: Replayed(first, second) for key, first, second in rows})
-        return sides[0], sides[1]
+            answers.append({key: Replayed(first, second) for key, first, second in rows})
+        return answers[0], answers[1]
 
     def _replay(
         self,
+        project: Project,
         tree: Path,
         code: ChangedCode,
         calls: Sequence[Mapping[str, Any]],
@@ -163,7 +211,7 @@ class BehaviorRuns:
         tree = tree.resolve()
         job = {
             "tree": str(tree),
-            "path": [str(root) for root in (*self._project.import_roots(tree), *source_roots(tree), tree)],
+            "path": [str(root) for root in (*project.import_roots(tree), *source_roots(tree), tree)],
             "ignored": code.ignored,
             "seconds": seconds,
             "later": later,
@@ -174,9 +222,9 @@ class BehaviorRuns:
             place = Path(name)
             (place / "main.py").write_text(_replay_script(), encoding="utf-8")
             (place / "data.json").write_text(json.dumps(job), encoding="utf-8")
-            argv = (str(self._project.interpreter), str(place / "main.py"), str(place / "data.json"))
+            argv = (str(project.interpreter), str(place / "main.py"), str(place / "data.json"))
             environment = {
-                **{name: text for name, text in self._project.environment.items() if "PYTEST" not in name},
+                **{name: text for name, text in project.environment.items() if "PYTEST" not in name},
                 "PYTHONDONTWRITEBYTECODE": "1",
                 "PYTHONHASHSEED": "7" if later else "0",
             }

@@ -11,6 +11,7 @@ from coder.cli import (
     apply,
     bench,
     build,
+    compare,
     completion,
     demo,
     fix,
@@ -61,6 +62,7 @@ app.command("build")(build.build)
 app.command("resume")(fix.resume)
 app.command("demo")(demo.demo)
 app.command("verify")(verify.verify)
+app.command("compare")(compare.compare)
 app.command("watch")(hook.watch)
 app.command("review")(verify.review)
 app.command("locate")(locate.locate)

@@ -391,13 +391,15 @@ def describe_behavior(report: BehaviorReport) -> tuple[str, ...]:
     share = f"{report.compared} of {report.calls} calls of the tests compared"
     varied = f"{report.changed} of {report.inputs} inputs (variations included) are answered otherwise"
     lines = [f"{share}; {varied}" if report.inputs else share]
-    for example in report.examples:
-        call = clip_text(example.call, 0)
-        pairs = zip(example.before, example.after, strict=False)
-        differs = next((index for index, (old, new) in enumerate(pairs) if old != new), 0)
-        before, after = (clip_text(text, differs) for text in (example.before, example.after))
-        lines.append(f"{call}  {before} → {after}{'' if example.tested else '  not tested'}")
-    return tuple(lines)
+    return (*lines, *map(describe_example, report.examples))
+
+
+def describe_example(example: BehaviorExample) -> str:
+    """Return a call with what it gave and gives, each clipped around the difference."""
+    pairs = zip(example.before, example.after, strict=False)
+    differs = next((index for index, (old, new) in enumerate(pairs) if old != new), 0)
+    before, after = (clip_text(text, differs) for text in (example.before, example.after))
+    return f"{clip_text(example.call, 0)}  {before} → {after}{'' if example.tested else '  not tested'}"
 
 
 CLIPPED_CHARACTERS = 70

@@ -353,6 +353,21 @@ def _activation_environment(interpreter: Path, environment: Mapping[str, str]) -
     }
 
 
+def use_interpreter(project: Project, interpreter: Path, environment: Mapping[str, str]) -> Project:
+    """Return the same project as another interpreter, with other packages, runs it."""
+    argv = project.command.argv
+    is_own = argv[:1] == (str(project.interpreter),)
+    own = str(interpreter)
+    return project.model_copy(
+        update={
+            "interpreter": interpreter,
+            "command": project.command.model_copy(update={"argv": (own, *argv[1:]) if is_own else argv}),
+            "environment": {**project.environment, **_activation_environment(interpreter, environment)},
+            "overlay": None,
+        }
+    )
+
+
 def _probe_pytest(project: Project, root: Path, sandbox: Sandbox) -> Project:
     """Ask the interpreter whether it has pytest and the plugins that the configuration needs."""
     if not project.command.is_pytest:

@@ -49,7 +49,7 @@ class ChangeSplit:
     def __init__(self, trees: Trees, tree: str, *, command: str = "") -> None:
         """Split the change from the base to `tree`, by its paths and by what the test command collects."""
         self._trees = trees
-        self._tree = tree
+        self.tree = tree
         self.changed = trees.changed_paths(tree)
         """Paths of all changed files."""
         with trees.read(tree) as new:
@@ -100,14 +100,14 @@ class ChangeSplit:
             case "base":
                 context = self._trees.checkout(self._trees.base, ())
             case "change":
-                context = self._trees.checkout(self._tree)
+                context = self._trees.checkout(self.tree)
             case "tests":
-                context = self._trees.checkout(self._tree, self.tests)
+                context = self._trees.checkout(self.tree, self.tests)
             case "sources":
-                context = self._trees.checkout(self._tree, self.sources)
+                context = self._trees.checkout(self.tree, self.sources)
         with context as place:
             if side in ("tests", "sources") and self.inline_tests:
-                other = self._read(self._tree if side == "tests" else self._trees.base, self.inline_tests)
+                other = self._read(self.tree if side == "tests" else self._trees.base, self.inline_tests)
                 for path in self.inline_tests:
                     text = replace_inline_tests(read_regular_text(place / path), other[path])
                     if (place / path).is_file():
@@ -116,13 +116,13 @@ class ChangeSplit:
 
     def read(self, side: Literal["base", "change"]) -> AbstractContextManager[Path]:
         """Provide the base or the change for reading alone."""
-        return self._trees.read(self._tree) if side == "change" else self._trees.read(self._trees.base, ())
+        return self._trees.read(self.tree) if side == "change" else self._trees.read(self._trees.base, ())
 
     def _find_registrations(self, tests: Sequence[str]) -> tuple[str, ...]:
         candidates = [path for path in self.changed if PurePosixPath(path).name == BUILD_FILE]
         if not candidates or not tests:
             return ()
-        old, new = self._read(self._trees.base, candidates), self._read(self._tree, candidates)
+        old, new = self._read(self._trees.base, candidates), self._read(self.tree, candidates)
         return tuple(
             path
             for path in candidates
@@ -142,7 +142,7 @@ class ChangeSplit:
         candidates = [path for path in self.sources if path.endswith(SUFFIX)]
         if not candidates:
             return {}
-        old, new = self._read(self._trees.base, candidates), self._read(self._tree, candidates)
+        old, new = self._read(self._trees.base, candidates), self._read(self.tree, candidates)
         return {
             path: inline_tests(old[path]) != inline_tests(new[path])
             for path in candidates

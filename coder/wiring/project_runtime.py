@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from coder import __version__
-from coder.behavior.runs import BehaviorRuns
+from coder.behavior.runs import BehaviorRuns, Side
 from coder.core.phases import Cutoff
 from coder.core.ports import FaultLocator, Limits, Progress, Proposer, Repository, Traces
 from coder.core.task import Task
@@ -24,7 +24,7 @@ from coder.verify.extensions import ExtensionBuilder
 from coder.verify.impact import TracedImpact
 from coder.verify.issue import IssueScripts, find_persisting_errors
 from coder.verify.linters import LinterChecks
-from coder.verify.project import Overlay, Project, SuiteHistory, find_candidates
+from coder.verify.project import Overlay, Project, SuiteHistory, find_candidates, use_interpreter
 from coder.verify.report import Denied
 from coder.verify.run import CommandSelection, ParallelRunner, PytestRunner, processor_count
 from coder.verify.run_store import NO_STORE, RunStore, describe_environment
@@ -79,9 +79,9 @@ class ProjectRuntime:
         """The selected way to test the project; final once a verifier was made."""
         return self.selection.project
 
-    def runner(self) -> PytestRunner:
+    def runner(self, project: Project | None = None) -> PytestRunner:
         return PytestRunner(
-            project=self.project,
+            project=project or self.project,
             sandbox=self.sandbox,
             scratch=self.sandbox.scratch,
             limits=self.limits,
@@ -114,15 +114,21 @@ class ProjectRuntime:
             checks=LinterChecks(self.project, self.sandbox, self.sandbox.scratch).compare,
             scripts=scripts.compare,
             persisting_errors=partial(find_persisting_errors, scripts),
-            behavior=BehaviorRuns(
-                project=self.project,
-                runner=self.runner(),
-                sandbox=self.sandbox,
-                scratch=self.sandbox.scratch,
-                seconds=self.behavior_seconds,
-            ).compare,
+            behavior=self.behavior_runs(seconds=self.behavior_seconds).examine,
             trace=self._trace_new_code if self.builds_code else None,
             strict=self.strict,
+        )
+
+    def behavior_runs(self, *, seconds: float, interpreter: Path | None = None) -> BehaviorRuns:
+        """Return what compares behavior; `interpreter` runs the change where it is not the project's."""
+        sides = [self.project]
+        if interpreter is not None:
+            sides.append(use_interpreter(self.project, interpreter, os.environ))
+        return BehaviorRuns(
+            *(Side(project, self.runner(project)) for project in sides),
+            sandbox=self.sandbox,
+            scratch=self.sandbox.scratch,
+            seconds=seconds,
         )
 
     def _trace_new_code(self, tree: Path, tests: Sequence[str]) -> Traces:

@@ -669,12 +669,15 @@ def locate_faults(
 def open_runtime(
     directory: Path,
     *,
+    base: str | None = None,
     test_command: str | None = None,
     trusted: bool = False,
     unsafe: bool = False,
     confirm: Callable[[str], bool] | None = None,
 ) -> Iterator[tuple[SessionRepository, ProjectRuntime]]:
     """Provide what runs the tests of a repository without a session, until exit; nothing of it is kept.
+
+    It starts at the commit `base`, or at HEAD with the uncommitted work.
 
     Raises:
         UserError: the repository cannot be worked on.
@@ -690,7 +693,7 @@ def open_runtime(
         tempfile.TemporaryDirectory(prefix="runtime-", dir=sessions_directory()) as state,
         session_lock(Path(state)),
         closing(
-            open_repository(root, session=f"runtime-{secrets.token_hex(4)}", state=Path(state), base=None)
+            open_repository(root, session=f"runtime-{secrets.token_hex(4)}", state=Path(state), base=base)
         ) as repository,
         make_sandbox(backend, config, exposed=repository.exposed_directories) as sandbox,
     ):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.behavior.runs import BehaviorRuns
+from coder.behavior.runs import BehaviorRuns, Side
 from coder.core.ports import Limits
 from coder.core.verdict import BehaviorReport, Finding
 from coder.sandbox.process import ProcessSandbox
@@ -84,9 +84,9 @@ def compare(
     runner = PytestRunner(
         project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(wall_seconds=60.0)
     )
-    runs = BehaviorRuns(project=project, runner=runner, sandbox=sandbox, scratch=sandbox.scratch, seconds=60)
+    runs = BehaviorRuns(Side(project, runner), sandbox=sandbox, scratch=sandbox.scratch, seconds=60)
     old = "tests/test_shop.py::test_old"
-    return runs.compare(
+    return runs.examine(
         place / "base",
         place / "change",
         ["shop.py"],

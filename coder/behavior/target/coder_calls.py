@@ -202,7 +202,7 @@ class CallRecorder:
         rows = [("own", arguments)]
         rows += variations(arguments, self.literals, near=NEAR, far=FAR)
         known = set()
-        self.is_affected = False
+        self.is_affected = not self.changed  # with no changed function, every call is of interest
         for kind, varied in rows:
             if kind != "own" and not self.is_affected:
                 return
