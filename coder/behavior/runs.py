@@ -189,11 +189,11 @@ class BehaviorRuns:
         with ThreadPoolExecutor(2) as pool:
             found = list(pool.map(replay, product((False, True), sides)))
         old, new, old_later, new_later = found
-        answers: list[dict[CallKey, Replayed]] = []
+        replayed: list[dict[CallKey, Replayed]] = []
         for now, later in ((old, old_later), (new, new_later)):
             rows = zip(keys, now, [*later, *[()] * len(now)], strict=False)
-            answers.append({key: Replayed(first, second) for key, first, second in rows})
-        return answers[0], answers[1]
+            replayed.append({key: Replayed(first, second) for key, first, second in rows})
+        return replayed[0], replayed[1]
 
     def _replay(
         self,
