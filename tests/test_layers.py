@@ -11,6 +11,7 @@ ROOT = Path(__file__).parent.parent
 LAYERS = {
     "core": 0,
     "directories": 1,
+    "executors": 1,
     "permissions": 1,
     "python": 1,
     "patching": 2,
@@ -35,6 +36,7 @@ LAYERS = {
     "trust": 9,
     "wiring": 10,
     "api": 11,
+    "batch": 11,
     "bench": 11,
     "ui": 11,
     "hooks": 12,
@@ -56,6 +58,7 @@ HOMES = {
     "tree_sitter": {"index"},
     "mcp": {"api"},
     "coverage": {"verify"},
+    "ray": {"executors"},
 }
 LINKS = ("coder/tools/", "coder/prompts/")
 FOUND = [*ROOT.glob("coder/**/*.py"), *ROOT.glob("tools/**/*.py")]

@@ -2,16 +2,13 @@
 
 import asyncio
 import json
-import multiprocessing
 import os
 import re
-import signal
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
 from hashlib import sha256
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +21,7 @@ from coder.core.messages import UsageTotals
 from coder.core.task import Budget, Mode, Task
 from coder.core.values import Value
 from coder.core.verdict import Counts, TestReport, VerdictKind
+from coder.executors.calls import CallFailed, CallFinished, Emit, Executor
 from coder.patching import apply
 from coder.repo.repository import init_repository
 from coder.sandbox.backend import SandboxBackend
@@ -33,7 +31,6 @@ from coder.wiring.preparation import make_sandbox
 from coder.wiring.project_runtime import build_project_runtime
 from coder.wiring.session import Approach, SessionSetup, choose_approach, scripted_approach
 
-TIDYING_SECONDS = 10.0
 BUILD = "build"
 """Strategy of a job that builds new code, as `coder build` does, instead of fixing an issue."""
 
@@ -101,48 +98,43 @@ class Outcome(Value):
         }
 
 
+@dataclass(frozen=True, kw_only=True)
+class JobCall:
+    """One job as a call of an executor."""
+
+    job: Job
+    task: SuiteTask
+    backend: SandboxBackend | None
+    state: Path
+
+
 def run_jobs(
-    pairs: Sequence[tuple[Job, SuiteTask]], *, state: Path, backend: SandboxBackend | None, processes: int
+    pairs: Sequence[tuple[Job, SuiteTask]],
+    *,
+    state: Path,
+    backend: SandboxBackend | None,
+    executor: Executor,
 ) -> Iterator[tuple[Job, Outcome | JobFailed]]:
     """Run jobs in parallel and yield each result as it arrives; their sessions are stored in `state`."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(
-        processes, mp_context=context, initializer=_initialize_worker, initargs=(str(state),)
-    ) as pool:
-        waiting = {pool.submit(run_job, job, task, backend): job for job, task in pairs}
-        try:
-            for done in as_completed(waiting):
-                try:
-                    end: Outcome | JobFailed = done.result()
-                except (CoderError, OSError, BrokenExecutor) as error:
-                    end = JobFailed(str(error))
-                yield waiting[done], end
-        except BaseException:  # on interruption, running jobs are not waited for
-            pool.shutdown(wait=False, cancel_futures=True)
-            _terminate(multiprocessing.active_children())
-            raise
+    jobs = {job.key: job for job, _ in pairs}
+    calls = ((job.key, JobCall(job=job, task=task, backend=backend, state=state)) for job, task in pairs)
+    for event in executor.run(_call_job, calls):
+        match event:
+            case CallFinished(key=key, result=outcome):
+                yield jobs[key], outcome
+            case CallFailed(key=key, reason=reason):
+                yield jobs[key], JobFailed(reason)
+            case _:
+                pass
 
 
-def _terminate(children: Sequence[BaseProcess]) -> None:
-    """Terminate processes, and kill those that do not end in time."""
-    for child in children:
-        child.terminate()
-    for child in children:
-        child.join(TIDYING_SECONDS)
-        child.kill()
-
-
-def _initialize_worker(state: str) -> None:
-    """Prepare a worker process: it exits on SIGTERM and leaves Ctrl-C to its parent."""
-    signal.signal(signal.SIGINT, lambda *_: None)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
-    os.environ["XDG_STATE_HOME"] = state
+def _call_job(call: JobCall, _emit: Emit) -> Outcome:
+    """Run a job in a worker process, away from the user's own environment."""
+    os.environ["XDG_STATE_HOME"] = str(call.state)
     os.environ["GIT_CONFIG_GLOBAL"] = os.devnull
-    for variable in (
-        "VIRTUAL_ENV",
-        "CONDA_PREFIX",
-    ):  # the user's active environment belongs to none of these repositories
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):  # the active environment belongs to no repository here
         os.environ.pop(variable, None)
+    return run_job(call.job, call.task, call.backend)
 
 
 def run_job(job: Job, task: SuiteTask, backend: SandboxBackend | None) -> Outcome:

@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 from coder.cli import (
     apply,
+    batch,
     bench,
     build,
     compare,
@@ -72,6 +73,7 @@ app.add_typer(log.app, name="log")
 app.add_typer(hook.app, name="hook")
 app.add_typer(mcp.app, name="mcp")
 app.command("map")(map.record)
+app.command("batch")(batch.batch)
 app.command("bench")(bench.bench)
 app.command("doctor")(machine.doctor)
 app.command("models")(machine.models)

@@ -126,6 +126,7 @@ def _run(
 ) -> int:
     """Run and record the jobs that are not recorded yet; return how many failed."""
     from coder.bench.runner import Outcome, append_outcome, read_outcomes, run_jobs
+    from coder.executors.local import LocalExecutor
     from coder.sandbox.choice import require_backend
 
     known_keys = {outcome.job.key for outcome in read_outcomes(directory / RUNS)}
@@ -136,22 +137,19 @@ def _run(
         return 0
     failure_count = 0
     pairs = [(job, tasks[job.task]) for job in missing]
-    results = run_jobs(
-        pairs,
-        state=(directory / "state").resolve(),
-        backend=require_backend(unsafe=unsafe),
-        processes=processes,
-    )
-    for number, (job, result) in enumerate(results, 1):
-        if isinstance(result, Outcome):
-            append_outcome(directory / RUNS, result)
-        else:
-            failure_count += 1
-        print(
-            f"{number} of {len(missing)}  {job.label}: {_describe_result(result)}",
-            file=sys.stderr,
-            flush=True,
-        )
+    backend = require_backend(unsafe=unsafe)
+    with LocalExecutor(processes) as executor:
+        results = run_jobs(pairs, state=(directory / "state").resolve(), backend=backend, executor=executor)
+        for number, (job, result) in enumerate(results, 1):
+            if isinstance(result, Outcome):
+                append_outcome(directory / RUNS, result)
+            else:
+                failure_count += 1
+            print(
+                f"{number} of {len(missing)}  {job.label}: {_describe_result(result)}",
+                file=sys.stderr,
+                flush=True,
+            )
     return failure_count
 
 

@@ -1,0 +1,256 @@
+"""Run of a batch: issues to calls, events to stored results, limits over all of them."""
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from coder.batch.folder import BatchFolder
+from coder.batch.issues import BatchIssue, resolve_repository
+from coder.batch.sessions import IssueCall, IssuePackage, IssueResult, run_issue
+from coder.core.errors import CoderError, UserError
+from coder.executors.calls import (
+    CallFailed,
+    CallFinished,
+    CallOutput,
+    CallRestarted,
+    CallStarted,
+    Executor,
+    Needs,
+)
+from coder.repo.git import find_checkout
+from coder.settings import load_config
+from coder.wiring.session import allows_unpriced
+from coder.wiring.spending import find_money_limit
+
+NEEDS = Needs(cpus=1.0, memory_mb=1024)
+"""Resources of one session: see docs/explanation/capacity.md for what was measured."""
+LEAST_SECONDS = 1.0
+"""Time below which no further issue is begun."""
+SPENT_MARKER, PHASE_MARKER = '"type":"budget_spent"', '"type":"phase_entered"'
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchOptions:
+    """Options of a batch that hold for all its issues."""
+
+    beside: Path
+    """Directory that paths of repositories are relative to."""
+    flags: Mapping[str, Any] = field(default_factory=dict)
+    """Settings from the command line, which the fields of an issue override."""
+    max_usd: Decimal | None = None
+    max_seconds: float | None = None
+    """Limits of all issues together."""
+    trusted: bool = False
+    unsafe: bool = False
+
+
+@dataclass
+class IssueProgress:
+    """Progress of one issue that is not done yet."""
+
+    issue: BatchIssue
+    state: str = "waiting"
+    """`waiting`, `running`, `done` or `not done`."""
+    phase: str = ""
+    worker: str = ""
+    began: float = 0.0
+    """By the batch's clock."""
+    spent_usd: Decimal = Decimal(0)
+    reserved_usd: Decimal = Decimal(0)
+    result: IssueResult | None = None
+    reason: str = ""
+    """Reason why it is not done, or begins anew."""
+
+
+Report = Callable[[IssueProgress], None]
+
+
+class Batch:
+    """Runs the issues of a batch that have no result yet, and stores each result as it arrives."""
+
+    def __init__(
+        self,
+        issues: Sequence[BatchIssue],
+        *,
+        options: BatchOptions,
+        folder: BatchFolder,
+        executor: Executor,
+        report: Report,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._options = options
+        self._folder = folder
+        self._executor = executor
+        self._report = report
+        self._clock = clock
+        self._deadline = None if options.max_seconds is None else clock() + options.max_seconds
+        self._logs: dict[str, Path] = {}
+        self._setups: dict[tuple[Path, str], tuple[Path, str]] = {}
+        stored = folder.read_results()
+        self.progress: dict[str, IssueProgress] = {}
+        for issue in issues:
+            entry = IssueProgress(issue)
+            result = stored.get(issue.id)
+            if result is not None and result.digest == issue.digest:
+                entry.state, entry.result = "done", result
+                entry.spent_usd = result.spent.cost_usd or Decimal(0)
+            self.progress[issue.id] = entry
+        self._spent_usd = sum((entry.spent_usd for entry in self.progress.values()), Decimal(0))
+        self._spent_usd += sum(map(_read_spent, folder.lost_logs()), Decimal(0))
+
+    @property
+    def spent_usd(self) -> Decimal:
+        """Known cost of everything that was run, lost attempts included."""
+        running = (entry.spent_usd for entry in self.progress.values() if entry.state == "running")
+        return self._spent_usd + sum(running, Decimal(0))
+
+    def run(self) -> None:
+        """Run all issues that have no result; each change of state is reported."""
+        events = self._executor.run(run_issue, self._calls(), needs=NEEDS)
+        with contextlib.closing(events):  # type: ignore[type-var]
+            for event in events:
+                entry = self.progress[event.key]
+                match event:
+                    case CallStarted(worker=worker):
+                        self._start(entry, worker)
+                    case CallOutput(text=text):
+                        self._record(entry, text)
+                    case CallRestarted(reason=reason):
+                        self._spent_usd += entry.spent_usd  # it may spend its share again
+                        entry.state, entry.reason = "waiting", f"its worker died ({reason}): it begins anew"
+                    case CallFinished(result=package):
+                        self._finish(entry, package)
+                    case CallFailed(reason=reason):
+                        self._fail(entry, reason)
+                self._report(entry)
+
+    def _calls(self) -> Iterator[tuple[str, IssueCall]]:
+        """Yield a call for each issue when a worker is free for it; those that cannot begin are reported."""
+        waiting = [entry for entry in self.progress.values() if entry.state == "waiting"]
+        for number, entry in enumerate(waiting):
+            try:
+                call = self._prepare(entry, remaining=len(waiting) - number)
+            except (CoderError, OSError) as error:
+                entry.state, entry.reason = "not done", " ".join(str(error).split())
+                self._report(entry)
+                continue
+            yield entry.issue.id, call
+
+    def _prepare(self, entry: IssueProgress, *, remaining: int) -> IssueCall:
+        """Return the call for an issue, whose limits are its own or an equal share of what is left for all.
+
+        Raises:
+            CoderError: its repository or its settings cannot be used, or a limit of the batch is reached.
+        """
+        issue, options = entry.issue, self._options
+        seconds = None if self._deadline is None else self._deadline - self._clock()
+        if seconds is not None and seconds < LEAST_SECONDS:
+            raise UserError("the time limit of the batch is reached")
+        own_flags = issue.model_dump(
+            include={
+                "strategy",
+                "model",
+                "test",
+                "attempts",
+                "max_usd",
+                "max_tokens",
+                "max_seconds",
+                "max_requests",
+            }
+        )
+        flags = {**options.flags, **{name: value for name, value in own_flags.items() if value is not None}}
+        checkout = find_checkout(resolve_repository(issue, options.beside))
+        base = checkout.git.resolve_commit(issue.base)
+        if base is None:
+            raise UserError(f"{checkout.root} has no revision {issue.base!r}")
+        config = load_config(checkout.root, flags)
+        limit = find_money_limit(config)
+        usd = self._share_of_money(remaining, own=limit.usd if limit else None)
+        entry.reserved_usd = usd or Decimal(0)
+        limits = [value for value in (config.max_seconds, seconds) if value is not None]
+        update = {"max_usd": usd, "max_seconds": min(limits, default=None)}
+        return IssueCall(
+            issue=issue,
+            config=config.model_copy(update=update),
+            root=checkout.root,
+            base=base,
+            trusted=options.trusted,
+            unsafe=options.unsafe,
+            unpriced=allows_unpriced(flags),
+        )
+
+    def _share_of_money(self, remaining: int, own: Decimal | None) -> Decimal | None:
+        """Return the money limit of the next session; what earlier ones did not spend goes to later ones.
+
+        Raises:
+            UserError: nothing is left.
+        """
+        if self._options.max_usd is None:
+            return own
+        reserved = sum((entry.reserved_usd for entry in self.progress.values()), Decimal(0))
+        share = (self._options.max_usd - self._spent_usd - reserved) / remaining
+        if share <= 0:
+            raise UserError("the money limit of the batch is reached")
+        return share if own is None else min(own, share)
+
+    def _start(self, entry: IssueProgress, worker: str) -> None:
+        entry.state, entry.worker, entry.began, entry.phase = "running", worker, self._clock(), ""
+        entry.spent_usd = Decimal(0)
+        self._logs[entry.issue.id] = self._folder.start_log(entry.issue.id)
+        with contextlib.suppress(OSError):
+            self._logs[entry.issue.id].touch()
+
+    def _record(self, entry: IssueProgress, line: str) -> None:
+        """Append a record to the log of a running session; without space, the result tells it anyway."""
+        with contextlib.suppress(OSError), self._logs[entry.issue.id].open("a", encoding="utf-8") as log:
+            log.write(f"{line}\n")
+        if SPENT_MARKER in line:
+            entry.spent_usd += _cost_of(line)
+        elif PHASE_MARKER in line:
+            entry.phase = json.loads(line)["event"]["phase"]
+
+    def _settle(self, entry: IssueProgress) -> None:
+        """Count what an attempt has spent, and release the rest of its money."""
+        self._spent_usd += entry.spent_usd
+        entry.reserved_usd = Decimal(0)
+
+    def _finish(self, entry: IssueProgress, package: IssuePackage) -> None:
+        entry.spent_usd = max(entry.spent_usd, package.result.spent.cost_usd or Decimal(0))
+        self._settle(entry)
+        if damaged := package.damaged_files():
+            entry.state, entry.reason = "not done", f"{', '.join(damaged)} arrived damaged"
+            return
+        result = package.result.model_copy(update={"worker": entry.worker})
+        try:
+            self._folder.store(IssuePackage(result, package.contents))
+        except OSError as error:
+            entry.state, entry.reason = "not done", f"its result cannot be stored: {error.strerror}"
+            return
+        entry.state, entry.reason, entry.result = "done", "", result
+
+    def _fail(self, entry: IssueProgress, reason: str) -> None:
+        self._settle(entry)
+        entry.state, entry.reason = "not done", reason
+        self._folder.remove_empty_logs(entry.issue.id)
+
+
+def _cost_of(line: str) -> Decimal:
+    """Return the price of a request from the record of it; 0 where it is not known."""
+    cost = json.loads(line)["event"]["usage"].get("cost_usd")
+    return Decimal(0) if cost is None else Decimal(str(cost))
+
+
+def _read_spent(log: Path) -> Decimal:
+    """Return the cost of an attempt that has not ended, from the part of its log that arrived."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    total = Decimal(0)
+    for line in lines:
+        if SPENT_MARKER in line:
+            with contextlib.suppress(ValueError, KeyError):  # the last line may be incomplete
+                total += _cost_of(line)
+    return total

@@ -1,0 +1,214 @@
+"""`coder batch`: fix many issues, on this machine or on a cluster."""
+
+import sys
+import time
+from contextlib import ExitStack
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from coder.cli.options import MODEL, Options, StrategyName, with_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
+
+    from coder.batch.issues import RejectedLine
+    from coder.batch.running import Batch, IssueProgress
+
+SHOWN_DONE = 8
+"""Finished issues in the live table; those before them are only counted."""
+COLOURS = {"PROVEN": "green", "PASSING": "yellow", "not done": "red"}
+
+
+@with_options(*MODEL, "attempts", "test", "max_usd", "max_seconds", "trust", "unsafe_no_sandbox")
+def batch(
+    issues: Annotated[
+        Path,
+        typer.Argument(
+            metavar="ISSUES.jsonl",
+            help="A JSON object a line: issue; optional: id, repo, base, strategy, model, test, limits.",
+        ),
+    ],
+    on: Annotated[
+        str,
+        typer.Option(
+            metavar="PLACE",
+            help="local:N (N processes), ray (a Ray cluster of this machine), or ray://HOST:PORT.",
+            show_default="local, with half of the processors",
+        ),
+    ] = "",
+    output: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where results are kept.", show_default="batch-ISSUES")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the batch in that directory: what is done stays.")
+    ] = False,
+    strategy: Annotated[
+        StrategyName | None,
+        typer.Option(help="For issues that name none.", show_default="linear; offline without a model"),
+    ] = None,
+    *,
+    options: Options,
+) -> int:
+    """Fix many issues, each in a session of its own from a commit, and keep a folder of evidence for each.
+
+    The limits of money and time are those of the whole batch: each session gets an equal share of what is
+    left. Fixes are diffs (coder apply DIR/ID/fix.diff); no repository is changed. Exit codes: 0 all are done,
+    whatever their verdicts; 1 some are not; 2 wrong use; 130 interrupted.
+    """
+    from coder.batch.folder import BatchFolder
+    from coder.batch.issues import parse_issues
+    from coder.batch.running import Batch, BatchOptions
+    from coder.core.errors import UserError
+    from coder.executors.opening import open_executor
+
+    try:
+        with issues.open(encoding="utf-8", errors="replace") as lines:
+            rows, rejected = parse_issues(lines)
+    except OSError as error:
+        raise UserError(f"{issues} cannot be read: {error.strerror}.") from None
+    if not rows and not rejected:
+        raise UserError(f'{issues} holds no issues: write a JSON object a line, such as {{"issue": "..."}}.')
+    folder = BatchFolder(output or Path(f"batch-{issues.stem}"))
+    if not resume and folder.read_results():
+        raise UserError(
+            f"{folder.path} holds results already. To go on: --resume. Else name another --output."
+        )
+    flags = {
+        **options.settings,
+        "strategy": strategy and strategy.value,
+        "max_usd": None,
+        "max_seconds": None,
+    }
+    with ExitStack() as stack:
+        stack.enter_context(folder.lock())
+        executor = stack.enter_context(open_executor(on))
+        view = _TableView() if sys.stderr.isatty() else _LineView()
+        run = Batch(
+            rows,
+            options=BatchOptions(
+                beside=issues.resolve().parent,
+                flags=flags,
+                max_usd=options.settings["max_usd"],
+                max_seconds=options.max_seconds,
+                trusted=options.trust,
+                unsafe=options.unsafe_no_sandbox,
+            ),
+            folder=folder,
+            executor=executor,
+            report=view.report,
+        )
+        try:
+            view.show(run, rejected, place=executor.label)
+        except KeyboardInterrupt:
+            print(
+                f"Interrupted; what is done is kept in {folder.path}. To go on, add --resume.",
+                file=sys.stderr,
+            )
+            return 130
+    return _print_summary(run, rejected, folder.path)
+
+
+def _print_summary(run: "Batch", rejected: "Sequence[RejectedLine]", directory: Path) -> int:
+    """Print the counts of verdicts and everything that was not done; return the exit code."""
+    from collections import Counter
+
+    entries = [*run.progress.values()]
+    labels = Counter(entry.result.label for entry in entries if entry.result)
+    missing = [entry for entry in entries if not entry.result]
+    counts = ", ".join(f"{count} {label}" for label, count in labels.most_common())
+    total = len(entries) + len(rejected)
+    done = f"{sum(labels.values())} of {total} done{f': {counts}' if counts else ''}"
+    print(f"{done}; {_format_usd(run.spent_usd)}")
+    for line in rejected:
+        print(f"not done  line {line.line}: {line.reason}")
+    for entry in missing:
+        print(f"not done  {entry.issue.id}: {entry.reason}")
+    print(f"Results: {directory}")
+    return 1 if missing or rejected else 0
+
+
+def _format_usd(usd: Decimal) -> str:
+    return f"${usd:.4f}"
+
+
+class _LineView:
+    """Progress for a pipe or a file: a line for each issue that ends or begins anew."""
+
+    def report(self, entry: "IssueProgress") -> None:
+        if entry.state in ("done", "not done") or entry.reason:
+            print(f"{entry.issue.id}: {_describe(entry)}", file=sys.stderr, flush=True)
+            entry.reason = entry.reason if entry.state == "not done" else ""
+
+    def show(self, run: "Batch", rejected: "Sequence[RejectedLine]", *, place: str) -> None:
+        known = sum(entry.state == "done" for entry in run.progress.values())
+        before = f", {known} of them done before" if known else ""
+        print(f"{len(run.progress)} issues{before}, on {place}", file=sys.stderr)
+        for line in rejected:
+            print(f"line {line.line}: {line.reason}", file=sys.stderr)
+        run.run()
+
+
+def _describe(entry: "IssueProgress") -> str:
+    """Describe the end of an issue, or why it has none, in a line."""
+    result = entry.result
+    if entry.state == "done" and result is not None:
+        return f"{result.label}, {result.seconds:.1f} s, {_format_usd(entry.spent_usd)}"
+    return f"not done: {entry.reason}" if entry.state == "not done" else entry.reason
+
+
+class _TableView:
+    """Live table for a terminal: running issues, the last finished ones, and counts of all."""
+
+    def __init__(self) -> None:
+        self._run: Batch | None = None
+        self._finished: list[IssueProgress] = []
+
+    def report(self, entry: "IssueProgress") -> None:
+        if entry.state in ("done", "not done"):
+            self._finished = [*self._finished, entry][-SHOWN_DONE:]
+
+    def show(self, run: "Batch", rejected: "Sequence[RejectedLine]", *, place: str) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._run = run
+        console = Console(stderr=True)
+        for line in rejected:
+            console.print(f"line {line.line}: {line.reason}", style="red", markup=False)
+        console.print(f"{len(run.progress)} issues, on {place}", markup=False)
+        with Live(console=console, get_renderable=self._render, refresh_per_second=4, transient=True):
+            run.run()
+
+    def _render(self) -> "RenderableType":
+        from rich.table import Table
+        from rich.text import Text
+
+        run = self._run
+        assert run is not None
+        entries = [*run.progress.values()]
+        table = Table("issue", "state", "seconds", "USD", "where", box=None, expand=False)
+        running = [entry for entry in entries if entry.state == "running"]
+        for entry in [*self._finished, *running]:
+            table.add_row(*map(Text, _cells(entry)), style=_style(entry))
+        waiting = sum(entry.state == "waiting" for entry in entries)
+        done = sum(entry.state == "done" for entry in entries)
+        table.caption = (
+            f"{done} done, {len(running)} running, {waiting} waiting, {_format_usd(run.spent_usd)}"
+        )
+        return table
+
+
+def _cells(entry: "IssueProgress") -> tuple[str, ...]:
+    result = entry.result
+    seconds = result.seconds if result else time.monotonic() - entry.began if entry.began else 0.0
+    state = result.label if result else entry.reason or entry.phase or entry.state
+    return (entry.issue.id, state, f"{seconds:.0f}", f"{entry.spent_usd:.4f}", entry.worker)
+
+
+def _style(entry: "IssueProgress") -> str:
+    return COLOURS.get(entry.result.label if entry.result else entry.state, "")

@@ -1,0 +1,225 @@
+"""Batches with an executor that answers at once."""
+
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coder.batch.folder import BatchFolder
+from coder.batch.issues import BatchIssue
+from coder.batch.running import Batch, BatchOptions, IssueProgress
+from coder.batch.sessions import IssueCall, IssuePackage, IssueResult
+from coder.core.errors import UserError
+from coder.core.events import BudgetSpent, Record
+from coder.core.messages import Usage, UsageTotals
+from coder.core.verdict import VerdictKind
+from coder.executors.calls import (
+    CallEvent,
+    CallFailed,
+    CallFinished,
+    CallOutput,
+    CallRestarted,
+    CallStarted,
+    InlineData,
+    Needs,
+)
+from coder.session.log import utc_now
+from tests.builders import repo
+
+NEEDS = Needs()
+Answer = Callable[[str, IssueCall], Iterator[CallEvent[IssuePackage]]]
+
+
+def make_package(call: IssueCall, *, usd: str = "0", files: dict[str, bytes] | None = None) -> IssuePackage:
+    contents = files or {"events.jsonl": b"{}\n"}
+    result = IssueResult(
+        id=call.issue.id,
+        digest=call.issue.digest,
+        label="PROVEN",
+        kind=VerdictKind.PROVEN,
+        summary="fixed",
+        base=call.base,
+        session="s",
+        model="no model",
+        spent=UsageTotals(cost_usd=Decimal(usd)),
+        seconds=1.0,
+        files={name: sha256(content).hexdigest() for name, content in contents.items()},
+    )
+    return IssuePackage(result, contents)
+
+
+def payment(usd: str) -> str:
+    usage = Usage(input_tokens=1, output_tokens=1, cost_usd=Decimal(usd))
+    event = BudgetSpent(candidate="c1", usage=usage, total=UsageTotals())
+    return Record(number=1, at=utc_now(), event=event).model_dump_json()
+
+
+def finish(key: str, call: IssueCall) -> Iterator[CallEvent[IssuePackage]]:
+    yield CallFinished(key, make_package(call, usd="0.25"))
+
+
+@dataclass
+class InstantExecutor:
+    """Runs no function: `answers` by key, else `finish`, say what came of a call."""
+
+    answers: dict[str, Answer] = field(default_factory=dict)
+    calls: list[IssueCall] = field(default_factory=list)
+    is_local = True
+    label = "nothing"
+
+    def __enter__(self) -> "InstantExecutor":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def share(self, data: bytes) -> InlineData:
+        return InlineData(data)
+
+    def run(
+        self, function: object, arguments: Iterable[tuple[str, Any]], *, needs: Needs = NEEDS
+    ) -> Iterator[CallEvent[Any]]:
+        for key, call in arguments:
+            self.calls.append(call)
+            yield CallStarted(key, "here")
+            yield from self.answers.get(key, finish)(key, call)
+
+
+@pytest.fixture(autouse=True)
+def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(repo(tmp_path / "r", {"a.py": "A = 1\n"}))
+
+
+def run_batch(
+    folder: Path, executor: InstantExecutor, *ids: str, **options: Any
+) -> tuple[dict[str, IssueProgress], Decimal]:
+    issues = [
+        BatchIssue(id=identity, issue="x", repo="gone" if "gone" in identity else "") for identity in ids
+    ]
+    store = BatchFolder(folder)
+    with store.lock():
+        run = Batch(
+            issues,
+            options=BatchOptions(beside=folder.parent, **options),
+            folder=store,
+            executor=executor,
+            report=lambda entry: None,
+        )
+        run.run()
+    return run.progress, run.spent_usd
+
+
+def test_resumed_batch_runs_only_missing_and_changed_issues(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    run_batch(folder, InstantExecutor(), "a", "b")
+    (folder / "b" / "result.json").unlink()
+    changed = (folder / "a" / "result.json").read_text(encoding="utf-8")
+    run_batch(folder, again := InstantExecutor(), "a", "b", "c")
+    assert [call.issue.id for call in again.calls] == ["b", "c"]
+    (folder / "a" / "result.json").write_text(
+        changed.replace('"digest": "', '"digest": "0'), encoding="utf-8"
+    )
+    run_batch(folder, changes := InstantExecutor(), "a", "b", "c")
+    assert [call.issue.id for call in changes.calls] == ["a"]
+
+
+def test_lost_attempt_is_kept_and_its_cost_counted(tmp_path: Path) -> None:
+    def lose_once(key: str, call: IssueCall) -> Iterator[CallEvent[IssuePackage]]:
+        yield CallOutput(key, payment("0.50"))
+        yield CallRestarted(key, "killed")
+        yield CallStarted(key, "there")
+        yield CallOutput(key, payment("0.25"))
+        yield CallFinished(key, make_package(call, usd="0.25"))
+
+    progress, spent = run_batch(tmp_path / "out", InstantExecutor({"a": lose_once}), "a")
+    assert (progress["a"].state, spent) == ("done", Decimal("0.75"))
+    lost = tmp_path / "out" / "a" / "lost-1.jsonl"
+    assert lost.read_text(encoding="utf-8").count("budget_spent") == 1
+    _, later = run_batch(tmp_path / "out", InstantExecutor(), "a")
+    assert later == spent
+    assert [*(tmp_path / "out" / "running").iterdir()] == []
+
+
+def test_cost_of_interrupted_attempt_counts_after_resumption(tmp_path: Path) -> None:
+    def stop(key: str, call: IssueCall) -> Iterator[CallEvent[IssuePackage]]:
+        yield CallOutput(key, payment("0.50"))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_batch(tmp_path / "out", InstantExecutor({"a": stop}), "a")
+    executor = InstantExecutor()
+    _, spent = run_batch(tmp_path / "out", executor, "a", max_usd=Decimal("2"))
+    assert (executor.calls[0].config.max_usd, spent) == (Decimal("1.50"), Decimal("0.75"))
+
+
+def test_money_that_is_left_is_shared_equally(tmp_path: Path) -> None:
+    executor = InstantExecutor()
+    run_batch(tmp_path / "out", executor, "a", "b", "c", max_usd=Decimal("1.5"))
+    assert [call.config.max_usd for call in executor.calls] == [Decimal(x) for x in ("0.5", "0.625", "1.0")]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"max_usd": Decimal("0.25")}, "the money limit of the batch is reached"),
+        ({"max_seconds": 0.5}, "the time limit of the batch is reached"),
+    ],
+)
+def test_says_which_limit_keeps_issues_from_beginning(
+    tmp_path: Path, options: dict[str, Any], reason: str
+) -> None:
+    def spend_all(key: str, call: IssueCall) -> Iterator[CallEvent[IssuePackage]]:
+        yield CallFinished(key, make_package(call, usd="0.25"))
+
+    progress, _ = run_batch(tmp_path / "out", InstantExecutor({"a": spend_all}), "a", "b", **options)
+    assert (progress["b"].state, progress["b"].reason) == ("not done", reason)
+
+
+def test_each_failure_is_one_reason_and_the_rest_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damage(key: str, call: IssueCall) -> Iterator[CallEvent[IssuePackage]]:
+        package = make_package(call)
+        yield CallFinished(key, IssuePackage(package.result, {"events.jsonl": b"other"}))
+
+    def fail(key: str, call: IssueCall) -> Iterator[CallEvent[IssuePackage]]:
+        yield CallFailed(key, "its worker died 2 times (killed by SIGKILL)")
+
+    real = os.fsync
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def fill_disk(key: str, call: IssueCall) -> Iterator[CallEvent[IssuePackage]]:
+        def refuse(_descriptor: int) -> None:
+            raise full
+
+        monkeypatch.setattr(os, "fsync", refuse)
+        yield CallFinished(key, make_package(call))
+        monkeypatch.setattr(os, "fsync", real)
+
+    executor = InstantExecutor({"damaged": damage, "dead": fail, "full": fill_disk})
+    progress, _ = run_batch(tmp_path / "out", executor, "damaged", "dead", "full", "gone", "fine")
+    assert {key: entry.reason for key, entry in progress.items()} == {
+        "damaged": "events.jsonl arrived damaged",
+        "dead": "its worker died 2 times (killed by SIGKILL)",
+        "full": "its result cannot be stored: No space left on device",
+        "gone": f"{tmp_path / 'gone'} is not a directory; name the repository to work in.",
+        "fine": "",
+    }
+    assert sorted(BatchFolder(tmp_path / "out").read_results()) == ["fine"]
+    assert not [*(tmp_path / "out" / "running").glob("*.draft")]
+
+
+def test_two_batches_cannot_work_in_one_folder(tmp_path: Path) -> None:
+    folder = BatchFolder(tmp_path / "out")
+    with (
+        folder.lock(),
+        pytest.raises(UserError, match="Another coder batch"),
+        BatchFolder(folder.path).lock(),
+    ):
+        pass

@@ -1,0 +1,84 @@
+"""`coder batch` as a command, with sessions in this process."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coder.cli.app import run_command_line
+from coder.core.attestation import Attestation
+from coder.executors import opening
+from coder.executors.calls import CallEvent, CallFinished, CallOutput, CallStarted, InlineData
+from tests.builders import repo
+from tests.walls import flags
+
+FILES = {
+    "sums.py": "def double(x):\n    return x + 1\n",
+    "test_sums.py": (
+        "from unittest import TestCase\n\nfrom sums import double\n\n\nclass Sums(TestCase):\n"
+        "    def test_double(self):\n        self.assertEqual(double(2), 4)\n"
+        "        self.assertEqual(double(5), 10)\n"
+    ),
+}
+
+
+class InlineExecutor:
+    """Runs calls one after the other in this process."""
+
+    is_local = True
+    label = "this process"
+
+    def __enter__(self) -> "InlineExecutor":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def share(self, data: bytes) -> InlineData:
+        return InlineData(data)
+
+    def run(
+        self, function: Callable[..., Any], arguments: Iterable[tuple[str, Any]], **_: object
+    ) -> Iterator[CallEvent[Any]]:
+        for key, argument in arguments:
+            yield CallStarted(key, "here")
+            lines: list[str] = []
+            result = function(argument, lines.append)
+            yield from (CallOutput(key, line) for line in lines)
+            yield CallFinished(key, result)
+
+
+def test_fixes_issues_once_and_reports_what_is_not_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(opening, "open_executor", lambda place: InlineExecutor())
+    monkeypatch.chdir(repo(tmp_path / "r", FILES))
+    rows = [
+        {"id": "double", "issue": "test_double of test_sums.py fails.", "strategy": "offline"},
+        {"id": "gone", "issue": "x", "repo": "gone"},
+    ]
+    (tmp_path / "list.jsonl").write_text(
+        "".join(f"{json.dumps(row)}\n" for row in rows) + "no JSON\n", encoding="utf-8"
+    )
+    command = ["batch", str(tmp_path / "list.jsonl"), "--test", "python -m unittest", "--trust", *flags()]
+    assert run_command_line(command) == 1
+    output = capsys.readouterr()
+    assert output.out.splitlines()[:2] == [
+        "1 of 3 done: 1 PROVEN; $0.0000",
+        "not done  line 3: it is no JSON",
+    ]
+    assert output.out.splitlines()[2].startswith(f"not done  gone: {tmp_path / 'gone'} is not a directory")
+    folder = Path("batch-list/double")
+    evidence = Attestation.model_validate_json((folder / "evidence.json").read_bytes())
+    assert evidence.verdict.label == "PROVEN"
+    assert "+    return x + x" in (folder / "fix.diff").read_text(encoding="utf-8")
+    assert json.loads((folder / "events.jsonl").read_text(encoding="utf-8").splitlines()[0]) == {"format": 2}
+    assert Path("sums.py").read_text(encoding="utf-8") == FILES["sums.py"]
+    assert run_command_line(command) == 2
+    assert "--resume" in capsys.readouterr().err
+    assert run_command_line([*command, "--resume"]) == 1
+    assert "2 issues, 1 of them done before" in capsys.readouterr().err
