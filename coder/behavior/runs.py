@@ -27,7 +27,8 @@ from coder.core.phases import READ_ONLY
 from coder.core.ports import Limits, Sandbox
 from coder.core.verdict import BehaviorReport, Finding
 from coder.python.source import parse_module
-from coder.verify.layout import source_roots, test_file_predicate
+from coder.verify.layout import nested_projects, source_roots, test_file_predicate
+from coder.verify.packages import package_of
 from coder.verify.project import Project
 from coder.verify.run import PytestRunner
 from coder.verify.select import project_files
@@ -209,9 +210,13 @@ class BehaviorRuns:
         if not calls:
             return []
         tree = tree.resolve()
+        projects = [path.relative_to(tree).as_posix() for path in nested_projects(tree)]
+        owners = dict.fromkeys(package_of(projects, path) for path, _ in code.functions)
+        own = [root for owner in owners for root in source_roots(tree / owner)]
+        roots = dict.fromkeys((*own, *project.import_roots(tree), *source_roots(tree), tree))
         job = {
             "tree": str(tree),
-            "path": [str(root) for root in (*project.import_roots(tree), *source_roots(tree), tree)],
+            "path": [*map(str, roots)],
             "ignored": code.ignored,
             "seconds": seconds,
             "later": later,

@@ -38,9 +38,10 @@ unittest and Django run under our recorder, test by test, with ids `path::Class:
 translates files to the labels of the latter two. `runners/` has an adapter for each runner of another
 language: it adds its own report, runs single tests or files, names tests `path::name`, and reports what
 cannot be compiled as a red test file. Builds in a package's test script run before; packages of a workspace
-are run one by one, each with its own script (`runners/workspaces.py`). The only Python project below a root
-is run from the root, with its own configuration. Other commands count by the report that they write, or by
-exit code, which proves nothing.
+are run one by one, each with its own script (`runners/workspaces.py`), and so are Python packages with a
+configuration of their own or with modules of one name, each in its own directory (`packages.py`). The only
+Python project below a root is run from the root, with its own configuration. Other commands count by the
+report that they write, or by exit code, which proves nothing.
 
 A cold run starts in `verify/target/coder_start.py`, which loads the recorder before the tree can be
 imported. Records come over a sealed pipe (`recording.py`); each target's function is observed beside what

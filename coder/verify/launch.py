@@ -9,7 +9,8 @@ from typing import Any
 
 from coder.core.paths import is_test_file, is_test_path
 from coder.core.values import Value
-from coder.verify.layout import source_roots
+from coder.verify.layout import pytest_options, source_roots
+from coder.verify.packages import PackageRun, find_packages, package_of
 from coder.verify.project import Command, Project
 
 TARGET = Path(__file__).parent / "target"
@@ -42,9 +43,17 @@ def prepare_launch(
     paths: Sequence[str],
     requests: Mapping[str, Mapping[str, Any]],
     options: Sequence[str] = (),
+    folder: str | None = None,
 ) -> Launch:
-    """Prepare a run of the tests at `paths`, writing the request of each plugin into `place`."""
+    """Prepare a run of the tests at `paths`, writing the request of each plugin into `place`.
+
+    It starts in `folder` of the tree; None is the package that holds all of the paths, if one does.
+    """
     command = project.command
+    if folder is None:
+        packages = find_packages(tree) if paths and command.runs_anywhere(tree) else ()
+        holding = {package_of(packages, path) for path in paths}
+        folder = holding.pop() if len(holding) == 1 else "."
     argv = command.argv if command.is_pytest else (str(project.interpreter), "-m", "pytest")
     user_options = command.environment.get("PYTEST_ADDOPTS", "")
     variables = {}
@@ -58,50 +67,76 @@ def prepare_launch(
     plugins = [word for plugin in requests for word in ("-p", plugin)]
     our_options = shlex.join([*plugins, f"--rootdir={tree}", *cache, *project.options, *options])
     return Launch(
-        argv=(*argv, *paths),
+        argv=_start_in(folder, (*argv, *(os.path.relpath(path, folder) for path in paths))),
         environment={
             "PYTHONHASHSEED": DEFAULT_HASH_SEED,
             **project.environment,
             **command.environment,
             **variables,
-            "PYTHONPATH": os.pathsep.join([*search_path(project, tree), *PLUGIN_PATH]),
+            "PYTHONPATH": os.pathsep.join([*search_path(project, tree, folder), *PLUGIN_PATH]),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTEST_ADDOPTS": f"{user_options} {our_options}".strip(),
         },
     )
 
 
-def search_path(project: Project, tree: Path) -> list[str]:
+def search_path(project: Project, tree: Path, folder: str = ".") -> list[str]:
     """Return the directories to import from before the standard library.
 
-    Those of the tree come first, then those of the command, then packages that coder installed.
+    Those of `folder` come first, then others of the tree, those of the command, and packages that coder
+    installed.
     """
     command_paths = filter(None, project.command.environment.get("PYTHONPATH", "").split(os.pathsep))
+    own = source_roots(tree / folder) if folder != "." else ()
     return [
-        *map(str, project.import_roots(tree)),
+        *map(str, dict.fromkeys((*own, *project.import_roots(tree)))),
         *command_paths,
         *([str(project.overlay.directory)] if project.overlay and project.overlay.directory else []),
     ]
 
 
+def _start_in(folder: str, argv: Sequence[str]) -> tuple[str, ...]:
+    """Return a command that starts another one in a directory below its own."""
+    return (*argv,) if folder == "." else ("sh", "-c", 'cd "$0" && exec "$@"', folder, *argv)
+
+
 def prepare_cold_launch(
-    project: Project, tree: Path, place: Path, *, paths: Sequence[str], request: Mapping[str, Any]
+    project: Project,
+    tree: Path,
+    place: Path,
+    *,
+    run: PackageRun,
+    paths: Sequence[str],
+    request: Mapping[str, Any],
 ) -> Launch:
-    """Prepare a run for evidence of the tests at `paths`, all if empty.
+    """Prepare a run for evidence of the tests at `paths` of a package, all that `run` means if empty.
 
     The runner starts inside of coder_start, which loads the recorder before the tree can be imported.
     """
-    arguments, start = _start_request(project, tree, paths)
-    launched = prepare_launch(project, tree, place, paths=(), requests={REPORT: {**request, **start}})
+    arguments, start = _start_request(project, tree, run, paths)
+    prefix = start["prefix"]
+    if prefix:  # the recorder compares ids as pytest knows them, relative to its root
+        weights = request.get("weights", {})
+        start["select"] = [test.removeprefix(prefix) for test in request["select"]]
+        start["weights"] = {file.removeprefix(prefix): seconds for file, seconds in weights.items()}
+    launched = prepare_launch(
+        project,
+        tree,
+        place,
+        paths=(),
+        requests={REPORT: {**request, **start}},
+        options=[f"--rootdir={tree / prefix}"] if prefix else (),
+        folder=run.root,
+    )
     argv = (str(project.interpreter), str(TARGET / "coder_start.py"), *arguments)
     environment = {**launched.environment, "PYTHONPATH": ""}
     if not project.command.is_pytest:
         del environment["PYTEST_ADDOPTS"]
-    return launched.model_copy(update={"argv": argv, "environment": environment})
+    return launched.model_copy(update={"argv": _start_in(run.root, argv), "environment": environment})
 
 
 def _start_request(
-    project: Project, tree: Path, paths: Sequence[str]
+    project: Project, tree: Path, run: PackageRun, paths: Sequence[str]
 ) -> tuple[tuple[str, ...], dict[str, Any]]:
     """Return the arguments of the runner, and what coder_start needs to know to start it."""
     command = project.command
@@ -109,18 +144,34 @@ def _start_request(
     request: dict[str, Any] = {
         "runner": command.runner,
         "script": "" if runs_module else command.argv[1],
-        "path": search_path(project, tree),
+        "path": search_path(project, tree, run.root),
         "own_runner": any(
             (root / name).exists()
             for root in source_roots(tree)
             for name in ("_pytest", "pluggy", "iniconfig")
         ),
+        "prefix": "",
     }
     if command.is_pytest:
-        return (*command.argv[3 if runs_module else 2 :], *paths), request
-    run = prepare_labelled_run(command, test_files_at(paths, tree), tree)
-    label_root = str(tree / run.root) if run.root else ""
-    return run.arguments, {**request, "labels": run.labels, "label_root": label_root}
+        has_own_root = run.root != "." and (pytest_options(tree / run.root)[0] or not pytest_options(tree)[0])
+        request["prefix"] = run.prefix if has_own_root else ""
+        ignored = [f"--ignore={tree / path}" for path in run.ignored]
+        relative = (os.path.relpath(path, run.root) for path in paths)
+        return (*command.argv[3 if runs_module else 2 :], *ignored, *relative), request
+    if run.root != "." or run.ignored:
+        apart = [path for path in test_files_at(paths or (run.root,), tree) if not _is_ignored(path, run)]
+        names = tuple(path.removeprefix(run.prefix) for path in apart)
+        labelled = prepare_labelled_run(command, names, tree / run.root)
+        labels = {label: f"{run.prefix}{path}" for label, path in labelled.labels.items()}
+    else:
+        labelled = prepare_labelled_run(command, test_files_at(paths, tree), tree)
+        labels = dict(labelled.labels)
+    label_root = str(tree / run.root / labelled.root) if labelled.root else ""
+    return labelled.arguments, {**request, "labels": labels, "label_root": label_root}
+
+
+def _is_ignored(path: str, run: PackageRun) -> bool:
+    return any(path == other or path.startswith(f"{other}/") for other in run.ignored)
 
 
 def source_files(tree: Path) -> Iterator[str]:

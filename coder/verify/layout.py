@@ -73,15 +73,20 @@ def test_file_predicate(root: Path, command: str = "") -> Callable[[str], bool]:
 
     A pattern that fits any Python file tells nothing.
     """
-    configured = _split_option(pytest_options(root)[1].get("python_files", ""))
     patterns = [
-        *(pattern for pattern in configured if pattern.strip("*") != ".py"),
-        *(match[1] for match in _DISCOVERY_PATTERN.finditer(command)),
+        (directory, pattern)
+        for directory in (root, *nested_projects(root))
+        for pattern in option_words(pytest_options(directory)[1].get("python_files", ""))
+        if pattern.strip("*") != ".py"
     ]
+    patterns += [(root, match[1]) for match in _DISCOVERY_PATTERN.finditer(command)]
 
     def is_collected(path: str) -> bool:
         name = PurePosixPath(path).name
-        is_named = any(fnmatchcase(name, pattern) for pattern in patterns)
+        is_named = any(
+            fnmatchcase(name, pattern) and (root / path).is_relative_to(directory)
+            for directory, pattern in patterns
+        )
         return is_test_file(path) or (is_named and name.endswith(".py") and name != "conftest.py")
 
     return is_collected
@@ -138,7 +143,7 @@ def configuration_of_tests(root: Path, path: str) -> str:
 def needed_modules(options: dict[str, Any]) -> tuple[str, ...]:
     """Return the plugin modules without which pytest would refuse the configured options."""
     needed: dict[str, None] = {}
-    words = _split_option(options.get("addopts", ""))
+    words = option_words(options.get("addopts", ""))
     for index, word in enumerate(words):
         name = (
             words[index + 1]
@@ -164,7 +169,7 @@ def needed_modules(options: dict[str, Any]) -> tuple[str, ...]:
 def needed_distributions(options: dict[str, Any]) -> tuple[str, ...]:
     """Return the names in `required_plugins`, without their versions."""
     matches = (
-        re.match(r"[A-Za-z][\w.-]*", word) for word in _split_option(options.get("required_plugins", ""))
+        re.match(r"[A-Za-z][\w.-]*", word) for word in option_words(options.get("required_plugins", ""))
     )
     return tuple(match[0] for match in matches if match)
 
@@ -186,7 +191,7 @@ def _options_in(file: Path) -> dict[str, Any] | None:
             return {} if "pytest" in file.stem else None
 
 
-def _split_option(value: Any) -> list[str]:
+def option_words(value: Any) -> list[str]:
     try:
         return [str(word) for word in value] if isinstance(value, list) else shlex.split(str(value))
     except ValueError:

@@ -37,6 +37,7 @@ from coder.verify.layout import (
     read_text,
     read_toml,
 )
+from coder.verify.packages import PackageRun, divide_run, find_packages, names_place
 from coder.verify.runners.adapter import source_files
 from coder.verify.runners.registry import find_commands, recognize_command
 
@@ -63,6 +64,15 @@ class Command(Value):
     """Commands of a shell that have to run before."""
     runner: str
     """The program that runs the tests: one of RECORDED, the name of an adapter, or OTHER."""
+
+    def divide(self, tree: Path, tests: Sequence[str]) -> tuple[PackageRun, ...]:
+        """Return the processes that together run some tests of a tree; all if there are none."""
+        return divide_run(tree, tests) if self.runs_anywhere(tree) else (PackageRun(tests=tuple(tests)),)
+
+    def runs_anywhere(self, tree: Path) -> bool:
+        """Tell whether the command may run in any package of a tree: it names no place in it."""
+        words = self.argv[3 if self.argv[1:2] == ("-m",) else 2 :]
+        return self.runner in ("pytest", "unittest") and not any(names_place(word, tree) for word in words)
 
     @property
     def is_pytest(self) -> bool:
@@ -214,7 +224,7 @@ def find_candidates(
     reasons = [f"Interpreter: {interpreter}, {why}."]
     if (root / "uv.lock").exists() and not (root / ".venv").exists():
         reasons.append("uv.lock is here but no .venv: `uv sync` would make it.")
-    reasons += filter(None, [_describe_ignored_configurations(root)])
+    reasons += filter(None, [_describe_packages(root)])
     activation = _activation_environment(interpreter, environment)
     editable = editable_roots(interpreter.parent.parent, root.resolve())
     candidates = [
@@ -300,18 +310,10 @@ def _has_single_modules_alone(root: Path) -> bool:
     return bool(files) and all(path.rpartition("/")[2] in ("test.py", "tests.py") for path in files)
 
 
-def _describe_ignored_configurations(root: Path) -> str:
-    """Return a sentence on projects below a directory whose configuration of pytest a run there ignores."""
-    configured = [
-        path.relative_to(root).as_posix() for path in nested_projects(root) if pytest_options(path)[0]
-    ]
-    if len(configured) < 2 or pytest_options(root)[0]:
-        return ""
-    example = f"python -m pytest -c {configured[0]}/{pytest_options(root / configured[0])[0]} --rootdir=. "
-    return (
-        f"{', '.join(configured)} configure pytest themselves, which a run of all of them ignores: to test "
-        f"one, give --test '{example}{configured[0]}'."
-    )
+def _describe_packages(root: Path) -> str:
+    """Return a sentence on the packages that are tested by themselves; empty without any."""
+    packages = find_packages(root)
+    return f"Tested one by one, each in its own directory: {', '.join(packages)}." if packages else ""
 
 
 class Hint(Value):

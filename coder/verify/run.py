@@ -22,11 +22,12 @@ from coder.core.verdict import EXIT_CODE, DeniedResource, Failure, RunProblem, T
 from coder.files.regular_files import read_regular, replace_text
 from coder.verify.failures import ASSERTIONS, NEVER_ENDING, failure_headline, frames_in_tree
 from coder.verify.launch import REPORT, Launch, prepare_cold_launch, prepare_launch
-from coder.verify.layout import module_name, pytest_options
+from coder.verify.layout import module_name, pytest_options, source_roots
+from coder.verify.packages import PackageRun
 from coder.verify.project import Project, SuiteHistory
 from coder.verify.recording import Recording, RecordPipe, run_problem, wrong_code_problem
 from coder.verify.report import mark_sandbox_failures, merge_reports
-from coder.verify.runners.adapter import Run
+from coder.verify.runners.adapter import Run, collection_failure
 from coder.verify.runners.registry import find_adapter
 from coder.verify.runners.reports import parse_reports
 from coder.verify.runners.workspaces import missing_results_problem, output_tail, prepare_run, read_results
@@ -177,15 +178,52 @@ class PytestRunner:
     ) -> TestReport:
         if self._project.problem is not None:
             return TestReport(command=self.command, problem=self._project.problem)
-        answers = [] if answers is None else answers
         tree = tree.resolve()
         tests = normalize_test_ids(tests, tree)
-        paths = existing_test_paths(tests, tree)
-        if tests and not paths and self._project.command.is_selective:
+        if tests and not existing_test_paths(tests, tree) and self._project.command.is_selective:
             return TestReport(command=self.command, problem=no_tests_problem(tests))
-        roots = self._project.import_roots(tree) if expect_loaded else ()
-        watched = {name: path for path in expect_loaded if (name := module_name(path, tree, roots))}
         limits = self._run_limits(timeout_seconds)
+        deadline = time.monotonic() + limits.wall_seconds
+        reports: list[TestReport] = []
+        for part in self._project.command.divide(tree, tests):
+            if reports and (reports[-1].problem == CUT_SHORT or time.monotonic() >= deadline):
+                break
+            left = limits.model_copy(update={"wall_seconds": max(1.0, deadline - time.monotonic())})
+            report = self._run_part(
+                part,
+                tree,
+                left if reports else limits,
+                expect_loaded,
+                progress,
+                more,
+                is_base=is_base,
+                cut=cut,
+                coverage=coverage,
+                answers=answers,
+            )
+            touched = any(path.startswith(part.prefix) for path in (*tests, *expect_loaded))
+            reports.append(report if touched or not part.prefix else without_start_problem(report, part.root))
+        return merge_parts(reports)
+
+    def _run_part(
+        self,
+        part: PackageRun,
+        tree: Path,
+        limits: Limits,
+        expect_loaded: Sequence[str],
+        progress: Progress | None,
+        more: Mapping[str, Any],
+        *,
+        is_base: bool,
+        cut: threading.Event | None,
+        coverage: list[Mapping[str, Any]] | None,
+        answers: list[Mapping[str, Any]] | None,
+    ) -> TestReport:
+        answers = [] if answers is None else answers
+        tests = part.tests
+        paths = existing_test_paths(tests, tree)
+        roots = (*source_roots(tree / part.root), *self._project.import_roots(tree)) if expect_loaded else ()
+        watched = {name: path for path in expect_loaded if (name := module_name(path, tree, roots))}
         recording = Recording()
         with (
             numbered_directory(self._scratch, "run-") as place,
@@ -209,7 +247,7 @@ class PytestRunner:
                 },
             }
             own = Run(argv=self._project.command.argv, tree=tree, place=place, files=paths, tests=tests)
-            launched = self._prepare(own, request)
+            launched = self._prepare(own, request, part)
             if not self._project.command.is_recorded:  # Python's runners are taken to build nothing
                 self._sandbox.select_builds(place, tree_digest(tree))
             began = time.monotonic()
@@ -269,7 +307,7 @@ class PytestRunner:
         is_small = self._project.command.is_pytest or whole_files <= MOST_OBSERVED_FILES
         return 0 < len(tests) <= MOST_OBSERVED and is_small
 
-    def _prepare(self, run: Run, request: Mapping[str, Any]) -> Launch:
+    def _prepare(self, run: Run, request: Mapping[str, Any], part: PackageRun) -> Launch:
         command = self._project.command
         if self._adapter is not None:
             invocation = prepare_run(self._adapter, run, command.builds)
@@ -280,7 +318,8 @@ class PytestRunner:
                 self._project,
                 run.tree,
                 run.place,
-                paths=run.files if len(run.files) <= MOST_PATHS else (),
+                run=part,
+                paths=run.files if len(run.files) <= MOST_PATHS or part.root != "." else (),
                 request=request,
             )
         environment = prepare_launch(
@@ -592,6 +631,29 @@ def _has_found_port_taken(result: TestResult) -> bool:
 def processor_count() -> int:
     """Return the number of usable processors."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+START_PROBLEMS = ("usage", "no_runner", "no_report")
+
+
+def without_start_problem(report: TestReport, package: str) -> TestReport:
+    """Return the report of a package's tests; that they cannot start is a red result of the package."""
+    if report.problem is None or report.problem.kind not in START_PROBLEMS:
+        return report
+    result = collection_failure(package, report.problem.text)
+    return report.model_copy(update={"results": (*report.results, result), "problem": None})
+
+
+def merge_parts(reports: Sequence[TestReport]) -> TestReport:
+    """Return one report of processes that ran different tests of one tree one after another."""
+    if len(reports) == 1:
+        return reports[0]
+    return merge_shards(reports).model_copy(
+        update={
+            "seconds": sum(report.seconds for report in reports),
+            "collected": tuple(test for report in reports for test in report.collected),
+        }
+    )
 
 
 def merge_shards(reports: Sequence[TestReport]) -> TestReport:

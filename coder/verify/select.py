@@ -14,7 +14,8 @@ from coder.core.values import Value
 from coder.files.regular_files import read_regular_text
 from coder.python.source import parse_module
 from coder.verify.launch import EXCLUDED_DIRECTORIES
-from coder.verify.layout import may_configure, pytest_options, source_roots
+from coder.verify.layout import is_module, is_package, may_configure, pytest_options, source_roots
+from coder.verify.packages import find_packages, package_of
 
 LEVELS = 2
 """Levels of callers that are followed beyond the nearest test."""
@@ -114,12 +115,38 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
             words,
         )
         files |= dict.fromkeys(_select_by_names(old, new, sources, callers, words))
+    if sources:
+        packages = find_packages(new)
+        unrelated = _unrelated_packages(new, packages, changed, python_files)
+        files = {path: None for path in files if package_of(packages, path) not in unrelated}
     unreached = frozenset(path for path in touched if path not in files)
     return SuiteSelection(
         files=(*touched, *(path for path in files if path not in touched)),
         touched=unreached,
         counts={test: len(_TEST.findall(read_regular_text(new / test))) for test in (*files, *touched)},
     )
+
+
+def _unrelated_packages(
+    tree: Path, packages: Sequence[str], changed: Sequence[str], python_files: Sequence[str]
+) -> frozenset[str]:
+    """Return the packages tested by themselves that name no module of the changed ones or of their users."""
+    owners = {path: package_of(packages, path) for path in python_files} if packages else {}
+    touched = {package_of(packages, path) for path in changed}
+    if not packages or "." in touched:
+        return frozenset()
+    words: dict[str, set[str]] = {owner: set() for owner in owners.values()}
+    for path, owner in owners.items():
+        words[owner] |= words_of(tree / path)
+    related, added = set(touched), set(touched)
+    while added:
+        roots = [root for owner in added for root in source_roots(tree / owner)]
+        names = {
+            child.stem for root in roots for child in root.iterdir() if is_module(child) or is_package(child)
+        }
+        added = {owner for owner in words.keys() - related if not names.isdisjoint(words[owner])}
+        related |= added
+    return frozenset(packages) - related
 
 
 class CallerIndex:

@@ -262,7 +262,10 @@ class WarmRunner:
         if reason := self._import_obstacle(edits):
             return WarmRefusal(reason=reason)
         return self._to_result(
-            self._served.run_reimported(paths, request, on_red), request, how="imported", why=why
+            self._served.run_reimported([str(self._tree / path) for path in paths], request, on_red),
+            request,
+            how="imported",
+            why=why,
         )
 
     def _find_replacements(self, edits: Edits, texts: Edits) -> tuple[FunctionReplacement, ...] | str:

@@ -81,7 +81,7 @@ class CallRecorder:
         def follow(itself: Any, kind: str, **fields: Any) -> None:
             write(itself, kind, **fields)
             if kind == "start" and os.getpid() == self.pid:
-                self.begin(fields["id"])
+                self.begin(itself.request.get("prefix", "") + fields["id"])
             elif kind == "finish":
                 sys.setprofile(None)
 

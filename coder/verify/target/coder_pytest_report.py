@@ -105,6 +105,8 @@ class Recorder:
         _, write, _, getpid, dumps = self.calls
         if self.is_worker or getpid() != self.pid:
             return
+        if fields.get("id"):
+            fields["id"] = self.request.get("prefix", "") + fields["id"]
         record = dumps(dict(fields, kind=kind), default=str).encode("ascii")
         remaining = (record if self.sign is None else self.sign(record)) + b"\n"
         while remaining:

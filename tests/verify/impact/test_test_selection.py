@@ -221,3 +221,13 @@ def test_searches_beyond_the_nearest_test(select_tests: Reached) -> None:
     }
     change = {"shop/deep.py": base["shop/deep.py"].replace("return 1", "return 2")}
     assert select_tests(change, base) == ("tests/test_near.py", "tests/test_deep.py")
+
+
+def test_other_packages_are_reached_through_what_they_import(select_tests: Reached) -> None:
+    base = {f"{name}/pyproject.toml": "[tool.pytest.ini_options]\n" for name in "abcd"}
+    for name, used in zip("abcd", ("pkg_a", "pkg_a", "pkg_b", "pkg_d"), strict=True):
+        base[f"{name}/pkg_{name}/__init__.py"] = f"from {used} import calc\n"
+        base[f"{name}/pkg_{name}/calc.py"] = "def total(v):\n    return v\n"
+        base[f"{name}/tests/test_calc.py"] = f"from pkg_{name}.calc import total\n\ndef test_t(): total(1)\n"
+    files = select_tests({"a/pkg_a/calc.py": "def total(v):\n    return 1\n"}, base)
+    assert files == ("a/tests/test_calc.py", "b/tests/test_calc.py", "c/tests/test_calc.py")

@@ -1,0 +1,131 @@
+"""Division of a test run among the packages of a repository."""
+
+from pathlib import Path
+
+import pytest
+
+from coder.verify.packages import PackageRun, divide_run
+from coder.verify.project import parse_command
+from tests.builders import write
+from tests.verify.conftest import Run
+
+OWN = "[tool.pytest.ini_options]\npythonpath = ['.']\n"
+PROJECT = "[project]\nname = 'p'\n"
+A, B = "a/tests/test_calc.py", "b/tests/test_calc.py"
+BY_PATH = "[pytest]\naddopts = --import-mode=importlib\n"
+WHOLE = {"a": (), "b": ()}
+
+
+def both(name: str, text: str = "") -> dict[str, str]:
+    return {f"a/{name}": text, f"b/{name}": text}
+
+
+@pytest.mark.parametrize(
+    ("files", "parts"),
+    [
+        (both("tests/test_calc.py") | both("pyproject.toml", OWN), WHOLE),
+        (both("tests/test_calc.py") | both("pyproject.toml", PROJECT), WHOLE),
+        (both("pkg/__init__.py") | both("tests/test_calc.py"), WHOLE),
+        (both("tests/test_calc.py") | both("tests/__init__.py") | both("setup.py"), WHOLE),
+        ({A: "", "b/tests/test_other.py": ""} | both("tests/__init__.py") | both("setup.py"), WHOLE),
+        ({A: "", "b/tests/test_other.py": ""} | both("tox.ini", "[pytest]\n"), WHOLE),
+        (
+            {A: "import utils", "b/tests/test_b.py": "import utils"} | both("utils.py") | both("setup.py"),
+            WHOLE,
+        ),
+        (
+            {A: "from utils import x", "b/tests/test_b.py": "import utils"}
+            | both("src/utils/__init__.py")
+            | both("pyproject.toml", PROJECT),
+            WHOLE,
+        ),
+        (
+            {A: "from helpers import x", "b/tests/test_b.py": "import helpers"}
+            | both("tests/helpers.py")
+            | both("pyproject.toml", PROJECT),
+            WHOLE,
+        ),
+        ({"tests/test_it.py": ""} | both("tests/test_calc.py") | both("pytest.ini"), {".": (), **WHOLE}),
+        ({"packages/a/tests/test_calc.py": "", "packages/b/tests/test_calc.py": ""}
+         | {f"packages/{name}/pyproject.toml": OWN for name in "ab"},
+         {"packages/a": (), "packages/b": ()}),
+        # One process is enough:
+        (both("tests/test_calc.py") | both("setup.py") | {"a/tests/__init__.py": ""}, {".": ()}),
+        ({A: "", "b/tests/test_b.py": ""} | both("conftest.py") | both("setup.py"), {".": ()}),
+        ({A: "", "b/tests/test_b.py": ""} | both("utils.py") | both("setup.py"), {".": ()}),
+        (both("tests/test_calc.py") | {"pytest.ini": BY_PATH}, {".": ()}),
+        ({"tests/test_it.py": "", "src/p/__init__.py": "", "pyproject.toml": OWN}, {".": ()}),
+        # No package separates them:
+        ({"tests/unit/test_x.py": "", "tests/whole/test_x.py": "", "pyproject.toml": OWN},
+         {".": (), ". ": ("tests/whole/test_x.py",)}),
+    ],
+)  # fmt: skip
+def test_packages_run_by_themselves(
+    tmp_path: Path, files: dict[str, str], parts: dict[str, tuple[str, ...]]
+) -> None:
+    write(tmp_path, files)
+    assert [(run.root, run.tests) for run in divide_run(tmp_path, ())] == [
+        (root.strip(), tests) for root, tests in parts.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tests", "runs"),
+    [
+        ([f"{A}::test_x", "b"], [("a", (f"{A}::test_x",)), ("b", ())]),
+        ([A, "test_top.py"], [("a", (A,)), (".", ("test_top.py",))]),
+        ([], [(".", ()), ("a", ()), ("b", ())]),
+    ],
+)
+def test_tests_run_in_their_packages(
+    tmp_path: Path, tests: list[str], runs: list[tuple[str, tuple[str, ...]]]
+) -> None:
+    write(tmp_path, {"test_top.py": "", **both("tests/test_calc.py"), **both("pyproject.toml", OWN)})
+    assert [(run.root, run.tests) for run in divide_run(tmp_path, tests)] == runs
+
+
+@pytest.mark.parametrize(
+    "text", ["pytest a", "pytest -c a/pyproject.toml", "python -m unittest discover -s a"]
+)
+def test_command_that_names_a_place_runs_there(tmp_path: Path, text: str) -> None:
+    write(tmp_path, {**both("tests/test_calc.py"), **both("pyproject.toml", OWN)})
+    command = parse_command(text, Path("/usr/bin/python"), root=tmp_path)
+    assert command.divide(tmp_path, (A,)) == (PackageRun(tests=(A,)),)
+
+
+def test_results_are_those_of_each_package(tmp_path: Path, make_runner: Run) -> None:
+    test = """import utils
+
+def test_own(pytestconfig):
+    assert utils.NAME == {0!r}
+    assert pytestconfig.rootpath.name == {0!r}
+    assert open("data.txt").read() == {0!r}
+
+class TestOne:
+    def test_same(self): pass
+
+class TestTwo:
+    def test_same(self): assert {0!r} == "a"
+"""
+    files = both("pyproject.toml", OWN)
+    for name in "ab":
+        files |= {f"{name}/tests/test_calc.py": test.format(name), f"{name}/data.txt": name}
+        files |= {f"{name}/utils.py": f"NAME = {name!r}\n"}
+    write(tmp_path, {**files, "c/pyproject.toml": OWN, "c/conftest.py": "1 / 0\n", "c/test_c.py": ""})
+    runner = make_runner(tmp_path)
+    report = runner.run(tmp_path)
+    assert report.problem is None
+    assert [(result.id, result.outcome) for result in report.results] == [
+        (f"{A}::test_own", "passed"),
+        (f"{A}::TestOne::test_same", "passed"),
+        (f"{A}::TestTwo::test_same", "passed"),
+        (f"{B}::test_own", "passed"),
+        (f"{B}::TestOne::test_same", "passed"),
+        (f"{B}::TestTwo::test_same", "failed"),
+        ("c", "error"),
+    ]
+    assert [
+        frame.path for result in report.results[5:6] if result.failure for frame in result.failure.frames
+    ] == [B]
+    (single,) = runner.run(tmp_path, [f"{B}::TestTwo::test_same"]).results
+    assert (single.id, single.outcome) == (f"{B}::TestTwo::test_same", "failed")
