@@ -82,11 +82,15 @@ def hostile_repository(directory: Path, *names: str) -> Path:
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
         (directory / name).write_text(marker_code, encoding="utf-8")
     subprocess.run(["git", "init", "-q"], cwd=directory, check=True)
+    for name in ("git", "python3", "python", "rg", "sh", "bwrap", "uv"):
+        (directory / name).write_text("#!/bin/sh\n: > RAN\nexit 1\n", encoding="utf-8")
+        (directory / name).chmod(0o755)
     return directory
 
 
 def run_in(site: Path, directory: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
     state = {"XDG_CONFIG_HOME": str(site), "XDG_STATE_HOME": str(site), "PYTHONPATH": str(site)}
+    state["PATH"] = f".::bin:{os.environ['PATH']}"
     return subprocess.run(
         command, cwd=directory, env={**os.environ, **state}, capture_output=True, text=True, check=False
     )

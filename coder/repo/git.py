@@ -306,7 +306,7 @@ class Git:
         has_terminal: bool,
     ) -> GitOutput:
         executable = shutil.which("git")
-        if executable is None:
+        if executable is None or not Path(executable).is_absolute():  # else a repository's own program
             raise UserError(
                 "git was not found on PATH; coder keeps its work in git: install it and try again."
             )
