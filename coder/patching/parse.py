@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import groupby
 
 from coder.patching.errors import PatchError
+from coder.patching.mail import unwrap_mail
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,6 +125,8 @@ class RawFile:
     new: str = ""
     renamed_from: str = ""
     renamed_to: str = ""
+    copies: bool = False
+    """True if `renamed_from` stays, as in `copy from`."""
     mode: str = ""
     """git's octal mode after the change, where present."""
     old_mode: str = ""
@@ -365,12 +368,8 @@ def _with_metadata(file: RawFile, line: str) -> RawFile:
             return replace(file, old_mode=match[2], deletes=file.deletes or match[1] != "old")
         return replace(file, creates=file.creates or match[1] == "new file", mode=match[2])
     if match := re.match(r"(?:rename|copy) (from|to) (.+)$", line):
-        if line.startswith("copy"):
-            raise PatchError(
-                f"{line!r}: copies are not supported. Create the new file with '--- /dev/null' "
-                "and its whole content."
-            )
         name = unquote_name(match[2])
+        file = replace(file, copies=line.startswith("copy"))
         return replace(file, renamed_from=name) if match[1] == "from" else replace(file, renamed_to=name)
     if re.match(r"Binary files .* differ$|GIT binary patch$", line):
         return replace(file, binary=True)
@@ -437,6 +436,8 @@ def reverse_patch(patch: FilePatch) -> FilePatch:
         PatchError: it deletes a file without its old content.
     """
     header = patch.header
+    if header.copies:
+        return FilePatch(header=RawFile(old=header.renamed_to, new=DEV_NULL, deletes=True), hunks=())
     if (header.deletes or header.new == DEV_NULL) and not patch.hunks:
         raise PatchError(
             f"{header.old}: the patch does not say what was in the file that it deletes, so "
@@ -524,7 +525,7 @@ def _add_mark(line: str) -> str:
 
 
 def _ends_body(lines: Sequence[str], index: int, *, body_start: int, counts: Counts, ends_at: EndsAt) -> bool:
-    if lines[index].startswith(("@@", "diff --git ", PROSE_MARK)):
+    if lines[index].startswith(("@@", "diff --git ", PROSE_MARK)) or _ends_subversion_file(lines, index):
         return True
     if (
         lines[index].rstrip() == "--"
@@ -534,6 +535,16 @@ def _ends_body(lines: Sequence[str], index: int, *, body_start: int, counts: Cou
         return True
     size = ends_at(index)
     return size == 0 or (size is not None and _counts(lines[body_start : index + size]) != counts)
+
+
+def _ends_subversion_file(lines: Sequence[str], index: int) -> bool:
+    """Tell whether Subversion's header of a file or of its properties follows, after an empty line or not."""
+    first, second = (lines[at].strip() if at < len(lines) else "" for at in (index, index + 1))
+    if not first:
+        return _ends_subversion_file(lines, index + 1) if second else False
+    return (first.startswith("Index: ") and second.startswith("=" * 20)) or (
+        first.startswith("Property changes on: ") and second.startswith("_" * 20)
+    )
 
 
 def _counts(body: Sequence[str]) -> tuple[int, int]:
@@ -782,6 +793,8 @@ UNIFIED = re.compile(r"^[ \t>]*(?:diff --git |--- \S.*\n[ \t>]*\+\+\+ )", re.MUL
 COLORED_DIFF = re.compile(r"^(?:\x1b\[[\d;:]*[mK])+(?:diff --git |--- |\+\+\+ |@@)", re.MULTILINE)
 """A header that begins with a color: a terminal's own output, and not a file that holds escape sequences."""
 ESCAPE_SEQUENCE = re.compile(r"\x1b\[[\d;:]*[mK]|\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\)")
+COMBINED = re.compile(r"^[ \t>]*(?:diff --(?:cc|combined) |@@@ -\d)", re.MULTILINE)
+OTHER_DIFF = re.compile(r"^[ \t>]*(?:\*{15}$|\d+(?:,\d+)?[acd]\d+(?:,\d+)?\n[<>] )", re.MULTILINE)
 MOST_HUNKS = 5_000
 EXPECTED_FORMAT = "Send a unified diff: '--- a/path', '+++ b/path', then hunks that start with '@@'."
 
@@ -792,7 +805,12 @@ def split_diff(text: str) -> tuple[RawFile, ...]:
     Raises:
         PatchError: there is no diff in it, or it is too large.
     """
-    text = ESCAPE_SEQUENCE.sub("", text) if COLORED_DIFF.search(text) else text
+    text = unwrap_mail(ESCAPE_SEQUENCE.sub("", text) if COLORED_DIFF.search(text) else text)
+    if COMBINED.search(text):
+        raise PatchError(
+            "This is a combined diff of a merge (`diff --cc`), which compares with several files at once. "
+            "Send the diff against one side: `git diff HEAD`, or `git show -m --first-parent` of a merge."
+        )
     if (hunks := text.count("\n@@")) > MOST_HUNKS:
         raise PatchError(f"The patch has {hunks:,} hunks; more than {MOST_HUNKS:,} are not taken at once.")
     headers = {
@@ -803,7 +821,8 @@ def split_diff(text: str) -> tuple[RawFile, ...]:
         file for file in _read_as(first, split_lines(text)) if file.hunks or file != RawFile(hints=file.hints)
     )
     if not files:
-        raise PatchError(f"There is no diff in this text. {EXPECTED_FORMAT}")
+        other = "It is a context or normal diff (without -u). " if OTHER_DIFF.search(text) else ""
+        raise PatchError(f"There is no diff in this text. {other}{EXPECTED_FORMAT}")
     return files
 
 

@@ -17,7 +17,15 @@ from pathlib import Path
 
 from coder.patching.errors import PatchError
 from coder.patching.match import TO_ASCII, Misfit, Placement, explain_misfits, normalize_line, place_hunks
-from coder.patching.parse import DEV_NULL, FilePatch, HunkLine, PatchHunk, RawFile, parse_diff
+from coder.patching.parse import (
+    DEV_NULL,
+    ChangedRun,
+    FilePatch,
+    HunkLine,
+    PatchHunk,
+    RawFile,
+    parse_diff,
+)
 from coder.patching.parse import reverse_patch as reversed_patch
 from coder.patching.restyle import learn_style, restyle_run
 from coder.python.lint import find_syntax_error, find_undefined_names
@@ -37,6 +45,8 @@ class HunkEdit:
     lines: tuple[HunkLine, ...]
     knows_the_end: bool
     """The diff states somewhere in the hunk whether a line end follows the file's last line."""
+    ends: tuple[str, ...] = ()
+    """The ends of the new lines, where the hunk changes line ends; else empty."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,7 +183,13 @@ def plan_patch(
         )
     changes = [change for change in changes if _has_effect(change)]
     if not changes:
-        raise PatchError("The patch changes nothing: the files are already as it makes them.")
+        lost = (
+            " The lines that it removes and adds are the same: white space at their ends was lost on the way."
+        )
+        is_lost = any(not patch.hunks and _changes_text_alone(patch.header) for patch in patches)
+        raise PatchError(
+            f"The patch changes nothing: the files are already as it makes them.{lost if is_lost else ''}"
+        )
     return PlannedPatch(changes=tuple(changes))
 
 
@@ -187,6 +203,8 @@ class PatchTarget:
     """The resulting file; empty for a deleted file."""
     hunks: tuple[PatchHunk, ...]
     mode: str
+    copies: bool = False
+    """True if the source stays."""
 
 
 class ConfinedTree:
@@ -307,7 +325,10 @@ def _change(
     if not planned.target:
         return _deletion(planned, before, data=data, mode=mode)
     if planned.target != planned.source and tree.exists(planned.target):
-        raise PatchError(f"{planned.target} exists already; {planned.source} cannot be renamed to it.")
+        raise PatchError(
+            f"{planned.target} exists already; {planned.source} cannot be "
+            f"{'copied' if planned.copies else 'renamed'} to it."
+        )
     results = place_hunks(planned.hunks, before.lines)
     if any(isinstance(result, Misfit) for result in results):
         raise explain_misfits(
@@ -316,6 +337,8 @@ def _change(
     changes = edits_of_hunks([result for result in results if isinstance(result, Placement)], planned.source)
     after = apply_edits(before, changes)
     encode_source(after, planned.target)
+    if planned.copies:
+        return FileChange(path=planned.target, before=None, after=after, mode=_mode(planned.mode, mode))
     return FileChange(
         path=planned.target,
         before=before,
@@ -369,6 +392,10 @@ def _mode(octal: str, otherwise: int) -> int:
     return otherwise | (otherwise & 0o444) >> 2 if octal.endswith("755") else otherwise & ~0o111
 
 
+def _changes_text_alone(header: RawFile) -> bool:
+    return not (header.mode or header.renamed_to or header.creates or header.deletes)
+
+
 def _has_effect(change: FileChange) -> bool:
     if change.before is None or change.after is None or change.renamed_from:
         return True
@@ -404,7 +431,7 @@ def resolve_targets(patches: Sequence[FilePatch], root: Path) -> list[PatchTarge
     """
     merged: dict[str, PatchTarget] = {}
     for planned in (_resolve(patch, ConfinedTree(root), root) for patch in patches):
-        path = planned.source or planned.target
+        path = planned.target if planned.copies else planned.source or planned.target
         if earlier := merged.get(path):
             planned = _merge(earlier, planned, path)
         merged[path] = planned
@@ -439,7 +466,7 @@ def _resolve(patch: FilePatch, tree: ConfinedTree, root: Path) -> PatchTarget:
         )
     if header.renamed_from and header.renamed_to:
         source, target = resolve_rename(header.renamed_from, header.renamed_to, tree.exists)
-        return replace(planned, source=source, target=target)
+        return replace(planned, source=source, target=target, copies=header.copies)
     if not (header.old or header.new):
         path = _find_without_header(patch, tree, root)
         return replace(planned, source=path, target=path)
@@ -607,6 +634,7 @@ def _edits_of_hunk(placement: Placement, path: str) -> list[HunkEdit]:
     """Return one edit for each run of changed lines between context lines."""
     hunk, style = placement.hunk, learn_style(placement.pairs)
     knows_the_end = any(not line.ends for line in hunk.lines)
+    states_ends = any(map(_changes_line_ends, hunk.runs))
     result = []
     for run, spot in zip(hunk.runs, placement.spots, strict=True):
         added = restyle_run(run, style) if style else None
@@ -618,9 +646,25 @@ def _edits_of_hunk(placement: Placement, path: str) -> list[HunkEdit]:
                 "file with their indentation."
             )
         result.append(
-            HunkEdit(start=spot, end=spot + len(run.removed), lines=added, knows_the_end=knows_the_end)
+            HunkEdit(
+                start=spot,
+                end=spot + len(run.removed),
+                lines=added,
+                knows_the_end=knows_the_end,
+                ends=tuple("\r\n" if line.text.endswith("\r") else "\n" for line in run.added)
+                if states_ends
+                else (),
+            )
         )
     return result
+
+
+def _changes_line_ends(run: ChangedRun) -> bool:
+    """Tell whether a line is removed and added with another end alone, as a diff shows it: with a CR."""
+    return any(
+        old.text != new.text and old.text.removesuffix("\r") == new.text.removesuffix("\r")
+        for old, new in zip(run.removed, run.added, strict=False)
+    )
 
 
 def apply_edits(source: TextFile, changes: Sequence[HunkEdit]) -> TextFile:
@@ -634,7 +678,7 @@ def apply_edits(source: TextFile, changes: Sequence[HunkEdit]) -> TextFile:
             (end for end in reversed(ends[max(0, edit.start - 1) : edit.end]) if end), source.default_line_end
         )
         lines[edit.start : edit.end] = [line.text.removesuffix("\r") for line in edit.lines]
-        ends[edit.start : edit.end] = [end] * len(edit.lines)
+        ends[edit.start : edit.end] = edit.ends or [end] * len(edit.lines)
     ends = [end or source.default_line_end for end in ends]
     if ends:
         ends[-1] = _last_end(source, changes, otherwise=ends[-1])

@@ -1,0 +1,111 @@
+"""Diffs as they arrive by mail, web forms and other version control systems."""
+
+import base64
+import quopri
+from pathlib import Path
+
+import pytest
+
+from coder.patching import PatchError, apply
+
+# ruff: noqa: E501 - rows of a table
+BEFORE = "def total(values):\n    result = 0\n    for index in range(1, len(values)):\n        result += values[index]\n    return result\n"  # fmt: skip
+FIXED = BEFORE.replace("range(1, ", "range(")
+HEADER = "--- a/calc.py\n+++ b/calc.py\n"
+HUNK = """@@ -1,5 +1,5 @@
+ def total(values):
+     result = 0
+-    for index in range(1, len(values)):
++    for index in range(len(values)):
+         result += values[index]
+     return result
+"""
+BODY = f"Sum = all.\n\n---\n calc.py | 2 +-\n\ndiff --git a/calc.py b/calc.py\n{HEADER}{HUNK}-- \n2.39.2\n\n"
+MAIL = "From {} Mon Sep 17 00:00:00 2001\nFrom: A <a@example.com>\nSubject: [PATCH] fix\n".format("1" * 40)
+PLAIN = "Content-Type: text/plain; charset=UTF-8"
+ENCODED = "Content-Transfer-Encoding: "
+BASE64 = base64.encodebytes(BODY.encode()).decode()
+QUOTED = quopri.encodestring(BODY.encode(), quotetabs=True).decode()
+MIXED = 'Content-Type: multipart/mixed; boundary="b"\n\n--b\nContent-Type: text/plain\n\nSee below.\n--b\n'
+LONG = "    for index in range(len(values)):  # from the first to the last value, which was left out before"
+RULER = "=" * 67
+PROPERTIES = f"\nProperty changes on: calc.py\n{'_' * 67}\nAdded: svn:executable\n## -0,0 +1 ##\n+*\n"
+COPY = "diff --git a/calc.py b/sum.py\nsimilarity index 90%\ncopy from calc.py\ncopy to sum.py\n"
+CRLF = BEFORE.replace("\n", "\r\n")
+
+
+def flowed(text: str) -> str:
+    lines = [f" {line}" if line.startswith((" ", ">", "From ")) else line for line in text.split("\n")]
+    return "\n".join(line.replace(" value, ", " value, \n") for line in lines)
+
+
+def line_ends(old: str, new: str) -> str:
+    lines = BEFORE.splitlines()
+    body = "".join([*(f"-{line}{old}" for line in lines), *(f"+{line}{new}" for line in lines)])
+    return f"diff --git a/calc.py b/calc.py\n{HEADER}@@ -1,5 +1,5 @@\n{body}"
+
+
+@pytest.mark.parametrize(
+    ("diff", "before", "after"),
+    [
+        (f"{MAIL}{PLAIN}\n{ENCODED}quoted-printable\n\n{QUOTED}", BEFORE, {"calc.py": FIXED}),
+        (f"Subject: x\n{ENCODED}base64\n\n{BASE64}", BEFORE, {"calc.py": FIXED}),
+        (f"{MAIL}{PLAIN}\n{ENCODED}BASE64\n\n{BASE64}".replace("\n", "\r\n"), BEFORE, {"calc.py": FIXED}),
+        (
+            f"{MAIL}MIME-Version: 1.0\n{MIXED}Content-Type: text/x-patch\n{ENCODED}base64\n\n{BASE64}--b--\n",
+            BEFORE,
+            {"calc.py": FIXED},
+        ),
+        (
+            f"{MAIL}{PLAIN}; format=flowed\n\n"
+            + flowed(BODY.replace("    for index in range(len(values)):", LONG)),
+            BEFORE,
+            {"calc.py": FIXED.replace("    for index in range(len(values)):", LONG)},
+        ),
+        ("On Monday, A wrote:\n" + BODY.replace("\n", "\n> "), BEFORE, {"calc.py": FIXED}),
+        ("".join(f"> {line}".rstrip() + "\n" for line in BODY.splitlines()), BEFORE, {"calc.py": FIXED}),
+        (f"Try this:\n\n```diff\n{HEADER}{HUNK}```\nIt works.\n", BEFORE, {"calc.py": FIXED}),
+        (f"Index: calc.py\n{RULER}\n{HEADER}{HUNK}{PROPERTIES}", BEFORE, {"calc.py": FIXED}),
+        (
+            f"Index: calc.py\n{RULER}\n--- calc.py\t(revision 5)\n+++ calc.py\t(working copy)\n{HUNK}"
+            f"Index: new.py\n{RULER}\n--- new.py\t(nonexistent)\n+++ new.py\t(working copy)\n@@ -0,0 +1 @@\n+N = 1\n",
+            BEFORE,
+            {"calc.py": FIXED, "new.py": "N = 1\n"},
+        ),
+        (f"# HG changeset patch\n# User A\nfix\n\ndiff -r 01 calc.py\n{HEADER}{HUNK}", BEFORE, {"calc.py": FIXED}),
+        (HEADER + HUNK, BEFORE.replace("= 0", "= 0  "), {"calc.py": FIXED.replace("= 0", "= 0  ")}),
+        (HEADER + HUNK, BEFORE[:-1], {"calc.py": FIXED[:-1]}),
+        (COPY + HEADER.replace("b/calc", "b/sum") + HUNK, BEFORE, {"calc.py": BEFORE, "sum.py": FIXED}),
+        (COPY, BEFORE, {"calc.py": BEFORE, "sum.py": BEFORE}),
+        (line_ends("\r\n", "\n"), CRLF, {"calc.py": BEFORE}),
+        (line_ends("\n", "\r\n"), BEFORE, {"calc.py": CRLF}),
+        (line_ends("\r\n", "\n").replace("+    for index in range(1, ", "+    for index in range("), CRLF, {"calc.py": FIXED}),
+        (HEADER + HUNK.replace("\n", "\r\n"), CRLF, {"calc.py": FIXED.replace("\n", "\r\n")}),
+    ],
+)  # fmt: skip
+def test_diff_arrives_whole(tmp_path: Path, diff: str, before: str, after: dict[str, str]) -> None:
+    (tmp_path / "calc.py").write_bytes(before.encode())
+    apply(diff, tmp_path)
+    assert {path.name: path.read_bytes().decode() for path in tmp_path.iterdir()} == after
+
+
+@pytest.mark.parametrize(
+    ("diff", "reason"),
+    [
+        (f"diff --cc calc.py\n{HEADER}@@@ -1,5 -1,5 +1,5 @@@\n  def total(values):\n- -    x\n++    y\n", "combined"),
+        ("*** calc.py\n--- calc.py\n***************\n*** 1,2 ****\n! a\n--- 1,2 ----\n! b\n", "context or normal"),
+        ("3c3\n< a\n---\n> b\n", "context or normal"),
+        (f"{HEADER}@@ -2,1 +2,1 @@\n-    result = 0\n+    result = 0\n", "white space"),
+    ],
+)  # fmt: skip
+def test_refuses_what_no_change_follows_from(tmp_path: Path, diff: str, reason: str) -> None:
+    (tmp_path / "calc.py").write_text(BEFORE, encoding="utf-8")
+    with pytest.raises(PatchError, match=reason):
+        apply(diff, tmp_path)
+
+
+def test_copy_is_taken_back(tmp_path: Path) -> None:
+    (tmp_path / "calc.py").write_text(BEFORE, encoding="utf-8")
+    apply(COPY, tmp_path)
+    apply(COPY, tmp_path, reverse=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["calc.py"]
