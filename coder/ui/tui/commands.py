@@ -46,7 +46,8 @@ MODES: Mapping[str, str] = {
     "verify": "verify",
 }
 """Mode of the commands that send a request."""
-_COMMAND = re.compile(r"/([a-z]+)(?:\s+(.*))?", re.DOTALL)
+_COMMAND = re.compile(r"/([^\s/]*)(?:\s+(.*))?", re.DOTALL)
+"""A second slash in the first word makes it a path."""
 
 
 class PromptCommand(NamedTuple):
@@ -57,14 +58,16 @@ class PromptCommand(NamedTuple):
 
 
 def parse_command(text: str) -> PromptCommand | None:
-    """Return the command that a text starts with, known or not; None for a request, such as one on a path."""
+    """Return the command that a text starts with, known or not; None for a request, such as `/etc/x is`."""
     match = _COMMAND.fullmatch(text)
     return PromptCommand(match[1], (match[2] or "").strip()) if match else None
 
 
 def suggest_command(name: str, known: Iterable[str] = HELP) -> str:
     """Return the sentence that refuses a command that is not `known`, with the one that is likely meant."""
-    matches = get_close_matches(name, list(known), n=1)
+    if name.startswith("!"):
+        return f"There is no command /{name}. Without the slash, {name} runs in the sandbox."
+    matches = get_close_matches(name.lower(), list(known), n=1)
     hint = f"Do you mean /{matches[0]}?" if matches else "/help lists all."
     return f"There is no command /{name}. {hint}"
 

@@ -1,4 +1,4 @@
-"""Keys of the interface: the defaults, and those that the user has set instead."""
+"""Keys of the interface: the defaults, those that the user has set instead, and whom a key is meant for."""
 
 import select
 import sys
@@ -6,12 +6,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations, groupby
-from typing import Literal, NamedTuple, TypeVar
+from math import inf
+from typing import ClassVar, Literal, NamedTuple, TypeVar
 
 from textual.app import App
 from textual.binding import Binding
 from textual.dom import DOMNode
+from textual.events import DescendantFocus, Event, Paste
+from textual.events import Key as KeyEvent
 from textual.keys import Keys
+from textual.screen import ModalScreen
+from textual.timer import Timer
+from textual.widgets import Static, TextArea
 
 from coder.core.errors import UserError
 
@@ -135,6 +141,12 @@ class KeyedApp(App[Result]):
         if not self.is_headless:
             self._hangup_timer = self.set_interval(HANGUP_SECONDS, self._leave_without_terminal)
 
+    async def on_event(self, event: Event) -> None:
+        """Let a dialog know of each key before anything acts on it."""
+        if isinstance(event, KeyEvent | Paste) and not event.is_forwarded and isinstance(self.screen, Dialog):
+            self.screen.check_time(event, self.clock() - (time.monotonic() - event.time))
+        await super().on_event(event)
+
     async def _leave_without_terminal(self) -> None:
         """Quit if the terminal is gone: no signal says so where it is not the controlling one.
 
@@ -145,6 +157,115 @@ class KeyedApp(App[Result]):
         if any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0)):
             self._hangup_timer.stop()
             await self.run_action("quit")
+
+
+PAUSE_SECONDS = 1.0
+"""Time without a key after which keys are meant for the dialog: slow typists take 0.3 s a key."""
+POLL_SECONDS = 0.1
+WAITING = "… what you type goes into the prompt until you pause"
+
+
+class Dialog(ModalScreen[Result]):
+    """Takes keys that were pressed after the user had seen it and paused; earlier ones go into the prompt.
+
+    Escape, which gives the safe answer, need not wait for a pause.
+
+    The time at which a key was pressed counts, not the time at which a busy application comes to handle it.
+    Its hint is the widget `keys`. Without a prompt the user has opened it, and need not pause.
+    """
+
+    AUTO_FOCUS = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._hint = ""
+        """Hint that is shown while the dialog takes keys."""
+        self.accepts_from = inf
+        """Second from which keys are meant for the dialog; infinite until it is painted."""
+        self._painted_at = inf
+        self._early_keys: list[KeyEvent | Paste] = []
+        """Keys that were pressed before that and are not handled yet."""
+        self._polling: Timer | None = None
+
+    def focus_first(self) -> None:
+        """Focus the widget that takes the first key."""
+        self.focus_next()
+
+    def on_mount(self) -> None:
+        if self._prompts:
+            self._hint = str(self.query_one("#keys", Static).content)
+            self._show_hint(WAITING)
+        self._polling = self.set_interval(POLL_SECONDS, self._focus_after_pause)
+        self.call_after_refresh(self._note_paint)
+
+    @property
+    def _prompts(self) -> list[TextArea]:
+        return [*self.app.screen_stack[0].query("#prompt").results(TextArea)]
+
+    @property
+    def _pause(self) -> float:
+        return PAUSE_SECONDS if self._prompts else 0.0
+
+    @property
+    def _seconds(self) -> float:
+        return self.app.clock() if isinstance(self.app, KeyedApp) else time.monotonic()
+
+    def _note_paint(self) -> None:
+        self._painted_at = self._seconds
+        self.accepts_from = self._painted_at + self._pause
+        self._focus_after_pause()
+
+    def _focus_after_pause(self) -> None:
+        if self._seconds >= self.accepts_from and self._polling is not None:
+            self._polling.pause()
+            if self.focused is None:
+                self.focus_first()
+                self._show_hint(self._hint)
+
+    def on_descendant_focus(self, _: DescendantFocus) -> None:
+        """Wait no longer, also where the user has clicked on something."""
+        self.accepts_from = min(self.accepts_from, self._seconds)
+        self._show_hint(self._hint)
+
+    def _show_hint(self, text: str) -> None:
+        if self._hint:
+            self.query_one("#keys", Static).update(text)
+
+    def check_time(self, event: KeyEvent | Paste, pressed_at: float) -> None:
+        """Divert a key that was pressed before the dialog takes keys: nothing has the focus then."""
+        if pressed_at >= self.accepts_from and self.focused is not None:
+            return
+        if isinstance(event, KeyEvent) and event.key == "escape" and pressed_at >= self._painted_at:
+            return
+        self._early_keys.append(event)
+        if pressed_at < self.accepts_from < inf:
+            self.accepts_from = pressed_at + self._pause
+        self.set_focus(None)
+        self._show_hint(WAITING)
+        if self._polling is not None:
+            self._polling.resume()
+
+    async def on_key(self, event: KeyEvent) -> None:
+        """Pass an early key on to the prompt; escape stops what runs, as it does there."""
+        if event not in self._early_keys:
+            return
+        self._early_keys.remove(event)
+        event.stop()
+        event.prevent_default()
+        if event.key == "escape":
+            await self.run_action("app.stop")
+        elif event.is_printable and event.character:
+            self._insert_into_prompt(event.character)
+
+    def on_paste(self, event: Paste) -> None:
+        if event in self._early_keys:
+            self._early_keys.remove(event)
+            event.stop()
+            self._insert_into_prompt(event.text)
+
+    def _insert_into_prompt(self, text: str) -> None:
+        for prompt in self._prompts:
+            prompt.insert(text)
 
 
 def find_key_bindings(node: DOMNode) -> KeyBindings:

@@ -22,9 +22,9 @@ from coder.core.events import ReviewAsked
 from coder.core.text import sanitize_text
 from coder.core.values import EditedHunk, Hunk, HunkComment, HunkDecisions, first_line
 from coder.patching.git_hunks import edited_body, hunk_lines, replace_new_lines, split_git_diff
-from coder.ui.tui.dialogs import Dialog, VimScroll
+from coder.ui.tui.dialogs import VimScroll
 from coder.ui.tui.diff import colour_lines, render_hunk, render_hunk_side_by_side
-from coder.ui.tui.keys import KeyBindings, KeyedApp, find_key_bindings
+from coder.ui.tui.keys import Dialog, KeyBindings, KeyedApp, find_key_bindings
 
 ReviewPurpose = Literal["deliver", "apply", "read"]
 """To deliver what is accepted, to apply it to the user's branch, or to look at it only."""
@@ -358,7 +358,7 @@ class ReviewScreen(Dialog[HunkDecisions]):
 
     def focus_first(self) -> None:
         for choice in self.query_one(HunkList).choices[:1]:
-            choice.focus()
+            self.set_focus(choice)
 
     def check_action(self, action: str, _: tuple[object, ...]) -> bool | None:
         """Close by a letter only where nothing can be lost."""

@@ -4,16 +4,16 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from math import inf
 
 from textual.events import Key
 from textual.pilot import Pilot
-from textual.widgets import Static
 
 from coder.core.errors import UserError
 from coder.core.events import Event, SessionCommand, SessionStarted, Stop
 from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
-from coder.ui.tui.dialogs import PAUSE_SECONDS, WAITING
+from coder.ui.tui.keys import PAUSE_SECONDS, Dialog
 from coder.ui.tui.prompt import Prompt
 from coder.ui.tui.services import OpenedRepository, RecordedSession, RunningSession, SessionModel, UserRequest
 from tests.session.fakes import ticking_clock
@@ -97,10 +97,10 @@ class Stage:
         has_paused = False
         for _ in range(200):
             await self.pilot.pause(0.05)
-            hints = [str(hint.content) for hint in self.app.screen.query("#keys").results(Static)]
-            if WAITING in hints and not has_paused:
+            screen = self.app.screen
+            if isinstance(screen, Dialog) and screen.accepts_from < inf and not has_paused:
                 has_paused = True
-                self.pass_time(PAUSE_SECONDS)
+                self.pass_time(PAUSE_SECONDS + 9)  # more than keys wait on a busy machine
             if self.app.screen.is_modal and self.app.screen.focused and text in self.text:
                 return
         raise AssertionError(self.text)

@@ -1,7 +1,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from textual.events import Paste
+from textual.events import Key, Paste
 
 from coder.core.events import (
     Amend,
@@ -14,7 +14,7 @@ from coder.core.events import (
 )
 from coder.core.notes import Step
 from coder.core.values import HunkComment
-from coder.ui.tui.dialogs import PAUSE_SECONDS, POLL_SECONDS
+from coder.ui.tui.keys import PAUSE_SECONDS, POLL_SECONDS
 from coder.ui.tui.prompt import Prompt
 from tests.ui.tui import story
 from tests.ui.tui.fakes import Stage, stage
@@ -203,6 +203,24 @@ def test_prompt_keys_do_not_answer_question() -> None:
     assert received_commands(scene) == [Decide(question="q1", accepted=(0, 1, 2))]
 
 
+def test_keys_typed_before_the_review_was_seen_do_not_act_on_it() -> None:
+    async def scene(terminal: Stage) -> None:
+        terminal.session.tell(story.REVIEW)
+        await terminal.wait_for_question()
+        typed_before = 3600.0  # seconds; a busy application comes to handle them only now
+        for letter in "/rewind 2":
+            key = Key("space" if letter == " " else letter, letter)
+            key.time -= typed_before
+            terminal.app.post_message(key)
+        await terminal.settle()
+        assert terminal.app.screen_stack[0].query_one(Prompt).text == "/rewind 2"
+        assert len(terminal.app.screen_stack) == 2 and "[rejected]" not in terminal.text
+        await terminal.wait_for_question()
+        await terminal.pilot.press("enter")
+
+    assert received_commands(scene) == [Decide(question="q1", accepted=(0, 1, 2))]
+
+
 def test_slow_typing_goes_on_in_the_prompt() -> None:
     async def scene(terminal: Stage) -> None:
         prompt = terminal.app.screen.query_one(Prompt)
@@ -312,6 +330,7 @@ def test_escape_declines_and_does_not_stop_session() -> None:
         for question in (story.QUESTION, story.REVIEW):
             terminal.session.tell(question)
             await terminal.settle()
+            terminal.pass_time(0.9 * PAUSE_SECONDS)
             await terminal.pilot.press("escape")
             await terminal.settle()
             assert "Interrupted" not in terminal.text

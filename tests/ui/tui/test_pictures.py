@@ -43,7 +43,7 @@ async def verified(stage: Stage) -> None:
 
 async def question(stage: Stage) -> None:
     await stage.fix(*story.LOCATED, story.QUESTION, issue=story.ISSUE)
-    await stage.wait_for_question("· 11 s")  # the pause before it takes keys
+    await stage.wait_for_question("· 20 s")  # the pause before it takes keys
 
 
 async def review(stage: Stage) -> None:

@@ -174,6 +174,9 @@ ANSWERS = {
     "/cost": "This is the record of a session",
     "/undoo": "There is no command /undoo. Do you mean /undo?",
     "/xyzzy": "There is no command /xyzzy. /help lists all.",
+    "/!ls": "There is no command /!ls. Without the slash, !ls runs in the sandbox.",
+    "/Undo x": "There is no command /Undo. Do you mean /undo?",
+    "/2 fails": "There is no command /2. /help lists all.",
 }
 """Commands and text of the answers to them."""
 
