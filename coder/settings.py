@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import Field, ValidationError, field_validator
 
+from coder.core.documents import parse_toml
 from coder.core.errors import UserError
 from coder.core.values import Value
 from coder.directories import config_directory
@@ -316,7 +317,7 @@ def _validate(name: str, value: Any, source: str) -> Any:
 
 def _read_user_table(path: Path) -> Mapping[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return parse_toml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -332,7 +333,7 @@ def _repository_tables(repository: Path) -> Iterator[tuple[str, Mapping[str, Any
     for source, keys in (("pyproject.toml [tool.coder]", ("tool", "coder")), (REPOSITORY_FILE, ())):
         path = repository / source.partition(" ")[0]
         try:
-            table: Any = tomllib.loads((read_regular(path) or b"").decode() if path.exists() else "")
+            table: Any = parse_toml((read_regular(path) or b"").decode() if path.exists() else "")
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             if not keys:
                 raise UserError(f"{path} is not valid TOML: {error}") from None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
+from coder.core.documents import parse_json
 from coder.core.errors import ToolError
 from coder.core.messages import ToolSpec
 
@@ -51,7 +52,7 @@ class Tool:
             ToolError: it does not fit.
         """
         try:
-            payload = json.loads(arguments or "{}", strict=False)
+            payload = parse_json(arguments or "{}", strict=False)
             json.dumps(payload, ensure_ascii=False).encode("utf-8")
             values = self.arguments.model_validate(payload)
         except json.JSONDecodeError as error:

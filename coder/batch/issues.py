@@ -1,6 +1,5 @@
 """Issues of a batch: a JSON object a line."""
 
-import json
 import re
 from collections.abc import Iterable
 from decimal import Decimal
@@ -10,6 +9,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError, field_validator
 
+from coder.core.documents import parse_json
 from coder.core.values import Value
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -93,7 +93,7 @@ def _parse_line(line: str) -> BatchIssue:
         ValueError: it is no issue; the message is fit for the user.
     """
     try:
-        content = json.loads(line)
+        content = parse_json(line)
     except (ValueError, RecursionError):
         raise ValueError("it is no JSON") from None
     if not isinstance(content, dict):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coder.cli.options import RepositoryOption, TestOption, TrustOption, UnsafeOption
+from coder.core.documents import parse_json
 
 if TYPE_CHECKING:
     from coder.api.results import Result
@@ -166,7 +167,7 @@ def run(
     from coder.hooks.judging import answer_agent
 
     try:
-        event = json.loads(sys.stdin.read())
+        event = parse_json(sys.stdin.read())
     except ValueError:
         event = None
     if not isinstance(event, dict):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coder.cli.options import ModelOption, RepositoryOption, ServerOption
+from coder.core.documents import parse_toml
 
 if TYPE_CHECKING:
     from coder.models.catalog import ModelChoice
@@ -125,7 +126,7 @@ def _check_settings(root: Path) -> Iterator[CheckResult]:
     from coder.settings import ignored_settings
 
     try:
-        tomllib.loads(read_regular_text(root / "pyproject.toml", within=root) or "")
+        parse_toml(read_regular_text(root / "pyproject.toml", within=root) or "")
     except tomllib.TOMLDecodeError as error:
         yield False, "settings", f"pyproject.toml is not valid TOML, so nothing in it counts: {error}"
     for text in ignored_settings(root):

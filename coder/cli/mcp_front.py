@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from coder import __version__
+from coder.core.documents import parse_json
 
 ANSWERS = Path(__file__).with_name("mcp_answers.json")
 """Responses of the server, kept current by tests/test_mcp_server.py."""
@@ -30,7 +31,7 @@ class McpFront:
         self._lock = threading.Lock()
         self._answered: list[object] = []
         self._listed = threading.Event()
-        self._answers: dict[str, Any] = json.loads(
+        self._answers: dict[str, Any] = parse_json(
             ANSWERS.read_text(encoding="utf-8").replace("{version}", __version__)
         )
         self._input, self._output = (_take_over(fd) for fd in (0, 1))
@@ -47,7 +48,7 @@ class McpFront:
     def write(self, line: str) -> None:
         """Send a message of the server, unless the client has this answer already."""
         if self._answered:
-            message = json.loads(line)
+            message = parse_json(line)
             if "method" not in message and message.get("id") in self._answered:
                 self._answered.remove(message["id"])
                 return
@@ -63,7 +64,7 @@ class McpFront:
 
     def _answer(self, line: bytes) -> None:
         try:
-            message = json.loads(line)
+            message = parse_json(line)
         except ValueError:
             return
         result = self._result(message) if isinstance(message, dict) and "id" in message else None

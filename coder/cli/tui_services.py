@@ -10,6 +10,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Literal
 
 from coder.cli.terminal import _theme_file, is_interface_setting_on, may_be_set, remembered_theme
+from coder.core.documents import parse_json
 from coder.core.errors import ToolError, UserError
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class StoredHistory:
 def _read_message(line: str) -> str:
     """Return the message of a line; empty if it cannot be read."""
     try:
-        message = json.loads(line)
+        message = parse_json(line)
     except ValueError:
         return ""
     return message if isinstance(message, str) else ""

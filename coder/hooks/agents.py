@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
+from coder.core.documents import parse_json
 from coder.core.errors import UserError
 from coder.files.regular_files import replace_text
 
@@ -177,7 +178,7 @@ def text_digest(text: str) -> str:
 def read_session(path: Path) -> AgentSession | None:
     """Return a stored session; None if there is none that can be read."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = parse_json(path.read_text(encoding="utf-8"))
         session = AgentSession(**data)
         return replace(session, root=Path(session.root), failing=tuple(session.failing))
     except (OSError, ValueError, TypeError):
@@ -239,7 +240,7 @@ def remove_entries(path: Path, agent: Agent, *, memory: Path) -> bool:
     if updated == text:
         return False
     memory.unlink(missing_ok=True)
-    if before is not None and _is_bare(json.loads(updated.removeprefix(BYTE_ORDER_MARK))):
+    if before is not None and _is_bare(parse_json(updated.removeprefix(BYTE_ORDER_MARK))):
         if not before.existed:
             path.unlink()
             return True
@@ -258,7 +259,7 @@ def has_entries(path: Path, agent: Agent) -> bool:
 
 
 def _describe_file(text: str, *, existed: bool) -> FileMemory:
-    document = json.loads(text.removeprefix(BYTE_ORDER_MARK))
+    document = parse_json(text.removeprefix(BYTE_ORDER_MARK))
     hooks = document.get("hooks")
     events = hooks.items() if isinstance(hooks, dict) else ()
     return FileMemory(
@@ -276,7 +277,7 @@ def _is_bare(document: dict[str, Any]) -> bool:
 
 def _read_memory(file: Path) -> FileMemory | None:
     try:
-        return FileMemory(**json.loads(file.read_text(encoding="utf-8")))
+        return FileMemory(**parse_json(file.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
 
@@ -366,7 +367,7 @@ def _find_entries(text: str, agent: Agent, path: Path) -> Iterator[tuple[JsonSpa
             inner = group.member("hooks")
             for hook in inner.children if inner is not None else ():
                 command = hook.member("command")
-                written = json.loads(text[command.value_start : command.end]) if command else None
+                written = parse_json(text[command.value_start : command.end]) if command else None
                 if hooks is not None and inner is not None and agent.is_own_command(written):
                     # A group is as good as empty without its hooks, whatever its matcher.
                     yield (
@@ -386,7 +387,7 @@ def parse_spans(text: str) -> JsonSpan:
     Raises:
         ValueError: the text is no JSON.
     """
-    json.loads(text)
+    parse_json(text)
     return _parse_value(text, _skip(text, 0))
 
 

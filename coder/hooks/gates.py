@@ -1,11 +1,10 @@
 """Gates of coding agents' own: settings that keep an installed hook from running."""
 
-import json
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from coder.core.documents import parse_json, parse_toml
 from coder.hooks.agents import Agent
 
 
@@ -32,7 +31,7 @@ def closed_gates(agent: Agent, root: Path) -> Iterator[str]:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return document if isinstance(document, dict) else {}
@@ -40,6 +39,6 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return parse_toml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from coder.core.documents import parse_json
 from coder.core.errors import UserError
 from coder.core.values import Value
 
@@ -530,7 +531,6 @@ def detect_image_support(base_url: str) -> bool | None:
 
 def _get_json(url: str) -> dict[str, Any]:
     """GET a JSON object; return an empty one on any failure."""
-    import json
     from http.client import HTTPConnection, HTTPException, HTTPSConnection
 
     parts = urlsplit(url)
@@ -541,7 +541,7 @@ def _get_json(url: str) -> dict[str, Any]:
         try:
             connection.request("GET", parts.path, headers={"Accept": "application/json"})
             response = connection.getresponse()
-            content = json.loads(response.read(LISTING_BYTES)) if response.status == 200 else {}
+            content = parse_json(response.read(LISTING_BYTES)) if response.status == 200 else {}
         finally:
             connection.close()
     except (OSError, HTTPException, ValueError):

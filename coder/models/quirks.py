@@ -9,6 +9,8 @@ from typing import Any
 
 import httpx2
 
+from coder.core.documents import parse_json
+
 Body = dict[str, Any]
 REJECTION_CODES = (400, 404, 405, 406, 415, 422, 500, 501)
 """Codes with which servers reject a field; llama.cpp and some proxies use 500 and 404."""
@@ -85,7 +87,7 @@ def _chat_body(request: httpx2.Request) -> Body | None:
     """Return the body of a request for a chat completion; None for any other."""
     if not request.url.path.endswith("/chat/completions"):
         return None
-    body = json.loads(request.content)
+    body = parse_json(request.content)
     return body if isinstance(body, dict) and isinstance(body.get("messages"), list) else None
 
 
@@ -130,10 +132,10 @@ def whole_reply_events(data: bytes) -> list[bytes]:
     """
     text = data.decode("utf-8-sig", "replace")
     try:
-        values = [json.loads(text)]
+        values = [parse_json(text)]
     except (ValueError, RecursionError):
         try:
-            values = [json.loads(line) for line in text.splitlines() if line.strip()]
+            values = [parse_json(line) for line in text.splitlines() if line.strip()]
         except (ValueError, RecursionError):
             return [data]
     return [*(_event(_as_chunk(value)) for value in values), b"data: [DONE]\n\n"]

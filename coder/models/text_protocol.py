@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from coder.core.documents import parse_json
 from coder.core.errors import ModelError
 from coder.core.messages import (
     AssistantMessage,
@@ -263,7 +264,7 @@ def _bare_calls(text: str, specs: Mapping[str, ToolSpec], *, prefix: str) -> tup
 def _fits(arguments: str, tool: ToolSpec) -> bool:
     """Return whether these arguments have the names that the schema of the tool asks for."""
     try:
-        values = json.loads(arguments)
+        values = parse_json(arguments)
     except (ValueError, RecursionError):
         return False
     names = set(values) if isinstance(values, dict) else {""}
@@ -343,7 +344,7 @@ def _plain_value(text: str) -> object:
     """Return the value of an element: a number, a truth value, a list or an object, else the text."""
     if re.fullmatch(r"\s*(?:-?\d{1,15}|true|false|null|\[.*\]|\{.*\})\s*", text, re.DOTALL):
         try:
-            return json.loads(text)
+            return parse_json(text)
         except (ValueError, RecursionError):
             pass
     text = text.removeprefix("\n")
@@ -443,7 +444,7 @@ def _merge_turns(messages: Iterable[Message]) -> Iterator[Message]:
 def _raw_text(message: AssistantMessage) -> str:
     """Return the text that the model wrote; calls made in another way are formatted as blocks."""
     try:
-        stored = json.loads(message.opaque or "null")
+        stored = parse_json(message.opaque or "null")
     except json.JSONDecodeError:
         stored = None
     if isinstance(stored, dict) and isinstance(stored.get("raw"), str):

@@ -1,6 +1,5 @@
 """Ignored files and installed packages that a worktree needs."""
 
-import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,6 +8,7 @@ from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
+from coder.core.documents import parse_json
 from coder.files.regular_files import copy_regular, read_regular
 from coder.repo.git import Git
 
@@ -96,7 +96,7 @@ def find_meson_modules(root: Path) -> dict[str, str]:
 def _read_plan(file: Path) -> Iterator[tuple[Path, Path]]:
     """Yield the files that a plan installs as Python modules, with their paths below site-packages."""
     try:
-        plan = json.loads(read_regular(file) or b"{}")
+        plan = parse_json(read_regular(file) or b"{}")
         for path, entry in ((path, entry) for section in plan.values() for path, entry in section.items()):
             variable, _, place = entry["destination"].partition("/")
             if variable in SITE_PACKAGES and place:
@@ -287,7 +287,7 @@ def _dependencies(package: Path) -> Iterator[str]:
 
 def _read_manifest(file: Path) -> Mapping[str, object]:
     try:
-        manifest = json.loads(read_regular(file) or b"{}")
+        manifest = parse_json(read_regular(file) or b"{}")
     except (ValueError, RecursionError):
         return {}
     return manifest if isinstance(manifest, dict) else {}

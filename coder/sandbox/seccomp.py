@@ -63,6 +63,8 @@ class Architecture:
     setsockopt: int
     send_flags: Mapping[int, int] = field(hash=False)
     """The position of the flags by the number of each system call that sends."""
+    shared_objects: tuple[int, ...]
+    """System V shared memory, semaphores and message queues, and POSIX message queues."""
     sockets: Mapping[str, int] = field(hash=False)
     """System calls that give a socket an address."""
     metadata: Mapping[str, int] = field(hash=False)
@@ -102,6 +104,7 @@ MACHINES = {
         socketpair=53,
         setsockopt=54,
         send_flags={44: 3, 46: 2, 307: 3},  # sendto, sendmsg, sendmmsg
+        shared_objects=(29, 30, 31, 67, 64, 65, 66, 220, 68, 69, 70, 71, *range(240, 246)),
         sockets={"connect": 42, "bind": 49, "listen": 50},
         metadata={
             **{"chmod": 90, "fchmod": 91, "fchmodat": 268, "fchmodat2": 452},
@@ -130,6 +133,7 @@ MACHINES = {
         socketpair=199,
         setsockopt=208,
         send_flags={206: 3, 211: 2, 269: 3},
+        shared_objects=(*range(180, 198),),
         sockets={"connect": 203, "bind": 200, "listen": 201},
         metadata={
             **{"fchmod": 52, "fchmodat": 53, "fchmodat2": 452, "fchown": 55, "fchownat": 54, "utimensat": 88},
@@ -183,8 +187,8 @@ def build_filter(
     Args:
         families: the allowed address families.
         shares_namespaces: the command shares namespaces with other processes, so it may change no limits but
-            its own and no attributes of files, and make no pair of datagram sockets, which could send to
-            any socket in the file system.
+            its own and no attributes of files, use no System V objects and message queues, which outlive it,
+            and make no pair of datagram sockets, which could send to any socket in the file system.
         brokered: numbers of the system calls that go to the listener of the filter. With those that give
             sockets an address, TCP and connection-oriented Unix sockets are allowed as well.
         machine: the architecture; None is that of this machine.
@@ -198,7 +202,11 @@ def build_filter(
     instructions = [
         *((LOAD, 0, 0, ARCHITECTURE_AT), (EQUAL, 1, 0, machine.audit), refuse),
         *((LOAD, 0, 0, NUMBER_AT), (AT_LEAST, 0, 1, X32), refuse),
-        *(step for number in machine.refused_calls for step in _match(number, refuse)),
+        *(
+            step
+            for number in (*machine.refused_calls, *(machine.shared_objects if shares_namespaces else ()))
+            for step in _match(number, refuse)
+        ),
         *(
             step
             for number in (CLONE3, *(NEW_METADATA_CALLS if shares_namespaces else ()))

@@ -1,10 +1,10 @@
 """Continuation of an earlier session: its conversation, and the change that it delivered."""
 
-import json
 from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
+from coder.core.documents import parse_json
 from coder.core.events import (
     ConversationContinued,
     FilesChanged,
@@ -139,7 +139,7 @@ def _unrecorded_patches(records: Sequence[Record], candidate: str) -> tuple[str,
             case ToolStarted(call=call):
                 calls[call.id] = call
             case ToolFinished(message=message) if message.name == PATCH_TOOL and message.ok:
-                patches.append(json.loads(calls[message.call_id].arguments, strict=False)["diff"])
+                patches.append(parse_json(calls[message.call_id].arguments, strict=False)["diff"])
             case _:
                 pass
     return tuple(patches)

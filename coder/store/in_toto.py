@@ -5,10 +5,10 @@ https://github.com/in-toto/attestation/blob/main/spec/predicates/test-result.md
 
 import base64
 import hashlib
-import json
 from typing import Any, assert_never
 
 from coder.core.attestation import Attestation
+from coder.core.documents import parse_json
 from coder.core.verdict import Verdict, VerdictKind
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
@@ -62,7 +62,7 @@ def extract_evidence(text: str) -> str:
         ValueError: a statement holds no evidence.
     """
     try:
-        value = json.loads(text)
+        value = parse_json(text)
     except ValueError:
         return text
     if not isinstance(value, dict) or value.get("_type") != STATEMENT_TYPE:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from coder.core.documents import parse_json
 from coder.core.events import (
     BaselineMeasured,
     CandidateDropped,
@@ -181,7 +182,7 @@ def current_activity(event: Event) -> str:
 def summarize_arguments(arguments: str) -> str:
     """Return a call's arguments in one short line."""
     try:
-        values: Any = json.loads(arguments)
+        values: Any = parse_json(arguments)
     except json.JSONDecodeError:
         return shorten(arguments)
     if not isinstance(values, dict):

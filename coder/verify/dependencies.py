@@ -1,12 +1,12 @@
 """Installation of missing packages into an overlay, outside of the project's own environment."""
 
-import json
 import os
 import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from coder.core.documents import parse_json
 from coder.core.errors import SandboxError
 from coder.core.phases import READ_ONLY, Policy
 from coder.core.ports import Distribution, Execution, Limits, Sandbox
@@ -88,7 +88,7 @@ class OverlayInstaller:
                 policy=READ_ONLY,
                 limits=Limits(wall_seconds=FIND_SECONDS),
             )
-            installed = json.loads(execution.output.strip().rpartition("\n")[2])
+            installed = parse_json(execution.output.strip().rpartition("\n")[2])
         except (SandboxError, ValueError):
             installed = {}
         return {

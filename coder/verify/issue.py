@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from textwrap import dedent
 
+from coder.core.documents import parse_json
 from coder.core.errors import SandboxError
 from coder.core.paths import test_file_of
 from coder.core.phases import READ_ONLY
@@ -532,7 +533,7 @@ def _imported_modules(statement: str) -> list[str]:
 def _read_error(output: str) -> RaisedError | None:
     """Return the exception on the last line of output; None if there was none, or it cannot be told."""
     try:
-        error = json.loads(output.strip().rpartition("\n")[2])
+        error = parse_json(output.strip().rpartition("\n")[2])
         return None if error is None else RaisedError(type=error["type"], message=error["message"])
     except (ValueError, TypeError, KeyError):
         return None

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from coder.core.documents import parse_toml
 from coder.core.paths import is_test_file
 from coder.files.regular_files import read_regular_text
 
@@ -358,7 +359,7 @@ def _setup_file_roots(tree: Path) -> Iterator[str]:
 def read_toml(path: Path) -> dict[str, Any]:
     """Return a parsed TOML file; empty if it does not exist or cannot be parsed."""
     try:
-        return tomllib.loads(read_text(path))
+        return parse_toml(read_text(path))
     except tomllib.TOMLDecodeError:
         return {}
 

@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any
 
+from coder.core.documents import parse_json
 from coder.core.errors import SandboxError, UserError
 from coder.core.paths import is_test_file, names_only_tests
 from coder.core.phases import READ_ONLY
@@ -127,7 +128,7 @@ class Overlay(Value):
     def packages(self) -> tuple[str, ...]:
         """The chosen packages; empty if none are, or the file cannot be read."""
         try:
-            return tuple(map(str, json.loads(self.chosen_file.read_text(encoding="utf-8"))))
+            return tuple(map(str, parse_json(self.chosen_file.read_text(encoding="utf-8"))))
         except (OSError, ValueError, TypeError, RecursionError):
             return ()
 
@@ -392,7 +393,7 @@ def _probe_pytest(project: Project, root: Path, sandbox: Sandbox) -> Project:
             policy=READ_ONLY,
             limits=Limits(wall_seconds=30.0),
         )
-        probe = json.loads(execution.output.splitlines()[-1])
+        probe = parse_json(execution.output.splitlines()[-1])
     except (SandboxError, ValueError, IndexError, RecursionError) as error:
         text = (
             f"{project.interpreter} could not be asked for its pytest ({error}). "
@@ -927,7 +928,7 @@ class SuiteHistory:
 
     def _all(self) -> dict[str, SuiteFacts]:
         try:
-            document = json.loads(self._file.read_text(encoding="utf-8")) if self._file else {}
+            document = parse_json(self._file.read_text(encoding="utf-8")) if self._file else {}
             return {str(command): SuiteFacts(**entry) for command, entry in document.items()}
         except (OSError, ValueError, TypeError, AttributeError, RecursionError):
             return {}

@@ -14,6 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Unpack
 
+from coder.core.documents import parse_json
 from coder.core.errors import SandboxError
 from coder.core.paths import is_test_path, test_file_of
 from coder.core.ports import Execution, LargeRunOptions, Limits, Progress, Sandbox, TestRunner
@@ -396,7 +397,7 @@ def read_json_lines(file: Path) -> Iterator[Mapping[str, Any]]:
     """Yield the records of a file, without lines that a process could not write to the end."""
     for line in (read_regular(file) or b"").splitlines():
         with suppress(ValueError):
-            yield json.loads(line)
+            yield parse_json(line)
 
 
 def normalize_test_ids(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
@@ -790,7 +791,7 @@ class CommandSelection:
 def accepted_candidate(candidates: Sequence[Project], memory: Path) -> Project | None:
     """Return the candidate that was accepted earlier; None if there is none, or the candidates changed."""
     try:
-        record = json.loads(memory.read_text(encoding="utf-8"))
+        record = parse_json(memory.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     for project in candidates:

@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Markdown, Static
 
+from coder.core.documents import parse_json
 from coder.core.events import (
     DeliverNowOffered,
     Event,
@@ -287,7 +288,7 @@ class CallFold(Fold):
 
 def _argument_widgets(arguments: str) -> Iterable[Widget]:
     try:
-        values = json.loads(arguments)
+        values = parse_json(arguments)
     except json.JSONDecodeError:
         values = None
     if not isinstance(values, dict):

@@ -1,6 +1,5 @@
 """The port of test runners that report results themselves, and what their adapters share."""
 
-import json
 import os
 import re
 import shlex
@@ -8,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
+from coder.core.documents import parse_json
 from coder.core.values import Value
 from coder.core.verdict import Failure, Frame, TestResult
 from coder.files.regular_files import read_regular_text
@@ -129,7 +129,7 @@ def find_program(words: Sequence[str], name: str, *, through: Sequence[str]) -> 
 def read_json(file: Path) -> dict[str, Any]:
     """Return a report; empty if it is missing or was cut off."""
     try:
-        report = json.loads(file.read_text(encoding="utf-8", errors="replace"))
+        report = parse_json(file.read_text(encoding="utf-8", errors="replace"))
     except (OSError, ValueError):
         return {}
     return report if isinstance(report, dict) else {}

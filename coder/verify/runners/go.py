@@ -1,12 +1,12 @@
 """Adapter of `go test`."""
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from coder.core.documents import parse_json
 from coder.core.paths import test_file_of
 from coder.core.verdict import Failure, Frame, Outcome, TestResult
 from coder.verify.runners.adapter import (
@@ -182,7 +182,7 @@ class _PackageDirectories:
 
 def _parse_event(line: str) -> dict[str, Any]:
     try:
-        event = json.loads(line) if line.startswith("{") else {}
+        event = parse_json(line) if line.startswith("{") else {}
     except ValueError:
         return {}
     return event if isinstance(event, dict) else {}

@@ -1,6 +1,5 @@
 """Vitest, Jest, Mocha and `node --test`: packages, builds and their runners."""
 
-import json
 import re
 import shlex
 from abc import ABC, abstractmethod
@@ -8,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+from coder.core.documents import parse_json
 from coder.core.paths import is_test_path
 from coder.core.verdict import Failure, Frame, Outcome, TestResult
 from coder.files.regular_files import read_regular_text
@@ -129,7 +129,7 @@ class NodeAdapter(ABC):
 def read_manifest(root: Path) -> dict[str, Any]:
     """Return package.json; empty if it is missing or no object."""
     try:
-        manifest = json.loads(read_regular_text(root / "package.json"))
+        manifest = parse_json(read_regular_text(root / "package.json"))
     except (ValueError, RecursionError):
         return {}
     return manifest if isinstance(manifest, dict) else {}
@@ -360,7 +360,7 @@ def with_source_ids(results: Sequence[TestResult], tree: Path) -> Iterator[TestR
 def _mapped_source(path: str, tree: Path) -> str:
     """Return the source that the source map of a compiled file names; empty if there is none."""
     try:
-        source_map: Mapping[str, object] = json.loads(read_regular_text(tree / f"{path}.map"))
+        source_map: Mapping[str, object] = parse_json(read_regular_text(tree / f"{path}.map"))
         sources = source_map.get("sources")
     except (AttributeError, ValueError, RecursionError):
         return ""
@@ -612,7 +612,7 @@ class NodeTest(NodeAdapter):
             return
         for line in text.splitlines():
             try:
-                record = json.loads(line)
+                record = parse_json(line)
             except (ValueError, RecursionError):
                 continue  # the last line of a run that was cut off
             yield _node_result(record, run.tree)

@@ -1,6 +1,5 @@
 """RSpec, PHPUnit, CTest and `dotnet test`."""
 
-import json
 import os
 import re
 import shlex
@@ -12,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from xml.etree import ElementTree
 
+from coder.core.documents import parse_json
 from coder.core.verdict import Failure, Frame, Outcome, TestResult
 from coder.verify.runners.adapter import (
     DEEPEST_MANIFEST,
@@ -307,7 +307,7 @@ def _sources_of_targets(place: Path, root: Path) -> Mapping[str, list[str]]:
 
 def _read_json(file: Path, place: Path) -> Any:
     try:
-        return json.loads(read_file(file, place))
+        return parse_json(read_file(file, place))
     except (ValueError, RecursionError):
         return {}
 

@@ -1,12 +1,12 @@
 """Adapter of `cargo test`."""
 
-import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from coder.core.documents import parse_json, parse_toml
 from coder.core.verdict import Failure, Frame, Outcome, TestResult
 from coder.verify.runners.adapter import (
     LONGEST_TEXT,
@@ -258,7 +258,7 @@ def _compile_failures(messages: Sequence[Mapping[str, Any]], run: Run) -> Iterat
 
 def _parse_message(line: str) -> dict[str, Any]:
     try:
-        message = json.loads(line) if line.startswith('{"reason":') else {}
+        message = parse_json(line) if line.startswith('{"reason":') else {}
     except ValueError:
         return {}
     return message if isinstance(message, dict) else {}
@@ -271,6 +271,6 @@ def _relative(path: str, tree: Path) -> str:
 
 def _read_manifest(tree: Path, directory: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(read_source(tree, f"{directory}/Cargo.toml"))
+        return parse_toml(read_source(tree, f"{directory}/Cargo.toml"))
     except tomllib.TOMLDecodeError:
         return {}

@@ -1,12 +1,12 @@
 """Runs of an adapter: one package, or each package of a workspace with its own script."""
 
-import json
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from coder.core.documents import parse_json
 from coder.core.paths import is_test_path, match_test_ids, test_file_of
 from coder.core.ports import Execution
 from coder.core.values import Value
@@ -98,7 +98,7 @@ def _readable(line: str) -> str:
     if not line.startswith('{"'):
         return line
     try:
-        message = json.loads(line).get("message")
+        message = parse_json(line).get("message")
     except ValueError:
         return line
     return str(message.get("rendered") or "") if isinstance(message, dict) else ""

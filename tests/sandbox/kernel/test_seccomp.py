@@ -66,6 +66,16 @@ def test_refuses_other_architecture_and_x32_table() -> None:
     assert filter_result(code, audit=X86.audit, number=X86.socket, arguments=(1,)) == ENETUNREACH
 
 
+@pytest.mark.parametrize("machine", [X86, ARM], ids=["x86_64", "aarch64"])
+def test_refuses_system_v_objects_where_namespaces_are_shared(machine: Architecture) -> None:
+    for shares, answer in ((True, EPERM), (False, ALLOW)):
+        code = build_filter(families=NAMESPACED_FAMILIES, shares_namespaces=shares, machine=machine)
+        answers = {
+            filter_result(code, audit=machine.audit, number=number) for number in machine.shared_objects
+        }
+        assert answers == {answer}
+
+
 def test_without_pid_namespace_allows_only_own_limits() -> None:
     code = build_filter(families=(), shares_namespaces=True, machine=X86)
     assert [
