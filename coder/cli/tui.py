@@ -1,7 +1,7 @@
 """`coder` without a command: the terminal user interface."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
@@ -67,6 +67,8 @@ class InterfaceRepository:
         self._unsafe = unsafe
         self._resumed = resumed
         self._backend: SandboxBackend | None = None
+        self._is_trusted = False
+        """Whether the user has trusted the repository since."""
 
     def open(self) -> "OpenedRepository":
         """Check the repository, choose the sandbox, and read the session to resume.
@@ -86,11 +88,19 @@ class InterfaceRepository:
         is_sandboxed = self._backend is not None and not self._backend.limitations
         needs_trust = not is_sandboxed and not is_trusted(self._root)
         return OpenedRepository(
-            trust=_trust_question(self._root, self._backend) if needs_trust else None,
+            trust=_trust_question(self._root, self._backend, self._trust) if needs_trust else None,
             has_alerts=config.alerts,
             notices=broken_change_notices(),
             initial_session=RecordedSession(self._archive.load(self._resumed)) if self._resumed else None,
         )
+
+    def _trust(self, for_good: bool) -> None:
+        """Trust the repository from now on, or until the interface is left."""
+        from coder.trust import trust_repository
+
+        self._is_trusted = True
+        if for_good:
+            trust_repository(self._root)
 
     def backend(self) -> "SandboxBackend | None":
         """Return the sandbox that was chosen when the repository was opened."""
@@ -113,7 +123,7 @@ class InterfaceRepository:
             self._root,
             self._settings.flags,
             resumed=self._archive.loaded,
-            trusted=is_trusted(self._root),
+            trusted=self._is_trusted or is_trusted(self._root),
             backend=self._backend,
         )
 
@@ -212,17 +222,19 @@ def _converse(repository: InterfaceRepository, services: "Services", first_messa
     return dialogue.newest_log
 
 
-def _trust_question(root: Path, backend: "SandboxBackend | None") -> "TrustQuestion":
+def _trust_question(
+    root: Path, backend: "SandboxBackend | None", trust: "Callable[[bool], None]"
+) -> "TrustQuestion":
     """Return the question on a repository whose tests would run without a full sandbox."""
-    from coder.trust import trust_repository
     from coder.ui.tui.services import TrustQuestion
-    from coder.wiring.preparation import trust_question
+    from coder.wiring.preparation import trust_details, trust_question
 
     return TrustQuestion(
         text=trust_question(root, backend),
-        decline="leave" if backend is None else "go on in the sandbox",
+        details=trust_details(root, backend),
+        decline="no, leave" if backend is None else "no, run its tests in the sandbox without AGENTS.md",
         can_decline=backend is not None,
-        trust=lambda: trust_repository(root),
+        trust=trust,
     )
 
 

@@ -36,6 +36,7 @@ from coder.ui.summary import print_result, summary_lines
 from coder.ui.tui.commands import HELP, MODES, PromptCommand, parse_command, suggest_command
 from coder.ui.tui.services import (
     MOST_CHARACTERS,
+    TRUST_ALWAYS,
     OpenedRepository,
     RunningSession,
     Services,
@@ -215,16 +216,19 @@ class Dialogue:
                 )
 
     async def _ask_for_trust(self, trust: TrustQuestion) -> bool:
-        if await self._ask_user(trust.text, ("trust", trust.decline)) == "trust":
-            await asyncio.to_thread(trust.trust)
-            return True
-        return trust.can_decline
+        choice = await self._ask_user(f"{trust.text}\n{trust.details}", trust.options)
+        if choice == trust.decline:
+            return trust.can_decline
+        await asyncio.to_thread(trust.trust, choice == TRUST_ALWAYS)
+        return True
 
-    async def _ask_user(self, text: str, options: tuple[str, str]) -> str:
-        """Ask a question that no session asks; the second option is the safe one."""
+    async def _ask_user(self, text: str, options: tuple[str, ...]) -> str:
+        """Ask a question that no session asks; the last option is the safe one."""
         self._print([text])
-        reply = await self._read_line(f"y for {options[0]}, n for {options[1]}: ")
-        return choose_option((reply or "").strip(), options, default=options[1])
+        others = [f"{number} for {option}" for number, option in enumerate(options[1:-1], start=2)]
+        choices = ", ".join([f"y for {options[0]}", *others, f"n for {options[-1]}"])
+        reply = await self._read_line(f"{choices}: ")
+        return choose_option((reply or "").strip(), options, default=options[-1])
 
     def _print(self, lines: Iterable[str]) -> None:
         for line in lines:
@@ -246,9 +250,9 @@ class DialogueCommands:
         services: Services,
         *,
         print_lines: Callable[[Iterable[str]], None],
-        ask: Callable[[str, tuple[str, str]], Awaitable[str]],
+        ask: Callable[[str, tuple[str, ...]], Awaitable[str]],
     ) -> None:
-        """Take `ask`, which has the user choose between two options, the second of which is the safe one."""
+        """Take `ask`, which has the user choose among options, the last of which is the safe one."""
         self._services = services
         self._print_lines = print_lines
         self._ask = ask

@@ -66,12 +66,23 @@ def ensure_trust(
 
 def trust_question(root: Path, backend: SandboxBackend | None) -> str:
     """Return the question on a repository whose tests would run without a full sandbox."""
-    place = (
-        "without a sandbox, with all your rights"
+    consequence = (
+        "its tests run without a sandbox, as you"
         if backend is None
-        else f"in a reduced sandbox ({backend.limitations})"
+        else "its tests run in a reduced sandbox, and the model reads its AGENTS.md"
     )
-    return f"The tests of {root} will run on this machine {place}. Trust this repository?"
+    return f"Trust {root.name}? If so, {consequence}."
+
+
+def trust_details(root: Path, backend: SandboxBackend | None) -> str:
+    """Return what the user may want to know before they trust a repository."""
+    sandbox = (
+        "There is no sandbox: commands can do what you can do" if backend is None else backend.limitations
+    )
+    return (
+        f'{root}\n{sandbox[:1].upper()}{sandbox[1:]}.\n"once" holds until you leave, "always" until '
+        "coder trust --forget."
+    )
 
 
 OVERLAYS = "overlays"

@@ -82,6 +82,6 @@ def test_leaving_inline_leaves_a_transcript(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_nothing_can_go_on_untrusted_without_a_sandbox(tmp_path: Path) -> None:
-    question = _trust_question(tmp_path, None)
-    assert (question.decline, question.can_decline) == ("leave", False)
-    assert "with all your rights" in question.text
+    question = _trust_question(tmp_path, None, lambda _: None)
+    assert (question.options[-1], question.can_decline) == ("no, leave", False)
+    assert "without a sandbox" in question.text

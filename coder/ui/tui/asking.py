@@ -25,7 +25,7 @@ from coder.core.text import sanitize_text, shorten_line
 from coder.core.values import HunkDecisions
 from coder.ui.tui.dialogs import ChosenOption, PlanDecision, PlanScreen, QuestionScreen
 from coder.ui.tui.review import ReviewScreen
-from coder.ui.tui.services import TrustQuestion
+from coder.ui.tui.services import TRUST_ALWAYS, TrustQuestion
 
 if TYPE_CHECKING:
     from coder.session.log import EventLog
@@ -35,17 +35,18 @@ if TYPE_CHECKING:
 AnyQuestionScreen = QuestionScreen | ReviewScreen | PlanScreen
 
 
-async def ask_user(app: App[None], text: str, *, options: tuple[str, str]) -> str:
-    """Ask a question that no session asks, from a worker; the second option is the safe one."""
-    question = QuestionAsked(question="interface", text=text, options=options, default=options[1])
-    return (await app.push_screen_wait(QuestionScreen(question))).option
+async def ask_user(app: App[None], text: str, *, options: tuple[str, ...], details: str = "") -> str:
+    """Ask a question that no session asks, from a worker; the last option is the safe one."""
+    question = QuestionAsked(question="interface", text=text, options=options, default=options[-1])
+    return (await app.push_screen_wait(QuestionScreen(question, details=details))).option
 
 
 async def ask_for_trust(app: App[None], trust: TrustQuestion) -> bool:
     """Ask whether the repository is trusted, and return whether the application goes on."""
-    if await ask_user(app, trust.text, options=("trust", trust.decline)) != "trust":
+    choice = await ask_user(app, trust.text, options=trust.options, details=trust.details)
+    if choice == trust.decline:
         return trust.can_decline
-    trust.trust()
+    trust.trust(choice == TRUST_ALWAYS)
     return True
 
 

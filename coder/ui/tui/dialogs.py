@@ -63,15 +63,24 @@ class QuestionScreen(Dialog[ChosenOption]):
     CSS_PATH = "question.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "decline", "the safe answer"),
+        Binding("pageup", "scroll_text(-1)", show=False),
+        Binding("pagedown", "scroll_text(1)", show=False),
+        Binding("d", "show_details", "details"),
     ]
 
-    def __init__(self, question: QuestionAsked) -> None:
+    def __init__(self, question: QuestionAsked, *, details: str = "") -> None:
+        """Take `details`, which are shown when the user asks for them."""
         super().__init__()
         self._question = question
+        self._details = details
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
-            yield Static(sanitize_text(self._question.text), id="text", markup=False)
+            with VerticalScroll(id="text", can_focus=False):
+                yield Static(sanitize_text(self._question.text), markup=False)
+                details = Static(sanitize_text(self._details), id="details", markup=False)
+                details.display = False
+                yield details
             yield AnswerList(*map(Option, self._question.options), markup=False)
             if self._question.takes_instruction:
                 yield Instruction()
@@ -82,7 +91,26 @@ class QuestionScreen(Dialog[ChosenOption]):
         options, keys = self._question.options, find_key_bindings(self)
         yes = f"{keys.label('accept')} {options[0]}"
         agree = yes if self._is_yes_or_no else f"1-{min(len(options), MOST_NUMBERS)}"
-        return f"up, down, enter · {agree} · {keys.label('reject')} or esc {self._question.default}"
+        refusal = f"{keys.label('reject')}, esc {self._question.default.partition(',')[0]}"
+        return " · ".join([f"enter · {agree}", refusal, *(["d details"] if self._details else [])])
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._fit_text)
+
+    def _fit_text(self) -> None:
+        """Let the text scroll where options and keys leave it too little room."""
+        dialog, text = self.query_one("#dialog"), self.query_one("#text")
+        others = dialog.outer_size.height - text.outer_size.height
+        text.styles.max_height = max(1, self.size.height - others)
+
+    def action_scroll_text(self, direction: int) -> None:
+        text = self.query_one("#text", VerticalScroll)
+        (text.scroll_page_up if direction < 0 else text.scroll_page_down)(animate=False)
+
+    def action_show_details(self) -> None:
+        details = self.query_one("#details")
+        details.display = bool(self._details) and not details.display
+        self.call_after_refresh(self._fit_text)
 
     @property
     def _is_yes_or_no(self) -> bool:

@@ -175,6 +175,7 @@ class Dialog(ModalScreen[Result]):
     """
 
     AUTO_FOCUS = ""
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall")]  # noqa: RUF012 (the library's own type)
 
     def __init__(self) -> None:
         super().__init__()

@@ -145,15 +145,23 @@ class SessionModel(NamedTuple):
     """Reason of the choice, for the user."""
 
 
+TRUST_ONCE, TRUST_ALWAYS = "once", "always for this repository"
+
+
 class TrustQuestion(NamedTuple):
     """Question to answer before anything is run."""
 
     text: str
+    details: str
     decline: str
     """Option that does not trust; without a sandbox the interface closes then."""
     can_decline: bool
-    trust: Callable[[], None]
-    """Keeps that the user trusts the repository."""
+    trust: Callable[[bool], None]
+    """Takes whether the user trusts the repository for good, or until the interface is left."""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        return TRUST_ONCE, TRUST_ALWAYS, self.decline
 
 
 class RunningSession(Protocol):

@@ -241,21 +241,22 @@ def test_quit_leaves_and_nothing_is_read_after_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "can_decline", "trusted", "goes_on"),
+    ("reply", "can_decline", "for_good", "goes_on"),
     [
-        ("y", True, True, True),
-        ("n", True, False, True),
-        ("n", False, False, False),
-        ("", False, False, False),
+        ("y", True, [False], True),
+        ("2", True, [True], True),
+        ("n", True, [], True),
+        ("n", False, [], False),
+        ("", False, [], False),
     ],
 )
-def test_trust_is_asked_first(reply: str, can_decline: bool, trusted: bool, goes_on: bool) -> None:
+def test_trust_is_asked_first(reply: str, can_decline: bool, for_good: list[bool], goes_on: bool) -> None:
     decisions: list[bool] = []
-    trust = TrustQuestion("Trust this repository?", "leave", can_decline, lambda: decisions.append(True))
+    trust = TrustQuestion("Trust this repository?", "", "leave", can_decline, decisions.append)
     played = play(
         reply, "a bug", opened=OpenedRepository(trust=trust, notices=("Yesterday's change is broken.",))
     )
-    assert decisions == [True] * trusted
+    assert decisions == for_good
     assert bool(played.requests) == goes_on
     assert "Yesterday's change is broken." in played.output
 

@@ -94,11 +94,16 @@ def test_sends_nothing_unless_started() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "can_decline", "trusted", "closes"),
-    [("y", True, True, False), ("n", True, False, False), ("escape", False, False, True)],
+    ("key", "can_decline", "for_good", "closes"),
+    [
+        ("1", True, [False], False),
+        ("2", True, [True], False),
+        ("n", True, [], False),
+        ("escape", False, [], True),
+    ],
 )
 def test_asks_for_trust_before_anything_else(
-    key: str, can_decline: bool, trusted: bool, closes: bool
+    key: str, can_decline: bool, for_good: list[bool], closes: bool
 ) -> None:
     decisions: list[bool] = []
 
@@ -111,9 +116,10 @@ def test_asks_for_trust_before_anything_else(
 
     question = TrustQuestion(
         "Its tests run here. Trust this repository?",
+        "",
         "go on in the sandbox",
         can_decline,
-        lambda: decisions.append(True),
+        decisions.append,
     )
     play(scene, trust=question)
-    assert decisions == [True] * trusted
+    assert decisions == for_good
