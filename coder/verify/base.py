@@ -145,7 +145,8 @@ class Runs:
         """Take a run that has ended into the account."""
         stage = STAGE_OF_RUN.get(run.label, "base")
         self.made.append(run)
-        self.stages[stage] += time.monotonic() - started
+        if run.label != STEADY_ON_BASE:
+            self.stages[stage] += time.monotonic() - started
         self._tell(TestsEnded(stage=stage, run=run))
 
     def _content_of(self, side: Side, place: Path) -> str:
@@ -525,7 +526,12 @@ LEAST_SECONDS, TIMES = 60.0, 5.0
 PARALLEL_RUNS = frozenset({"impacted tests", "suite", "old tests"})
 """Labels of runs that no target's red or green rests on."""
 LONG_SECONDS = 5.0
+STEADINESS = ("steadiness", "steadiness, again")
+"""Labels of runs on the change that only show whether targets always end alike: three in all."""
+STEADY_ON_BASE = "steadiness, without the change"
+"""Label of the third run without the change, at the same time as those on it."""
 STAGE_OF_RUN = {
+    **dict.fromkeys((*STEADINESS, STEADY_ON_BASE), "targets"),
     "targets": "targets",
     "red check": "targets",
     "red check, again": "targets",

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -10,8 +11,15 @@ from coder.core.events import TargetsGreen
 from coder.core.paths import match_test_ids, test_file_of, test_function_of
 from coder.core.ports import Progress, RunListener, SelectiveTestRunner
 from coder.core.values import Value
-from coder.core.verdict import RunProblem, TestReport, TestResult
-from coder.verify.base import Runs, is_long, patience, patience_without_change
+from coder.core.verdict import RunProblem, TestReport, TestResult, VerdictKind
+from coder.verify.base import (
+    STEADINESS,
+    STEADY_ON_BASE,
+    Runs,
+    is_long,
+    patience,
+    patience_without_change,
+)
 from coder.verify.change import JudgedChange
 from coder.verify.checks.review import describe_unchecked_languages, find_weaknesses
 from coder.verify.checks.test_quality import contradicting_observation, new_harness_access
@@ -52,8 +60,8 @@ from coder.verify.test_edits import (
     join_names,
 )
 from coder.verify.test_files import has_title, names_of
-from coder.verify.trees import read_texts
-from coder.verify.verdict import UNTIED, Facts, findings
+from coder.verify.trees import Side, read_texts
+from coder.verify.verdict import UNTIED, Facts, decide, findings
 from coder.verify.warm import WarmFirstRun
 from coder.workspace.workspace import format_count
 
@@ -114,7 +122,14 @@ class Judge:
         self._facts = Facts(before=self._change.before)
         if excluded := self._change.excluded:
             self._facts.note("excluded", f"not about the issue, as was said: {', '.join(excluded[:SHOWN])}")
-        steps = (self._check_base, self._run_targets, self._check_red, self._run_scope, self._examine)
+        steps = (
+            self._check_base,
+            self._run_targets,
+            self._check_red,
+            self._run_scope,
+            self._examine,
+            self._check_steadiness,
+        )
         for step in (self._check_base, self._run_command) if self._change.before.by_exit_code else steps:
             step()
             if self._must_repeat:
@@ -351,6 +366,40 @@ class Judge:
             "replaced_assertions": change.find_replaced_assertions(rewritten.tests),
             "accepted_test_edits": is_accepted,
         }
+
+    def _check_steadiness(self) -> None:
+        """Run the targets of a change that would be proven until each side has seen them three times."""
+        facts = self._facts
+        if decide(facts).kind is not VerdictKind.PROVEN:
+            return
+        seconds = patience_without_change(self._targets_report)
+        seen_again = facts.after is not self._targets_report and all(
+            facts.after is not None and passes(facts.after, target) for target in facts.targets
+        )
+
+        def run(side: Side, *labels: str) -> list[TestReport]:
+            return [self.runs.run(label, side, facts.targets, seconds=seconds) for label in labels]
+
+        with ThreadPoolExecutor(2) as pool:
+            on_base = pool.submit(run, "tests", STEADY_ON_BASE)
+            on_change = pool.submit(run, "change", *STEADINESS[1 if seen_again else 0 :])
+            reds, greens = on_base.result(), on_change.result()
+        unsteady = [
+            target
+            for target in facts.targets
+            if not all(passes(report, target) for report in greens)
+            or any((result := report.result_for(target)) is not None and result.green for report in reds)
+        ]
+        if not unsteady:
+            return
+        facts.targets = tuple(target for target in facts.targets if target not in unsteady)
+        kinds = facts.details["target_kinds"]
+        facts.details["target_kinds"] = {target: kinds[target] for target in facts.targets}
+        names = f"{join_names([*map(shorten_test_id, unsteady)])} passes and fails by turns"
+        if facts.targets:
+            facts.note("unsteady-target", f"{names}, and proves nothing")
+        else:
+            facts.cap("unsteady-target", f"{names}, so nothing shows that the issue is fixed")
 
     def _check_ties(self) -> None:
         """Find out whether anything ties the targets to the issue."""

@@ -1,5 +1,6 @@
 """Judgement of a change, with a scripted runner."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -94,7 +95,8 @@ def test_turning_green_proves_fix(tmp_path: Path, base_runs: str) -> None:
         seconds=verdict.seconds,
         tree="change",
     )
-    assert [(run.label, run.tests, run.counts.passed, run.counts.failed) for run in verdict.runs] == [
+    runs = [(run.label, run.tests, run.counts.passed, run.counts.failed) for run in verdict.runs]
+    assert [*runs[:-2], *sorted(runs[-2:])] == [  # the last two at the same time
         *([("base", (), 2, 0)] if base_runs == "up front" else []),
         ("targets", (TEST,), 2, 0),
         *([("collection on the base", (TEST,), 0, 0)] if base_runs == "on demand" else []),
@@ -103,7 +105,29 @@ def test_turning_green_proves_fix(tmp_path: Path, base_runs: str) -> None:
         ("suite", (), 3, 0),
         *([("collection on the base", (), 0, 0)] if base_runs == "on demand" else []),
         ("old tests", (TEST,), 1, 0),
+        ("steadiness, again", (ADDED,), 1, 0),
+        ("steadiness, without the change", (ADDED,), 0, 1),
     ]
+
+
+@pytest.mark.parametrize(("side", "run"), [("fixed", 3), ("bug", 3)])
+def test_target_that_ends_otherwise_the_third_time_proves_nothing(
+    tmp_path: Path, side: str, run: int
+) -> None:
+    seen = Counter[str]()
+
+    def by_turns(files: Files) -> list[TestResult]:
+        results = suite(files)
+        if "new" in files[TEST]:
+            seen[files["calc.py"]] += 1
+        if seen[side] != run or files["calc.py"] != side:
+            return results
+        other = failed_result(ADDED) if side == "fixed" else passed_result(ADDED)
+        return [other if result.id == ADDED else result for result in results]
+
+    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, ending=by_turns)
+    assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, ())
+    assert "test_added passes and fails by turns, so nothing shows" in verdict.reason
 
 
 def test_existing_red_test_proves_fix(tmp_path: Path) -> None:
