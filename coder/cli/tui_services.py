@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from coder.ui.tui.keys import KeyBindings
 
 COMMAND_SECONDS = 600
+MOST_COMMITS = 100
+"""Newest commits whose files the completion of names prefers."""
 MOST_MESSAGES = 1_000
 """Messages of earlier sessions that the prompt recalls."""
 LIMITS = {"usd": "max_usd", "tokens": "max_tokens", "seconds": "max_seconds", "requests": "max_requests"}
@@ -141,6 +143,20 @@ class IndexedNames:
             raise UserError(str(error)) from None
         readable = readable_paths(paths)
         return [path for path in paths if path in readable]
+
+    def recent_paths(self) -> Sequence[str]:
+        """Return the files with uncommitted changes, then those of the newest commits."""
+        from coder.core.errors import GitError
+        from coder.repo.git import find_checkout
+
+        git = find_checkout(self._root).git
+        changed = ("--name-only", "--relative", "-z")
+        try:
+            uncommitted = git.items("diff", *changed, "HEAD")
+            committed = git.items("log", f"-{MOST_COMMITS}", "--format=", *changed)
+            return [*dict.fromkeys((*uncommitted, *committed))]
+        except GitError:
+            return []  # there is no commit yet
 
     def symbols(self) -> Sequence[str]:
         from coder.directories import index_database

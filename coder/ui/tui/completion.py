@@ -42,6 +42,8 @@ class Completion(AutoComplete):
         self._names = names
         self._known: tuple[str, ...] = ()
         """Paths and symbols of the repository."""
+        self._recent: dict[str, int] = {}
+        """Ranks of files by their last change, the newest first."""
         self._arguments = arguments
         self._known_arguments: dict[str, tuple[Argument, ...]] = {}
         """Arguments by command."""
@@ -119,8 +121,16 @@ class Completion(AutoComplete):
             return []
         wanted = search[1:].lower()
         names = (name for name in self._known if wanted in name.lower())
-        best = nsmallest(MOST_NAMES, names, key=lambda name: _rank_name(name, wanted))
+        best = nsmallest(MOST_NAMES, names, key=lambda name: self._rank_name(name, search[1:]))
         return [DropdownItem(sanitize_text(f"@{name}")) for name in best]
+
+    def _rank_name(self, name: str, typed: str) -> tuple[bool, bool, bool, int, int, str]:
+        """Order names: with these capitals, with such a part, with one that starts so, changed of late, short."""
+        wanted = typed.lower()
+        parts = [name.lower(), *re.split(r"[/.:]+", name.lower())]
+        recency = self._recent.get(name, len(self._recent))
+        starts = any(part.startswith(wanted) for part in parts)
+        return typed not in name, wanted not in parts, not starts, recency, len(name), name
 
     def _find_arguments(self, command: str, wanted: str) -> list[DropdownItem]:
         known = self._known_arguments.get(command, ())
@@ -191,6 +201,8 @@ class Completion(AutoComplete):
     async def _read_names(self) -> None:
         try:
             paths = await asyncio.to_thread(self._names.paths)
+            recent = await asyncio.to_thread(self._names.recent_paths)
+            self._recent = {path: rank for rank, path in enumerate(recent)}
             self._show_names(paths)
             symbols = await asyncio.to_thread(self._names.symbols)
             self._show_names([*paths, *symbols])
@@ -202,17 +214,6 @@ class Completion(AutoComplete):
     def _show_names(self, names: Sequence[str]) -> None:
         self._known = tuple(names)
         self._handle_target_update()
-
-
-def _rank_name(name: str, wanted: str) -> tuple[bool, bool, int, str]:
-    """Order names: those that start so, then those whose last part does, then the shorter ones."""
-    lowered = name.lower()
-    return (
-        not lowered.startswith(wanted),
-        not lowered.rpartition("/")[2].startswith(wanted),
-        len(name),
-        name,
-    )
 
 
 def _completed_text(value: str, search: str) -> str:

@@ -1,6 +1,6 @@
 """The review of a change: files, hunks, single lines, edits and comments."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
 from pathlib import PurePath
@@ -21,6 +21,7 @@ from textual.widgets.tree import TreeNode
 from coder.core.events import ReviewAsked
 from coder.core.text import sanitize_text
 from coder.core.values import EditedHunk, Hunk, HunkComment, HunkDecisions, first_line
+from coder.core.verdict import Verdict, describe_example
 from coder.patching.git_hunks import edited_body, hunk_lines, replace_new_lines, split_git_diff
 from coder.ui.tui.dialogs import VimScroll
 from coder.ui.tui.diff import colour_lines, render_hunk, render_hunk_side_by_side
@@ -345,6 +346,7 @@ class ReviewScreen(Dialog[HunkDecisions]):
                 classes=f"verdict {verdict.kind.name.lower()}",
                 markup=False,
             )
+            yield from _behavior_widgets(verdict)
             for note in verdict.notes[:MOST_NOTES]:
                 yield Static(sanitize_text(f"noted: {note}"), classes="about", markup=False)
         with Horizontal(id="change"):
@@ -774,6 +776,18 @@ class HunkList(VimScroll, can_focus=False):
 SIDE_BY_SIDE_COLUMNS = 140
 """Width of the terminal from which old and new lines are side by side."""
 PADDING = 2
+
+
+MOST_EXAMPLES = 3
+"""Changed answers in the head of a review, which leaves room for the diff."""
+
+
+def _behavior_widgets(verdict: Verdict) -> Iterator[Static]:
+    """Yield calls with their results before and after the change."""
+    if verdict.behavior is None:
+        return
+    for example in verdict.behavior.examples[:MOST_EXAMPLES]:
+        yield Static(sanitize_text(describe_example(example)), classes="behavior", markup=False)
 
 
 def _depth(node: TreeNode[str]) -> int:

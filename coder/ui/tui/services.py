@@ -58,6 +58,10 @@ class RepositoryNames(Protocol):
         """Return the files, relative to the root."""
         ...
 
+    def recent_paths(self) -> Sequence[str]:
+        """Return the files that were changed lately, the newest first."""
+        ...
+
     def symbols(self) -> Sequence[str]:
         """Return the names of definitions."""
         ...

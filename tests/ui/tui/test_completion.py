@@ -14,6 +14,9 @@ class Names:
     def paths(self) -> Sequence[str]:
         return ["clock/arithmetic.py", "clock/face.py", "my notes.md", "tests/test_arithmetic.py"]
 
+    def recent_paths(self) -> Sequence[str]:
+        return ["clock/face.py"]
+
     def symbols(self) -> Sequence[str]:
         return ["Clock", "add"]
 
