@@ -125,7 +125,7 @@ class Completion(AutoComplete):
         return [DropdownItem(sanitize_text(f"@{name}")) for name in best]
 
     def _rank_name(self, name: str, typed: str) -> tuple[bool, bool, bool, int, int, str]:
-        """Order names: with these capitals, with such a part, with one that starts so, changed of late, short."""
+        """Order names: same case, exact part, start of a part, changed of late, short."""
         wanted = typed.lower()
         parts = [name.lower(), *re.split(r"[/.:]+", name.lower())]
         recency = self._recent.get(name, len(self._recent))
