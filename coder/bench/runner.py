@@ -163,10 +163,7 @@ def run_job(job: Job, task: SuiteTask, backend: SandboxBackend | None) -> Outcom
         delivered=bool(diff),
         hidden=report.outcome_counts if report else Counts(),
         hidden_problem=_hidden_problem(report) if report else "",
-        passes_hidden=report is not None
-        and not report.problem
-        and not report.failures
-        and report.outcome_counts.passed > 0,
+        passes_hidden=report is not None and _passes(task, report),
         attempts=finish_event.attempts,
         spent=finish_event.spent,
         roles=finish_event.roles or ({"executor": finish_event.spent} if finish_event.spent.requests else {}),
@@ -174,6 +171,16 @@ def run_job(job: Job, task: SuiteTask, backend: SandboxBackend | None) -> Outcom
         session=session,
         diff=diff,
     )
+
+
+def _passes(task: SuiteTask, report: TestReport) -> bool:
+    """Tell whether the hidden tests pass: those of the task if it names them, else all."""
+    if report.problem:
+        return False
+    if task.facts.fail_to_pass:
+        green = {result.id for result in report.results if result.green}
+        return green.issuperset((*task.facts.fail_to_pass, *task.facts.pass_to_pass))
+    return not report.failures and report.outcome_counts.passed > 0
 
 
 def _hidden_problem(report: TestReport) -> str:

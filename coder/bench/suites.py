@@ -1,6 +1,6 @@
 """Benchmark suites: folders of tasks, each with an issue, a repository and hidden tests.
 
-NAME/task.toml      title, about, solvable (true), test (a command): all optional
+NAME/task.toml      the fields of `TaskFacts`, such as title and test (a command): all optional
 NAME/issue.md       the issue, as a user writes it
 NAME/repository/    or repository.tar.gz, .tar, .zip: the repository's files
 NAME/hidden/        tests, put over the fixed repository and run there
@@ -19,7 +19,9 @@ from pathlib import Path
 from pydantic import ConfigDict, ValidationError
 
 from coder.core.errors import UserError
+from coder.core.paths import test_file_of
 from coder.core.values import Value
+from coder.repo.repository import export_tree
 
 BUILT_IN = {"starter": "suite", "challenges": "challenges"}
 """Folders of the suites that coder includes: repairs, and code to build (strategy `build`)."""
@@ -38,6 +40,14 @@ class TaskFacts(Value):
     """False if the task cannot be solved, and the right result is to deliver nothing."""
     test: str | None = None
     """Test command; None is pytest on the interpreter that coder runs on."""
+    checkout: str = ""
+    """Path of the checkout that the repository's files come from, instead of repository/."""
+    tree: str = ""
+    """Commit or tree of these files."""
+    fail_to_pass: tuple[str, ...] = ()
+    """Hidden tests that fail before the fix; empty if all hidden tests count."""
+    pass_to_pass: tuple[str, ...] = ()
+    """Hidden tests that pass before and after the fix."""
 
 
 class SuiteTask(Value):
@@ -58,6 +68,9 @@ class SuiteTask(Value):
     @property
     def hidden_tests(self) -> tuple[str, ...]:
         """Paths of the hidden test files, relative to the repository's root."""
+        if self.facts.fail_to_pass:
+            known = (*self.facts.fail_to_pass, *self.facts.pass_to_pass)
+            return tuple(dict.fromkeys(map(test_file_of, known)))
         paths = (
             path
             for path in sorted(_files(self.folder / "hidden"))
@@ -75,7 +88,10 @@ class SuiteTask(Value):
         return hash_.hexdigest()[:16]
 
     def unpack(self, directory: Path) -> None:
-        """Copy the repository's files into a directory."""
+        """Copy the repository's files into a directory, without their history."""
+        if self.facts.checkout:
+            export_tree(Path(self.facts.checkout), self.facts.tree, directory)
+            return
         source = self.folder / "repository"
         if source.is_dir():
             shutil.copytree(source, directory, ignore=shutil.ignore_patterns(*CACHE_DIRECTORIES, ".git"))
@@ -126,8 +142,6 @@ def load_suite(suite: str, only: Sequence[str] = ()) -> tuple[SuiteTask, ...]:
 
 
 def _load_task(folder: Path) -> SuiteTask:
-    if not (folder / "repository").is_dir() and not any((folder / name).is_file() for name in ARCHIVES):
-        raise UserError(f"{folder} has no repository/ and no archive of one ({', '.join(ARCHIVES)}).")
     try:
         text = (folder / "task.toml").read_text(encoding="utf-8") if (folder / "task.toml").is_file() else ""
         task = SuiteTask(
@@ -135,6 +149,9 @@ def _load_task(folder: Path) -> SuiteTask:
         )
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValidationError) as error:
         raise UserError(f"{folder / 'task.toml'}: {' '.join(str(error).split())}") from None
+    has_files = (folder / "repository").is_dir() or any((folder / name).is_file() for name in ARCHIVES)
+    if not has_files and not task.facts.checkout:
+        raise UserError(f"{folder} has no repository/ and no archive of one ({', '.join(ARCHIVES)}).")
     if not task.hidden_tests:
         raise UserError(
             f"{folder / 'hidden'} holds no tests (test_*.py), so nobody could say whether the task is solved."

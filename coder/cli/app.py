@@ -23,6 +23,7 @@ from coder.cli import (
     map,
     mcp,
     verify,
+    why,
 )
 from coder.cli.options import LIMITS, MODEL, Options, StrategyName, with_options
 from coder.cli.reporting import broken_change_notices, report_errors
@@ -66,6 +67,7 @@ app.command("verify")(verify.verify)
 app.command("compare")(compare.compare)
 app.command("watch")(hook.watch)
 app.command("review")(verify.review)
+app.command("why")(why.why)
 app.command("locate")(locate.locate)
 app.command("apply")(apply.apply)
 app.command("undo")(apply.undo)

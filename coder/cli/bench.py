@@ -2,22 +2,26 @@
 
 import os
 import sys
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coder.cli.options import UnsafeOption
+from coder.cli.options import RepositoryOption, TestOption, TrustOption, UnsafeOption
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from coder.bench.runner import Job, Outcome
+    from coder.bench.sources import TestSettings
     from coder.bench.suites import SuiteTask
     from coder.bench.tables import Comparison
 
 RUNS = "runs.jsonl"
+OWN = "mine"
+"""Name of the suite of bugs that the user's repository had."""
 
 
 def bench(
@@ -25,7 +29,8 @@ def bench(
         str,
         typer.Argument(
             metavar="SUITE",
-            help="A folder of tasks; coder brings `starter` along (bugs), and `challenges` (code to build).",
+            help="`mine`: the bugs that this repository had; a file of SWE-bench rows (.jsonl, .parquet); a "
+            "checkout of QuixBugs; a folder of tasks; `starter` (bugs) or `challenges` (code to build).",
         ),
     ],
     strategy: Annotated[
@@ -54,6 +59,21 @@ def bench(
     compare: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Compare with the results kept there, task by task.")
     ] = None,
+    repo: RepositoryOption = Path(),
+    checkouts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="For rows: where checkouts with environments lie, called INSTANCE or OWNER__NAME.",
+        ),
+    ] = None,
+    bugs: Annotated[int, typer.Option(min=1, metavar="N", help="For mine: the newest N.")] = 10,
+    containers: Annotated[
+        bool,
+        typer.Option(
+            "--containers", help="For rows: have swebench judge the changes in its containers, too."
+        ),
+    ] = False,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Runs at a time.", show_default="half of the processors")
     ] = None,
@@ -65,24 +85,34 @@ def bench(
     max_usd: Annotated[float | None, typer.Option(metavar="X", help="Money limit of a run.")] = None,
     max_tokens: Annotated[int | None, typer.Option(metavar="N", help="Token limit of a run.")] = None,
     max_seconds: Annotated[float | None, typer.Option(metavar="N", help="Time limit of a run.")] = None,
+    test: TestOption = None,
+    trust: TrustOption = False,
     unsafe_no_sandbox: UnsafeOption = False,
 ) -> int:
-    """Run a suite of tasks and write what came of it: tables, and a page with plots.
+    """Run a suite of tasks and write what came of it: tables, a page with plots, predictions.jsonl for rows.
 
     What was run already is not run again: repeat the command to go on where it stopped. Exit codes: 0, 1
     where a run failed, 2 wrong use, 130 interrupted.
     """
+    from coder.bench.own import describe_own_bugs, remember_results
     from coder.bench.runner import plan_jobs as planned
     from coder.bench.runner import read_outcomes
+    from coder.bench.sources import TestSettings
     from coder.bench.suites import load_suite
+    from coder.bench.swebench import judge_in_containers, write_predictions
     from coder.bench.tables import compare_runs
     from coder.bench.tables import comparison_markdown as describe
     from coder.core.errors import UserError
     from coder.core.task import Budget
+    from coder.repo.git import find_checkout
 
     if compare is not None and not (compare / RUNS).is_file():
         raise UserError(f"{compare} holds no results ({RUNS}) to compare with.")
-    tasks = {suite_task.name: suite_task for suite_task in load_suite(suite, task or ())}
+    directory = output or Path(f"bench-{Path(suite).resolve().name}")
+    source = _Source(suite, repo=repo, checkouts=checkouts, bugs=bugs, only=tuple(task or ()))
+    options = TestSettings(test_command=test, trusted=trust, unsafe=unsafe_no_sandbox)
+    folder = source.prepare(directory / "tasks", options)
+    tasks = {suite_task.name: suite_task for suite_task in load_suite(folder, task or ())}
     money = None if max_usd is None else Decimal(str(max_usd))
     budget = Budget(
         usd=money,
@@ -97,7 +127,6 @@ def bench(
         raise UserError("Name a model for these strategies: --model PROVIDER:NAME, or --model scripted.")
     digests = [(name, suite_task.digest()) for name, suite_task in tasks.items()]
     plan = planned(digests, strategies=strategies, models=model or (), seeds=seeds, budget=budget)
-    directory = output or Path(f"bench-{Path(suite).resolve().name}")
     directory.mkdir(parents=True, exist_ok=True)
     try:
         failure_count = _run(
@@ -114,11 +143,71 @@ def bench(
         return 130
     keys = {job.key for job in plan}
     outcomes = [outcome for outcome in read_outcomes(directory / RUNS) if outcome.job.key in keys]
+    if source.has_rows:
+        write_predictions(directory, outcomes)
+        if containers:
+            outcomes = judge_in_containers(directory, Path(suite).resolve(), outcomes)
     comparison = compare_runs(read_outcomes(compare / RUNS), outcomes) if compare is not None else None
     _write(directory, f"coder bench {Path(suite).name}", outcomes, comparison)
     if comparison is not None:
         print(f"\n{describe(comparison)}", end="")
+    if source.is_own:
+        print(f"\n{describe_own_bugs(outcomes)}")
+        remember_results(find_checkout(repo).root, outcomes)
     return 1 if failure_count else 0
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Where the tasks of a suite come from."""
+
+    suite: str
+    repo: Path
+    checkouts: Path | None
+    bugs: int
+    only: tuple[str, ...]
+
+    @property
+    def is_own(self) -> bool:
+        return self.suite == OWN and not Path(self.suite).is_dir()
+
+    @property
+    def has_rows(self) -> bool:
+        return self.suite.endswith((".jsonl", ".parquet"))
+
+    def prepare(self, folder: Path, options: "TestSettings") -> str:
+        """Return the suite's folder, made first where it has none."""
+        from coder.bench import sources
+        from coder.core.errors import UserError
+
+        if self.is_own:
+            sources.mine_history(self.repo, folder, most=self.bugs, options=options, report=_report_progress)
+        elif self.has_rows:
+            if self.checkouts is None:
+                raise UserError(
+                    "Rows of SWE-bench need the checkouts of their repositories: --checkouts DIR."
+                )
+            sources.make_benchmark(
+                sources.read_rows(Path(self.suite)),
+                folder,
+                checkouts=self.checkouts,
+                only=self.only,
+                options=options,
+                report=_report_progress,
+            )
+        elif sources.is_quixbugs(Path(self.suite)):
+            sources.make_quixbugs(
+                Path(self.suite), folder, only=self.only, options=options, report=_report_progress
+            )
+        else:
+            return self.suite
+        if not any(folder.glob("*/task.toml")):
+            raise UserError(f"{self.suite} gives no task that can be judged here; the reasons stand above.")
+        return str(folder)
+
+
+def _report_progress(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _run(

@@ -278,7 +278,7 @@ def _open_session(
         config = inherit_model(config, resumed, root)
         modes: dict[str, Mode] = {"change": "change", "ask": "ask", "build": "build"}
         mode = modes.get(request.mode, "fix")
-        approach = choose_approach(config, model_name=flags.get("model"), mode=mode)
+        approach = choose_approach(config, model_name=flags.get("model"), mode=mode, root=root)
     setup = SessionSetup(
         root=root,
         config=config,

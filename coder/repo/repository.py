@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shutil import copy2
+from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 from coder.core.errors import GitError, UserError
@@ -427,6 +428,26 @@ def _move_snapshot(git: Git, start: WorkTreeSnapshot, *, head: str, onto: str) -
         return replace(start, commit=onto, exclusions=(*start.exclusions, reason))
     commit = commit_tree(git, tree=tree, parent=onto, subject=UNCOMMITTED_SUBJECT)
     return replace(start, commit=commit)
+
+
+def export_tree(source: Path, tree: str, target: Path) -> None:
+    """Write the files of a commit or tree of a checkout into a new directory, without the history.
+
+    The ignored artefacts of the checkout that tests need come with them.
+
+    Raises:
+        UserError: there is no such checkout.
+        GitError: there is no such tree.
+    """
+    place = find_checkout(source)
+    target.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix="coder-") as scratch:
+        index = place.git.with_index(Path(scratch) / "index")
+        index.call("read-tree", place.git.resolve_tree(tree))
+        index.call("checkout-index", "--all", f"--prefix={target.resolve()}/")
+    ignored_paths = artifacts.find_ignored_paths(place.git)
+    paths = {path: path for path in artifacts.select_artifacts(place.root, ignored_paths)}
+    artifacts.copy_artifacts(paths, source=place.root, target=target)
 
 
 def init_repository(directory: Path, *, message: str) -> str:

@@ -134,6 +134,22 @@ def merge_change(git: Git, *, old: str, new: str, onto: str) -> str | None:
         return index.text("write-tree", "--missing-ok")
 
 
+def apply_to_tree(git: Git, diff: str, *, onto: str, root: Path, reverse: bool = False) -> str | None:
+    """Return the tree `onto` with a diff applied, or taken back; None if it does not apply there.
+
+    The diff is as `diff_trees` makes it; lines are encoded like the files below `root`.
+    """
+    if not diff:
+        return git.resolve_tree(onto)
+    with TemporaryDirectory(prefix="coder-") as scratch:
+        index = git.with_index(Path(scratch) / "index")
+        index.call("read-tree", onto)
+        options = ("--cached", "--whitespace=nowarn", *(["--reverse"] if reverse else []))
+        if index.call("apply", *options, "-", stdin=encode_diff(diff, root), accept=None).status != 0:
+            return None
+        return index.text("write-tree", "--missing-ok")
+
+
 def _decode_section(git: Git, section: bytes, *, trees: Sequence[str]) -> str:
     """Return one file's part of a diff, decoded by the file's encoding."""
     header, mark, body = section.partition(b"\n@@ ")

@@ -90,8 +90,9 @@ class Recording:
         """Progress in words, such as `37 of 120 tests, 2 red`."""
         if self.collected is None:
             return "collecting tests"
-        red = sum(result.red for result in self._results.values())
-        ran = sum(result.when != "collect" for result in self._results.values())
+        results = [*self._results.values()]  # another thread adds to them
+        red = sum(result.red for result in results)
+        ran = sum(result.when != "collect" for result in results)
         return f"{ran} of {self.collected} tests" + (f", {red} red" if red else "")
 
     def add(self, line: Mapping[str, Any]) -> None:

@@ -52,6 +52,7 @@ from coder.wiring.conversations import find_continuation, inherit_model, make_se
 from coder.wiring.preparation import UNKNOWN_PURPOSE, ensure_trust, make_sandbox, read_attachments
 from coder.wiring.project_runtime import ProjectRuntime, build_project_runtime, import_environment
 from coder.wiring.spending import find_money_limit
+from coder.wiring.strategy_record import StrategyResult, best_strategy
 from coder.wiring.suite_process import stop_suite_process
 from coder.wiring.whole_suite import link_whole_suite, start_whole_suite
 from coder.workspace.workspace import Workspace
@@ -188,7 +189,7 @@ def prepare_session(
         config=config,
         backend=backend,
         trusted=trusted or ensure_trust(root, backend=backend, confirm=confirm),
-        approach=approach or choose_approach(config, model_name=flags.get("model"), mode=mode),
+        approach=approach or choose_approach(config, model_name=flags.get("model"), mode=mode, root=root),
         unpriced=allows_unpriced(flags),
     )
 
@@ -458,10 +459,12 @@ NO_MODEL = (
 )
 
 
-def choose_approach(config: Config, *, model_name: str | None, mode: Mode = "fix") -> Approach:
+def choose_approach(
+    config: Config, *, model_name: str | None, mode: Mode = "fix", root: Path | None = None
+) -> Approach:
     """Return the configured strategy with its model; without key and server, the built-in engine.
 
-    `model_name` is the value of --model.
+    `model_name` is the value of --model. The strategy auto follows what is known of the repository at `root`.
 
     Raises:
         UserError: the model cannot be used, or a strategy or mode needs one and there is none.
@@ -481,7 +484,7 @@ def choose_approach(config: Config, *, model_name: str | None, mode: Mode = "fix
         return Approach(
             model=model,
             models=models,
-            strategy=choose_strategy(config, mode),
+            strategy=choose_strategy(config, mode, best_strategy(root, choice.name) if root else None),
             reason=choice.reason,
             base_url=_recordable_url(config.base_url or ""),
         )
@@ -506,8 +509,10 @@ def _recordable_url(url: str) -> str | None:
     return None if "@" in parts.netloc or parts.query else url
 
 
-def choose_strategy(config: Config, mode: Mode) -> Strategy:
+def choose_strategy(config: Config, mode: Mode, best: StrategyResult | None = None) -> Strategy:
     """Return the strategy of a mode under a configuration.
+
+    For bugs, auto is the one that was `best` on those that the repository had.
 
     Raises:
         UserError: it is for bugs alone, and the mode is another one.
@@ -520,7 +525,10 @@ def choose_strategy(config: Config, mode: Mode) -> Strategy:
         return answer_strategy
     if mode == "build":
         return build_components(rounds=config.review_rounds)
-    name = config.strategy or "linear"
+    name: str = config.strategy or "linear"
+    reason = "as asked"
+    if name == "auto" and mode == "fix" and best is not None:
+        name, reason = best.strategy, f"it solved {best.solved} of {best.of} bugs that this repository had"
     if name == "offline":
         raise UserError("The strategy offline repairs bugs alone: choose another one for a change.")
     strategy = build_strategy(
@@ -531,7 +539,9 @@ def choose_strategy(config: Config, mode: Mode) -> Strategy:
         reproduces=mode == "fix",
     )
     strategy = offline_first(strategy) if config.offline_first and mode == "fix" else strategy
-    return strategy if config.strategy in (None, "auto") else log_strategy_choice(name, "as asked", strategy)
+    return (
+        strategy if config.strategy is None or name == "auto" else log_strategy_choice(name, reason, strategy)
+    )
 
 
 def _open_models(choice: ModelChoice, config: Config) -> tuple[Model, dict[str, tuple[Model, ...]]]:

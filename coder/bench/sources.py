@@ -1,0 +1,418 @@
+"""Suites made of known fixes: those of a repository's history, and those of public benchmarks.
+
+A fix is a task if its tests are red on the code before it and green on the code with it, here and twice. Then
+its issue, its tests and the tests' names become a folder of a suite; the code comes from the checkout.
+"""
+
+import ast
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from coder.core.errors import CoderError, UserError
+from coder.core.paths import is_test_file, is_test_path
+from coder.core.values import Value
+from coder.core.verdict import TestReport
+from coder.repo.git import Git, find_checkout
+from coder.repo.repository import SessionRepository
+from coder.repo.trees import apply_to_tree, changed_entries, compose_tree
+from coder.verify.run import PytestRunner
+from coder.wiring.project_runtime import ProjectRuntime
+from coder.wiring.session import open_runtime
+
+FIX_WORDS = re.compile(r"\b(?:fix|bug|correct|regress|handle)", re.IGNORECASE)
+MOST_FILES = 10
+"""A commit that changes more files is no fix of one bug."""
+REPEATS = 2
+SKIPPED = "skipped.jsonl"
+"""Fixes that are no task here, and why."""
+TRAILER = re.compile(r"^(?:[A-Z][\w-]+-by|Co-[\w-]+|Change-Id|Reviewed-on): .*$", re.MULTILINE)
+MISSING_MODE = "000000"
+Report = Callable[[str], None]
+
+
+class KnownFix(Value):
+    """A fix with its tests."""
+
+    name: str
+    issue: str
+    base: str
+    """Commit or tree before the fix."""
+    tree: str
+    """Commit or tree with the fix and its tests."""
+    tests: tuple[str, ...]
+    """Paths of what the tests of the fix need; they are hidden from the strategies."""
+    fail_to_pass: tuple[str, ...] = ()
+    """Names that a benchmark gives to the tests that the fix turns green; empty if it names none."""
+    pass_to_pass: tuple[str, ...] = ()
+
+
+class TestSettings(Value):
+    """Settings for running the tests of the user's repositories."""
+
+    test_command: str | None = None
+    trusted: bool = False
+    unsafe: bool = False
+
+
+def mine_history(directory: Path, folder: Path, *, most: int, options: TestSettings, report: Report) -> None:
+    """Make a suite of the newest fixes in a repository's history, until it has `most` tasks.
+
+    What is there already is kept, and what was looked at is not looked at again.
+
+    Raises:
+        UserError: the repository cannot be worked on.
+    """
+    skipped = {entry["name"] for entry in _read_skipped(folder)}
+    with _open(directory, options) as (repository, runtime):
+        git = repository.user_checkout.git
+        count = len(list(folder.glob("*/task.toml")))
+        for fix in find_fixes(git, repository.head):
+            if count >= most:
+                return
+            if fix.name in skipped or (folder / fix.name).exists():
+                continue
+            reason = prepare_task(fix, repository, runtime, folder / fix.name)
+            count += not reason
+            _note(fix.name, reason, folder, report)
+
+
+def make_benchmark(
+    rows: Iterable[Mapping[str, Any]],
+    folder: Path,
+    *,
+    checkouts: Path,
+    only: Sequence[str],
+    options: TestSettings,
+    report: Report,
+) -> None:
+    """Make a suite of rows of SWE-bench, each with a checkout below `checkouts`.
+
+    A checkout is called like the instance or like its repository (owner__name).
+    """
+    for row in rows:
+        name = str(row.get("instance_id", ""))
+        if (only and name not in only) or (folder / name / "task.toml").is_file():
+            continue
+        try:
+            place, base = _find_row_checkout(row, checkouts)
+            with _open(place, options) as (repository, runtime):
+                fix = row_fix(row, repository, base)
+                reason = prepare_task(fix, repository, runtime, folder / name)
+        except CoderError as error:
+            reason = str(error)
+        _note(name, reason, folder, report)
+
+
+def make_quixbugs(
+    directory: Path, folder: Path, *, only: Sequence[str], options: TestSettings, report: Report
+) -> None:
+    """Make a suite of a checkout of QuixBugs: Python programs of one bug each, whose tests are not hidden."""
+    with _open(directory, options) as (repository, runtime):
+        git = repository.user_checkout.git
+        for test in sorted((repository.root / "python_testcases").glob("test_*.py")):
+            name = test.stem.removeprefix("test_")
+            if (only and name not in only) or (folder / name / "task.toml").is_file():
+                continue
+            if (fix := _quixbugs_fix(git, repository.head, name)) is not None:
+                reason = prepare_task(fix, repository, runtime, folder / name)
+                _note(name, reason, folder, report)
+
+
+def is_quixbugs(directory: Path) -> bool:
+    """Tell whether a directory is a checkout of QuixBugs."""
+    return all((directory / name).is_dir() for name in ("python_programs", "correct_python_programs"))
+
+
+def read_rows(file: Path) -> list[dict[str, Any]]:
+    """Return the rows of a file of JSON lines or, with pyarrow installed, of a Parquet file.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    try:
+        if file.suffix == ".parquet":
+            try:
+                from pyarrow import parquet
+            except ImportError:
+                raise UserError(
+                    f"{file} needs pyarrow to be read: pip install pyarrow, or convert it to JSON lines."
+                ) from None
+            rows: list[dict[str, Any]] = parquet.read_table(file).to_pylist()
+            return rows
+        return [_parse_row(file, number, line) for number, line in enumerate(file.open(encoding="utf-8"), 1)]
+    except OSError as error:
+        raise UserError(f"{file} cannot be read: {error.strerror}.") from None
+
+
+def _parse_row(file: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        row = None
+    if not isinstance(row, dict) or "instance_id" not in row:
+        raise UserError(
+            f"{file}, line {number}: that is no row of SWE-bench, a JSON object with instance_id."
+        )
+    return row
+
+
+# fixes
+
+
+def find_fixes(git: Git, revision: str) -> Iterator[KnownFix]:
+    """Yield the small commits before a revision, newest first, that call themselves a fix and change tests
+    beside code; what the tests say is not looked at.
+    """
+    log = git.text(
+        *("log", "--no-merges", "--no-renames", "--name-status", "--format=%x00%H%x01%P%x01%B%x01"), revision
+    )
+    for record in log.split("\0")[1:]:
+        commit, parent, message, listing = record.split("\1")
+        subject = message.partition("\n")[0]
+        changes = [line.split("\t", 1) for line in listing.splitlines() if "\t" in line]
+        tests = tuple(path for _, path in changes if is_test_path(path))
+        runnable = [path for status, path in changes if status != "D" and is_runnable_test(path)]
+        has_source = any(not is_test_path(path) and not path.endswith(DOCUMENTS) for _, path in changes)
+        if parent and FIX_WORDS.search(subject) and runnable and has_source and len(changes) <= MOST_FILES:
+            name = re.sub(r"[^a-z0-9]+", "-", subject.lower()).strip("-")[:40].strip("-")
+            issue = TRAILER.sub("", message).strip()
+            yield KnownFix(name=f"{commit[:8]}-{name}", issue=issue, base=parent, tree=commit, tests=tests)
+
+
+DOCUMENTS = (".md", ".rst", ".txt", ".cfg", ".toml", ".yml", ".yaml", ".json", ".lock")
+
+
+def is_runnable_test(path: str) -> bool:
+    """Tell whether a path is a file of tests, and not just something that tests use."""
+    if path.endswith((".py", ".pyi")):
+        return is_test_file(path)
+    return is_test_path(path) and path.endswith((".go", ".rs", ".js", ".ts", ".jsx", ".tsx", ".java", ".rb"))
+
+
+def row_fix(row: Mapping[str, Any], repository: SessionRepository, base: str) -> KnownFix:
+    """Return the fix of a row of SWE-bench.
+
+    Raises:
+        UserError: a field is missing, or a patch does not apply to the base.
+    """
+    git, root = repository.user_checkout.git, repository.root
+    tree = base
+    for field in ("test_patch", "patch"):
+        patched = apply_to_tree(git, str(row.get(field) or ""), onto=tree, root=root)
+        if patched is None:
+            raise UserError(f"its {field} does not apply to {base[:10]}")
+        if field == "test_patch":
+            tests = tuple(changed_entries(git, old=git.resolve_tree(base), new=patched))
+        tree = patched
+    issue = str(row.get("problem_statement") or "")
+    if not issue or not tests:
+        raise UserError("it has no problem_statement, or no test_patch")
+    failing = _parse_names(row.get("FAIL_TO_PASS") or row.get("fail_to_pass"))
+    passing = _parse_names(row.get("PASS_TO_PASS") or row.get("pass_to_pass"))
+    name = str(row["instance_id"])
+    return KnownFix(
+        name=name,
+        issue=issue,
+        base=base,
+        tree=tree,
+        tests=tests,
+        fail_to_pass=failing,
+        pass_to_pass=passing,
+    )
+
+
+def _parse_names(value: object) -> tuple[str, ...]:
+    """Return the names of tests: a list, or text of one in JSON or Python, as the data sets differ."""
+    if isinstance(value, str):
+        try:
+            value = _read_literal(value)
+        except (ValueError, SyntaxError):
+            raise UserError("its FAIL_TO_PASS or PASS_TO_PASS is no list of tests") from None
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else ()
+
+
+def _read_literal(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return ast.literal_eval(text)
+
+
+def _find_row_checkout(row: Mapping[str, Any], checkouts: Path) -> tuple[Path, str]:
+    """Return the checkout of a row's repository, and its base there.
+
+    Raises:
+        UserError: there is none, or it lacks the base.
+    """
+    repository = str(row.get("repo", "")).replace("/", "__")
+    instance = checkouts / str(row["instance_id"])
+    place = instance if instance.is_dir() else checkouts / repository
+    if not place.is_dir():
+        raise UserError(f"there is no checkout {instance.name} or {repository} in {checkouts}")
+    checkout = find_checkout(place)
+    base = checkout.git.resolve_commit(str(row.get("base_commit") or "HEAD"))
+    if base is None and place == instance:
+        base = checkout.head  # a checkout made for this instance alone
+    if base is None:
+        raise UserError(f"{place} lacks its base_commit {str(row.get('base_commit'))[:10]}")
+    return place, base
+
+
+def _quixbugs_fix(git: Git, revision: str, name: str) -> KnownFix | None:
+    program, test = f"python_programs/{name}.py", f"python_testcases/test_{name}.py"
+    known = set(git.text("ls-tree", "-r", "--name-only", revision).splitlines())
+    helpers = ("node.py", "load_testdata.py")
+    paths = [
+        *("conftest.py", program, "python_programs/__init__.py", test, f"json_testcases/{name}.json"),
+        *(f"{folder}/{helper}" for folder in ("python_programs", "python_testcases") for helper in helpers),
+    ]
+    correct = f"correct_python_programs/{name}.py"
+    if not {program, correct} <= known:
+        return None
+    empty = git.text("mktree")
+    base = compose_tree(git, old=empty, new=revision, paths=paths)
+    blob = git.text("rev-parse", f"{revision}:{correct}")
+    with TemporaryDirectory(prefix="coder-") as scratch:
+        index = git.with_index(Path(scratch) / "index")
+        index.call("read-tree", base)
+        index.call("update-index", "--cacheinfo", f"100644,{blob},{program}")
+        tree = index.text("write-tree")
+    issue = f"{program} gives wrong results: python_testcases/test_{name}.py fails."
+    return KnownFix(name=name, issue=issue, base=base, tree=tree, tests=(test,))
+
+
+# tasks
+
+
+def prepare_task(fix: KnownFix, repository: SessionRepository, runtime: ProjectRuntime, folder: Path) -> str:
+    """Write a fix as a task if its tests are red before and green after it; else return why not."""
+    git = repository.user_checkout.git
+    entries = changed_entries(git, old=git.text("mktree"), new=git.resolve_tree(fix.tree))
+    hidden = [path for path in fix.tests if path in entries]
+    files = [path for path in hidden if is_runnable_test(path)]
+    if not files:
+        return "none of its tests can be run by itself"
+    before_tree = compose_tree(git, old=fix.base, new=fix.tree, paths=fix.tests)
+    with repository.checkout(before_tree) as place:
+        runtime.selection.settle(place)
+        runner = runtime.runner()
+        if not runtime.project.command.is_selective:
+            return f"`{runtime.project.command.text}` cannot run single test files"
+        before = [runner.run(place, files) for _ in range(REPEATS)]
+    after = _run_tests(repository, runner, fix.tree, files)
+    if problem := next((report.problem for report in after if report.problem), None):
+        return f"with the fix, its tests do not run here: {problem.text.splitlines()[0]}"
+    failing, passing = _compare_runs(before, after)
+    if fix.fail_to_pass:
+        known = match_benchmark_names((*failing, *passing))
+        wanted = {name: known(name) for name in fix.fail_to_pass}
+        if missing := [name for name, ids in wanted.items() if not set(ids) & set(failing)]:
+            count = f"{len(missing)} of {len(wanted)} tests are"
+            return f"{count} not red before and green after it here, such as {missing[0]}"
+        failing = [id for ids in wanted.values() for id in ids if id in failing]
+        named = {id for name in fix.pass_to_pass for id in known(name)}
+        passing = [id for id in passing if id in named]
+    if not failing:
+        return "no test is red before and green after it"
+    facts = {
+        "title": fix.issue.partition("\n")[0].strip(),
+        "test": shlex.join(
+            [f"{name}={value}" for name, value in runtime.project.command.environment.items()]
+            + [*_absolute_command(runtime)]
+        ),
+        "checkout": str(repository.root),
+        "tree": fix.base,
+        "fail_to_pass": list(dict.fromkeys(failing)),
+        "pass_to_pass": list(dict.fromkeys(passing)),
+    }
+    for path in hidden:
+        target = folder / "hidden" / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(git.call("cat-file", "blob", entries[path].blob).stdout)
+    (folder / "issue.md").write_text(f"{fix.issue}\n", encoding="utf-8")
+    lines = (f"{key} = {json.dumps(value)}\n" for key, value in facts.items())  # JSON's texts are TOML's
+    (folder / "task.toml").write_text("".join(lines), encoding="utf-8")
+    return ""
+
+
+def _absolute_command(runtime: ProjectRuntime) -> tuple[str, ...]:
+    """Return the test command of a project with its interpreter, for copies that have no environment."""
+    command, interpreter = runtime.project.command, str(runtime.project.interpreter)
+    if not command.uses_interpreter or command.argv[0].startswith("/"):
+        return command.argv
+    return (interpreter, *command.argv)
+
+
+def _run_tests(
+    repository: SessionRepository, runner: PytestRunner, tree: str, files: Sequence[str]
+) -> list[TestReport]:
+    with repository.checkout(tree) as place:
+        return [runner.run(place, files) for _ in range(REPEATS)]
+
+
+def _compare_runs(before: Sequence[TestReport], after: Sequence[TestReport]) -> tuple[list[str], list[str]]:
+    """Return the tests that are green after and never before, and those that are green in all runs."""
+    before_sets, after_sets = [*map(_find_green, before)], [*map(_find_green, after)]
+    always = set[str].intersection(*after_sets)
+    failing = sorted(always - set[str].union(*before_sets))
+    return failing, sorted(always & set[str].intersection(*before_sets))
+
+
+def _find_green(report: TestReport) -> set[str]:
+    return {result.id for result in report.results if result.green}
+
+
+def match_benchmark_names(ids: Iterable[str]) -> Callable[[str], tuple[str, ...]]:
+    """Return a function from a benchmark's name of a test to our ids of it.
+
+    Names are ids of pytest, `method (module.Class)` of unittest, or, as for SymPy, bare functions.
+    """
+    by_words: dict[tuple[str, ...], list[str]] = {}
+    for id in ids:
+        words = _id_words(id)
+        for start in range(len(words)):
+            by_words.setdefault(words[start:], []).append(id)
+
+    def find(name: str) -> tuple[str, ...]:
+        match = re.match(r"(\w+) \(([\w.]+)\)", name)
+        if match is None:
+            words = _id_words(name)
+        else:
+            owner = match[2].removesuffix(f".{match[1]}")
+            words = (*owner.split("."), match[1])
+        return tuple(by_words.get(words, ()))
+
+    return find
+
+
+def _id_words(id: str) -> tuple[str, ...]:
+    """Return the parts of a test's id: folders, module, classes, function with its parameters."""
+    path, _, rest = id.partition("::")
+    if not rest:
+        return (path,)
+    return (*re.sub(r"\.\w+$", "", path).split("/"), *rest.split("::"))
+
+
+def _open(directory: Path, options: TestSettings) -> Any:
+    return open_runtime(
+        directory, test_command=options.test_command, trusted=options.trusted, unsafe=options.unsafe
+    )
+
+
+def _note(name: str, reason: str, folder: Path, report: Report) -> None:
+    report(f"skipped {name}: {reason}" if reason else f"task {name}")
+    if reason:
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / SKIPPED).open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps({"name": name, "reason": reason}, ensure_ascii=False) + "\n")
+
+
+def _read_skipped(folder: Path) -> list[dict[str, str]]:
+    file = folder / SKIPPED
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    return [json.loads(line) for line in lines]

@@ -1,0 +1,101 @@
+"""`coder why`: find the change that turned a test red."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from coder.cli.options import JsonOption, Options, with_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from coder.wiring.regression import Regression
+
+NOT_FOUND = 3
+MOST_SHOWN = 3
+
+
+@with_options("repo", "test", "trust", "unsafe_no_sandbox")
+def why(
+    failing_test: Annotated[str, typer.Argument(metavar="TEST", help="A test's id or name, or a test file.")],
+    session: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID",
+            help="Search the replies of this session, from its start to its last change.",
+            show_default="the newest one whose change you have, then the commits",
+        ),
+    ] = None,
+    good: Annotated[
+        str | None,
+        typer.Option(metavar="REV", help="A commit where it is green.", show_default="found by going back"),
+    ] = None,
+    runs: Annotated[int, typer.Option(min=1, help="Runs in each state, so that flaky tests show.")] = 3,
+    take_out: Annotated[
+        bool, typer.Option("--take-out", help="Take the guilty hunks out of your files without asking.")
+    ] = False,
+    as_json: JsonOption = False,
+    *,
+    options: Options,
+) -> int:
+    """Find what turned a test red: a reply of a session, your uncommitted work or a commit, and its hunks.
+
+    Your checkout, index, stash and branches stay untouched.
+
+    Exit codes: 0 found, 3 not found, 2 wrong use, 130 interrupted.
+    """
+    from coder.repo.git import find_checkout
+    from coder.wiring.regression import find_regression
+    from coder.wiring.regression import take_out as take_out_hunks
+
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    regression = find_regression(
+        options.repo,
+        failing_test,
+        session=session or "",
+        good=good,
+        runs=runs,
+        test_command=options.test,
+        trusted=options.trust,
+        unsafe=options.unsafe_no_sandbox,
+        confirm=typer.confirm if at_terminal else None,
+        report_progress=lambda line: print(line, file=sys.stderr, flush=True),
+    )
+    print(regression.model_dump_json() if as_json else "\n".join(regression_lines(regression)))
+    if not regression.stage:
+        return NOT_FOUND
+    if regression.removable and (
+        take_out or (at_terminal and not as_json and typer.confirm("Take it out of your files?"))
+    ):
+        take_out_hunks(regression, find_checkout(options.repo).root)
+        print(
+            "Taken out of your files; nothing was staged or committed.",
+            file=sys.stderr if as_json else sys.stdout,
+        )
+    return 0
+
+
+def regression_lines(regression: "Regression") -> "Iterator[str]":
+    """Yield the lines that explain why a test is red."""
+    yield f"{regression.test} is {regression.now.line}"
+    for state in regression.skipped:
+        yield f"skipped: {state.name} ({state.observation.line})"
+    if not regression.stage:
+        yield f"{regression.explanation} ({regression.runs} runs)"
+        return
+    yield f"green until: {regression.green}"
+    yield f"red since:   {regression.culprit}"
+    if regression.suspects:
+        yield f"or one of these, which could not be tested: {'; '.join(regression.suspects)}"
+    names = [str(hunk) for hunk in regression.hunks]
+    verb = "alone turns" if len(names) == 1 else "together turn"
+    yield f"{' and '.join([', '.join(names[:-1]), names[-1]] if names[1:] else names)} {verb} it red:"
+    yield ""
+    yield regression.diff.rstrip("\n")
+    yield ""
+    yield (
+        f"Without it your files pass the test: --take-out takes it out. ({regression.runs} runs)"
+        if regression.removable
+        else f"It cannot be taken out alone: your files differ there now. ({regression.runs} runs)"
+    )

@@ -1,0 +1,516 @@
+"""Search for the change that turned a test red: a session's reply, a commit, and its hunks."""
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+from coder.core.errors import UserError
+from coder.core.events import FilesChanged, MessageFinished, Record, SessionStarted, Verified
+from coder.core.messages import AssistantMessage
+from coder.core.paths import test_file_of
+from coder.core.state import candidate_records
+from coder.core.values import Value
+from coder.core.verdict import TestReport
+from coder.directories import sessions_directory
+from coder.patching import PatchError
+from coder.patching import apply as apply_patch
+from coder.patching.git_hunks import rebuild_diff, split_git_diff
+from coder.repo.delivery import has_change
+from coder.repo.git import Git
+from coder.repo.repository import SessionRepository
+from coder.repo.trees import apply_to_tree, compose_tree, diff_trees
+from coder.repo.worktrees import commit_tree
+from coder.store.jsonl import boundary_events, find_session, list_sessions, read_records
+from coder.verify.failures import failure_headline
+from coder.verify.run import PytestRunner
+from coder.wiring.session import open_runtime
+
+RUNS = 3
+"""Runs of the test in each state, as for the targets of a verdict."""
+MOST_UNTESTABLE = 20
+"""Number of untestable states in a row at which older ones are given up."""
+MOST_SESSIONS = 20
+"""Newest sessions among which one is sought whose change the checkout holds."""
+
+MOST_CHARACTERS = 120
+
+Light = Literal["green", "red", "unsteady", "untestable"]
+Report = Callable[[str], None]
+
+
+class Observation(Value):
+    """Outcome of a test in one state of the code, over repeated runs."""
+
+    light: Light
+    detail: str = ""
+    """The failure, or why the test could not be run."""
+    at_collection: bool = False
+    """Whether the test's file could not be imported."""
+
+    @property
+    def line(self) -> str:
+        return f"{self.light}: {self.detail}" if self.detail else self.light
+
+
+class State(Value):
+    """A state of the code in which the test was run."""
+
+    name: str
+    observation: Observation
+
+
+class HunkName(Value):
+    """A hunk by its number in its file's change, from 1."""
+
+    path: str
+    number: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"hunk {self.number} of {self.path}" if self.of > 1 else f"the change of {self.path}"
+
+
+class Regression(Value):
+    """Why a test is red."""
+
+    test: str
+    now: Observation
+    stage: Literal["", "reply", "work", "commit"] = ""
+    """Kind of change that turned it red; empty if none was found."""
+    explanation: str = ""
+    """Why none was found."""
+    green: str = ""
+    """Newest state before it that was seen green."""
+    culprit: str = ""
+    """The change that turned the test red."""
+    suspects: tuple[str, ...] = ()
+    """Further changes that may be it, because they could not be tested."""
+    hunks: tuple[HunkName, ...] = ()
+    """Smallest set of its hunks that turns the test red on the state before it."""
+    diff: str = ""
+    """These hunks."""
+    removable: bool = False
+    """Whether the test is green in the present state without them."""
+    skipped: tuple[State, ...] = ()
+    """States that could not be tested, or in which the test is not steady."""
+    runs: int = 0
+
+
+def find_regression(
+    directory: Path,
+    test: str,
+    *,
+    session: str = "",
+    good: str | None = None,
+    runs: int = RUNS,
+    test_command: str | None = None,
+    trusted: bool = False,
+    unsafe: bool = False,
+    confirm: Callable[[str], bool] | None = None,
+    report_progress: Report = lambda _: None,
+) -> Regression:
+    """Find the change that turned a test red; the checkout, its index, stash and branches stay untouched.
+
+    A `session` is searched alone, from its start to its last change; otherwise the newest session whose
+    change the checkout holds, then the uncommitted work and the commits back to `good`, or as far as needed.
+
+    Raises:
+        UserError: the repository cannot be worked on, or there is no such test, session or revision.
+    """
+    with open_runtime(
+        directory, test_command=test_command, trusted=trusted, unsafe=unsafe, confirm=confirm
+    ) as (repository, runtime):
+        with repository.checkout(repository.base) as tree:
+            runtime.selection.settle(tree)
+            runner = runtime.runner()
+            test = _resolve_test(runner, tree, test)
+        search = _Search(repository, runner, test=test, runs=runs, report_progress=report_progress)
+        return search.run(session=session, good=good)
+
+
+def take_out(regression: Regression, root: Path) -> None:
+    """Take the guilty hunks out of the files of a checkout.
+
+    Raises:
+        UserError: they do not fit there any more; nothing was changed.
+    """
+    try:
+        apply_patch(regression.diff, root, reverse=True)
+    except PatchError as error:
+        raise UserError(f"The hunks cannot be taken out: {error}") from None
+
+
+def _resolve_test(runner: PytestRunner, tree: Path, test: str) -> str:
+    """Return the id of a test that may be given by its name alone.
+
+    Raises:
+        UserError: several tests have this name.
+    """
+    from coder.verify.select import find_tests
+
+    if "::" in test or (tree / test).exists() or not test.isidentifier():
+        return test
+    files = sorted({test_file_of(id) for id in find_tests(tree) if id.endswith(f"::{test}")})
+    collected = runner.collect(tree, files).collected if files else ()
+    matches = sorted({id.partition("[")[0] for id in collected if id.partition("[")[0].endswith(f"::{test}")})
+    if len(matches) > 1:
+        raise UserError(f"Several tests are called {test}: {', '.join(matches)}. Name one of them.")
+    return matches[0] if matches else test
+
+
+@dataclass
+class _Search:
+    """The runs of one test in states of one repository."""
+
+    repository: SessionRepository
+    runner: PytestRunner
+    test: str
+    runs: int
+    report_progress: Report
+    current: str = ""
+    """The newest state, whose version of the test stands in where a state has none."""
+    accepts_collection_errors: bool = False
+    count: int = 0
+    observations: dict[tuple[str, int], Observation] = field(default_factory=dict)
+    skipped: dict[str, Observation] = field(default_factory=dict)
+
+    @property
+    def git(self) -> Git:
+        return self.repository.user_checkout.git
+
+    def run(self, *, session: str, good: str | None) -> Regression:
+        if session:
+            directory = find_session(sessions_directory(), session, repository=self.repository.root)
+            replies = self._replies(directory)
+            if replies is None:
+                raise UserError(f"Session {directory.name} holds no change that can be built again here.")
+            found = self._search_replies(directory.name, replies)
+            return found if isinstance(found, Regression) else self._explain(found, "the session's start")
+        now = self._begin(self.repository.base)
+        if now.light != "red":
+            return self._explain(now)
+        if good is None:
+            for directory in self._held_sessions():
+                replies = self._replies(directory)
+                if replies is not None and isinstance(
+                    found := self._search_replies(directory.name, replies), Regression
+                ):
+                    return found
+                self._begin(self.repository.base)
+        return self._search_commits(now, good)
+
+    def _begin(self, state: str) -> Observation:
+        """Observe the newest state, against whose failure all others are compared."""
+        self.current = state
+        self.accepts_collection_errors = True
+        now = self.observe(state)
+        self.accepts_collection_errors = now.at_collection
+        self.report_progress(f"now  {now.line}")
+        return now
+
+    def _explain(self, now: Observation, where: str = "") -> Regression:
+        sentences: dict[Light, str] = {
+            "green": "It is green: there is nothing to look for.",
+            "red": f"It is red at {where or 'every state'}, too: the change that turned it red is older.",
+            "unsteady": "It is unsteady: the same code passes and fails, so no change can be blamed for it.",
+            "untestable": "It cannot be run.",
+        }
+        return self._result(now, explanation=sentences[now.light])
+
+    def _result(self, now: Observation, **fields: object) -> Regression:
+        skipped = tuple(State(name=name, observation=seen) for name, seen in self.skipped.items())
+        return Regression.model_validate(
+            {"test": self.test, "now": now, "skipped": skipped, "runs": self.count, **fields}
+        )
+
+    # sessions
+
+    def _held_sessions(self) -> Iterator[Path]:
+        """Yield the newest session that delivered what the present state holds, if there is one."""
+        for directory in reversed(list_sessions(sessions_directory())[-MOST_SESSIONS:]):
+            try:
+                started, finished = boundary_events(directory)
+            except UserError:
+                continue
+            commit = finished.delivery.commit if finished and finished.delivery else ""
+            is_here = started is not None and started.repository == str(self.repository.root)
+            if is_here and commit and self.git.resolve_commit(commit):
+                if has_change(self.git, commit, self.repository.base):
+                    yield directory
+                return
+
+    def _replies(self, directory: Path) -> dict[str, str] | None:
+        """Return the states of a session by commit, oldest first, with their names; None without any.
+
+        Each reply that changed files becomes a commit on top of the one before, which no branch holds.
+        """
+        records = read_records(directory)
+        started = next((record.event for record in records if isinstance(record.event, SessionStarted)), None)
+        base = started and self.git.resolve_commit(started.base)
+        changes = _reply_diffs(records)
+        if not base or not changes:
+            return None
+        states, parent = {base: "the session's start"}, base
+        for number, diff in changes.items():
+            tree = apply_to_tree(self.git, diff, onto=base, root=self.repository.root)
+            if tree is not None and tree != self.git.resolve_tree(parent):
+                parent = commit_tree(self.git, tree=tree, parent=parent, subject=f"reply {number}")
+                states[parent] = f"reply {number}"
+        return states if len(states) > 1 else None
+
+    def _search_replies(self, session: str, states: dict[str, str]) -> "Regression | Observation":
+        """Search a session's replies; return what the test is there if none of them turned it red."""
+        first, *_, last = states
+        now = self._begin(last)
+        if now.light != "red":
+            return now
+        if (at_start := self.observe(first)).light != "green":
+            return at_start
+        self.report_progress(f"session {session}: green at its start, red at its end")
+        return self._blame(now, goods=[first], bad=last, stage="reply", names=states, suffix=f" of {session}")
+
+    # commits
+
+    def _search_commits(self, now: Observation, good: str | None) -> Regression:
+        bad = self.repository.base
+        if good is not None:
+            commit = self.git.resolve_commit(good)
+            if commit is None:
+                raise UserError(f"There is no revision {good!r} here.")
+            if (seen := self.observe(commit)).light != "green":
+                raise UserError(f"{self.test} is {seen.line} at {good}: name a state where it is green.")
+        else:
+            commit, bad = self._find_green(bad)
+            if commit is None:
+                return self._result(
+                    now, explanation="It was green in no state of the history that could be tested."
+                )
+        names = {self.repository.base: "the uncommitted work"} if self.repository.dirty else {}
+        return self._blame(now, goods=[commit], bad=bad, stage="commit", names=names)
+
+    def _find_green(self, newest: str) -> tuple[str | None, str]:
+        """Return a green ancestor, and the oldest state seen red after it.
+
+        Steps back double. Where one leads to a state that cannot be tested, such as one that is too old for
+        today's environment, they begin anew at the oldest red one, and beyond its next testable ancestor.
+        """
+        history = self.git.text("rev-list", "--first-parent", newest).splitlines()
+        red, step = 0, 1
+        while red + step < len(history):
+            match self._observe_noted(history[red + step]).light:
+                case "green":
+                    return history[red + step], history[red]
+                case "red":
+                    red, step = red + step, min(step * 2, max(len(history) - 1 - red - step, 1))
+                case _ if step > 1 and not self._is_stuck(history, red):
+                    step = 1
+                case _ if step < MOST_UNTESTABLE:
+                    step += 1
+                case _:
+                    break
+        return None, history[red]
+
+    def _is_stuck(self, history: Sequence[str], red: int) -> bool:
+        """Tell whether the state before the oldest red one is known to be untestable."""
+        seen = self.observations.get((self.git.resolve_tree(history[red + 1]), self.runs))
+        return seen is not None and seen.light not in ("red", "green")
+
+    def _blame(
+        self,
+        now: Observation,
+        *,
+        goods: list[str],
+        bad: str,
+        stage: Literal["reply", "commit"],
+        names: dict[str, str],
+        suffix: str = "",
+    ) -> Regression:
+        """Return the first bad commit after the good ones, and its guilty hunks."""
+        bad, parent, suspects = find_first_bad(
+            self.git, goods=goods, bad=bad, observe=lambda commit: self._observe_noted(commit, names)
+        )
+        numbers, diff = self._guilty_hunks(parent, bad)
+        kept = rebuild_diff(diff, numbers)
+        without = apply_to_tree(
+            self.git, kept, onto=self.repository.base, root=self.repository.root, reverse=True
+        )
+        is_removable = without is not None and self.observe(without).light == "green"
+        return self._result(
+            now,
+            stage="work" if names.get(bad) == "the uncommitted work" else stage,
+            green=names.get(parent, "") or self._describe(parent),
+            culprit=f"{names[bad]}{suffix}" if bad in names else self._describe(bad),
+            suspects=[names.get(commit) or self._describe(commit) for commit in suspects],
+            hunks=_name_hunks(diff, numbers),
+            diff=kept,
+            removable=is_removable,
+        )
+
+    def _guilty_hunks(self, old: str, new: str) -> tuple[list[int], str]:
+        """Return a smallest set of hunks that turns the test red on `old`, and the whole change."""
+        diff = diff_trees(self.git, old=old, new=new)
+        numbers = list(range(len(split_git_diff(diff))))
+
+        def is_red(chosen: Sequence[int], runs: int = 1) -> bool:
+            part = apply_to_tree(self.git, rebuild_diff(diff, chosen), onto=old, root=self.repository.root)
+            return part is not None and self.observe(part, runs).light == "red"
+
+        self.report_progress(f"{len(numbers)} hunk{'s' * (len(numbers) != 1)}")
+        smallest = minimize_failure(numbers, is_red)
+        return (smallest if is_red(smallest, self.runs) else numbers), diff
+
+    # runs
+
+    def _observe_noted(self, commit: str, names: Mapping[str, str] = MappingProxyType({})) -> Observation:
+        seen = self.observe(commit)
+        self._note(commit, seen, names.get(commit, ""))
+        return seen
+
+    def _note(self, commit: str, seen: Observation, name: str = "") -> None:
+        name = name or self._describe(commit)
+        if seen.light in ("unsteady", "untestable"):
+            self.skipped[name] = seen
+        self.report_progress(f"{name}  {seen.line}")
+
+    def _describe(self, commit: str) -> str:
+        return self.git.text("log", "-1", "--format=%h %s", commit)
+
+    def observe(self, revision: str, runs: int = 0) -> Observation:
+        """Return the test's outcome in a state; it is red or green only if all runs agree."""
+        key = self.git.resolve_tree(revision), runs or self.runs
+        if key not in self.observations:
+            self.observations[key] = self._observe(*key)
+        return self.observations[key]
+
+    def _observe(self, tree: str, runs: int) -> Observation:
+        seen = self._run(tree, runs)
+        if seen is None and self.current:
+            present = compose_tree(self.git, old=tree, new=self.current, paths=[test_file_of(self.test)])
+            seen = self._run(present, runs)
+        if seen is None:
+            return Observation(light="untestable", detail=f"there is no test {self.test}")
+        if seen.at_collection and seen.light == "red" and not self.accepts_collection_errors:
+            return Observation(light="untestable", detail=seen.detail)
+        return seen
+
+    def _run(self, tree: str, runs: int) -> Observation | None:
+        """Run the test repeatedly in a clean worktree, until outcomes differ; None if it is not there."""
+        observed: list[Observation] = []
+        with self.repository.checkout(tree) as place:
+            while len(observed) < runs and len({seen.light for seen in observed}) < 2:
+                self.count += 1
+                seen = _read_report(self.runner.run(place, [self.test]))
+                if seen is None or seen.light == "untestable":
+                    return seen
+                observed.append(seen)
+        if len({seen.light for seen in observed}) < 2:
+            return observed[0]
+        reds = [seen for seen in observed if seen.light == "red"]
+        detail = f"red in {len(reds)} of {len(observed)} runs, {reds[0].detail}"
+        return Observation(light="unsteady", detail=detail)
+
+
+def _read_report(report: TestReport) -> Observation | None:
+    """Return what a run says of its test; None if the test is not there."""
+    problem, failures = report.problem, report.project_failures
+    if problem is not None and problem.kind == "no_tests":
+        return None
+    if problem is not None and not (problem.kind == "crash" and failures):
+        return Observation(light="untestable", detail=problem.text.splitlines()[0][:MOST_CHARACTERS])
+    if failures:
+        first = failures[0]
+        detail = failure_headline(first.failure) if first.failure else ""
+        is_import = all(result.when == "collect" for result in failures)
+        return Observation(light="red", detail=detail, at_collection=is_import)
+    if any(result.green for result in report.results):
+        return Observation(light="green")
+    if report.lacks:
+        return Observation(light="untestable", detail=f"the sandbox has {report.lacks}")
+    return Observation(light="untestable", detail="it is skipped") if report.results else None
+
+
+def _reply_diffs(records: Sequence[Record]) -> dict[int, str]:
+    """Return the whole change after each reply that changed files, by the reply's number from 1.
+
+    They are those of the candidate that was judged last, its ancestors' included.
+    """
+    candidates = [record.event.candidate for record in records if isinstance(record.event, Verified)] or [
+        record.event.candidate for record in records if isinstance(record.event, FilesChanged)
+    ]
+    diffs: dict[int, str] = {}
+    replies = 0
+    for record in candidate_records(records, candidates[-1]) if candidates else ():
+        match record.event:
+            case MessageFinished(message=AssistantMessage()):
+                replies += 1
+            case FilesChanged(diff=diff):
+                diffs[replies] = diff
+    return diffs
+
+
+def _name_hunks(diff: str, numbers: Sequence[int]) -> tuple[HunkName, ...]:
+    hunks = split_git_diff(diff)
+    by_path: dict[str, list[int]] = {}
+    for number, hunk in enumerate(hunks):
+        by_path.setdefault(hunk.path, []).append(number)
+    return tuple(
+        HunkName(
+            path=hunks[number].path,
+            number=by_path[hunks[number].path].index(number) + 1,
+            of=len(by_path[hunks[number].path]),
+        )
+        for number in numbers
+    )
+
+
+def find_first_bad(
+    git: Git, *, goods: Sequence[str], bad: str, observe: Callable[[str], Observation]
+) -> tuple[str, str, tuple[str, ...]]:
+    """Return the first bad commit after the good ones, as `git bisect` finds it, the newest good one before
+    it, and the suspects between them that could not be tested.
+
+    Each step tests the commit that halves the rest of the graph. Where that cannot be tested, another one is
+    chosen further away, as `git bisect skip` does, since its neighbors are likely to fail as well.
+    """
+    known_goods, skipped = list(goods), set[str]()
+    while True:
+        rows = git.text("rev-list", "--bisect-all", bad, "--not", *known_goods).splitlines()
+        commits = [row.split()[0] for row in rows]
+        untested = [commit for commit in commits if commit != bad and commit not in skipped]
+        if not untested:
+            before = git.text("rev-list", "--topo-order", f"{bad}~1").splitlines()
+            good = min((good for good in known_goods if good in before), key=before.index)
+            return bad, good, tuple(commit for commit in commits if commit != bad)
+        distance = random.Random(len(skipped)).random() ** 1.5 if skipped else 0.0
+        commit = untested[int(len(untested) * distance)]
+        match observe(commit).light:
+            case "red":
+                bad = commit
+            case "green":
+                known_goods.append(commit)
+            case _:
+                skipped.add(commit)
+
+
+def minimize_failure(items: Sequence[int], fails: Callable[[Sequence[int]], bool]) -> list[int]:
+    """Return a subset that fails and of which no single item can be omitted (ddmin, Zeller 1999).
+
+    All items together are known to fail.
+    """
+    rest, parts = list(items), 2
+    while len(rest) > 1:
+        size = -(-len(rest) // parts)
+        chunks = [rest[start : start + size] for start in range(0, len(rest), size)]
+        complements = [[item for item in rest if item not in chunk] for chunk in chunks] if parts > 2 else []
+        smaller = next((part for part in (*chunks, *complements) if fails(part)), None)
+        if smaller is not None:
+            parts = 2 if len(smaller) <= size else max(parts - 1, 2)
+            rest = smaller
+        elif parts < len(rest):
+            parts = min(parts * 2, len(rest))
+        else:
+            break
+    return rest

@@ -1,0 +1,69 @@
+"""Search for the change that turned a test red."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from coder.repo.git import find_git
+from coder.wiring.regression import Light, Observation, find_first_bad, find_regression, minimize_failure
+from tests.builders import git, repo, write
+
+
+@pytest.mark.parametrize("guilty", [{3}, {0, 7}, {1, 2, 6}, {0, 1, 2, 3, 4, 5, 6, 7}])
+def test_minimizes_to_guilty_items(guilty: set[int]) -> None:
+    assert set(minimize_failure(range(8), guilty.issubset)) == guilty
+
+
+@pytest.mark.parametrize(
+    ("lights", "first_bad", "suspects"),
+    [
+        ("ggggrrrr", 4, ()),
+        ("grrrrrrr", 1, ()),
+        ("gggu?rrr", 5, (3, 4)),
+        ("gu?grr?r", 4, ()),
+    ],
+)
+def test_bisects_past_untestable_commits(
+    tmp_path: Path, lights: str, first_bad: int, suspects: tuple[int, ...]
+) -> None:
+    root = repo(tmp_path / "r", {"a": "0"})
+    for number in range(1, len(lights)):
+        git(root, "commit", "-q", "--allow-empty", "-m", str(number))
+    commits = git(root, "rev-list", "--reverse", "HEAD").split()
+    names: dict[str, Light] = {"g": "green", "r": "red", "u": "untestable", "?": "unsteady"}
+
+    def observe(commit: str) -> Observation:
+        return Observation(light=names[lights[commits.index(commit)]])
+
+    bad, good, others = find_first_bad(find_git(root), goods=commits[:1], bad=commits[-1], observe=observe)
+    assert commits.index(bad) == first_bad
+    assert commits.index(good) == max(number for number in range(first_bad) if lights[number] == "g")
+    assert sorted(map(commits.index, others)) == list(suspects)
+
+
+def test_blames_hunk_of_uncommitted_work_and_touches_nothing(tmp_path: Path) -> None:
+    lines = "".join(f"LINE_{number} = {number}\n" for number in range(40))
+    test = "from calc import double\n\n\ndef test_double() -> None:\n    assert double(3) == 6\n"
+    files = {"calc.py": f"{lines}def double(x):\n    return x * 2\n", "tests/test_calc.py": test}
+    root = repo(tmp_path / "r", {**files, ".gitignore": "__pycache__\n"})
+    broken = files["calc.py"].replace("LINE_1 = 1", "LINE_1 = 11").replace("x * 2", "x * 3")
+    write(root, {"calc.py": broken})
+    before = git(root, "status", "--porcelain"), git(root, "for-each-ref"), git(root, "stash", "list")
+    found = find_regression(
+        root,
+        "test_double",
+        runs=1,
+        test_command=f"{sys.executable} -m pytest",
+        trusted=True,
+        unsafe=True,
+    )
+    assert (found.stage, found.test, found.removable) == ("work", "tests/test_calc.py::test_double", True)
+    assert [str(hunk) for hunk in found.hunks] == ["hunk 2 of calc.py"]
+    assert "x * 3" in found.diff
+    assert "LINE_1 " not in found.diff
+    assert before == (
+        git(root, "status", "--porcelain"),
+        git(root, "for-each-ref"),
+        git(root, "stash", "list"),
+    )
