@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,8 +22,10 @@ from coder.executors.calls import (
     CallStarted,
     Executor,
     Needs,
+    SharedData,
 )
-from coder.repo.git import find_checkout
+from coder.repo.bundles import make_bundle
+from coder.repo.git import Checkout, find_checkout
 from coder.settings import load_config
 from coder.wiring.session import allows_unpriced
 from coder.wiring.spending import find_money_limit
@@ -90,7 +93,7 @@ class Batch:
         self._clock = clock
         self._deadline = None if options.max_seconds is None else clock() + options.max_seconds
         self._logs: dict[str, Path] = {}
-        self._setups: dict[tuple[Path, str], tuple[Path, str]] = {}
+        self._bundles: dict[Path, SharedData] = {}
         stored = folder.read_results()
         self.progress: dict[str, IssueProgress] = {}
         for issue in issues:
@@ -165,9 +168,7 @@ class Batch:
         )
         flags = {**options.flags, **{name: value for name, value in own_flags.items() if value is not None}}
         checkout = find_checkout(resolve_repository(issue, options.beside))
-        base = checkout.git.resolve_commit(issue.base)
-        if base is None:
-            raise UserError(f"{checkout.root} has no revision {issue.base!r}")
+        base = _resolve_base(checkout, issue)
         config = load_config(checkout.root, flags)
         limit = find_money_limit(config)
         usd = self._share_of_money(remaining, own=limit.usd if limit else None)
@@ -182,7 +183,27 @@ class Batch:
             trusted=options.trusted,
             unsafe=options.unsafe,
             unpriced=allows_unpriced(flags),
+            bundle=None if self._executor.is_local else self._bundle(checkout),
+            virtual_env=os.environ.get("VIRTUAL_ENV", ""),
         )
+
+    def _bundle(self, checkout: Checkout) -> SharedData:
+        """Return a repository with the bases of all its issues, which is shared once with the executor."""
+        if checkout.root not in self._bundles:
+            bases = {_resolve_base(checkout, issue) for issue in self._issues_of(checkout.root)}
+            self._bundles[checkout.root] = self._executor.share(make_bundle(checkout, bases))
+        return self._bundles[checkout.root]
+
+    def _issues_of(self, root: Path) -> Iterator[BatchIssue]:
+        """Yield the issues of a repository that have no result and whose base is there."""
+        for entry in self.progress.values():
+            if entry.state == "done":
+                continue
+            with contextlib.suppress(CoderError):
+                checkout = find_checkout(resolve_repository(entry.issue, self._options.beside))
+                if checkout.root == root:
+                    _resolve_base(checkout, entry.issue)
+                    yield entry.issue
 
     def _share_of_money(self, remaining: int, own: Decimal | None) -> Decimal | None:
         """Return the money limit of the next session; what earlier ones did not spend goes to later ones.
@@ -237,6 +258,18 @@ class Batch:
         self._settle(entry)
         entry.state, entry.reason = "not done", reason
         self._folder.remove_empty_logs(entry.issue.id)
+
+
+def _resolve_base(checkout: Checkout, issue: BatchIssue) -> str:
+    """Return the commit that an issue starts from.
+
+    Raises:
+        UserError: there is none.
+    """
+    base = checkout.git.resolve_commit(issue.base)
+    if base is None:
+        raise UserError(f"{checkout.root} has no revision {issue.base!r}")
+    return base
 
 
 def _cost_of(line: str) -> Decimal:

@@ -1,6 +1,7 @@
 """One issue of a batch as a session, run by an executor's worker."""
 
 import asyncio
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -16,8 +17,10 @@ from coder.core.messages import UsageTotals
 from coder.core.state import outcome_label
 from coder.core.values import Value
 from coder.core.verdict import VerdictKind
-from coder.directories import sessions_directory
-from coder.executors.calls import Emit
+from coder.directories import sessions_directory, state_directory
+from coder.executors.calls import Emit, SharedData
+from coder.files.discard import discard_tree
+from coder.repo.bundles import unpack_bundle
 from coder.sandbox.choice import require_backend
 from coder.settings import Config
 from coder.verify.verdict import markdown_report
@@ -25,6 +28,8 @@ from coder.wiring.preparation import ensure_trust
 from coder.wiring.session import SessionHandle, SessionSetup, choose_approach
 
 RESULT = "result.json"
+CLONES = "clones"
+"""Directory of coder's state on other machines that holds a clone for each bundle."""
 
 
 class SessionFailed(CoderError):
@@ -68,6 +73,10 @@ class IssueCall:
     unsafe: bool = False
     unpriced: bool = False
     """Whether a model without a known price may be asked under a limit of money."""
+    bundle: SharedData | None = None
+    """The repository for a worker on another machine; None: the worker sees this one's files."""
+    virtual_env: str = ""
+    """The user's active environment, for a worker on another machine."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +102,10 @@ def run_issue(call: IssueCall, emit: Emit) -> IssuePackage:
     Raises:
         CoderError: the session could not be run, or came to no outcome.
     """
+    root = call.root if call.bundle is None else _clone_here(call, call.bundle)
     backend = require_backend(unsafe=call.unsafe, image=call.config.image)
     setup = SessionSetup(
-        root=call.root,
+        root=root,
         config=call.config,
         backend=backend,
         trusted=call.trusted or ensure_trust(call.root, backend=backend),
@@ -105,9 +115,22 @@ def run_issue(call: IssueCall, emit: Emit) -> IssuePackage:
     task = setup.make_task(call.issue.issue, base=call.base, dry_run=True)
     with setup.open(task) as handle:
         asyncio.run(_run_session(handle, emit))
-    if handle.finish_event.kind is None:
-        raise SessionFailed(handle.finish_event.summary)
-    return _pack(call, handle, model=setup.approach.model.name)
+    directory = sessions_directory() / handle.id
+    try:
+        return _pack(call, handle, directory, model=setup.approach.model.name)
+    finally:
+        if call.bundle is not None:
+            discard_tree(directory)
+
+
+def _clone_here(call: IssueCall, bundle: SharedData) -> Path:
+    """Return this machine's clone of the repository, whose state of coder is its own."""
+    if call.virtual_env and Path(call.virtual_env).is_dir():
+        os.environ["VIRTUAL_ENV"] = call.virtual_env
+    else:
+        os.environ.pop("VIRTUAL_ENV", None)
+    directory = state_directory() / CLONES / bundle.digest[:24]
+    return unpack_bundle(bundle.read, directory, commit=call.base, origin=call.root)
 
 
 async def _run_session(handle: SessionHandle, emit: Emit) -> None:
@@ -121,10 +144,15 @@ async def _run_session(handle: SessionHandle, emit: Emit) -> None:
     await follower
 
 
-def _pack(call: IssueCall, handle: SessionHandle, *, model: str) -> IssuePackage:
+def _pack(call: IssueCall, handle: SessionHandle, directory: Path, *, model: str) -> IssuePackage:
+    """Return the result of a session with the files that it left.
+
+    Raises:
+        SessionFailed: it came to no outcome.
+    """
     finish, records = handle.finish_event, handle.log.records
-    assert finish.kind is not None
-    directory = sessions_directory() / handle.id
+    if finish.kind is None:
+        raise SessionFailed(finish.summary)
     contents = {
         "events.jsonl": (directory / "events.jsonl").read_bytes(),
         **{f"blobs/{path.name}": path.read_bytes() for path in sorted((directory / "blobs").glob("*"))},

@@ -87,6 +87,8 @@ def batch(
     with ExitStack() as stack:
         stack.enter_context(folder.lock())
         executor = stack.enter_context(open_executor(on))
+        for notice in executor.notices:
+            print(notice, file=sys.stderr)
         view = _TableView() if sys.stderr.isatty() else _LineView()
         run = Batch(
             rows,

@@ -445,6 +445,7 @@ KINDS = {
     "sessions": "sessions",
     "index": "indexes, and what was learnt of test suites",
     "overlays": "installed packages",
+    "clones": "repositories of batches",
     "hooks": "sessions of other agents",
 }
 """Purpose of each directory of the state, by its name."""

@@ -101,6 +101,11 @@ class Executor(Protocol):
         """Description for the user, such as `4 processes`."""
         ...
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Lines for the user, such as on nodes that cannot be used."""
+        ...
+
     def run(
         self,
         function: Callable[[A, Emit], R],

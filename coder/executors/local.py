@@ -36,6 +36,7 @@ class LocalExecutor:
     """Runs up to `processes` calls at a time, each in a process, which then takes the next one."""
 
     is_local = True
+    notices = ()
 
     def __init__(self, processes: int) -> None:
         self._processes = processes

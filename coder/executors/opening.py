@@ -21,4 +21,8 @@ def open_executor(place: str = "") -> Executor:
         if count < 1:
             raise UserError("local:0 runs nothing: give local:1 or more.")
         return LocalExecutor(count)
+    if place == "ray" or re.fullmatch(r"ray://[^\s/]+:\d+", place):
+        from coder.executors.ray_cluster import RayExecutor
+
+        return RayExecutor("" if place == "ray" else place)
     raise UserError(f"{place!r} is no place to run on. There are: {PLACES}.")

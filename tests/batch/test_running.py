@@ -71,6 +71,7 @@ class InstantExecutor:
     answers: dict[str, Answer] = field(default_factory=dict)
     calls: list[IssueCall] = field(default_factory=list)
     is_local = True
+    notices = ()
     label = "nothing"
 
     def __enter__(self) -> "InstantExecutor":

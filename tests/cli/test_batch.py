@@ -28,6 +28,7 @@ class InlineExecutor:
     """Runs calls one after the other in this process."""
 
     is_local = True
+    notices = ()
     label = "this process"
 
     def __enter__(self) -> "InlineExecutor":
