@@ -101,6 +101,10 @@ class SessionRepository:
     gate: WorktreeGate = field(default_factory=WorktreeGate, repr=False)
     """Shared with copies that have another base."""
     _pool: WorktreePool = field(init=False, repr=False)
+    _patches: dict[str, Patch] = field(init=False, default_factory=dict, repr=False)
+    """Changes from `base` by their trees, which never change: a verdict asks for the same ones many times."""
+    _contents: dict[tuple[str, frozenset[str]], str] = field(init=False, default_factory=dict, repr=False)
+    """Trees of `base` with paths of another tree, by that tree and the paths."""
 
     def __post_init__(self) -> None:
         self._pool = WorktreePool(
@@ -149,7 +153,10 @@ class SessionRepository:
 
     def candidate_patch(self, candidate: Candidate) -> Patch:
         """Return the candidate's whole change so far, including new files but not ignored ones."""
-        return trees.make_patch(self.user_checkout.git, old=self.base, new=self._write_tree(candidate))
+        tree = self._write_tree(candidate)
+        if tree not in self._patches:
+            self._patches[tree] = trees.make_patch(self.user_checkout.git, old=self.base, new=tree)
+        return self._patches[tree]
 
     def checkpoint(self, candidate: Candidate, subject: str) -> str:
         """Commit the worktree's state on the candidate's private branch and return the commit.
@@ -215,11 +222,17 @@ class SessionRepository:
     def _content(self, tree: str, paths: Sequence[str] | None) -> str:
         if paths is None:
             return tree
-        return trees.compose_tree(self.user_checkout.git, old=self.base, new=tree, paths=paths)
+        key = tree, frozenset(paths)
+        if key not in self._contents:
+            self._contents[key] = trees.compose_tree(
+                self.user_checkout.git, old=self.base, new=tree, paths=paths
+            )
+        return self._contents[key]
 
     def changed_paths(self, tree: str) -> tuple[str, ...]:
         """Return the paths that differ between `base` and `tree`, sorted."""
-        return trees.changed_paths(self.user_checkout.git, old=self.base, new=tree)
+        patch = self._patches.get(tree)
+        return patch.paths if patch else trees.changed_paths(self.user_checkout.git, old=self.base, new=tree)
 
     def changed_texts(self, tree: str) -> Mapping[str, str | None] | None:
         """Return the texts in `tree` of all paths that differ from `base`; None for a deleted file.
