@@ -2,13 +2,14 @@
 
 import os
 import re
+import ssl
 from base64 import b64decode
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import httpx2
 from pydantic import SecretStr, ValidationError
@@ -339,12 +340,20 @@ LEGACY_LIMIT_PROFILE = OpenAIModelProfile(openai_chat_supports_max_completion_to
 
 def make_http_client(base_url: str | None, limits: ReplyLimits, quirks: ServerQuirks) -> httpx2.AsyncClient:
     """Create an HTTP client for one request; requests to this machine bypass any proxy."""
+    trusts_environment = base_url is None or not is_loopback(base_url)
     return QuirkClient(
         quirks=quirks,
         timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
-        trust_env=base_url is None or not is_loopback(base_url),
+        trust_env=trusts_environment,
+        verify=_load_certificates(trusts_environment),
         event_hooks=limit_hooks(limits),
     )
+
+
+@cache
+def _load_certificates(trusts_environment: bool) -> ssl.SSLContext:
+    """Return the machine's trusted certificates, whose reading takes longer than all else of a request."""
+    return httpx2.create_ssl_context(trust_env=trusts_environment)
 
 
 def model_factory(choice: ModelChoice, key: SecretStr | None) -> ModelFactory:
