@@ -3,10 +3,12 @@
 import gc
 import os
 import signal
+import ssl
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--portable", action="store_true", help="take the paths of systems that are not Linux, on Linux, too"
     )
+    parser.addoption(
+        "--all-cases", action="store_true", help="run the cases that tests/cases/*/by_hand.txt lists, too"
+    )
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -53,14 +58,28 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 
 LONGEST_FILES = (
-    *("test_style.py", "test_site.py", "test_packaging.py", "test_commands.py", "test_forgeries.py"),
-    *("test_whole_suite.py", "test_scenarios.py"),
+    *("test_packaging.py", "test_site.py", "test_commands.py", "test_whole_suite.py", "test_forgeries.py"),
+    *("test_command_line.py", "test_templates.py", "test_conversation.py", "test_scenarios.py"),
 )
-"""Files of tests that take up to a minute each."""
+"""Files of tests that take many seconds each."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def cases_run_by_hand() -> set[str]:
+    """Return the names of the cases that `by_hand.txt` of their family leaves to runs with `--all-cases`."""
+    listings = (Path(__file__).parent / "cases").glob("*/by_hand.txt")
+    return {name for listing in listings for name in listing.read_text(encoding="utf-8").split()}
+
+
+def case_name(item: pytest.Item) -> str:
+    """Return the id of the parameters of a test, which is the name of its case; empty without any."""
+    return item.callspec.id if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin each worker's share with long tests: one that begins last keeps the run waiting alone."""
+    if not config.option.all_cases:
+        names = cases_run_by_hand()
+        items[:] = [item for item in items if case_name(item) not in names]
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     longest = [item for item in items if item.path.name in LONGEST_FILES]
     others = [item for item in items if item.path.name not in LONGEST_FILES]
@@ -114,6 +133,7 @@ def plain_venv(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     more than half of the time of a small test run.
     """
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl, "create_default_context", cache(ssl.create_default_context))  # 50 ms each
         patch.setenv("VIRTUAL_ENV", str(venv := plain_environment(tmp_path_factory.mktemp("venv") / "venv")))
         yield venv
 

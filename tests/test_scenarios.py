@@ -7,7 +7,8 @@ after/        files as delivered (optional)      shared.txt  files of shared/, t
 expect.json:
 
 kind, requests, attempts, targets, phases, subject   as in the session's end
-flags         options of the command line (search_seconds: before the model; mode: build)
+flags         options of the command line (search_seconds: before the model; mode: build;
+              behavior_seconds: of comparing calls on both sides, none by default)
 refused       tools whose calls failed, in order
 changed       delivered paths
 report, said  text in the report, or in the messages to the model
@@ -118,7 +119,8 @@ def run_scenario(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[Se
     approach = Approach(
         model=ScriptedModel(load_script(scenario / "script.jsonl")), strategy=strategy, reason=""
     )
-    setup = SessionSetup(root=root, config=Config(), backend=walls(), trusted=task.trusted, approach=approach)
+    config = Config(behavior_seconds=flags.get("behavior_seconds", 0.0))
+    setup = SessionSetup(root=root, config=config, backend=walls(), trusted=task.trusted, approach=approach)
     with setup.open(task) as handle:
         session_end = asyncio.run(handle.session.run())
     return session_end, handle.log.records

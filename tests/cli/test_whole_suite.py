@@ -81,26 +81,6 @@ def test_broken_change_is_reported_and_not_applied(tmp_path: Path, server: FakeS
     assert "+ int(rest)" in (place.repository / "clock.py").read_text()
 
 
-def test_change_that_passes_the_whole_suite_is_applied(tmp_path: Path, server: FakeServer) -> None:
-    place = _place(tmp_path, value=int("61"), seconds=0.0)
-    write(place.repository, {"test_other.py": UNSEEN.format(value=60, seconds=0).replace("01:01", "01:00")})
-    git(place.repository, "commit", "-qam", "hour")
-    assert fix(place, server).returncode == 0
-    session, _ = _wait_for_child(place)
-    assert "The whole suite was run afterwards: PROVEN" in place.coder("log", "show", session).stdout
-    assert place.coder("apply", session).returncode == 0
-
-
-def test_nothing_runs_on_in_ci(tmp_path: Path, server: FakeServer) -> None:
-    place = _place(tmp_path, value=59)
-    place.environment["CI"] = "true"
-    result = fix(place, server, "--attempts", "1")
-    assert "background" not in result.stdout
-    assert "test_of_a_name_that_nobody_can_read" in result.stdout  # found at once
-    time.sleep(1)
-    assert not list(tmp_path.rglob("whole_suite.json"))
-
-
 def test_killed_suite_is_reported_as_unfinished(tmp_path: Path, server: FakeServer) -> None:
     place = _place(tmp_path, value=59, seconds=60)
     assert fix(place, server).returncode == 0
@@ -131,11 +111,3 @@ def test_next_command_stops_the_suite(tmp_path: Path, server: FakeServer) -> Non
     assert _wait_for_child(place)[0] == session
     assert "The whole suite was stopped before its end." in place.coder("log", "show", session).stdout
     assert place.traces() == ("", "")
-
-
-def test_setting_impacted_starts_nothing(tmp_path: Path, server: FakeServer) -> None:
-    place = _place(tmp_path, value=59, seconds=600)
-    result = fix(place, server, "--suite", "impacted")
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert "background" not in result.stdout
-    assert not list(tmp_path.rglob("*whole_suite*"))
