@@ -21,6 +21,7 @@ def main() -> None:
             file=sys.stderr,
         )
         raise SystemExit(2)
+    _open_missing_streams()
     _remove_current_directory()
     _remove_relative_search_directories()
     _configure_encodings(sys.stdin, sys.stdout, sys.stderr)
@@ -62,6 +63,13 @@ def _run() -> int:
     from coder.cli.app import run_command_line
 
     return run_command_line()
+
+
+def _open_missing_streams() -> None:
+    """Let a closed standard stream be one that reads nothing, or that nobody reads."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
 def _print_masked_traceback(

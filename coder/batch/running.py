@@ -31,7 +31,7 @@ from coder.wiring.session import allows_unpriced
 from coder.wiring.spending import find_money_limit
 
 NEEDS = Needs(cpus=1.0, memory_mb=1024)
-"""Resources of one session: see docs/explanation/capacity.md for what was measured."""
+"""Resources that a session asks for: an estimate, one test process beside the driver of a session."""
 LEAST_SECONDS = 1.0
 """Time below which no further issue is begun."""
 SPENT_MARKER, PHASE_MARKER = '"type":"budget_spent"', '"type":"phase_entered"'

@@ -54,6 +54,8 @@ class ChangedCode(NamedTuple):
     """Names of attributes that only one side assigns."""
     raised: tuple[str, ...] = ()
     """Names of the exceptions that the edited functions raise."""
+    is_changed: bool = True
+    """False if the sources differ in nothing but comments and docstrings."""
 
 
 class Side(NamedTuple):
@@ -93,7 +95,7 @@ class BehaviorRuns:
         and of `tests` that pass on both sides, nearest first.
         """
         code = find_changed_code(read_texts(base, sources), read_texts(change, sources))
-        if not code.functions:
+        if not code.is_changed:
             return None, []
         files = dict.fromkeys(map(test_file_of, (*targets, *tests)))
         nearest = frozenset([*files][:MOST_FILES])
@@ -227,7 +229,8 @@ class BehaviorRuns:
             place = Path(name)
             (place / "main.py").write_text(_replay_script(), encoding="utf-8")
             (place / "data.json").write_text(json.dumps(job), encoding="utf-8")
-            argv = (str(project.interpreter), str(place / "main.py"), str(place / "data.json"))
+            started = ("-c", _replay_script()) if later else (str(place / "main.py"),)
+            argv = (str(project.interpreter), *started, str(place / "data.json"))
             environment = {
                 **{name: text for name, text in project.environment.items() if "PYTEST" not in name},
                 "PYTHONDONTWRITEBYTECODE": "1",
@@ -275,6 +278,7 @@ def find_changed_code(old: Mapping[str, str], new: Mapping[str, str]) -> Changed
     functions: dict[tuple[str, str], None] = {}
     literals: dict[Any, None] = {}
     raised: dict[str, None] = {}
+    is_changed = False
     attributes: list[set[str]] = [set(), set()]
     for path in dict.fromkeys([*old, *new]):
         if not path.endswith(".py"):
@@ -283,6 +287,7 @@ def find_changed_code(old: Mapping[str, str], new: Mapping[str, str]) -> Changed
             before, after = parse_module(old.get(path, "")), parse_module(new.get(path, ""))
         except (SyntaxError, ValueError, RecursionError):
             continue
+        is_changed |= _without_docstrings(before) != _without_docstrings(after)
         known, now = dict(_functions(before)), dict(_functions(after))
         changed = [name for name in {**known, **now} if _dump(known.get(name)) != _dump(now.get(name))]
         assigned = _changed_names(before, after)
@@ -307,7 +312,20 @@ def find_changed_code(old: Mapping[str, str], new: Mapping[str, str]) -> Changed
         literals=tuple(literals)[:40],
         ignored=tuple(sorted(attributes[0] ^ attributes[1])),
         raised=tuple(raised),
+        is_changed=is_changed,
     )
+
+
+def _without_docstrings(module: ast.Module) -> str:
+    """Return a module's code as text, without statements that are nothing but a literal."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.Module | ast.ClassDef | Function):
+            node.body = [
+                part
+                for part in node.body
+                if not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
+            ]
+    return ast.dump(module)
 
 
 def _functions(module: ast.AST, prefix: str = "") -> Iterator[tuple[str, Function]]:

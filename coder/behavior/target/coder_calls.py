@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import copyreg
 import inspect
 import io
 import json
@@ -47,6 +48,8 @@ MOST_PICKLED = 20_000
 TARGETS_SHARE = 0.7
 """Share of the time that is kept for the targets."""
 UNCALLABLE = inspect.CO_ASYNC_GENERATOR
+ELSEWHERE = ("_thread.start_new_thread", "os.fork", "os.forkpty", "os.posix_spawn", "subprocess.Popen")
+"""Audit events of calls that are made where they are not seen."""
 
 
 class CallRecorder:
@@ -69,7 +72,7 @@ class CallRecorder:
         self.counts: dict[types.CodeType, int] = {}
         self.seen: set[tuple[types.CodeType, str]] = set()
         self.test = ""
-        self.is_target = self.is_cut = False
+        self.is_target = self.is_cut = self.is_busy = False
         self.begun: set[str] = set()
         self.reserve = self.seconds * TARGETS_SHARE
         self.pid = os.getpid()
@@ -77,6 +80,7 @@ class CallRecorder:
     def watch(self, recorder: Any) -> None:
         """Follow the tests of a class of recorders: each of them writes a record as it begins."""
         write = recorder.write
+        sys.addaudithook(self.notice)
 
         def follow(itself: Any, kind: str, **fields: Any) -> None:
             write(itself, kind, **fields)
@@ -86,6 +90,11 @@ class CallRecorder:
                 sys.setprofile(None)
 
         recorder.write = follow
+
+    def notice(self, event: str, _arguments: tuple[Any, ...]) -> None:
+        """Note that a target goes on in threads or processes, whose calls are not seen."""
+        if event in ELSEWHERE and not self.is_busy and os.getpid() == self.pid:
+            self.note_cut()
 
     def begin(self, test: str) -> None:
         """Record the calls of another test from now on."""
@@ -142,6 +151,7 @@ class CallRecorder:
             self.note_cut()
             return
         sys.setprofile(None)
+        self.is_busy = True
         began = time.monotonic()
         is_recorded = False
         with contextlib.suppress(Exception):  # the project's own methods may raise anything
@@ -149,6 +159,7 @@ class CallRecorder:
         if not is_recorded:
             self.note_cut()
         self.seconds -= time.monotonic() - began
+        self.is_busy = False
         sys.setprofile(self)
 
     def record(self, frame: types.FrameType, code: types.CodeType, kind: int, *, is_direct: bool) -> bool:
@@ -274,10 +285,22 @@ def rebuilt(frame: types.FrameType, code: types.CodeType) -> types.FunctionType:
     return types.FunctionType(code, frame.f_globals, code.co_name, None, cells or None)
 
 
+LOCKS = (type(threading.Lock()), type(threading.RLock()))
+
+
+def new_lock(lock: Any) -> tuple[Any, tuple[()]]:
+    """Return how to make a free lock of the same kind, in the form of pickle's reducers."""
+    return (threading.RLock if type(lock) is LOCKS[1] else threading.Lock), ()
+
+
 def pickle_arguments(arguments: dict[str, Any]) -> str | None:
     """Return arguments in pickled form, None if they cannot be copied."""
+    buffer = io.BytesIO()
+    pickler = pickle.Pickler(buffer)
+    pickler.dispatch_table = {**copyreg.dispatch_table, **dict.fromkeys(LOCKS, new_lock)}
     try:
-        data = pickle.dumps(arguments)
+        pickler.dump(arguments)
+        data = buffer.getvalue()
     except Exception:  # noqa: BLE001 - whatever their own methods raise
         return None
     return base64.b64encode(data).decode("ascii") if len(data) <= MOST_PICKLED else None

@@ -9,14 +9,15 @@ library only, Python 3.8 or later.
 from __future__ import annotations
 
 import base64
+import contextlib
 import datetime
 import importlib
 import inspect
-import io
 import json
 import os
 import pickle
 import sys
+import tempfile
 import time
 from typing import Any
 
@@ -67,6 +68,9 @@ def answer_repeatedly(call: dict[str, Any], texts: Any, most: int) -> list[str]:
         return ["missing"]
     if not os.path.realpath(function.__code__.co_filename).startswith(texts.tree + os.sep):
         return [NOT_COMPARED]  # another installation of the project
+    printed = tempfile.TemporaryFile()  # noqa: SIM115 - sys.stdout stays what it is in a program
+    os.dup2(printed.fileno(), 1)
+    os.dup2(printed.fileno(), 2)
     sys.addaudithook(forbid_effects)
     found: list[str] = []
     end = time.monotonic() + REPEAT_SECONDS
@@ -75,7 +79,7 @@ def answer_repeatedly(call: dict[str, Any], texts: Any, most: int) -> list[str]:
             arguments = pickle.loads(base64.b64decode(call["data"]))
         except BaseException:  # noqa: BLE001 - a module of the tests is not there
             return [NOT_COMPARED]
-        text = answer_once(function, arguments, texts)
+        text = answer_once(function, arguments, texts, printed)
         if text not in found:
             found.append(text)
         if time.monotonic() > end:
@@ -83,8 +87,8 @@ def answer_repeatedly(call: dict[str, Any], texts: Any, most: int) -> list[str]:
     return found[:2]
 
 
-def answer_once(function: Any, arguments: dict[str, Any], texts: Any) -> str:
-    """Call a function and return what came out as text."""
+def answer_once(function: Any, arguments: dict[str, Any], texts: Any, printed: Any) -> str:
+    """Call a function and return what came out as text; `printed` is the file of standard output."""
     code = function.__code__
     count = code.co_argcount + code.co_kwonlyargcount
     rest = code.co_varnames[count] if code.co_flags & inspect.CO_VARARGS else ""
@@ -93,16 +97,17 @@ def answer_once(function: Any, arguments: dict[str, Any], texts: Any) -> str:
     if {*arguments} != {*code.co_varnames[: count + bool(more)]}:
         return "missing"
     before = describe_call(code, arguments, texts)
-    out, error = sys.stdout, sys.stderr
-    sys.stdout = sys.stderr = printed = io.StringIO()
-    try:
-        text: str = answer_of(lambda: call_with(function, (rest, more), arguments), texts)
-    finally:
-        sys.stdout, sys.stderr = out, error
+    printed.seek(0)
+    printed.truncate()
+    text: str = answer_of(lambda: call_with(function, (rest, more), arguments), texts)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    printed.seek(0)
+    output = printed.read().decode("utf-8", "replace")
     if text == NOT_COMPARED:
         return NOT_COMPARED  # type: ignore[no-any-return]
-    rest = rest_of(before, describe_call(code, arguments, texts), texts.clean(printed.getvalue()))
-    return f"{text}{rest}"
+    return f"{text}{rest_of(before, describe_call(code, arguments, texts), texts.clean(output))}"
 
 
 def find_function(module: Any, name: str) -> Any:

@@ -1,6 +1,8 @@
 """Weaknesses of a change, read from its sources and tests."""
 
+import io
 import re
+import tokenize
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -38,7 +40,7 @@ from coder.verify.test_edits import (
 )
 from coder.verify.test_files import CODE, inline_tests, names_of, without_inline_tests
 from coder.verify.test_files import SUFFIX as INLINE_SUFFIX
-from coder.verify.trees import read_texts
+from coder.verify.trees import LARGEST, read_texts
 from coder.verify.verdict import findings, sha256_of
 
 PROSE = (".md", ".rst", ".adoc")
@@ -86,6 +88,7 @@ def find_weaknesses(
         )
         found += findings("weak-test", weak)
         found += findings("test-data", _unclear_data(change, targets, new))
+        found += findings("unread", _unread_sources(new, change.sources))
     found += findings("issue-gap", change.find_issue_gaps(targets))
     decisive = [path for path in change.changed if path not in change.split.registrations]
     runner_files = changed_runner_files(before.command, decisive, is_indirect=before.indirect)
@@ -93,6 +96,41 @@ def find_weaknesses(
         text = f"the change touches how tests run ({', '.join(runner_files[:SHOWN])})"
         found += findings("runner-files", [text])
     return Weaknesses(found, weakened, hashes)
+
+
+def _unread_sources(new: Path, sources: Sequence[str]) -> Iterator[str]:
+    """Yield which changed Python sources run and cannot be read as what they are, half a sentence each."""
+    for path in sources:
+        file = new / path
+        if not path.endswith((".py", ".pyw")):
+            continue
+        if file.is_symlink():
+            yield f"{path} is a link, and what it leads to was not read"
+        elif not file.is_file():
+            continue
+        elif file.stat().st_size >= LARGEST:
+            yield f"{path} is too large to be read"
+        elif (encoding := _declared_encoding(file.read_bytes())) and not _keeps_ascii(encoding):
+            yield f"{path} is written in {encoding}, which hides what it says"
+
+
+def _declared_encoding(data: bytes) -> str:
+    try:
+        return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    except SyntaxError:
+        return ""  # no Python can run it
+
+
+def _keeps_ascii(encoding: str) -> bool:
+    """Tell whether ASCII means itself in an encoding, without escapes for other characters."""
+    try:
+        return ESCAPES.encode("ascii").decode(encoding) == ESCAPES
+    except (LookupError, ValueError):
+        return False
+
+
+ESCAPES = r"print(+AGE-, '\u0041\x41')"
+"""ASCII that is read otherwise where escapes have a meaning, as in UTF-7 and `unicode_escape`."""
 
 
 def _unclear_data(change: JudgedChange, targets: Sequence[str], new: Path) -> Iterator[str]:
