@@ -36,7 +36,7 @@ PROBE_SECONDS = 120.0
 """Time for a node to start a worker and answer."""
 REFRESH_SECONDS = 5.0
 """Interval in which the size of the cluster is read."""
-INSTALL = "Ray is not installed. Install it: pip install 'coder-proof[cluster]'"
+INSTALL = "Ray is not installed: install coder with its extra `cluster`."
 OWN_CLUSTER = {
     "RAY_AUTH_MODE": "token",
     "RAY_USAGE_STATS_ENABLED": "0",
