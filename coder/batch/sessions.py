@@ -72,7 +72,7 @@ class IssueCall:
     trusted: bool = False
     unsafe: bool = False
     unpriced: bool = False
-    """Whether a model without a known price may be asked under a limit of money."""
+    """True if a money limit does not exclude models without a known price."""
     bundle: SharedData | None = None
     """The repository for a worker on another machine; None: the worker sees this one's files."""
     virtual_env: str = ""

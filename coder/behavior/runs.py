@@ -284,10 +284,10 @@ def find_changed_code(old: Mapping[str, str], new: Mapping[str, str]) -> Changed
         if not path.endswith(".py"):
             continue
         try:
-            before, after = parse_module(old.get(path, "")), parse_module(new.get(path, ""))
+            before, after = _parse_code(old.get(path, "")), _parse_code(new.get(path, ""))
         except (SyntaxError, ValueError, RecursionError):
             continue
-        is_changed |= _without_docstrings(before) != _without_docstrings(after)
+        is_changed |= ast.dump(before) != ast.dump(after)
         known, now = dict(_functions(before)), dict(_functions(after))
         changed = [name for name in {**known, **now} if _dump(known.get(name)) != _dump(now.get(name))]
         assigned = _changed_names(before, after)
@@ -316,8 +316,9 @@ def find_changed_code(old: Mapping[str, str], new: Mapping[str, str]) -> Changed
     )
 
 
-def _without_docstrings(module: ast.Module) -> str:
-    """Return a module's code as text, without statements that are nothing but a literal."""
+def _parse_code(text: str) -> ast.Module:
+    """Return a module without the statements that are nothing but a literal, such as docstrings."""
+    module = parse_module(text)
     for node in ast.walk(module):
         if isinstance(node, ast.Module | ast.ClassDef | Function):
             node.body = [
@@ -325,7 +326,7 @@ def _without_docstrings(module: ast.Module) -> str:
                 for part in node.body
                 if not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
             ]
-    return ast.dump(module)
+    return module
 
 
 def _functions(module: ast.AST, prefix: str = "") -> Iterator[tuple[str, Function]]:
@@ -340,12 +341,8 @@ def _functions(module: ast.AST, prefix: str = "") -> Iterator[tuple[str, Functio
 
 
 def _dump(node: Function | None) -> str:
-    """Return a function's code as text, without its docstring."""
-    if node is None:
-        return ""
-    is_documented = ast.get_docstring(node, clean=False) is not None
-    body = node.body[1:] if is_documented else node.body
-    return "".join(map(ast.dump, [node.args, *node.decorator_list, *body]))
+    """Return a function's code as text."""
+    return "".join(map(ast.dump, [node.args, *node.decorator_list, *node.body])) if node else ""
 
 
 def _changed_names(before: ast.Module, after: ast.Module) -> set[str]:

@@ -9,6 +9,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -68,7 +69,7 @@ def mine_history(directory: Path, folder: Path, *, most: int, options: TestSetti
         UserError: the repository cannot be worked on.
     """
     skipped = {entry["name"] for entry in _read_skipped(folder)}
-    with _open(directory, options) as (repository, runtime):
+    with _open_runtime(directory, options) as (repository, runtime):
         git = repository.user_checkout.git
         count = len(list(folder.glob("*/task.toml")))
         for fix in find_fixes(git, repository.head):
@@ -100,7 +101,7 @@ def make_benchmark(
             continue
         try:
             place, base = _find_row_checkout(row, checkouts)
-            with _open(place, options) as (repository, runtime):
+            with _open_runtime(place, options) as (repository, runtime):
                 fix = row_fix(row, repository, base)
                 reason = prepare_task(fix, repository, runtime, folder / name)
         except CoderError as error:
@@ -112,7 +113,7 @@ def make_quixbugs(
     directory: Path, folder: Path, *, only: Sequence[str], options: TestSettings, report: Report
 ) -> None:
     """Make a suite of a checkout of QuixBugs: Python programs of one bug each, whose tests are not hidden."""
-    with _open(directory, options) as (repository, runtime):
+    with _open_runtime(directory, options) as (repository, runtime):
         git = repository.user_checkout.git
         for test in sorted((repository.root / "python_testcases").glob("test_*.py")):
             name = test.stem.removeprefix("test_")
@@ -398,7 +399,9 @@ def _id_words(id: str) -> tuple[str, ...]:
     return (*re.sub(r"\.\w+$", "", path).split("/"), *rest.split("::"))
 
 
-def _open(directory: Path, options: TestSettings) -> Any:
+def _open_runtime(
+    directory: Path, options: TestSettings
+) -> AbstractContextManager[tuple[SessionRepository, ProjectRuntime]]:
     return open_runtime(
         directory, test_command=options.test_command, trusted=options.trusted, unsafe=options.unsafe
     )

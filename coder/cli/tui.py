@@ -68,7 +68,7 @@ class InterfaceRepository:
         self._resumed = resumed
         self._backend: SandboxBackend | None = None
         self._is_trusted = False
-        """Whether the user has trusted the repository since."""
+        """True once the user has trusted the repository in this interface."""
 
     def open(self) -> "OpenedRepository":
         """Check the repository, choose the sandbox, and read the session to resume.

@@ -25,7 +25,7 @@ class Budget(Value):
     usd_phrase: str = ""
     """The limit of money for the user, with the setting it comes from; empty: the amount says it all."""
     unpriced: bool = False
-    """Whether a model without a known price may be asked although there is a limit of money."""
+    """True if a money limit does not exclude models without a known price."""
     tokens: int | None = None
     seconds: float | None = None
     requests: int | None = None

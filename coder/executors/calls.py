@@ -93,7 +93,7 @@ class Executor(Protocol):
 
     @property
     def is_local(self) -> bool:
-        """Whether calls see the files of this machine."""
+        """True if calls run on this machine and can open its files."""
         ...
 
     @property

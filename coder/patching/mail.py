@@ -51,10 +51,10 @@ def _texts(message: Message) -> Iterator[str]:
                 text = data.decode("latin-1") if isinstance(data, bytes) else ""
         else:
             text = str(part.get_payload())
-        yield _join_flowed(text) if str(part.get_param("format")).lower() == "flowed" else text
+        yield _join_soft_breaks(text) if str(part.get_param("format")).lower() == "flowed" else text
 
 
-def _join_flowed(text: str) -> str:
+def _join_soft_breaks(text: str) -> str:
     lines: list[str] = []
     flows = False
     for line in text.split("\n"):

@@ -16,13 +16,13 @@ from coder.core.ports import Progress, RunListener, RunOptions, SelectiveTestRun
 from coder.core.values import Value
 from coder.core.verdict import RunProblem, TestReport, TestResult, TestRun
 from coder.verify.coverage_map import CoverageMap, MapOnTree
-from coder.verify.impact import select_tests
+from coder.verify.impact import select_reaching
 from coder.verify.layout import test_file_predicate
 from coder.verify.project import SuiteHistory
 from coder.verify.report import merge_reports
 from coder.verify.run import run_nearest_first, with_label
 from coder.verify.run_store import NO_STORE, RunStore, content_key
-from coder.verify.select import SuiteSelection, find_tests, select_test_files
+from coder.verify.select import SuiteSelection, find_tests
 from coder.verify.trees import ChangeSplit, Side, Trees
 
 UPFRONT_SECONDS = 10.0
@@ -473,11 +473,10 @@ class BaseSuite:
 
     def _select(self, old: Path, new: Path, tree: str) -> SuiteSelection | None:
         """Return the tests that a change from `old` to `new` reaches; None if that may be any."""
-        static = select_test_files(old, new, self._trees.changed_paths(tree))
-        edits = self._trees.changed_texts(tree)
-        if edits is None or not self._runner.is_recorded:
-            return static
-        return select_tests(old, edits, self._coverage, static, command=self._runner.command)
+        coverage = self._coverage if self._runner.is_recorded else None
+        return select_reaching(
+            self._trees, tree, old=old, new=new, coverage=coverage, command=self._runner.command
+        )
 
     @cached_property
     def _coverage(self) -> CoverageMap:

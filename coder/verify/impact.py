@@ -16,7 +16,9 @@ from coder.verify.select import (
     defined_names,
     imported_names,
     is_prose,
+    select_test_files,
 )
+from coder.verify.trees import Trees
 from coder.verify.warm_server import module_of
 
 SLOW_SECONDS = 0.25
@@ -204,6 +206,20 @@ class _Selection:
         """Return the time that known tests took when they were recorded."""
         runs = self._view.coverage.tests
         return sum(runs[test][0].seconds for test in tests if test in runs)
+
+
+def select_reaching(
+    trees: Trees, tree: str, *, old: Path, new: Path, coverage: CoverageMap | None, command: str = ""
+) -> SuiteSelection | None:
+    """Return the tests that a change of the base to `tree` can reach, None if that may be any.
+
+    `old` and `new` are both sides, checked out; `coverage` is None where the runner cannot record it.
+    """
+    static = select_test_files(old, new, trees.changed_paths(tree))
+    edits = trees.changed_texts(tree)
+    if edits is None or coverage is None:
+        return static
+    return select_tests(old, edits, coverage, static, command=command)
 
 
 def select_tests(

@@ -10,9 +10,9 @@ from coder.core.paths import is_test_path
 from coder.core.ports import Progress
 from coder.repo.existing_change import resolve_change
 from coder.repo.repository import SessionRepository
-from coder.verify.impact import select_tests
+from coder.verify.impact import select_reaching
 from coder.verify.layout import test_file_predicate
-from coder.verify.select import project_files, select_test_files
+from coder.verify.select import project_files
 from coder.verify.trees import ChangeSplit, read_texts
 from coder.wiring.project_runtime import ProjectRuntime
 from coder.wiring.session import open_runtime
@@ -99,10 +99,9 @@ def _reaching_tests(
 ) -> list[str]:
     """Return the test files that reach a change, nearest first; all of them where that may be any."""
     command = runtime.project.command.text
-    selection = select_test_files(old, new, split.sources) if split.sources else None
-    edits = repository.changed_texts(split.tree)
-    if edits is not None and split.sources:
-        selection = select_tests(old, edits, runtime.coverage(), selection, command=command)
+    selection = select_reaching(
+        repository, split.tree, old=old, new=new, coverage=runtime.coverage(), command=command
+    )
     if selection is not None and (files := [file for file in selection.files if (old / file).is_file()]):
         return files
     is_test = test_file_predicate(old, command)

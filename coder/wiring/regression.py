@@ -48,7 +48,7 @@ class Observation(Value):
     detail: str = ""
     """The failure, or why the test could not be run."""
     at_collection: bool = False
-    """Whether the test's file could not be imported."""
+    """True if the test's file could not be imported."""
 
     @property
     def line(self) -> str:
@@ -93,7 +93,7 @@ class Regression(Value):
     diff: str = ""
     """These hunks."""
     removable: bool = False
-    """Whether the test is green in the present state without them."""
+    """True if the test is green in the present state without these hunks."""
     skipped: tuple[State, ...] = ()
     """States that could not be tested, or in which the test is not steady."""
     runs: int = 0
@@ -193,7 +193,7 @@ class _Search:
         if now.light != "red":
             return self._explain(now)
         if good is None:
-            for directory in self._held_sessions():
+            for directory in self._find_delivered_session():
                 replies = self._replies(directory)
                 if replies is not None and isinstance(
                     found := self._search_replies(directory.name, replies), Regression
@@ -228,7 +228,7 @@ class _Search:
 
     # sessions
 
-    def _held_sessions(self) -> Iterator[Path]:
+    def _find_delivered_session(self) -> Iterator[Path]:
         """Yield the newest session that delivered what the present state holds, if there is one."""
         for directory in reversed(list_sessions(sessions_directory())[-MOST_SESSIONS:]):
             try:
