@@ -90,6 +90,7 @@ def _table(
 ) -> list[str]:
     """Return the lines of the text output: a summary, then the functions that differ with examples."""
     from coder.core.verdict import describe_example
+    from coder.workspace.workspace import format_count
 
     totals = _totals(functions)
     if not totals["calls"]:
@@ -102,7 +103,8 @@ def _table(
     answers = f"{totals['changed']} of {totals['inputs']} inputs (variations included) differ"
     if not differing:
         answers = f"the same on {totals['inputs']} inputs (variations included)"
-    lines = [f"{label}: {answers}; {share} of {len(functions)} functions{cut}."]
+    count = format_count(len(functions), "function")
+    lines = [f"{label}: {answers}; {share} of {count}{cut}."]
     for row in differing:
         lines += ["", f"{row.path} {row.name}: {row.changed} of {row.inputs} inputs differ"]
         lines += [f"  {describe_example(example)}" for example in row.examples]

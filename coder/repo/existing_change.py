@@ -68,8 +68,8 @@ def resolve_change(directory: Path, *, revision: str | None, against: str | None
             ignored = find_ignored_sources(git)
             hint = f" Ignored files are not looked at: {list_briefly(ignored)}." if ignored else ""
             raise NothingToJudgeError(
-                f"There is no uncommitted work to judge.{hint} Name a commit, a branch or a file with a "
-                "diff, such as coder verify HEAD."
+                f"There is no uncommitted work to judge.{hint} Name a commit, a branch or a range, such as "
+                "HEAD; coder verify takes a file with a diff, too."
             )
     start, dots, end = revision.partition("..")
     if dots:

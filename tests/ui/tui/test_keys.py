@@ -176,7 +176,7 @@ def test_plan_and_question_use_the_keys_of_the_settings() -> None:
         await terminal.settle()
         session.tell(story.QUESTION)
         await terminal.wait_for_question()
-        assert "x or esc" in terminal.text
+        assert "x, esc refuse" in terminal.text
         await terminal.pilot.press("x")
         await terminal.settle()
 
