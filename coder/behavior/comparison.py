@@ -122,17 +122,19 @@ class BehaviorComparison:
         passing: Collection[str] = (),
         raised: Collection[str] = (),
         is_cut: bool = False,
+        problem: str = "",
     ) -> None:
         """Compare two sides.
 
         `replayed` are the answers outside of the tests, `passing` tests that pass on both sides, `raised` the
-        names of exceptions that the change raises itself; it `is_cut` if calls of targets are not there.
+        names of exceptions that the change raises itself; it `is_cut` if calls of targets are not there, and
+        `problem` is that of the runs that recorded them.
         """
         self.base, self.change = _follow_moves(base, change), change
         self.replayed = replayed
         self.passing = frozenset(passing)
         self.raised = frozenset(raised)
-        self.is_cut = is_cut
+        self.is_cut, self.problem = is_cut, problem
         tested = {(key.path, key.name, key.call) for key in change if key.kind == "own"}
         self.pairs = {
             key: (base[key], answer)

@@ -25,7 +25,7 @@ from coder.core.errors import SandboxError
 from coder.core.paths import is_test_path, test_file_of
 from coder.core.phases import READ_ONLY
 from coder.core.ports import Limits, Sandbox
-from coder.core.verdict import BehaviorReport, Finding
+from coder.core.verdict import BehaviorReport, Finding, RunProblem
 from coder.python.source import parse_module
 from coder.verify.layout import nested_projects, source_roots, test_file_predicate
 from coder.verify.packages import package_of
@@ -103,8 +103,12 @@ class BehaviorRuns:
             :MOST_TESTS
         ]
         comparison = self.compare(base, change, code, targets=targets, tests=others, passing=tests)
-        if comparison is None or not (comparison.base and comparison.change):
+        if comparison is None:
             return None, []
+        if not (comparison.base and comparison.change):
+            text = f"behavior was not compared: {comparison.problem}"
+            note = Finding(rule="behavior-not-compared", effect="note", text=text)
+            return None, [note] if comparison.problem else []
         return comparison.report(), comparison.findings()
 
     def compare(
@@ -118,7 +122,7 @@ class BehaviorRuns:
         passing: Sequence[str] = (),
         run_seconds: float = STARTING_SECONDS,
     ) -> BehaviorComparison | None:
-        """Compare the answers to the calls of tests (ids or files) in two trees; None if there are none.
+        """Compare the answers to the calls of tests (ids or files) in two trees; None without a recorder.
 
         The tests themselves may take `run_seconds`; those in `passing` pass on both sides.
         """
@@ -133,10 +137,9 @@ class BehaviorRuns:
                 self._sides,
                 (base, change),
             )
-            old_records, new_records = records
+            (old_records, old_problem), (new_records, new_problem) = records
         old, new = read_answers(old_records), read_answers(new_records)
-        if not old and not new:
-            return None
+        problems = [problem.text for problem in (old_problem, new_problem) if problem]
         seconds = max(1.0, (deadline - time.monotonic()) / 2)
         return BehaviorComparison(
             old,
@@ -145,6 +148,7 @@ class BehaviorRuns:
             passing=passing,
             raised=code.raised,
             is_cut=any(record["kind"] == CUT for record in (*old_records, *new_records)),
+            problem=problems[0] if problems else "",
         )
 
     def _record(
@@ -156,8 +160,8 @@ class BehaviorRuns:
         targets: Sequence[str],
         tests: Sequence[str],
         run_seconds: float,
-    ) -> list[Mapping[str, Any]]:
-        """Run tests in a tree and return the answers to their calls."""
+    ) -> tuple[list[Mapping[str, Any]], RunProblem | None]:
+        """Run tests in a tree; return the answers to their calls, and the problem of the run."""
         is_test = test_file_predicate(tree, side.runner.command)
         request = {
             "modules": str(TARGET),

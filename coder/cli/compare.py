@@ -93,6 +93,8 @@ def _table(
     from coder.workspace.workspace import format_count
 
     totals = _totals(functions)
+    if not totals["calls"] and comparison is not None and comparison.problem:
+        return [f"Nothing could be compared of {label}: {comparison.problem}"]
     if not totals["calls"]:
         return [f"Nothing to compare: no test of {label} calls what can be repeated on both sides."]
     share = f"{totals['compared']} of {totals['calls']} calls compared"

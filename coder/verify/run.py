@@ -153,15 +153,15 @@ class PytestRunner:
 
     def record_calls(
         self, tree: Path, tests: Sequence[str], request: Mapping[str, Any], *, timeout_seconds: float
-    ) -> list[Mapping[str, Any]]:
+    ) -> tuple[list[Mapping[str, Any]], RunProblem | None]:
         """Run `tests` in `tree` and return the answers to their calls, as `coder_calls.py` writes them.
 
-        The results of such a run are never judged.
+        The results of such a run are never judged; its problem tells why answers are missing.
         """
         answers: list[Mapping[str, Any]] = []
         more = {"calls": request, "observe": False}
-        self._run(tree, tests, timeout_seconds, (), None, more, answers=answers)
-        return answers
+        report = self._run(tree, tests, timeout_seconds, (), None, more, answers=answers)
+        return answers, report.problem
 
     def _run(
         self,

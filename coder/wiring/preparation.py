@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from coder.behavior.runs import TARGET as BEHAVIOR_TARGET
 from coder.core.errors import ToolError, UserError
 from coder.core.phases import Policy
 from coder.core.task import Attachment
@@ -103,7 +104,7 @@ def make_sandbox(
     return ProcessSandbox(
         os.environ,
         backend=backend,
-        exposed=(TARGET, state_directory() / OVERLAYS, *exposed),
+        exposed=(TARGET, BEHAVIOR_TARGET, state_directory() / OVERLAYS, *exposed),
         deny_read=(*DENY_READ, *effective.deny_read),
         caps=sandbox_caps(effective),
         default_policy=Policy(network=effective.test_network),

@@ -81,8 +81,7 @@ def test_runs_whole_suite_only_where_it_is_quick_and_no_map_tells_what_reaches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_map: bool, known_seconds: float, scope: str
 ) -> None:
     part = SuiteSelection(files=(SUITE,), by_map=by_map)
-    monkeypatch.setattr(base, "select_test_files", lambda *_args: part)
-    monkeypatch.setattr(base, "select_tests", lambda *_args, **_kwargs: part)
+    monkeypatch.setattr(base, "select_reaching", lambda *_args, **_kwargs: part)
     verifier, trees, _ = make_verifier(tmp_path, FIX, whole_seconds=600.0, known_seconds=known_seconds)
     assert verifier.verify(trees.patch, [NEW]).scope == scope
 
