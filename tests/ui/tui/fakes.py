@@ -91,18 +91,20 @@ class Stage:
             before, same = self.text, same + 1 if self.text == before else 0
 
     async def wait_for_question(self, text: str = "") -> None:
-        """Wait until a question that has appeared accepts keys; with a text, until the question with that
-        text does.
+        """Wait until a question that has appeared accepts keys and is laid out; with a text, until the
+        question with that text is.
         """
-        has_paused = False
+        has_paused, before = False, ""
         for _ in range(200):
             await self.pilot.pause(0.05)
             screen = self.app.screen
             if isinstance(screen, Dialog) and screen.accepts_from < inf and not has_paused:
                 has_paused = True
                 self.pass_time(PAUSE_SECONDS + 9)  # more than keys wait on a busy machine
-            if self.app.screen.is_modal and self.app.screen.focused and text in self.text:
+            shown = self.text
+            if self.app.screen.is_modal and self.app.screen.focused and text in shown and shown == before:
                 return
+            before = shown
         raise AssertionError(self.text)
 
     def pass_time(self, seconds: float) -> None:
