@@ -29,5 +29,10 @@ def index_database(root: Path, environment: Mapping[str, str] = os.environ) -> P
     return state_directory(environment) / "index" / f"{_path_digest(root)}.sqlite"
 
 
+def sandbox_notice_file(root: Path, environment: Mapping[str, str] = os.environ) -> Path:
+    """Return the file that exists once a repository's user was told what the sandbox lacks."""
+    return state_directory(environment) / "sandbox_notices" / _path_digest(root)
+
+
 def _path_digest(root: Path) -> str:
     return sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]

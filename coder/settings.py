@@ -308,7 +308,7 @@ def _objection_to(name: str) -> str:
 
 def _validate(name: str, value: Any, source: str) -> Any:
     if name == "test" and isinstance(value, str) and not value.strip():
-        raise UserError(f"{source}: the test command is empty. Name one, or leave it away to have it found.")
+        raise UserError(f"{source}: the test command is empty. Name one, or omit it to have it detected.")
     try:
         return getattr(Config.model_validate({name: str(value) if isinstance(value, float) else value}), name)
     except ValidationError as error:

@@ -68,7 +68,10 @@ def test_answers_for_empty_tree_and_odd_issue(tree: Path, capsys: pytest.Capture
     (tree.parent / "empty").mkdir()
     assert run_command_line(["locate", "anything", "--repo", str(tree.parent / "empty")]) == 0
     assert run_command_line(["locate", "\N{SNOWMAN}", "--repo", str(tree)]) == 0
-    assert capsys.readouterr().out == "Nothing in this tree says anything of the issue.\n" * 2
+    assert (
+        capsys.readouterr().out
+        == "No match: no file or definition here shares a telling word with the issue.\n" * 2
+    )
 
 
 def test_failing_tests_point_to_functions(

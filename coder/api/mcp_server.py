@@ -19,6 +19,7 @@ from pydantic import Field
 from coder import __version__, api
 from coder.core.errors import CoderError
 from coder.core.values import Value
+from coder.core.verdict_summary import summary_text
 
 INSTRUCTIONS = (
     "Judges changes of this repository by its tests, run in clean worktrees before the change and with it. "
@@ -46,7 +47,7 @@ class ToolResult(Value):
     """Tests that passed before and do not pass now."""
     still_failing: tuple[str, ...] = ()
     report: str = ""
-    """The evidence, in Markdown."""
+    """The verdict in at most six lines; without one, what was tried and is suspected."""
     diff: str = ""
     """The fix; empty where a change was judged."""
     branch: str = ""
@@ -274,7 +275,7 @@ def _to_tool_result(result: api.Result, *, diff: str) -> ToolResult:
         targets=verdict.targets if verdict else (),
         broken=tuple(test.id for test in verdict.broken) if verdict else (),
         still_failing=tuple(test.id for test in verdict.still_red) if verdict else (),
-        report=result.report,
+        report=summary_text(verdict, session=result.session) if verdict else result.report,
         diff=diff,
         branch=result.branch,
         session=result.session,

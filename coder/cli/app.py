@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -25,7 +26,7 @@ from coder.cli import (
     verify,
     why,
 )
-from coder.cli.options import LIMITS, MODEL, Options, StrategyName, with_options
+from coder.cli.options import LIMITS, MODEL, GroupedCommand, Options, StrategyName, with_options
 from coder.cli.reporting import broken_change_notices, report_errors
 
 SILENT_COMMANDS = ("hook", "mcp", "completion")
@@ -46,6 +47,19 @@ class CommandGroup(TyperGroup):
         remaining: list[str] = ctx.args
         return remaining
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands below headings."""
+        shown = {
+            name: command for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))
+        }
+        grouped = {name for names in COMMAND_GROUPS.values() for name in names}
+        others = tuple(name for name in shown if name not in grouped)
+        for title, names in {**COMMAND_GROUPS, "Other": others}.items():
+            rows = [(name, shown[name].get_short_help_str(60)) for name in names if name in shown]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows, col_max=12)
+
 
 app = typer.Typer(
     name="coder",
@@ -57,32 +71,42 @@ app = typer.Typer(
     invoke_without_command=True,
     pretty_exceptions_enable=False,
 )
-app.command("fix")(fix.fix)
-app.command("do")(fix.do)
-app.command("ask")(fix.ask)
-app.command("build")(build.build)
-app.command("resume")(fix.resume)
-app.command("demo")(demo.demo)
-app.command("verify")(verify.verify)
-app.command("compare")(compare.compare)
-app.command("watch")(hook.watch)
-app.command("review")(verify.review)
-app.command("why")(why.why)
-app.command("locate")(locate.locate)
-app.command("apply")(apply.apply)
-app.command("undo")(apply.undo)
-app.add_typer(log.app, name="log")
-app.add_typer(hook.app, name="hook")
-app.add_typer(mcp.app, name="mcp")
-app.command("map")(map.record)
-app.command("batch")(batch.batch)
-app.command("bench")(bench.bench)
-app.command("doctor")(machine.doctor)
-app.command("models")(machine.models)
-app.command("config")(machine.config)
-app.command("trust")(machine.trust)
-app.command("clean")(log.clean)
-app.command("completion")(completion.completion)
+COMMAND_GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Change code": ("fix", "do", "build", "ask", "batch", "locate", "resume", "demo"),
+    "Judge changes": ("verify", "review", "compare", "why", "watch", "hook"),
+    "Deliver": ("apply", "undo", "log"),
+    "Set up": ("doctor", "config", "models", "trust", "map", "completion", "mcp", "clean", "bench"),
+}
+"""Headings of the list of commands."""
+for name, command, short_help in (
+    ("fix", fix.fix, "Fix an issue on a branch of its own, with evidence."),
+    ("do", fix.do, "Make any other change, such as a feature."),
+    ("ask", fix.ask, "Answer a question about the repository, citing lines."),
+    ("build", build.build, "Build new Python code, component by component."),
+    ("resume", fix.resume, "Go on with an earlier session."),
+    ("demo", demo.demo, "Watch a real bug being fixed; needs no model."),
+    ("verify", verify.verify, "Judge a change, whoever made it, by its tests."),
+    ("watch", hook.watch, "Judge the uncommitted work whenever edits come to rest."),
+    ("review", verify.review, "Judge a change, and have a model review it."),
+    ("compare", compare.compare, "Show what a change alters in behavior."),
+    ("why", why.why, "Find what turned a test red: a reply, a commit, a hunk."),
+    ("locate", locate.locate, "Rank files and definitions that an issue is about."),
+    ("apply", apply.apply, "Bring a fix, or any diff, onto the current branch."),
+    ("undo", apply.undo, "Undo a fix: branch, commit and note."),
+    ("map", map.record, "Record which code each test uses."),
+    ("batch", batch.batch, "Fix many issues, one after another or in parallel."),
+    ("bench", bench.bench, "Run a suite of tasks and tabulate the results."),
+    ("doctor", machine.doctor, "Show what does not work here, and what to do."),
+    ("models", machine.models, "List the models that can be used."),
+    ("config", machine.config, "Show the settings and where each value comes from."),
+    ("trust", machine.trust, "Trust a repository, so that its tests may run."),
+    ("clean", log.clean, "Show what coder stores, and delete it."),
+    ("completion", completion.completion, "Print a completion script for the shell."),
+):
+    app.command(name, cls=GroupedCommand, short_help=short_help)(command)
+app.add_typer(log.app, name="log", short_help="List, show and export sessions.")
+app.add_typer(hook.app, name="hook", short_help="Judge what other agents leave, and what git pushes.")
+app.add_typer(mcp.app, name="mcp", short_help="Serve coder to other programs (MCP).")
 
 
 @app.callback()
@@ -90,7 +114,7 @@ app.command("completion")(completion.completion)
 def open_interface(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", "-V", help="Show the version and exit."),
-    strategy: Annotated[StrategyName | None, typer.Option(help="How to go about fixes.")] = None,
+    strategy: Annotated[StrategyName | None, typer.Option(help="Strategy of fixes.")] = None,
     *,
     options: Options,
 ) -> int:
@@ -145,7 +169,9 @@ def _run_command(arguments: list[str] | None) -> object:
     except typer.Abort:
         at_terminal = sys.stdin.isatty()
         print(
-            "Interrupted." if at_terminal else "Nobody can be asked here, so nothing was done: add --yes.",
+            "Interrupted."
+            if at_terminal
+            else "This is not interactive, so nothing was done. To confirm: add --yes.",
             file=sys.stderr,
         )
         return 130 if at_terminal else 2

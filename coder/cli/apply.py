@@ -74,7 +74,9 @@ def apply(
     from coder.core.text import sanitize_text
 
     if verify and (check or reverse):
-        raise UserError("--verify judges a fix and applies it: leave --check and --reverse away.")
+        raise UserError(
+            "--verify judges a fix and applies it: it cannot be combined with --check or --reverse."
+        )
     if attempt is not None:
         if verify:
             raise UserError("--attempt cannot be combined with --verify: apply it, then coder verify.")
@@ -163,6 +165,8 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
     from coder.core.verdict import Evidence
     from coder.repo.checkout import apply_commit, apply_verified_copy, find_missing, prepare_unverified_copy
     from coder.repo.git import find_checkout
+    from coder.ui.lines import PipedConsole
+    from coder.ui.summary import print_summary
     from coder.verify.verdict import markdown_report, trailers
     from coder.wiring.session import judging_approach
 
@@ -187,7 +191,7 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
     targets = original_finish.verdict.targets if original_finish.verdict else ()
     approach = judging_approach(repo, diff=None, revision=copy, against=head, test_ids=targets)
 
-    finish_event = run_task(
+    handle = run_task(
         original_task.issue,
         Options(
             repo=repo,
@@ -200,7 +204,10 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
         approach=approach,
         base=head,
         needs_ties=False,
-    ).finish_event
+        quiet=True,
+    )
+    finish_event = handle.finish_event
+    print_summary(PipedConsole(highlight=False), finish_event, session=handle.id, is_judged=True)
     verdict = finish_event.verdict
     if verdict is None or not verdict.is_deliverable:
         print(
@@ -245,7 +252,7 @@ def _read_stdin() -> bytes:
     data = sys.stdin.buffer.read()
     if at_terminal and any(len(line) >= LONGEST_TYPED_BYTES for line in data.split(b"\n")):
         raise UserError(
-            "A line is longer than a terminal hands on, so a part of it is lost. Save the diff in a file: "
+            "The terminal cut a line that is too long, so a part of it is lost. Save the diff in a file: "
             "coder apply FILE"
         )
     return data
@@ -329,7 +336,7 @@ def _refuse_broken(repo: Path, id: str) -> None:
 
     suite = read_whole_suite(_find_delivered_session(repo, id))
     if suite is not None and suite.broke:
-        raise UserError(f"{suite.sentence} Nothing was applied; apply it all the same with --force.")
+        raise UserError(f"{suite.sentence} Nothing was applied; use --force to apply it anyway.")
 
 
 def _apply_reviewed(repo: Path, id: str, *, force: bool) -> str:

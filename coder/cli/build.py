@@ -106,7 +106,7 @@ def _prepare_directory(directory: Path) -> bool:
     outer = next((parent for parent in place.parents if (parent / ".git").exists()), None)
     if outer is not None:
         raise UserError(
-            f"{directory} lies inside the repository {outer}: leave --into away to build there, or name a "
+            f"{directory} lies inside the repository {outer}: omit --into to build there, or name a "
             "directory outside."
         )
     try:

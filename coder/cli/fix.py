@@ -34,13 +34,11 @@ def fix(
     ],
     strategy: Annotated[
         StrategyName | None,
-        typer.Option(help="How to go about it.", show_default="linear; offline without a model"),
+        typer.Option(help="Strategy.", show_default="linear; offline without a model"),
     ] = None,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Use no model and no network: --strategy offline.")
-    ] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Use no model and no network.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the fix as a diff; leave nothing in the repository.")
+        bool, typer.Option("--dry-run", help="Show the fix as a diff and keep nothing.")
     ] = False,
     base: Annotated[
         str | None, typer.Option(metavar="REV", help="Start from REV, without uncommitted work.")
@@ -76,11 +74,17 @@ def fix(
             "--merge brings the fix onto your branch and --dry-run leaves nothing: give one of them."
         )
     if offline and (options.model or options.base_url or strategy not in (None, StrategyName.offline)):
-        raise UserError("--offline works without a model: leave --model, --base-url and --strategy away.")
+        raise UserError(
+            "--offline works without a model: it cannot be combined with --model, --base-url or --strategy."
+        )
     if plan is not None and (plan_only or offline or strategy not in (None, StrategyName.plan)):
-        raise UserError("--plan runs a plan: leave --plan-only, --offline and any other --strategy away.")
+        raise UserError(
+            "--plan runs a plan: it cannot be combined with --plan-only, --offline or another --strategy."
+        )
     if plan_only and (offline or strategy not in (None, StrategyName.plan)):
-        raise UserError("--plan-only shows a plan: leave --offline and any other --strategy away.")
+        raise UserError(
+            "--plan-only shows a plan: it cannot be combined with --offline or another --strategy."
+        )
     if options.continued_session and base is not None:
         raise UserError("--continue starts where a session ended and --base elsewhere: give one of them.")
     if options.continued_session and merge:
@@ -112,7 +116,7 @@ def do(
         str, typer.Argument(metavar="CHANGE", help="What to change: text, @file, or - for standard input.")
     ],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the change as a diff; leave nothing in the repository.")
+        bool, typer.Option("--dry-run", help="Show the change as a diff and keep nothing.")
     ] = False,
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the change there as a diff, too.")
@@ -147,15 +151,17 @@ def ask(
     ] = None,
     document: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="A text to read beside the repository; may be repeated."),
+        typer.Option(metavar="FILE", help="A text to read beside the repository; repeatable."),
     ] = None,
     url: Annotated[
         list[str] | None,
-        typer.Option(metavar="URL", help="A page to read, of a host in your setting `url_hosts`; again."),
+        typer.Option(
+            metavar="URL", help="A page to read, of a host in your setting `url_hosts` (repeatable)."
+        ),
     ] = None,
     dependency: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="An installed package to read the sources of; again."),
+        typer.Option(metavar="NAME", help="An installed package whose sources are read (repeatable)."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option(metavar="FILE.md", help="Write the answer there, too.")
@@ -170,7 +176,9 @@ def ask(
     from coder.core.errors import UserError
 
     if offline and (deep or options.model or options.base_url):
-        raise UserError("--offline works without a model: leave --deep, --model and --base-url away.")
+        raise UserError(
+            "--offline works without a model: it cannot be combined with --deep, --model or --base-url."
+        )
     if max_iterations is not None and not deep:
         raise UserError("--max-iterations limits the rounds of --deep: give both or neither.")
     return _run_request(

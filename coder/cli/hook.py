@@ -81,7 +81,7 @@ def install(
         path = install_hook(
             find_hooks_directory(repo), program=program, options="".join(f"{option} " for option in options)
         )
-        print(f"{path} has coder judge each push. To push all the same: git push --no-verify")
+        print(f"{path} has coder judge each push. To push anyway: git push --no-verify")
     else:
         agent = AGENTS[owner.value]
         path = _settings_path(agent, repo, user=user, team=team)
@@ -216,6 +216,7 @@ def _judge_push(*, remote: str, unsafe_no_sandbox: bool) -> int:
     from coder import api
     from coder.core.errors import CoderError
     from coder.core.text import sanitize_text
+    from coder.core.verdict_summary import summary_text
     from coder.hooks.judging import judge_push
 
     code = 0
@@ -225,7 +226,9 @@ def _judge_push(*, remote: str, unsafe_no_sandbox: bool) -> int:
             for branch, result in judge_push(Path(), sys.stdin.read(), remote=remote, judge=judge):
                 text = f"coder verify {branch.name}: {result.label}. {result.summary}"
                 if result.exit_code == BROKEN:
-                    text += f"\n\n{result.report}\nNot pushed. To push all the same: git push --no-verify"
+                    lines = summary_text(result.verdict, session=result.session) if result.verdict else text
+                    ending = "Not pushed. To push anyway: git push --no-verify"
+                    text = f"coder verify {branch.name}:\n{lines}\n{ending}"
                     code = 1
                 print(sanitize_text(text), file=sys.stderr)
     except CoderError as error:

@@ -36,7 +36,7 @@ def locate(
     ] = False,
     test: Annotated[
         list[str] | None,
-        typer.Option("--test", metavar="ID", help="With --tests: this failing test alone; again."),
+        typer.Option("--test", metavar="ID", help="With --tests: this failing test alone (repeatable)."),
     ] = None,
     unsafe_no_sandbox: UnsafeOption = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object instead of text.")] = False,
@@ -121,7 +121,7 @@ def _format_suspects(trace_result: "SuspectRanking") -> str:
 
 def _format_located(matches: "Localization") -> str:
     if not matches.files:
-        return "Nothing in this tree says anything of the issue."
+        return "No match: no file or definition here shares a telling word with the issue."
     lines = ["Files"]
     for number, likely in enumerate(matches.files[:MAX_SHOWN], 1):
         lines += [f"{number:>2}  {_printable_path(likely.path)}", *_format_reasons(likely)]

@@ -314,9 +314,12 @@ def show(id: SessionArgument = "last") -> None:
     log = EventLog(records=read_records(directory))
     log.close()
     console = Console(highlight=False)
-    asyncio.run(LinePrinter(console, verbose=True, send=lambda _: None).replay(log.follow()))
-    if (finish_event := boundary_events(directory)[1]) is not None:
-        show_summary(console, finish_event, session=directory.name)
+    start_event, finish_event = boundary_events(directory)
+    printer = LinePrinter(console, verbose=True, send=lambda _: None, has_summary=finish_event is not None)
+    asyncio.run(printer.replay(log.follow()))
+    if finish_event is not None:
+        is_judged = start_event is not None and start_event.task.given
+        show_summary(console, finish_event, session=directory.name, is_judged=is_judged)
     if (suite := read_whole_suite(directory)) is not None:
         console.print(sanitize_text(suite.sentence), soft_wrap=not console.is_terminal)
 

@@ -191,7 +191,7 @@ def _model_fault(choice: "ModelChoice") -> str:
 
 def _check_terminal() -> Iterator[CheckResult]:
     if not sys.stdout.isatty():
-        yield True, "terminal", "output goes to a pipe: plain lines, and nobody to ask"
+        yield True, "terminal", "output goes to a pipe: plain lines, not interactive"
         return
     size = os.get_terminal_size()
     colours = (

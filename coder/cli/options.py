@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from coder.core.paths import SOURCE_SUFFIXES
 
@@ -22,23 +23,26 @@ TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".rst", ".log")
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 """Suffixes of files that are attached, and hold no issue."""
 RepositoryOption = Annotated[
-    Path, typer.Option("--repo", metavar="DIR", help="The repository, or a place in it.", show_default="here")
+    Path,
+    typer.Option(
+        "--repo", metavar="DIR", help="The repository, or a directory inside it.", show_default="here"
+    ),
 ]
 SessionArgument = Annotated[
     str, typer.Argument(metavar="ID", help="A session's id, its beginning or its end, its branch, or `last`.")
 ]
 ModelOption = Annotated[str | None, typer.Option(metavar="PROVIDER:NAME", help="The model to use.")]
 ServerOption = Annotated[str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")]
-UsdOption = Annotated[float | None, typer.Option(metavar="X", help="Money limit.")]
-TokensOption = Annotated[int | None, typer.Option(metavar="N", help="Token limit.")]
-SecondsOption = Annotated[float | None, typer.Option(metavar="N", help="Time limit.")]
-RequestsOption = Annotated[int | None, typer.Option(metavar="N", help="Limit of requests to models.")]
+UsdOption = Annotated[float | None, typer.Option(metavar="X", help="Most to spend, in US dollars.")]
+TokensOption = Annotated[int | None, typer.Option(metavar="N", help="Most tokens, sent and received.")]
+SecondsOption = Annotated[float | None, typer.Option(metavar="N", help="Most seconds.")]
+RequestsOption = Annotated[int | None, typer.Option(metavar="N", help="Most requests to models.")]
 TestOption = Annotated[
     str | None,
     typer.Option(
-        metavar="CMD",
-        help="The project's test command, or the tests that the issue is about.",
-        show_default="found out",
+        metavar="CMD|IDS",
+        help="The test command, or ids of tests that must pass.",
+        show_default="detected",
     ),
 ]
 AgainstOption = Annotated[
@@ -56,7 +60,9 @@ PurposeOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line instead of text.")]
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show what tools answer.")]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Show the output of tools, and each test run.")
+]
 ContinueOption = Annotated[
     bool,
     typer.Option("--continue", "-c", help="Go on with the newest session: its conversation and its change."),
@@ -78,7 +84,7 @@ class ApproveMode(StrEnum):
 
 ApproveOption = Annotated[
     ApproveMode | None,
-    typer.Option(help="What is done unasked.", show_default="auto-edit: what stays in the sandbox"),
+    typer.Option(help="What is done without asking.", show_default="auto-edit: what stays in the sandbox"),
 ]
 
 
@@ -103,7 +109,7 @@ WaitOption = Annotated[
     bool, typer.Option("--wait", help="Run all tests that reach the change, however long they take.")
 ]
 UnsafeOption = Annotated[
-    bool, typer.Option("--unsafe-no-sandbox", help="Run commands and tests with all your rights.")
+    bool, typer.Option("--unsafe-no-sandbox", help="Run commands and tests without a sandbox.")
 ]
 InlineOption = Annotated[
     bool,
@@ -117,7 +123,7 @@ TestEditsOption = Annotated[
     bool,
     typer.Option(
         "--accept-test-edits",
-        help="You have looked at how the change edits existing tests: they keep it from PROVEN no more.",
+        help="Accept how the change edits existing tests: they no longer prevent PROVEN.",
     ),
 ]
 AttemptOption = Annotated[
@@ -131,15 +137,15 @@ NotTestOption = Annotated[
     typer.Option(
         "--not-test",
         metavar="ID",
-        help="A failing test that is not about the issue: it need not pass; may be repeated.",
+        help="A failing test that is not about the issue (repeatable).",
     ),
 ]
 TrustOption = Annotated[
-    bool, typer.Option("--trust", help="Trust this repository without asking, this once.")
+    bool, typer.Option("--trust", help="Trust this repository this once, and run its tests.")
 ]
 OnlyOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="PATH", help="Change nothing but this path or glob; may be repeated."),
+    typer.Option(metavar="PATH", help="Change nothing but this path or glob; repeatable."),
 ]
 AttemptsOption = Annotated[
     int | None,
@@ -199,6 +205,57 @@ class Options:
         if self.continues and self.session:
             raise UserError("--continue goes on with the newest session, --session names one: give only one.")
         return "last" if self.continues else self.session or ""
+
+
+HELP_GROUPS: dict[str, tuple[str, ...]] = {
+    "Advanced: scope": (
+        "repo",
+        "base",
+        "against",
+        "only",
+        "session",
+        "plan_only",
+        "plan",
+        "strategy",
+        "attempts",
+    ),
+    "Advanced: tests and verdict": (
+        *("not_test", "suite", "wait", "accept_test_edits", "require", "evidence", "check"),
+    ),
+    "Advanced: sources": ("document", "url", "dependency", "max_iterations"),
+    "Advanced: model and limits": ("base_url", "max_tokens", "max_seconds", "max_requests"),
+    "Advanced: permissions": ("approve", "install", "unsafe_no_sandbox"),
+    "Advanced: output": ("output", "report", "format", "details", "json", "verbose"),
+}
+"""Headings in a command's --help, and the options below each; the others come first."""
+LEAST_GROUPED = 12
+"""A command with fewer options lists them without headings."""
+
+
+class GroupedCommand(TyperCommand):
+    """Command whose --help lists the options that people need first, and the others below headings."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        entries = [
+            (parameter, record)
+            for parameter in self.get_params(ctx)
+            if (record := parameter.get_help_record(ctx)) is not None
+        ]
+        arguments = [record for parameter, record in entries if parameter.param_type_name == "argument"]
+        options = {parameter.name: record for parameter, record in entries if record not in arguments}
+        groups = HELP_GROUPS if len(options) >= LEAST_GROUPED else {}
+        grouped = {name for names in groups.values() for name in names}
+        sections = {
+            "Arguments": arguments,
+            "Options": [record for name, record in options.items() if name not in grouped],
+            **{
+                title: [options[name] for name in names if name in options] for title, names in groups.items()
+            },
+        }
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
 
 
 MODEL = ("model", "base_url")

@@ -199,7 +199,7 @@ def _find_package(root: Path, name: str) -> Source:
                 return _package_source(distribution, site)
     raise UserError(
         f"{name} is not installed in the project's environment ($VIRTUAL_ENV, .venv, venv or env): install "
-        "it there, or leave --dependency away."
+        "it there, or omit --dependency."
     )
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from coder.cli.ending import INTERRUPTED, end_on_signals
@@ -34,9 +33,12 @@ def run_task(
     settings: Mapping[str, Any] | None = None,
     directory: Path | None = None,
     output: Path | None = None,
+    quiet: bool = False,
     **fields: Any,
 ) -> SessionHandle:
     """Open, run and show a session about `text`, and return it; `fields` are further ones of its task.
+
+    One that is `quiet` shows problems alone, unless --verbose asks for more: its caller prints the result.
 
     Without `approach` the configuration decides on it, by `mode`. `settings` replace those of the options,
     `directory` the one of the options.
@@ -46,6 +48,7 @@ def run_task(
     """
     ignore_early_deadline()
     json, place, continues = options.json, directory or options.repo, options.continued_session
+    quiet = quiet and not options.verbose
     attended = sys.stdin.isatty() and sys.stdout.isatty() and not json
     console = PipedConsole(highlight=False)
     if output is not None:
@@ -62,7 +65,7 @@ def run_task(
                 continues=continues,
                 confirm=typer.confirm if attended else None,
             )
-            if not json:
+            if not (json or quiet):
                 console.print(
                     Text(f"{setup.approach.model.name}: {setup.approach.reason}", "dim"),
                     soft_wrap=not console.is_terminal,
@@ -80,7 +83,15 @@ def run_task(
             raise SystemExit(INTERRUPTED) from None
         runner = asyncio.Runner()
         with _stop_on_signals(handle, runner.get_loop()), runner:
-            runner.run(_run_and_show(handle, console, json=json, verbose=options.verbose, attended=attended))
+            lines = LinePrinter(
+                console,
+                verbose=options.verbose,
+                send=handle.session.send,
+                attended=attended,
+                has_summary=True,
+                quiet=quiet,
+            )
+            runner.run(_run_and_show(handle, lines, json=json))
             # The result comes before the end of the runner, which waits for threads that are still busy.
             finish_event = handle.finish_event
             if task.dry_run and finish_event.delivery and attended and can_review():
@@ -90,8 +101,8 @@ def run_task(
                     title="Dry run",
                     verdict=finish_event.verdict,
                 )
-            if not json:
-                summary.print_summary(console, finish_event, session=handle.id)
+            if not (json or quiet):
+                summary.print_summary(console, finish_event, session=handle.id, is_judged=task.given)
         ignore_early_deadline()  # the end of the loop has set the default again
     if handle.start_whole_suite() and not json:
         console.print(
@@ -123,14 +134,11 @@ def check_writable(file: Path, *, kind: str) -> None:
         )
 
 
-async def _run_and_show(
-    handle: SessionHandle, console: Console, *, json: bool, verbose: bool, attended: bool
-) -> None:
+async def _run_and_show(handle: SessionHandle, lines: LinePrinter, *, json: bool) -> None:
     """Run the session with one follower; SIGUSR1 cuts large test runs short."""
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGUSR1, handle.session.send, DeliverNow())
     records = handle.log.follow()
-    lines = LinePrinter(console, verbose=verbose, send=handle.session.send, attended=attended)
     follower = asyncio.ensure_future(jsonl.write_records(records) if json else lines.show(records))
     session_run = asyncio.ensure_future(handle.session.run())
     await asyncio.wait({session_run, follower}, return_when=asyncio.FIRST_COMPLETED)

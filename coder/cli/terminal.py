@@ -79,7 +79,7 @@ def _print_outcome(console: "Console", finished: "SessionFinished", root: Path, 
         finished = finished.model_copy(update={"delivery": delivery.model_copy(update={"merged": True})})
     for line in summary_lines(finished, session=session):
         is_outdated = is_undone and line.plain.startswith("next")
-        console.print("next     it was taken back since" if is_outdated else line)
+        console.print("next     undone since" if is_outdated else line)
 
 
 def _print_session(console: "Console", records: "Sequence[Record]") -> None:

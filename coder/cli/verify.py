@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from coder.core.attestation import Attestation
     from coder.core.events import SessionFinished
     from coder.core.verdict import Verdict
+    from coder.wiring.session import SessionHandle
 
 
 class Requirement(StrEnum):
@@ -33,6 +34,14 @@ class Requirement(StrEnum):
     proven = "proven"
     passing = "passing"
     not_broken = "not-broken"
+
+
+class OutputFormat(StrEnum):
+    """Forms in which a verdict is printed."""
+
+    text = "text"
+    markdown = "markdown"
+    json = "json"
 
 
 ACCEPTED = {
@@ -79,6 +88,12 @@ def verify(
         bool,
         typer.Option("--check", help="Judge again what --evidence attests, and say whether it still holds."),
     ] = False,
+    details: Annotated[
+        bool, typer.Option("--details", help="Show all test runs, notes and circumstances, too.")
+    ] = False,
+    format: Annotated[
+        OutputFormat, typer.Option(help="How to print the verdict: six lines, the whole evidence, an object.")
+    ] = OutputFormat.text,
     after: Annotated[str, typer.Option(hidden=True, help="Session whose change is judged again.")] = "",
     *,
     options: Options,
@@ -103,12 +118,15 @@ def verify(
     if change is None and against is None:
         change, against = _pushed_range()
     try:
-        finish_event = _judge(change, against, issue, options, evidence=evidence)
+        handle = _judge(change, against, issue, options, evidence=evidence)
     except NothingToJudgeError as error:
         if require is None:
             raise
         print(error, file=sys.stderr)
         return 0
+    finish_event = handle.finish_event
+    if not (options.json or options.verbose) or format is not OutputFormat.text or details:
+        _print_verdict(handle, format, details=details)
     verdict = finish_event.verdict
     if verdict is None:
         return finish_event.exit_code
@@ -118,7 +136,7 @@ def verify(
 
 def _judge(
     change: str | None, against: str | None, issue: str, options: Options, *, evidence: Path | None
-) -> "SessionFinished":
+) -> "SessionHandle":
     """Judge a change, and write the attestation of its verdict to a file if one is given."""
     from coder.cli.running import run_task
     from coder.core.attestation import build_attestation
@@ -132,10 +150,34 @@ def _judge(
         approach=approach,
         needs_ties=bool(issue),
         unrelated_tests=tuple(options.not_test or ()),
+        quiet=True,
     )
     if evidence is not None and (attestation := build_attestation(handle.log.records)):
         _write_evidence(evidence, attestation.model_dump_json(indent=2))
-    return handle.finish_event
+    return handle
+
+
+def _print_verdict(handle: "SessionHandle", format: OutputFormat, *, details: bool) -> None:
+    """Print the verdict in the form that was asked for; without one, why there is none."""
+    from rich.console import Console
+
+    from coder.core.text import sanitize_text
+    from coder.core.verdict_summary import describe_details, verdict_json
+    from coder.ui.lines import PipedConsole
+    from coder.ui.summary import print_summary
+    from coder.verify.verdict import markdown_report
+
+    finish_event = handle.finish_event
+    verdict = finish_event.verdict
+    if format is OutputFormat.text or verdict is None:
+        console: Console = PipedConsole(highlight=False)
+        print_summary(console, finish_event, session=handle.id, is_judged=True)
+        for line in describe_details(verdict) if details and verdict else ():
+            console.print(sanitize_text(line), markup=False, soft_wrap=True)
+    elif format is OutputFormat.markdown:
+        print(markdown_report(verdict), end="")
+    else:
+        print(verdict_json(verdict, session=handle.id))
 
 
 def _judge_again(statement: "Attestation", options: Options) -> int:
@@ -159,7 +201,10 @@ def _judge_again(statement: "Attestation", options: Options) -> int:
         approach=approach,
         needs_ties=bool(statement.verdict.untied),
         unrelated_tests=(*(options.not_test or ()), *statement.unrelated_tests),
+        quiet=True,
     )
+    if not (options.json or options.verbose):
+        _print_verdict(handle, OutputFormat.text, details=False)
     return _compare_verdicts(statement, handle.finish_event)
 
 

@@ -509,6 +509,21 @@ class Verdict(Value):
         )
 
     @property
+    def capping_findings(self) -> tuple[Finding, ...]:
+        """Findings that keep a change which broke nothing from being PROVEN."""
+        return tuple(finding for finding in self.findings if finding.effect == "cap")
+
+    @property
+    def headline(self) -> str:
+        """The reason without the names of tests and what caps the verdict: a summary lists these apart."""
+        if self.broken or self.still_red:
+            return f"{self.reason.partition(': ')[0].rstrip('.')}."
+        caps = self.capping_findings
+        if caps and (ending := f", but {caps[0].text.rstrip('.')}") in self.reason:
+            return f"{self.reason.partition(ending)[0]}."
+        return self.reason
+
+    @property
     def label(self) -> str:
         """The kind in a word or two; unbroken tests do not count as passing while a target test fails."""
         return "NOT FIXED" if self.kind is VerdictKind.PASSING and self.still_red else self.kind.value

@@ -45,7 +45,7 @@ class BackendChoice:
         """A message for the user: why nothing is executed here, and what to do."""
         return (
             f"No sandbox works on this machine, so nothing is run: {'; '.join(self.faults)}. {self.remedy} "
-            f"To run commands and tests with all your rights all the same, give {UNSAFE_FLAG}."
+            f"To run commands and tests without a sandbox, give {UNSAFE_FLAG}."
         )
 
 

@@ -38,7 +38,10 @@ from coder.sandbox.view import (
     repository_contains,
 )
 
-REDUCED = "Reduced sandbox: at most loopback, no shared memory (details: coder doctor)."
+REDUCED = (
+    "Commands and tests run in a reduced sandbox here: network within one command at most, no shared memory. "
+    "What is missing, and how to get it: coder doctor"
+)
 REPLAN_LIMIT = 10
 """The number of times mounts are planned again after a path to cover has disappeared."""
 MEMORY_SHARE = 0.8
@@ -97,7 +100,7 @@ class ProcessSandbox:
     def notice(self) -> str:
         """A sentence for the user about missing isolation; empty where isolation is full."""
         if self.backend is None:
-            return "There is no sandbox: commands and tests run with all your rights."
+            return "There is no sandbox: commands and tests can read and write what you can."
         return REDUCED if self.backend.limitations else ""
 
     @property

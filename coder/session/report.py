@@ -80,7 +80,7 @@ def _evidence_lines(verdict: Verdict) -> list[str]:
         lines.append(f"Tests execute {coverage.executed} of {coverage.lines} lines{missing}{more}.")
     if guarded := verdict.mutation:
         ended = "" if guarded.ended else ", as far as time went"
-        lines.append(f"Tests caught {guarded.share} deliberate breakages{ended}.")
+        lines.append(f"Tests caught {guarded.share} deliberate defects{ended}.")
     if verdict.is_deliverable:
         lines.append("Not verified: only its own tests and a reviewer say that it does what was asked.")
     return ["", *lines] if lines else []

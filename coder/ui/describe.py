@@ -34,7 +34,7 @@ from coder.core.messages import UserMessage
 from coder.core.notes import Evaluation, ResearchPlan, ResearchReport, ResearchResult, describe_note
 from coder.core.text import shorten_line
 from coder.core.verdict import Verdict, VerdictKind
-from coder.ui.summary import format_counts
+from coder.core.verdict_summary import format_counts
 
 LINE_CHARACTERS = 110
 MOST_RED_TESTS = 5
@@ -147,9 +147,9 @@ def _describe_answer(event: QuestionAnswered | PlanAnswered | ReviewAnswered) ->
         case QuestionAnswered(option=option, by="person", instruction=instruction):
             return [f"{option}: {instruction}" if instruction else option]
         case QuestionAnswered(option=option):
-            return [f"nobody to ask: {option}"]
+            return [f"not interactive: {option}"]
         case PlanAnswered(by="default") | ReviewAnswered(by="default"):
-            return ["nobody to ask: nothing was changed in it"]
+            return ["not interactive: accepted as it is"]
         case PlanAnswered(plan=plan):
             return ["the plan is accepted" if plan else "the plan is refused"]
         case ReviewAnswered(refused=True):

@@ -14,17 +14,22 @@ from rich.text import Text
 from coder.core.events import (
     Answer,
     Event,
+    Failed,
     MessageFinished,
     NoteMade,
     PhaseEntered,
     QuestionAsked,
     Record,
+    ReviewAsked,
     SessionCommand,
+    SessionFinished,
     SessionStarted,
     StageChanged,
     ToolFinished,
     ToolStarted,
     ToolStreamed,
+    Verified,
+    Warned,
 )
 from coder.core.messages import AssistantMessage, ToolCall
 from coder.core.notes import (
@@ -64,8 +69,18 @@ class LinePrinter:
         verbose: bool,
         send: Callable[[SessionCommand], None],
         attended: bool = True,
+        has_summary: bool = False,
+        quiet: bool = False,
     ) -> None:
-        """Take `attended`: whether somebody can answer questions; else the session takes their defaults."""
+        """Take `attended`: whether somebody can answer questions; else the session takes their defaults.
+
+        With `has_summary`, the caller prints the last verdict afterwards. `quiet` prints only what goes
+        wrong; progress in a pipe goes to standard error.
+        """
+        self._has_summary = has_summary
+        self._quiet = quiet
+        self._verdict_lines: list[Text] = []
+        """Of the newest verdict, which may be the last."""
         self._attended = attended
         self._console = console
         self._verbose = verbose
@@ -101,16 +116,38 @@ class LinePrinter:
         self._activity = current_activity(record.event) or self._activity
         if isinstance(record.event, ToolStarted):
             self._calls[record.event.candidate, record.event.call.id] = record.event.call
+        if self._quiet:
+            self._print_quietly(record)
+            return
         lines = self._lines_with_heading(record.event)
-        if not lines and isinstance(record.event, ToolStreamed) and self._is_quiet(record):
+        if isinstance(record.event, SessionFinished):
+            self._verdict_lines = []
+        elif isinstance(record.event, Verified) and self._has_summary:
+            lines, self._verdict_lines = self._verdict_lines, lines
+        elif lines or isinstance(record.event, QuestionAsked | ReviewAsked):
+            lines, self._verdict_lines = [*self._verdict_lines, *lines], []
+        if not lines and isinstance(record.event, ToolStreamed) and self._is_silent(record):
             lines = [Text(f"  ... {shorten(record.event.text)}", "dim")]
         self._last_output_at = record.at if lines else self._last_output_at
+        self._print(lines)
+
+    def _print_quietly(self, record: Record) -> None:
+        """Print warnings and errors, and on standard error of a pipe that the work goes on."""
+        if isinstance(record.event, Warned | Failed):
+            self._print(self._lines(record.event))
+        if not isinstance(record.event, ToolStreamed):
+            self._last_output_at = self._last_output_at or record.at
+        elif self._is_silent(record):
+            self._last_output_at = record.at
+            print(sanitize_text(f"... {shorten(record.event.text)}"), file=sys.stderr)
+
+    def _print(self, lines: Sequence[Text]) -> None:
         for line in lines:
             if (safe := sanitize_text(line.plain)) != line.plain:
                 line.plain = safe
             self._console.print(line, soft_wrap=not self._console.is_terminal)
 
-    def _is_quiet(self, record: Record) -> bool:
+    def _is_silent(self, record: Record) -> bool:
         """Tell whether this is a pipe, which has no status line, without output for a while."""
         if self._console.is_terminal:
             return False
@@ -295,7 +332,7 @@ def observation(finding: ReviewFinding, verdict: Verdict) -> str:
         if _is_near(finding, place.path, place.line):
             return f"none would notice a difference here ({place.what}, line {place.line})"
     if report and report.tried:
-        return f"none fails here; they caught {report.share} deliberate breakages of the change"
+        return f"none fails here; they caught {report.share} deliberate defects of the change"
     return "none fails here; whether one would notice a difference here was not tried"
 
 

@@ -1,6 +1,6 @@
-"""Summary of a session on the screen: the diff and five lines."""
+"""Summary of a session on the screen: the diff, and a line for each thing to know."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from rich.console import Console
 from rich.markdown import Markdown
@@ -12,15 +12,8 @@ from coder.core.messages import UsageTotals
 from coder.core.state import outcome_label
 from coder.core.text import sanitize_text
 from coder.core.values import Delivery
-from coder.core.verdict import (
-    DENIED,
-    Counts,
-    DeniedResource,
-    MutationReport,
-    VerdictKind,
-    describe_behavior,
-    describe_proof,
-)
+from coder.core.verdict import VerdictKind
+from coder.core.verdict_summary import evidence_rows
 
 STYLES = {
     VerdictKind.PROVEN: "bold green",
@@ -54,28 +47,6 @@ def format_role_shares(roles: Mapping[str, UsageTotals]) -> list[str]:
     return [f"of which {'; '.join(parts)}"] if len(parts) > 1 else []
 
 
-STAGE_WORDS = {
-    "base": "tests before the change",
-    "targets": "tests of the issue",
-    "impacted": "tests within reach",
-    "suite": "all tests",
-    "old tests": "earlier tests",
-    "checks": "other checks",
-}
-"""Stages in words for the user; the others are called as they are."""
-
-
-def format_stages(stages: Mapping[str, float]) -> str:
-    """Format the seconds of a session by stage; empty if they are unknown or no stage took a second.
-
-    Stages of less than a second count as other.
-    """
-    shown = {name: seconds for name, seconds in stages.items() if seconds >= 1 and name != "other"}
-    other = sum(stages.values()) - sum(shown.values())
-    parts = [f"{STAGE_WORDS.get(name, name)} {seconds:.0f}" for name, seconds in shown.items()]
-    return f" ({', '.join([*parts, f'other {other:.0f}'])})" if parts else ""
-
-
 def format_money(spent: UsageTotals) -> str:
     return "price unknown" if spent.cost_usd is None else f"${spent.cost_usd:.3f}"
 
@@ -87,10 +58,13 @@ def abbreviate_number(number: int) -> str:
     return f"{number / 1000:.1f}k" if number < 1_000_000 else f"{number / 1_000_000:.1f}M"
 
 
-def print_summary(console: Console, finish_event: SessionFinished, *, session: str) -> None:
-    """Print the summary of a session."""
-    print_result(console, finish_event)
-    for line in summary_lines(finish_event, session=session):
+def print_summary(
+    console: Console, finish_event: SessionFinished, *, session: str, is_judged: bool = False
+) -> None:
+    """Print the summary of a session; one that judges an existing change has neither diff nor report."""
+    if not is_judged:
+        print_result(console, finish_event)
+    for line in summary_lines(finish_event, session=session, is_judged=is_judged):
         console.print(line, soft_wrap=not console.is_terminal)
 
 
@@ -121,60 +95,67 @@ def report_body(finish_event: SessionFinished) -> str:
 
 
 def summary_lines(
-    finish_event: SessionFinished, *, session: str, command: str = "coder {} last"
+    finish_event: SessionFinished,
+    *,
+    session: str,
+    command: str = "coder {} last",
+    is_judged: bool = False,
 ) -> Iterable[Text]:
-    """Yield a line each: verdict, changes, tests, what they prove, what else changes, cost, next step.
+    """Yield a line each: verdict, changed files, evidence, cost, next step.
 
-    `command` is how the user writes `apply` and `undo` for this session.
+    `command` is how the user writes `apply` and `undo` for this session. A session that judges an existing
+    change delivers nothing, and has a cost only where it asked a model.
     """
-    kind = finish_event.kind
+    kind, verdict = finish_event.kind, finish_event.verdict
+    is_verdict = verdict is not None and finish_event.summary == verdict.reason
     yield Text.assemble(
         (outcome_label(finish_event), STYLES[kind] if kind else "bold red"),
-        f"  {sanitize_text(finish_event.summary)}",
+        f"  {sanitize_text(verdict.headline if verdict and is_verdict else finish_event.summary)}",
     )
     if finish_event.delivery:
         yield _row("changed", _changed_files(finish_event.delivery.diff))
-    verdict = finish_event.verdict
-    if verdict and verdict.before and verdict.after:
-        before = "" if verdict.before.partial else f"before: {format_counts(verdict.before)}; after: "
-        yield _row("tests", f"{before}{format_counts(verdict.after)}{_mutation_result(verdict.mutation)}")
-    by = "the model" if finish_event.delivery else "the change"
-    if verdict and (proof := describe_proof(verdict, by=by)):
-        yield _row("proof", sanitize_text(proof))
-    if verdict and verdict.behavior:
-        first, *examples = describe_behavior(verdict.behavior)
-        yield _row("behavior", sanitize_text(first))
-        for line in examples:
-            yield _row("", sanitize_text(line))
-    attempts = f"{finish_event.attempts} attempt{'s' * (finish_event.attempts != 1)}"
-    yield _row(
-        "cost",
-        ", ".join(
-            [
-                attempts,
-                *format_spending(finish_event.spent),
-                f"{finish_event.seconds:.0f} s{format_stages(finish_event.stages)}",
-                *format_role_shares(finish_event.roles),
-            ]
-        ),
-    )
+    if verdict:
+        by = "the model" if finish_event.delivery else "the change"
+        for row in evidence_rows(verdict, session=session, by=by):
+            yield _row(row.name, sanitize_text(row.text))
+    if not is_judged or finish_event.spent.requests:
+        yield _row("cost", format_cost(finish_event))
     if finish_event.delivery:
         yield _row("next", _next_step(finish_event.delivery, command))
-    else:
-        yield _row(
-            "next",
-            (
-                "nothing was left in the repository; the record: coder log show "
-                f"{session}{_interrupted_work_hint(finish_event, session)}"
-            ),
-        )
+    elif not is_judged or not verdict:
+        record = f"nothing was left in the repository; the record: coder log show {session}"
+        yield _row("next", f"{record}{_interrupted_work_hint(finish_event, session)}")
 
 
-def _mutation_result(guarded: MutationReport | None) -> str:
-    """Describe how many deliberate breakages of the change the tests notice."""
-    if guarded is None or not guarded.tried:
-        return ""
-    return f"; tests caught {guarded.share} deliberate breakages of the change"
+WAITING = "your answers"
+"""Stage in which the session waits for the user, which is no cost."""
+
+
+def format_cost(finish_event: SessionFinished) -> str:
+    """Format the seconds of tests, model and coder itself, then requests, tokens and money."""
+    stages, seconds = finish_event.stages, finish_event.seconds
+    waiting, model = stages.get(WAITING, 0.0), stages.get("model", 0.0)
+    tests = sum(stages.get(name, 0.0) for name in TEST_STAGES)
+    own = max(0.0, seconds - waiting - model - tests)
+    parts = [f"tests {tests:.0f} s", f"coder {own:.0f} s", f"model {model:.0f} s"]
+    shown = [part for part in parts if not part.endswith(" 0 s")]
+    split = f" ({', '.join(shown)})" if len(shown) > 1 else ""
+    attempts, spent = finish_event.attempts, finish_event.spent
+    hint = " (the setting max_tokens limits it)" if spent.cost_usd is None and spent.requests else ""
+    *spending, money = format_spending(spent) or [""]
+    return ", ".join(
+        [
+            f"{seconds - waiting:.0f} s{split}",
+            *([f"{attempts} attempts"] if attempts > 1 else []),
+            *spending,
+            *([f"{money}{hint}"] if money else []),
+            *format_role_shares(finish_event.roles),
+        ]
+    )
+
+
+TEST_STAGES = ("base", "targets", "impacted", "suite", "old tests")
+"""Stages in which tests of the project run."""
 
 
 def _interrupted_work_hint(finish_event: SessionFinished, session: str) -> str:
@@ -208,24 +189,6 @@ def _changed_files(diff: str) -> str:
         elif line.startswith("-") and not line.startswith("---"):
             counts[path][1] += 1
     return ", ".join(f"{path} (+{plus} -{minus})" for path, (plus, minus) in counts.items())
-
-
-def format_counts(counts: Counts, denied: Sequence[DeniedResource] = ()) -> str:
-    """Format counts without zeros: `12 passed, 1 failed, 3 cannot run in the sandbox (no network)`.
-
-    `denied` are the resources that the last of them lack.
-    """
-    lacks = f" ({', '.join(DENIED[resource] for resource in denied)})" if denied else ""
-    names = {
-        "passed": "passed",
-        "failed": "failed",
-        "skipped": "skipped",
-        "denied": f"cannot run in the sandbox{lacks}",
-    }
-    numbers = counts.model_dump()
-    return (
-        ", ".join(f"{numbers[field]} {name}" for field, name in names.items() if numbers[field]) or "no tests"
-    )
 
 
 def _row(name: str, text: str) -> Text:

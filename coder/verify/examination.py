@@ -129,7 +129,7 @@ def examine_change(
     facts.note("configured-check", *(f"`{name}` failed before and passes now" for name in linters.fixed))
     facts.note("configured-check", *(f"`{name}` fails as before" for name in linters.failing))
     if _is_unguarded(change, mutation):
-        caught = f"the new tests catch none of {mutation.mutants if mutation else 0} deliberate breakages"
+        caught = f"the new tests catch none of {mutation.mutants if mutation else 0} deliberate defects"
         facts.cap("unnoticed-mutants", f"{caught} of the fix")
     if any(path.endswith(".py") for path in change.sources) and decide(facts).kind is VerdictKind.PROVEN:
         errors = tools.persisting_errors(change.old, change.new, issue, facts.targets)
@@ -242,7 +242,7 @@ def _kill_notes(mutation: MutationReport | None) -> list[str]:
         return []
     return [
         f"the new tests catch {mutation.tried - len(mutation.survivors)} of {mutation.tried} "
-        "deliberate breakages of what they import"
+        "deliberate defects of what they import"
     ]
 
 

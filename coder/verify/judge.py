@@ -514,7 +514,8 @@ def check_red(
                 proving = [test for test in proving if test not in untied]
                 missing_names |= dict.fromkeys(proving, name)
                 notes += [
-                    f"{shorten_test_id(test)} fails for want of {name}, which the issue is not about"
+                    f"{shorten_test_id(test)} fails because {name} is missing, "
+                    "which the issue does not mention"
                     for test in untied[:SHOWN]
                 ]
             targets += proving

@@ -22,7 +22,7 @@ from coder.verify.launch import TARGET
 from coder.verify.project import Project, find_candidates
 from coder.verify.run import accepted_candidate
 
-UNKNOWN_PURPOSE = "(nobody said what the change is for)"
+UNKNOWN_PURPOSE = "(no description)"
 """Issue of a change that is judged without one."""
 
 

@@ -33,7 +33,7 @@ from coder.verify.verifier import WorktreeVerifier
 from coder.verify.warm import PytestTrials, WarmBase, WarmRunner
 from coder.wiring.preparation import OVERLAYS, command_memory
 
-UNSAFE_REMEDY = f"{UNSAFE_FLAG} runs them with all your rights"
+UNSAFE_REMEDY = f"{UNSAFE_FLAG} runs them without a sandbox"
 LEARNING_SECONDS = 180.0
 """Time to record coverage while a model thinks."""
 COVERAGE_SECONDS = 60.0

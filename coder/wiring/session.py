@@ -20,7 +20,7 @@ from coder.core.paths import extract_node_ids, find_command_tests, test_file_of
 from coder.core.ports import Model, Progress, Verifier
 from coder.core.task import Budget, Mode, Task
 from coder.core.values import Candidate, Patch, SuspectRanking
-from coder.directories import index_database, sessions_directory
+from coder.directories import index_database, sandbox_notice_file, sessions_directory
 from coder.files.regular_files import read_regular_text
 from coder.index.index import SymbolIndex
 from coder.models.catalog import ModelChoice, choose_beside, choose_by_name, choose_model
@@ -339,7 +339,20 @@ def _example_tests_notice(task: Task, root: Path) -> tuple[str, ...]:
 
 def _environment_notices(task: Task, root: Path, sandbox: ProcessSandbox) -> tuple[str, ...]:
     """Return notices about trust, settings and sandbox, which a conversation shows once."""
-    return (*_trust_notice(task, root), *ignored_settings(root), *filter(None, [sandbox.notice]))
+    return (*_trust_notice(task, root), *ignored_settings(root), *_sandbox_notice(root, sandbox))
+
+
+def _sandbox_notice(root: Path, sandbox: ProcessSandbox) -> tuple[str, ...]:
+    """Return what isolation lacks: no sandbox every time, a reduced one once in a repository."""
+    if sandbox.backend is None or not sandbox.notice:
+        return tuple(filter(None, [sandbox.notice]))
+    shown = sandbox_notice_file(root)
+    try:
+        shown.parent.mkdir(parents=True, exist_ok=True)
+        shown.touch(exist_ok=False)
+    except FileExistsError:
+        return ()
+    return (sandbox.notice,)
 
 
 def _price_notice(budget: Budget, model: Model) -> tuple[str, ...]:

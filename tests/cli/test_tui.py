@@ -58,7 +58,7 @@ def test_leaving_after_undo_offers_nothing_to_apply(
     root = repo(tmp_path / "clock", {"a.py": "x = 1\n"})
     lines = closing_lines(closed_log(story.STARTED, story.FINISHED), root, capsys)
     assert not any("coder apply" in line for line in lines)
-    assert "next     it was taken back since" in lines
+    assert "next     undone since" in lines
 
 
 def test_leaving_without_an_outcome_names_the_session(

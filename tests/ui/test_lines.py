@@ -69,7 +69,7 @@ def test_asks_nobody_where_nobody_can_answer() -> None:
     printer = LinePrinter(console, verbose=False, send=lambda _: None, attended=False)
     asyncio.run(printer.show(log.follow()))
     assert "Install numpy?" not in out.getvalue()
-    assert "nobody to ask: no" in out.getvalue()
+    assert "not interactive: no" in out.getvalue()
 
 
 def test_recorded_session_reads_in_order() -> None:
@@ -147,20 +147,22 @@ def render_end(session_end: SessionFinished) -> str:
     return out.getvalue()
 
 
-def test_fix_ends_with_diff_and_five_lines() -> None:
+def test_fix_ends_with_diff_and_a_line_each() -> None:
     session_end = boundary_events(LOGS / "format-1-wrong-then-repaired")[1]
     assert session_end is not None
     text = render_end(session_end)
     assert text.startswith("\ndiff --git a/clock.py b/clock.py\n")
-    assert [line.split()[0] for line in text.splitlines()[-5:]] == [
+    assert [line.split()[0] for line in text.splitlines()[-7:]] == [
         "PROVEN",
         "changed",
+        "fixed",
         "tests",
+        "evidence",
         "cost",
         "next",
     ]
     assert "clock.py (+1 -1)" in text
-    assert "before: 1 passed, 1 failed; after: 2 passed" in text
+    assert "2 passed (before: 1 passed, 1 failed)" in text
 
 
 def test_end_without_fix_prints_report() -> None:
@@ -176,7 +178,7 @@ def test_interruption_says_where_work_is() -> None:
         kind=None, summary="Interrupted; your files are as they were.", exit_code=130, attempts=1, seconds=3.2
     )
     record = "next     nothing was left in the repository; the record: coder log show s1"
-    lines = ["stopped  Interrupted; your files are as they were.", "cost     1 attempt, 3 s", record]
+    lines = ["stopped  Interrupted; your files are as they were.", "cost     3 s", record]
     assert render_end(stopped).splitlines()[1:] == lines
     session_end = stopped.model_copy(update={"has_changes": True})
     assert render_end(session_end).splitlines()[-1] == f"{record}; what had been changed: coder log diff s1"
@@ -196,8 +198,9 @@ def test_unknown_cost_is_not_shown_as_zero() -> None:
         seconds=61,
         exit_code=0,
     )
-    assert "cost     1 attempt, 2 requests, 12.3k tokens (3.0k cached), price unknown, 61 s" in render_end(
-        session_end
+    assert (
+        "cost     61 s, 2 requests, 12.3k tokens (3.0k cached), price unknown (the setting max_tokens"
+        in render_end(session_end)
     )
 
 

@@ -19,8 +19,8 @@ GUARDED = MutationReport(
         ("a.py", 7, "t.py::test_a fails here"),
         ("a.py", 0, "t.py::test_a fails here"),
         ("a.py", 21, "none would notice a difference here (`<` became `<=`, line 20)"),
-        ("a.py", 12, "none fails here; they caught 3 of 4 deliberate breakages of the change"),
-        ("b.py", 5, "none fails here; they caught 3 of 4 deliberate breakages of the change"),
+        ("a.py", 12, "none fails here; they caught 3 of 4 deliberate defects of the change"),
+        ("b.py", 5, "none fails here; they caught 3 of 4 deliberate defects of the change"),
     ],
 )
 def test_observation_near_a_finding(path: str, line: int, phrase: str) -> None:

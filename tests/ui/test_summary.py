@@ -1,6 +1,6 @@
 from coder.core.events import SessionFinished
 from coder.core.messages import UsageTotals
-from coder.ui.summary import format_stages, summary_lines
+from coder.ui.summary import format_cost, summary_lines
 
 FINISHED = SessionFinished(
     kind=None, summary="Interrupted.", spent=UsageTotals(requests=3, input_tokens=9_000), exit_code=130
@@ -25,8 +25,8 @@ def test_does_not_name_single_role() -> None:
     assert "of which" not in summary_text(FINISHED)
 
 
-def test_stages_shown_add_up() -> None:
-    stages = {"model": 30.2, "base": 0.4, "targets": 4.1, "other": 5.3}
-    assert format_stages(stages) == " (model 30, tests of the issue 4, other 6)"
-    assert format_stages({"base": 0.4, "other": 5.0}) == ""
-    assert format_stages({}) == ""
+def test_cost_splits_seconds_and_leaves_out_waiting() -> None:
+    stages = {"model": 30.2, "base": 4.1, "targets": 4.0, "your answers": 200.0, "other": 5.7}
+    end = FINISHED.model_copy(update={"stages": stages, "seconds": 244.0, "spent": UsageTotals()})
+    assert format_cost(end) == "44 s (tests 8 s, coder 6 s, model 30 s)"
+    assert format_cost(end.model_copy(update={"stages": {"other": 244.0}})) == "244 s"

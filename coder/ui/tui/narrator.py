@@ -236,7 +236,7 @@ def _event_widgets(event: Event) -> Iterable[Widget]:
 
 
 def _verdict_text(verdict: Verdict) -> str:
-    return f"{verdict.label}  {verdict.reason}"
+    return f"{verdict.label}  {verdict.headline}"
 
 
 def _summary_widgets(event: SessionFinished, lines: Sequence[str]) -> Iterable[Widget]:

@@ -104,7 +104,7 @@ def test_closely_tested_fix_has_no_notes(look: Examine) -> None:
 
 def test_judges_added_tests_by_mutants_they_detect(look: Examine) -> None:
     verdict = look({"calc.py": SOURCE}, {"calc.py": SOURCE, "tests/test_calc.py": TEST}, PASSING)
-    assert verdict.notes == ("the new tests catch 2 of 2 deliberate breakages of what they import",)
+    assert verdict.notes == ("the new tests catch 2 of 2 deliberate defects of what they import",)
 
 
 def test_issue_script_counts_where_no_test_does(look: Examine) -> None:

@@ -1,0 +1,254 @@
+"""A verdict in six lines, the same ones in a terminal, in hooks and for other programs."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from coder.core.paths import test_file_of
+from coder.core.verdict import (
+    DENIED,
+    BehaviorReport,
+    Counts,
+    DeniedResource,
+    MutationReport,
+    TestResult,
+    Verdict,
+    VerdictKind,
+    describe_behavior,
+    describe_example,
+    describe_proof,
+)
+
+SHOWN_TESTS = 3
+EXAMPLES_CHARACTERS = 160
+MESSAGE_CHARACTERS = 120
+
+
+class Row(NamedTuple):
+    """One line of a summary."""
+
+    name: str
+    text: str
+
+    @property
+    def line(self) -> str:
+        """The row with its name in a column of its own."""
+        return f"{self.name:<9}{self.text}".rstrip()
+
+
+def summarize_verdict(verdict: Verdict, *, session: str = "") -> tuple[Row, ...]:
+    """Return at most six rows: verdict, tests that changed, runs, behavior, doubts, place of the evidence."""
+    return (Row(verdict.label, f" {verdict.headline}"), *evidence_rows(verdict, session=session))
+
+
+def evidence_rows(verdict: Verdict, *, session: str = "", by: str = "the change") -> tuple[Row, ...]:
+    """Return the rows below the verdict itself; those that would say nothing are absent."""
+    return tuple(_rows(verdict, session=session, by=by))
+
+
+def summary_text(verdict: Verdict, *, session: str = "") -> str:
+    """Return the summary as lines of text."""
+    return "\n".join(row.line for row in summarize_verdict(verdict, session=session))
+
+
+def _rows(verdict: Verdict, *, session: str, by: str) -> Iterator[Row]:
+    if verdict.broken:
+        yield Row("broken", f"passed before, fails now: {_describe_failing(verdict.broken)}")
+    elif verdict.still_red:
+        yield Row("red", f"still failing: {_describe_failing(verdict.still_red)}")
+    elif verdict.targets:
+        are_plain = {*verdict.target_kinds.values()} <= {"existing"} and not verdict.chosen_names
+        kinds = "" if are_plain else describe_proof(verdict, by=by)
+        yield Row("fixed", f"red before, green now: {condense_tests(verdict.targets)}{_in_brackets(kinds)}")
+    if verdict.after or verdict.runs:
+        yield Row("tests", _describe_runs(verdict))
+    if verdict.behavior:
+        yield Row("behavior", describe_changes(verdict.behavior))
+    if verdict.kind is VerdictKind.PASSING and (doubts := _describe_doubts(verdict)):
+        yield Row("unproven", doubts)
+    if session:
+        notes = f" ({len(verdict.notes)} note{'s' * (len(verdict.notes) != 1)})" if verdict.notes else ""
+        yield Row("evidence", f"coder log evidence {session}{notes}")
+
+
+def _describe_doubts(verdict: Verdict) -> str:
+    """Return what keeps a change that broke nothing from being PROVEN, and how to settle it."""
+    caps = verdict.capping_findings
+    if not caps and not verdict.still_red and (verdict.tests_ran or 0) < (verdict.tests_reaching or 0):
+        return "not all tests that reach the change have run; to settle it: coder verify --wait"
+    if not caps or verdict.still_red:
+        return ""
+    remedy = next(filter(None, (REMEDIES.get(cap.rule) for cap in caps)), "")
+    texts = "; ".join(dict.fromkeys(cap.text.rstrip(".") for cap in caps))
+    return f"{texts}{f'; to settle it: {remedy}' if remedy else ''}"
+
+
+def describe_details(verdict: Verdict) -> Iterator[str]:
+    """Yield lines with what the summary leaves out: tests by name, runs, notes, behavior, circumstances."""
+    for title, lines in _sections(verdict):
+        if lines:
+            yield ""
+            yield title
+            yield from (f"  {line}" for line in lines)
+
+
+def _sections(verdict: Verdict) -> Iterator[tuple[str, Sequence[str]]]:
+    failing = [*verdict.broken, *verdict.still_red]
+    yield "failing tests", [f"{_describe_failing([result])}" for result in failing]
+    yield "tests that were red before and are green now", verdict.targets
+    yield "replaced assertions", [replaced.line for replaced in verdict.replaced_assertions]
+    yield "notes", verdict.notes
+    rows = [
+        (
+            run.label,
+            f"{len(run.tests)} selected" if run.tests else "all",
+            f"{format_counts(run.counts)}{f'; {run.problem}' if run.problem else ''}",
+            f"{run.seconds:.1f} s",
+        )
+        for run in verdict.runs
+    ]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
+    yield "test runs", ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    if verdict.behavior:
+        first, *examples = describe_behavior(verdict.behavior)
+        yield "behavior", [first, *examples]
+    if verdict.coverage:
+        counted = (
+            f"tests execute {verdict.coverage.executed} of {verdict.coverage.lines} lines of the new code"
+        )
+        yield "coverage", [counted, *(f"{place}: executed by no test" for place in verdict.coverage.missing)]
+    if verdict.linters and verdict.linters.ran:
+        found = f"{', '.join(verdict.linters.ran)}: {len(verdict.linters.new) or 'nothing'} new"
+        yield "linters", [found, *verdict.linters.new]
+    yield "circumstances", verdict.circumstances
+    yield (
+        "hashes",
+        [*(f"{path}: {digest}" for path, digest in verdict.hashes.items()), f"tree {verdict.tree}"],
+    )
+
+
+def verdict_json(verdict: Verdict, *, session: str) -> str:
+    """Return a JSON object with the verdict's label, exit code, summary and all its fields."""
+    fields = {
+        "session": session,
+        "label": verdict.label,
+        "exit_code": verdict.kind.exit_code,
+        "summary": [row.line for row in summarize_verdict(verdict, session=session)],
+        "verdict": verdict.model_dump(mode="json"),
+    }
+    return json.dumps(fields, ensure_ascii=False, indent=2)
+
+
+REMEDIES: Mapping[str, str] = {
+    "no-target": "add a test that fails without the change, or name one: coder verify --test ID",
+    "untied-target": "say what the change is for: coder verify --issue 'TEXT', or name the test: --test ID",
+    "special-case": "name the inputs that the change is about: coder verify --issue 'TEXT'",
+    "rewritten-test": "look at the edits, then accept them: coder verify --accept-test-edits",
+    "weakened-test": "look at the edits, then accept them: coder verify --accept-test-edits",
+    "weak-test": "assert the result itself in the test, then: coder verify",
+    "vacuous-test": "let the test assert what the issue is about, then: coder verify",
+    "unnoticed-mutants": "let the test assert what the change does, then: coder verify",
+    "not-run": "run what was left out: coder verify --suite whole --wait",
+    "exit-code": "name a command that lists its tests, such as: coder verify --test 'python -m pytest'",
+    "harness-access": "take what reaches into the test run out of the change, then: coder verify",
+    "runner-files": "commit the configuration of the tests by itself, then: coder verify HEAD",
+    "linter": 'fix what the linters report, or set checks = "show"',
+    "left-out": "finish what was left out, then: coder verify",
+    "behavior-same": "look whether the tests see the change: coder verify --details",
+    "behavior-narrow": "name the inputs that the change is about: coder verify --issue 'TEXT'",
+}
+"""How to settle what keeps a change from being PROVEN, by rule."""
+
+
+def condense_tests(tests: Sequence[str]) -> str:
+    """Return test ids with the cases of a parametrized test counted: `t.py::test_a (4 cases)`."""
+    cases: dict[str, int] = {}
+    for test in tests:
+        name = test.partition("[")[0] if test.endswith("]") else test
+        cases[name] = cases.get(name, 0) + 1
+    exact = {test.partition("[")[0]: test for test in tests if test.endswith("]")}
+    names = [
+        f"{name} ({count} cases)" if count > 1 else exact.get(name, name) for name, count in cases.items()
+    ]
+    rest = f" and {len(names) - SHOWN_TESTS} more" if len(names) > SHOWN_TESTS else ""
+    return ", ".join(_without_repeated_file(names[:SHOWN_TESTS])) + rest
+
+
+def _without_repeated_file(names: Iterable[str]) -> Iterator[str]:
+    """Yield test ids without the file that the one before is in, too."""
+    file = None
+    for name in names:
+        own = test_file_of(name)
+        yield name.removeprefix(f"{own}::") if own == file else name
+        file = own
+
+
+def _describe_failing(results: Sequence[TestResult]) -> str:
+    """Return the failing tests, and how the first fails."""
+    names = condense_tests([result.id for result in results])
+    failure = results[0].failure
+    if failure is None:
+        return names
+    first = next(iter(failure.message.splitlines()), "")[:MESSAGE_CHARACTERS]
+    return f"{names}: {failure.type}{f': {first}' if first else ''}"
+
+
+def _describe_runs(verdict: Verdict) -> str:
+    """Return the counts on both sides, what noticed deliberate defects, the command and the time."""
+    parts = []
+    if verdict.after:
+        ran = format_counts(verdict.after)
+        is_known = verdict.before and not verdict.before.partial and verdict.before != verdict.after
+        before = f" (before: {format_counts(verdict.before)})" if verdict.before and is_known else ""
+        parts.append(f"{ran}{before}")
+    elif verdict.runs:
+        parts.append(f"{verdict.runs[-1].label}: {format_counts(verdict.runs[-1].counts)}")
+    command = f" with {verdict.runs[-1].command}" if verdict.runs and verdict.runs[-1].command else ""
+    parts[-1] += f" in {verdict.seconds:.0f} s{command}"
+    if caught := describe_mutation(verdict.mutation):
+        parts.append(caught)
+    return "; ".join(parts)
+
+
+def describe_mutation(mutation: MutationReport | None) -> str:
+    """Return how many deliberate defects in the change the tests catch; empty if none was tried."""
+    if mutation is None or not mutation.tried:
+        return ""
+    return f"tests caught {mutation.share} deliberate defects{'' if mutation.ended else ' in the time left'}"
+
+
+def describe_changes(behavior: BehaviorReport) -> str:
+    """Return the most telling calls with another result than before, in one line."""
+    compared = f"{behavior.compared} of {behavior.calls} calls"
+    if not behavior.inputs:
+        return f"not compared (0 of {behavior.calls} calls that the tests make could be repeated)"
+    if not behavior.changed:
+        return f"same results as before for {behavior.inputs} inputs ({compared} that the tests make)"
+    text = ""
+    for line in map(describe_example, behavior.examples):
+        if text and len(text) + len(line) > EXAMPLES_CHARACTERS:
+            break
+        text += f"; {line}" if text else line
+    return f"{text}{' ' if text else ''}({behavior.changed} of {behavior.inputs} inputs differ)"
+
+
+def format_counts(counts: Counts, denied: Sequence[DeniedResource] = ()) -> str:
+    """Format counts without zeros: `12 passed, 1 failed, 3 cannot run in the sandbox (no network)`.
+
+    `denied` are the resources that the last of them lack.
+    """
+    lacks = f" ({', '.join(DENIED[resource] for resource in denied)})" if denied else ""
+    names = {
+        "passed": "passed",
+        "failed": "failed",
+        "skipped": "skipped",
+        "denied": f"cannot run in the sandbox{lacks}",
+    }
+    numbers = counts.model_dump()
+    return (
+        ", ".join(f"{numbers[field]} {name}" for field, name in names.items() if numbers[field]) or "no tests"
+    )
+
+
+def _in_brackets(text: str) -> str:
+    return f" ({text})" if text else ""
