@@ -39,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--portable", action="store_true", help="take the paths of systems that are not Linux, on Linux, too"
     )
     parser.addoption(
-        "--all-cases", action="store_true", help="run the cases that tests/cases/*/by_hand.txt lists, too"
+        "--thorough", action="store_true", help="run what is left out of CI for its time, too"
     )
 
 
@@ -65,7 +65,7 @@ LONGEST_FILES = (
 
 
 def cases_run_by_hand() -> set[str]:
-    """Return the names of the cases that `by_hand.txt` of their family leaves to runs with `--all-cases`."""
+    """Return the names of the cases that `by_hand.txt` of their family leaves to runs with `--thorough`."""
     listings = (Path(__file__).parent / "cases").glob("*/by_hand.txt")
     return {name for listing in listings for name in listing.read_text(encoding="utf-8").split()}
 
@@ -77,9 +77,13 @@ def case_name(item: pytest.Item) -> str:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin each worker's share with long tests: one that begins last keeps the run waiting alone."""
-    if not config.option.all_cases:
+    if not config.option.thorough:
         names = cases_run_by_hand()
-        items[:] = [item for item in items if case_name(item) not in names]
+        items[:] = [
+            item
+            for item in items
+            if case_name(item) not in names and item.get_closest_marker("thorough") is None
+        ]
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     longest = [item for item in items if item.path.name in LONGEST_FILES]
     others = [item for item in items if item.path.name not in LONGEST_FILES]

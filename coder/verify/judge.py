@@ -462,6 +462,8 @@ def check_red(
 ) -> RedCheck:
     """Return which of the tests that pass in `green`, a run on the change, fail twice without its sources.
 
+    Where the change leaves all tests as they were, the run of the base is one of the two.
+
     `aims` are the tests to run, `named` those that must not be left out without a note.
     """
     greens = {result.id: result for result in green.results if result.outcome == "passed"}
@@ -524,7 +526,7 @@ def check_red(
     if change.before.problem is None and (idle := _find_idle(change.before, checked, named)):
         notes.append(f"new tests that pass already on the base: {join_test_ids(idle)}")
     flaky: list[str] = []
-    if targets:
+    if any(not _is_red_on_base(change, target) for target in targets):
         tests = targets if is_long(green) else aims
         flaky = _find_flaky(runs.run("red check, again", "tests", tests, seconds=seconds), targets)
     notes += [
@@ -553,6 +555,12 @@ def _is_unchanged(change: JudgedChange, test: str) -> bool:
 def _is_green_on_base(before: TestReport, test: str) -> bool:
     result = before.result_for(test)
     return before.has_test(test) and (result is None or result.green)
+
+
+def _is_red_on_base(change: JudgedChange, test: str) -> bool:
+    """Tell whether the run of the base has seen the test fail among the very tests of the change."""
+    result = None if change.split.test_files else change.before.result_for(test)
+    return result is not None and result.red
 
 
 def _find_idle(before: TestReport, checked: Sequence[TestResult], named: Sequence[str]) -> list[TestResult]:
