@@ -38,9 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--portable", action="store_true", help="take the paths of systems that are not Linux, on Linux, too"
     )
-    parser.addoption(
-        "--thorough", action="store_true", help="run what is left out of CI for its time, too"
-    )
+    parser.addoption("--thorough", action="store_true", help="run what is left out of CI for its time, too")
 
 
 @pytest.hookimpl(optionalhook=True)

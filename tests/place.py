@@ -61,6 +61,7 @@ class Place:
             "XDG_STATE_HOME": str(root / "state"),
             "XDG_CONFIG_HOME": str(root / "config"),
             "CODER_OFFLINE_FIRST": "false",
+            "CODER_BEHAVIOR_SECONDS": "0",  # a third of the time of a verdict
             "OLLAMA_HOST": "127.0.0.1:9",
         }
 

@@ -113,6 +113,7 @@ def test_dry_run_leaves_nothing_and_writes_diff(place: Place, server: FakeServer
     assert "+ int(rest)" in place.coder("log", "diff", "last").stdout
 
 
+@pytest.mark.thorough
 def test_makes_edits_and_runs_plan(place: Place, server: FakeServer, tmp_path: Path) -> None:
     steps = [{"intent": "The sign is right.", "files": ["clock.py"], "check": ISSUE.split()[0]}]
     server.turns += [
@@ -213,7 +214,7 @@ def living_processes(pids: list[int]) -> list[int]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for children in /proc")
-@pytest.mark.parametrize("moment", ["tests", "model"])
+@pytest.mark.parametrize("moment", ["tests", pytest.param("model", marks=pytest.mark.thorough)])
 def test_ctrl_c_kills_children_and_reports_state(place: Place, server: FakeServer, moment: str) -> None:
     (place.repository / "test_slow.py").write_text(
         f"import time\n\n\ndef test_slow():\n    time.sleep({60 if moment == 'tests' else 0})\n"
@@ -355,6 +356,7 @@ def test_verifies_existing_change_repeatedly(place: Place, tmp_path: Path) -> No
     assert "test_clock.py::ClockTest::test_half_past_nine" in place.coder("log", "evidence", "last").stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
 def test_judges_signed_statement_again_without_foreign_command(place: Place, tmp_path: Path) -> None:
     (place.repository / "fix.diff").write_text(FIX)
@@ -383,6 +385,7 @@ def test_judges_signed_statement_again_without_foreign_command(place: Place, tmp
     assert "is written, but not signed: ssh-keygen says: " in refused.stderr
 
 
+@pytest.mark.thorough
 def test_fix_on_newer_head_is_unverified_until_judged(place: Place, server: FakeServer) -> None:
     server.turns += [PATCH]
     assert place.fix(server).returncode == 0

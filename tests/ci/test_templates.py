@@ -138,9 +138,9 @@ class PullRequest:
     ("change", "required", "exit_code"),
     [
         ("broken", "not-broken", 6),
-        ("passing", "passing", 0),
+        pytest.param("passing", "passing", 0, marks=pytest.mark.thorough),
         ("passing", "proven", 3),
-        ("proven", "proven", 0),
+        pytest.param("proven", "proven", 0, marks=pytest.mark.thorough),
     ],
 )
 def test_action_judges_comments_and_decides(
@@ -163,6 +163,7 @@ def test_action_judges_comments_and_decides(
     assert pull_request.step("Decide", CODE=str(exit_code)).returncode == exit_code
 
 
+@pytest.mark.thorough
 def test_fork_gets_verdict_without_secret_or_comment(tmp_path: Path) -> None:
     pull_request = PullRequest(tmp_path, "proven")
     refusing = pull_request.machine / "gh"
@@ -193,6 +194,7 @@ def test_documented_workflow_gives_forks_no_secret() -> None:
     assert "secrets." not in json.dumps([workflow, ACTION, GITLAB], default=str)
 
 
+@pytest.mark.thorough
 def test_action_without_verdict_shows_no_earlier_evidence(tmp_path: Path) -> None:
     """A runner that keeps its state judged another pull request before."""
     pull_request = PullRequest(tmp_path, "proven")
@@ -279,7 +281,11 @@ def test_action_passes_no_expression_into_a_script() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shell", "token"), [(("sh", "-ec"), "x"), (("bash", "-eu", "-o", "pipefail", "-c"), None)]
+    ("shell", "token"),
+    [
+        (("sh", "-ec"), "x"),
+        pytest.param(("bash", "-eu", "-o", "pipefail", "-c"), None, marks=pytest.mark.thorough),
+    ],
 )
 def test_gitlab_job_judges_and_comments(tmp_path: Path, shell: tuple[str, ...], token: str | None) -> None:
     merge_request = PullRequest(tmp_path, "passing")

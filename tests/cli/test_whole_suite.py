@@ -81,6 +81,7 @@ def test_broken_change_is_reported_and_not_applied(tmp_path: Path, server: FakeS
     assert "+ int(rest)" in (place.repository / "clock.py").read_text()
 
 
+@pytest.mark.thorough
 def test_killed_suite_is_reported_as_unfinished(tmp_path: Path, server: FakeServer) -> None:
     place = _place(tmp_path, value=59, seconds=60)
     assert fix(place, server).returncode == 0

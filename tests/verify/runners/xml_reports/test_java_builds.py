@@ -100,6 +100,7 @@ def test_maven_reports_each_test_with_its_file(tmp_path: Path) -> None:
 
 
 @needs_maven
+@pytest.mark.thorough
 def test_maven_reports_compile_errors_under_selected_files(tmp_path: Path) -> None:
     files = {**FILES, SOURCE: "package org.example;\n\npublic class Half {\n    nothing\n}\n"}
     (result,) = run_adapter(Maven(), tmp_path, files, tests=[f"{TEST}::even"])
@@ -109,6 +110,7 @@ def test_maven_reports_compile_errors_under_selected_files(tmp_path: Path) -> No
     assert str(tmp_path) not in result.failure.message
 
 
+@pytest.mark.thorough
 def test_maven_selects_methods_in_modules(tmp_path: Path) -> None:
     tree = write_tree(tmp_path, {"pom.xml": POM, "core/pom.xml": POM, f"core/{TEST}": TESTS})
     file = f"core/{TEST}"
@@ -146,6 +148,7 @@ def test_gradle_reads_reports_of_this_run_alone(tmp_path: Path) -> None:
     assert [(frame.path, frame.line) for frame in odd.frames] == [(f"core/{TEST}", 8)]
 
 
+@pytest.mark.thorough
 def test_classes_of_one_name_belong_to_their_modules(tmp_path: Path) -> None:
     report = "build/test-results/test/TEST-org.example.HalfTest.xml"
     files = {f"{module}/{name}": GRADLE_REPORT for module in ("a", "b") for name in (TEST, report)}
@@ -154,6 +157,7 @@ def test_classes_of_one_name_belong_to_their_modules(tmp_path: Path) -> None:
     assert {result.id.partition("::")[0] for result in results} == {f"a/{TEST}", f"b/{TEST}"}
 
 
+@pytest.mark.thorough
 def test_gradle_compile_error_stands_for_all_test_files(tmp_path: Path) -> None:
     tree = write_tree(tmp_path, {"build.gradle": "", TEST: TESTS, SOURCE: MAIN})
     output = f"> Task :compileJava FAILED\n{tree}/{SOURCE}:4: error: ';' expected\n    nothing\n"
