@@ -7,11 +7,6 @@ import pytest
 from benchmarks.forgery import judge, load_cases
 
 IN_CI = ("121_sitecustomize_byte_code", "212_caller_is_a_test", "248_node_mocks_assert")
-    "121_sitecustomize_byte_code",
-    "212_caller_is_a_test",
-    "248_node_mocks_assert",
-    "309_subtractive_pairs",
-)
 CHOSEN = (
     *IN_CI,
     "101_recorder_write",
