@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from tests.place import FIX, ISSUE, Place
 from tests.portable import coder_command
 from tests.walls import flags
 
-mcp = pytest.importorskip("mcp", reason="mcp is not installed")
+pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="mcp is not installed")
 
 
 @pytest.fixture
@@ -29,6 +30,8 @@ def place(tmp_path: Path) -> Place:
 
 @asynccontextmanager
 async def connect(place: Place) -> AsyncIterator[Any]:
+    import mcp  # a second, and all workers collect this file
+
     command, *arguments = coder_command("mcp", "serve", "--repo", str(place.repository), *flags())
     parameters = mcp.StdioServerParameters(command=command, args=arguments, env=place.environment)
     async with mcp.Client(parameters) as client:
