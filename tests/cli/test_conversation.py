@@ -103,6 +103,7 @@ def test_interrupted_session_goes_on_with_its_change(place: Place, server: FakeS
     assert "+ int(rest)" in source
 
 
+@pytest.mark.thorough
 def test_finished_session_answers_commands_that_change_nothing(place: Place, server: FakeServer) -> None:
     server.turns += [Turn(status=503, error="overloaded"), PATCH]
     assert "Trying again in" in request(place, server, "fix", ISSUE)
@@ -174,6 +175,7 @@ def test_rewound_conversation_goes_on_before_the_request(place: Place, server: F
     assert [line.split()[1] for line in listing] == ["@2", "@2", "@2", "@1"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("restored", "has_conversation", "has_code"), [("code", True, False), ("conversation", False, True)]
 )
@@ -189,6 +191,7 @@ def test_conversation_and_code_are_rewound_separately(
     assert "The user has gone back to an earlier point" in str(messages(server, 2)[-1])
 
 
+@pytest.mark.thorough
 def test_fork_has_a_branch_of_its_own(place: Place, server: FakeServer) -> None:
     branch, _ = make_two_requests(place, server)
     tip = git(place.repository, "rev-parse", branch)
@@ -202,6 +205,7 @@ def test_fork_has_a_branch_of_its_own(place: Place, server: FakeServer) -> None:
     assert git(place.repository, "rev-parse", branch) == tip
 
 
+@pytest.mark.thorough
 def test_only_an_applied_diff_is_taken_out(place: Place, server: FakeServer) -> None:
     server.turns += [PATCH, Turn(text="Nothing to do.")]
     request(place, server, "fix", ISSUE, "--dry-run")
