@@ -171,13 +171,24 @@ def _definitions_containing(terrain: Corpus, phrase: str) -> Iterator[tuple[str,
     documents = set.intersection(*sets) if sets else set()
     if len(documents) > MAX_MESSAGE_DOCUMENTS:
         return
-    texts: dict[str, str] = {}
+    files: dict[str, list[str]] = {}
     for document in sorted(documents):
         path = terrain.paths[terrain.owners[document] - 1]
-        text = texts.setdefault(path, read_text_or_empty(terrain.snapshot.root, path))
+        if path not in files:
+            files[path] = _lines_without_docstrings(terrain, path)
         place = terrain.definition_place(document)
         definition = place.definition if place else None
-        lines = text.split("\n")[definition.start - 1 : definition.end] if definition else text.split("\n")
+        lines = files[path][definition.start - 1 : definition.end] if definition else files[path]
         code = ADJACENT_LITERALS.sub("", "\n".join(lines)).replace("'", '"').lower()
         if all(part in code for part in phrase.replace("'", '"').lower().split(COLUMN_SEPARATOR)):
             yield path, definition
+
+
+def _lines_without_docstrings(terrain: Corpus, path: str) -> list[str]:
+    """Return a file's lines, those of docstrings empty: an example that quotes a message does not make it."""
+    lines = read_text_or_empty(terrain.snapshot.root, path).split("\n")
+    for definition in terrain.snapshot.definitions(path):
+        start, end = definition.docstring
+        if start:
+            lines[start - 1 : end] = [""] * (end - start + 1)
+    return lines

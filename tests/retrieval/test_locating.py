@@ -97,6 +97,14 @@ def test_finds_message_despite_placeholders_and_wrapping(tmp_path: Path) -> None
     assert "says 'as seconds, nor as a date'" in location.symbols[0].reasons
 
 
+def test_example_in_docstring_makes_no_message(tmp_path: Path) -> None:
+    doc = 'def load():\n    """Load.\n\n    >>> load()["name"]\n    "Air temperature"\n    """\n'
+    code = 'def name():\n    return "Air temperature"\n'
+    location = locate_in_tree(tmp_path, 'It prints "Air temperature"', {"a.py": f"{doc}\n\n{code}"})
+    quoting = [place.name for place in location.symbols if "says 'Air temperature'" in place.reasons]
+    assert quoting == ["a.py::name"]
+
+
 def test_follows_snippet_imports_through_re_exports(tmp_path: Path) -> None:
     location = locate_in_tree(tmp_path, "It hangs\n\n```python\nfrom pool import Throttle\nThrottle()\n```\n")
     assert "is pool.Throttle" in reasons_for(location, "pool/limits.py::Limiter")
