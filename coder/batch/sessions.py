@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 
@@ -52,6 +53,8 @@ class IssueResult(Value):
     model: str
     spent: UsageTotals
     seconds: float
+    began_at: datetime | None = None
+    """Time of its first record."""
     stages: Mapping[str, float] = Field(default_factory=dict)
     worker: str = ""
     """Process or node that ran it."""
@@ -169,6 +172,7 @@ def _pack(call: IssueCall, handle: SessionHandle, directory: Path, *, model: str
         model=model,
         spent=finish.spent,
         seconds=finish.seconds,
+        began_at=records[0].at,
         stages=dict(finish.stages),
         files={name: sha256(content).hexdigest() for name, content in contents.items()},
     )

@@ -48,9 +48,14 @@ def results_page(name: str, outcomes: Sequence[Outcome], comparison: Comparison 
     if comparison is not None:
         parts += ["<h2>Compared with the other run</h2>", _comparison(comparison)]
     parts += ["<h2>Runs</h2>", _runs(sort_outcomes(outcomes))]
+    return html_page(name, parts)
+
+
+def html_page(title: str, parts: Sequence[str]) -> str:
+    """Return a page of its own, with the style inside; the parts are HTML already."""
     head = (
         '<meta charset="utf-8"><meta name="viewport" '
-        f'content="width=device-width"><title>{escape(name)}</title><style>{STYLE}</style>'
+        f'content="width=device-width"><title>{escape(title)}</title><style>{STYLE}</style>'
     )
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>\n'
 
@@ -126,7 +131,7 @@ def _groups(groups: Sequence[GroupSummary]) -> str:
         "<p>Shares are of the tasks that can be solved, with 95 % intervals (Wilson). What stands without "
         "a unit is a mean of a run.</p>"
     )
-    return _table((*head, "USD", "seconds", "tokens of all runs, by role"), rows) + note
+    return html_table((*head, "USD", "seconds", "tokens of all runs, by role"), rows) + note
 
 
 def _share_cell(share: Share) -> str:
@@ -151,7 +156,7 @@ def _tasks(groups: Sequence[GroupSummary], outcomes: Sequence[Outcome]) -> str:
             f"{outcome.job.strategy}, {outcome.job.model}", []
         ).append(outcome)
     labels = [group.label for group in groups]
-    return _table(
+    return html_table(
         ("task", *labels),
         [
             (escape(task), *(_task_cell(outcomes_by_label.get(label, [])) for label in labels))
@@ -199,7 +204,9 @@ def _comparison(comparison: Comparison) -> str:
         for difference in comparison.differences
     ]
     sentence = f"<p>{escape(comparison.sentence)}</p>"
-    return sentence + (_table(("task", "strategy", "model", "seed", "before", "now"), rows) if rows else "")
+    return sentence + (
+        html_table(("task", "strategy", "model", "seed", "before", "now"), rows) if rows else ""
+    )
 
 
 def _runs(outcomes: Sequence[Outcome]) -> str:
@@ -240,10 +247,10 @@ def _runs(outcomes: Sequence[Outcome]) -> str:
         "seconds",
         "why",
     )
-    return _table(head, rows)
+    return html_table(head, rows)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return an HTML table; the cells of `rows` are HTML already."""
     top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
