@@ -1,10 +1,13 @@
 """Effective configuration: defaults < user file < repository < environment < flags, with sources."""
 
+import ast
+import inspect
 import os
+import re
+import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -12,6 +15,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from coder.core.documents import parse_toml
 from coder.core.errors import UserError
+from coder.core.text import explain_invalid_value, suggest_name
 from coder.core.values import Value
 from coder.directories import config_directory
 from coder.files.regular_files import read_regular
@@ -22,19 +26,21 @@ class Config(Value):
     """All settings; built once and passed down."""
 
     model: str | None = None
-    """`provider:name`; None: chosen from the available keys and local servers."""
+    """Model to use, as `provider:name`; None: chosen from the available keys and local servers."""
     strategy: Literal["linear", "plan", "tree", "committee", "offline", "auto"] | None = None
-    """None: linear if there is a model, otherwise offline."""
+    """Strategy of fixes; None: linear if there is a model, otherwise offline."""
     planner_model: str | None = None
+    """Model that plans and locates; None: `model`."""
     reviewer_model: str | None = None
+    """Model that reviews changes; None: `model`."""
     summariser_model: str | None = None
-    """Models of roles; None: the executor's."""
+    """Model that shortens long conversations; None: `model`."""
     fallback_models: tuple[str, ...] = ()
     """Models that take over, in this order, when a model is down."""
     branch_models: tuple[str, ...] = ()
     """Models of the second and further candidates of a tree, in turn; empty: the model of the first."""
     seed: int | None = None
-    """Sent to providers that support seeds: OpenAI-compatible servers, Google."""
+    """Seed sent to providers that support it: OpenAI-compatible servers, Google."""
     width: int = Field(default=3, ge=1, le=5)
     """Candidates of a tree."""
     review_rounds: int = Field(default=2, ge=0)
@@ -50,7 +56,7 @@ class Config(Value):
     images: bool | None = None
     """Whether the model accepts images; None: as far as its name or its server tells."""
     tool_calling: bool = True
-    """False: the model has no tool calling, and calls are written as text."""
+    """Whether the model has tool calling; without it, calls are written as text."""
     test: str | None = None
     """The project's test command; None: detected."""
     suite_seconds: float = Field(default=900.0, gt=0)
@@ -73,7 +79,7 @@ class Config(Value):
     behavior_seconds: float = Field(default=10.0, ge=0)
     """Time limit for comparing the answers to calls of tests, and to calls near them; 0 compares nothing."""
     checks: Literal["show", "block"] = "show"
-    """`block`: new findings of the project's own linters keep a fix from being PROVEN."""
+    """Whether new findings of the project's own linters keep a fix from being PROVEN (`block`)."""
     attempts: int = Field(default=3, ge=1)
     """Failed verifications before giving up."""
     attempts_per_side: int = Field(default=2, ge=1)
@@ -85,13 +91,17 @@ class Config(Value):
     sandbox_processes: int = Field(default=1024, ge=16)
     """Limit of concurrent processes and threads of one command."""
     max_usd: Decimal | None = Field(default=None, gt=0)
+    """Most US dollars that a session spends."""
     max_usd_per_day: Decimal | None = Field(default=None, gt=0)
+    """Most US dollars that all sessions of a day (UTC) spend."""
     max_usd_per_month: Decimal | None = Field(default=None, gt=0)
-    """Money limits of a session, and of all sessions of a day or month (UTC)."""
+    """Most US dollars that all sessions of a month (UTC) spend."""
     max_tokens: int | None = Field(default=None, gt=0)
+    """Most tokens that a session sends and receives; the limit for models whose price is unknown."""
     max_seconds: float | None = Field(default=None, gt=0)
+    """Longest time of a session."""
     max_requests: int | None = Field(default=None, gt=0)
-    """Limits of a session: tokens sent and received, time, requests to models."""
+    """Most requests of a session to models."""
     context_tokens: int | None = Field(default=None, ge=8192)
     """Size of the model's context window; None: as listed for the model, else learnt when it overflows."""
     requests_per_minute: int | None = Field(default=None, gt=0)
@@ -99,7 +109,7 @@ class Config(Value):
     keep_sessions_days: float | None = Field(default=None, ge=0)
     """Days for which sessions are kept that nobody uses; `coder clean` removes older ones. None: all are."""
     approve: Mode = "auto-edit"
-    """Approval mode: what is asked about first.
+    """What is asked about first.
 
     In `ask` changes and programs, in `auto-edit` what leaves the sandbox, in `full` nothing; `read-only`
     allows no change.
@@ -117,13 +127,13 @@ class Config(Value):
     screen_reader: bool = False
     """Whether the interface is a conversation in plain lines, for screen readers."""
     keys: Mapping[str, str] = Field(default={})
-    """Keys of the interface, by the names below: a table `[keys]` with lines such as `send = "ctrl+s"`."""
+    """Keys of the interface: a table `[keys]` with lines such as `send = "ctrl+s"`."""
     vim: bool = False
     """Whether the prompt of the interface has vim's normal and insert mode."""
     image: str | None = None
     """Local container image in which commands and tests run, by podman or Docker."""
     test_network: bool = False
-    """True if tests of this repository may use the network: services on loopback, and the internet."""
+    """Whether tests of this repository may use the network: services on loopback, and the internet."""
     test_environment: tuple[str, ...] = ()
     """Names of environment variables that are passed to tests of this repository."""
     deny_read: tuple[str, ...] = ()
@@ -143,12 +153,42 @@ class Config(Value):
         return patterns
 
 
+SETTING_GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Models": (
+        *("model", "base_url", "planner_model", "reviewer_model", "summariser_model", "fallback_models"),
+        *("branch_models", "context_tokens", "requests_per_minute", "images", "tool_calling", "seed"),
+    ),
+    "Limits": (
+        *("max_usd", "max_usd_per_day", "max_usd_per_month", "max_tokens", "max_seconds", "max_requests"),
+        *("attempts", "attempts_per_side"),
+    ),
+    "Strategy": ("strategy", "offline_first", "width", "review_rounds", "minimise", "keep_steps"),
+    "Tests and verdicts": (
+        *("test", "suite", "wait", "suite_seconds", "foreground_suite_seconds", "impacted_suite_seconds"),
+        *("behavior_seconds", "checks", "test_network", "test_environment"),
+    ),
+    "Permissions": ("approve", "allow", "ask", "deny", "deny_read", "url_hosts"),
+    "Sandbox": ("image", "sandbox_memory_mb", "sandbox_processes", "sandbox_cpu_seconds"),
+    "Interface and storage": ("alerts", "inline", "screen_reader", "vim", "keys", "keep_sessions_days"),
+}
+"""Headings for all settings, with those below each."""
+
+
 class Setting(Value):
     """One value of the configuration with its source."""
 
     name: str
     value: Any
     source: str
+
+    @property
+    def text(self) -> str:
+        """The value as it is written in a file; empty where there is none."""
+        if isinstance(self.value, tuple):
+            return ", ".join(self.value)
+        if self.value is None or self.value == {}:
+            return ""
+        return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
 
 
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -217,6 +257,52 @@ def collect_settings(
     return tuple(entries.values())
 
 
+def describe_settings() -> dict[str, str]:
+    """Return the docstring of each field of `Config`, on one line."""
+    descriptions: dict[str, str] = {}
+    name = ""
+    for node in ast.parse(textwrap.dedent(inspect.getsource(Config))).body[0].body:  # type: ignore[attr-defined]
+        match node:
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                pass
+            case ast.Expr(value=ast.Constant(value=str(text))) if name:
+                descriptions[name] = " ".join(text.split()).replace("None:", "not set:")
+    return descriptions
+
+
+def describe_values(name: str) -> str:
+    """Return what a setting takes, such as `a whole number, at least 1`."""
+    schema = Config.model_json_schema()["properties"][name]
+    schema = next((part for part in schema.get("anyOf", ()) if part["type"] in TYPE_NAMES), schema)
+    if choices := schema.get("enum"):
+        return f"one of {', '.join(choices)}"
+    bounds = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most"}
+    limits = [f", {words} {schema[key]:g}" for key, words in bounds.items() if key in schema]
+    return f"{TYPE_NAMES[schema['type']]}{''.join(limits)}"
+
+
+TYPE_NAMES = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list of texts",
+    "object": "a table",
+}
+"""Words for the types of JSON Schema."""
+
+
+def repository_rights(name: str) -> str:
+    """Return what a repository's own settings may do with a setting."""
+    if name in OWN_SETTINGS:
+        return 'no; you, below `[repositories."PATH"]`'
+    if name not in REPOSITORY_SETTINGS:
+        return "no"
+    if name in LIST_SETTINGS:
+        return "add to it"
+    return "lower it" if name in LOWERABLE_SETTINGS else "make it stricter" if name != "test" else "set it"
+
+
 def config_from_settings(entries: tuple[Setting, ...]) -> Config:
     """Return the values of settings as a configuration."""
     return Config.model_validate({setting.name: setting.value for setting in entries})
@@ -245,7 +331,8 @@ def _overlay(entries: dict[str, Setting], values: Mapping[str, Any], *, source: 
     for name, value in values.items():
         if name not in Config.model_fields:
             raise UserError(
-                f"{source} sets {name!r}, which is no setting. There are: {', '.join(Config.model_fields)}."
+                f"{source} sets {name!r}, which is no setting. {suggest_name(name, Config.model_fields)}"
+                "All settings: coder config"
             )
         entries[name] = Setting(name=name, value=_validate(name, value, source), source=source)
 
@@ -289,21 +376,32 @@ def _widens(name: str, value: Any, current: Any) -> bool:
     return name in LOWERABLE_SETTINGS and current is not None and bool(value > current)
 
 
-def ignored_settings(repository: Path) -> tuple[str, ...]:
-    """Return a message on each name in a repository's own settings that is unknown or not allowed there."""
-    return tuple(
-        f"{source} sets {name!r}, which {_objection_to(name)}"
-        for source, table in _repository_tables(repository)
-        for name in table
-        if name not in REPOSITORY_SETTINGS
+def ignored_settings(repository: Path, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Return a message on each name in a repository's own settings that is unknown or not allowed there.
+
+    So does a variable of the environment whose name is close to that of a setting.
+    """
+    variables = [f"CODER_{name.upper()}" for name in Config.model_fields]
+    misspelt = {
+        name: suggest_name(name, variables, closeness=0.9)
+        for name in environment
+        if name.startswith("CODER_") and name not in variables
+    }
+    return (
+        *(
+            f"{source} sets {name!r}, which {_objection_to(name)}"
+            for source, table in _repository_tables(repository)
+            for name in table
+            if name not in REPOSITORY_SETTINGS
+        ),
+        *(f"{name} sets nothing. {hint}".rstrip() for name, hint in misspelt.items() if hint),
     )
 
 
 def _objection_to(name: str) -> str:
     if name in Config.model_fields:
         return "a repository may not: it is passed over. Your own settings may."
-    matches = get_close_matches(name, REPOSITORY_SETTINGS, n=1)
-    return f"is no setting.{f' Is {matches[0]!r} meant?' if matches else ''}"
+    return f"is no setting. {suggest_name(name, REPOSITORY_SETTINGS)}".rstrip()
 
 
 def _validate(name: str, value: Any, source: str) -> Any:
@@ -312,7 +410,12 @@ def _validate(name: str, value: Any, source: str) -> Any:
     try:
         return getattr(Config.model_validate({name: str(value) if isinstance(value, float) else value}), name)
     except ValidationError as error:
-        raise UserError(f"{source}: {name} = {value!r} does not fit ({error.errors()[0]['msg']}).") from None
+        reason = explain_invalid_value(error.errors()[0]["msg"])
+        choices = suggest_name(str(value), re.findall(r"'([^']*)'", reason))
+        raise UserError(
+            f"{source}: {name} = {value!r} is not valid: {reason}. {choices}Explained: coder config explain "
+            f"{name}"
+        ) from None
 
 
 def _read_user_table(path: Path) -> Mapping[str, Any]:

@@ -45,21 +45,3 @@ def test_json_ends_with_finished_where_nothing_began(
     finished = json.loads(captured.out.splitlines()[-1])
     assert (finished["event"], finished["verdict"], finished["exit_code"]) == ("finished", None, code)
     assert f"coder: {finished['summary']}\n" == captured.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "advice"),
-    [
-        (["hook", "install", "claud"], "Do you mean 'claude'?"),
-        (
-            ["config", "set", "a", "b"],
-            "coder config only shows settings, and names the file to write yours into.",
-        ),
-    ],
-)
-def test_wrong_use_says_what_is_meant(
-    arguments: list[str], advice: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.argv", ["coder", *arguments])
-    assert run_command_line(arguments) == 2
-    assert capsys.readouterr().err.strip().endswith(advice)

@@ -42,7 +42,7 @@ def test_keys_are_a_table_of_the_users_own_file(tmp_path: Path) -> None:
     root = write_repository(tmp_path, 'vim = false\n[tool.coder.keys]\nsend = "f3"')
     config = config_from_settings(collect_settings(root, environment=user))
     assert (config.keys, config.vim) == ({"send": "ctrl+s"}, True)
-    with pytest.raises(UserError, match="keys = 3 does not fit"):
+    with pytest.raises(UserError, match="keys = 3 is not valid"):
         collect_settings(environment=environment(tmp_path, "keys = 3\n"))
 
 
@@ -109,7 +109,7 @@ def test_reports_unknown_user_setting(tmp_path: Path) -> None:
 
 
 def test_reports_invalid_value(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="CODER_ATTEMPTS: attempts = '0' does not fit"):
+    with pytest.raises(UserError, match="CODER_ATTEMPTS: attempts = '0' is not valid"):
         collect_settings(environment=environment(tmp_path, CODER_ATTEMPTS="0"))
 
 
@@ -203,7 +203,7 @@ def test_reports_invalid_rule(tmp_path: Path) -> None:
 def test_reports_ignored_repository_settings(tmp_path: Path) -> None:
     root = write_repository(tmp_path, 'atempts = 2\nmodel = "openai:x"\nattempts = 2')
     assert ignored_settings(root) == (
-        "pyproject.toml [tool.coder] sets 'atempts', which is no setting. Is 'attempts' meant?",
+        "pyproject.toml [tool.coder] sets 'atempts', which is no setting. Did you mean attempts?",
         "pyproject.toml [tool.coder] sets 'model', which a repository may not: it is passed over. "
         "Your own settings may.",
     )

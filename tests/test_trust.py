@@ -76,7 +76,9 @@ def test_ignores_instructions_of_untrusted_repository(root: Path) -> None:
 def test_reads_trusted_instructions_and_reports_typos(root: Path) -> None:
     text, warnings = run_session(root, trusted=True)
     assert ORDERS in text
-    assert "pyproject.toml [tool.coder] sets 'atempts', which is no setting. Is 'attempts' meant?" in warnings
+    assert (
+        "pyproject.toml [tool.coder] sets 'atempts', which is no setting. Did you mean attempts?" in warnings
+    )
 
 
 def test_full_sandbox_needs_no_trust_question(root: Path) -> None:

@@ -28,6 +28,7 @@ from coder.cli import (
 )
 from coder.cli.options import LIMITS, MODEL, GroupedCommand, Options, StrategyName, with_options
 from coder.cli.reporting import broken_change_notices, report_errors
+from coder.core.text import explain_invalid_value, suggest_name
 
 SILENT_COMMANDS = ("hook", "mcp", "completion")
 """Commands that programs start, whose messages nobody reads."""
@@ -98,13 +99,13 @@ for name, command, short_help in (
     ("bench", bench.bench, "Run a suite of tasks and tabulate the results."),
     ("doctor", machine.doctor, "Show what does not work here, and what to do."),
     ("models", machine.models, "List the models that can be used."),
-    ("config", machine.config, "Show the settings and where each value comes from."),
     ("trust", machine.trust, "Trust a repository, so that its tests may run."),
     ("clean", log.clean, "Show what coder stores, and delete it."),
     ("completion", completion.completion, "Print a completion script for the shell."),
 ):
     app.command(name, cls=GroupedCommand, short_help=short_help)(command)
 app.add_typer(log.app, name="log", short_help="List, show and export sessions.")
+app.add_typer(machine.config_app, name="config", short_help="Show the settings, or explain one.")
 app.add_typer(hook.app, name="hook", short_help="Judge what other agents leave, and what git pushes.")
 app.add_typer(mcp.app, name="mcp", short_help="Serve coder to other programs (MCP).")
 
@@ -134,7 +135,9 @@ def open_interface(
         return 0
     if not opens_interface:
         print(
-            f"{context.get_help()}\n\nThe interface needs a terminal. In a pipe: coder fix -", file=sys.stderr
+            "coder: The interface needs a terminal. In a pipe: coder fix 'what is wrong'. All commands: "
+            "coder --help",
+            file=sys.stderr,
         )
         return 2
     from coder.cli.tui import run_tui
@@ -157,16 +160,17 @@ def run_command_line(arguments: list[str] | None = None) -> int:
 
 
 def _run_command(arguments: list[str] | None) -> object:
+    command = typer.main.get_command(app)
     try:
-        return app(arguments, standalone_mode=False)
+        # Not `app(...)`, which ends the program with its own exit code when the reader of a pipe goes away.
+        with command.make_context("coder", sys.argv[1:] if arguments is None else arguments) as context:
+            return command.invoke(context)
+    except typer.Exit as ending:
+        return ending.exit_code
     except typer.TyperException as error:
-        message = error.format_message().replace("Value error, ", "")
-        print(
-            f"coder: {message}{'' if message.endswith(('.', '?')) else '.'} {_advise(message)}",
-            file=sys.stderr,
-        )
+        print(f"coder: {_describe_misuse(error)}", file=sys.stderr)
         return 2
-    except typer.Abort:
+    except (typer.Abort, EOFError):
         at_terminal = sys.stdin.isatty()
         print(
             "Interrupted."
@@ -188,20 +192,34 @@ def _finish_json(arguments: list[str], message: str, code: int) -> None:
     write_failure(message, code, at=datetime.now(UTC))
 
 
-def _advise(message: str) -> str:
-    """Return what to do about wrong use: a request in words is likely an issue."""
+def _describe_misuse(error: Any) -> str:
+    """Return what is wrong with a command line, and what to do: a request in words is likely an issue."""
+    context, parameter = getattr(error, "ctx", None), getattr(error, "param", None)
+    path = context.command_path if context else "coder"
+    message = explain_invalid_value(error.format_message().replace("Value error, ", "")).rstrip(".")
+    if option := getattr(error, "option_name", ""):
+        if advice := _advise_setting(re.sub("^--(no-)?", "", option).replace("-", "_")):
+            return f"{path} has no option {option}. {advice}"
+        if message.startswith("No such option"):
+            message = f"{path} has no option {option}"
+            names = suggest_name(option, getattr(error, "possibilities", None) or (), closeness=0.3)
+            return f"{message}. {names}All options: {path} --help"
     if choice := re.search(r": '(.*)' is not one of (.*)$", message):
-        from difflib import get_close_matches
-
-        matches = get_close_matches(choice[1], re.findall(r"'([^']*)'", choice[2]), n=1)
-        return f"Do you mean {matches[0]!r}?" if matches else "See coder --help."
-    if option := re.match(r"No such option: --(?:no-)?([\w-]+)", message):
-        return _advise_setting(option[1].replace("-", "_")) or "See coder --help."
-    request = message.removeprefix("No such command ")
-    if "extra argument" in message and sys.argv[1:2] == ["config"]:
-        return "coder config only shows settings, and names the file to write yours into."
-    is_sentence = request != message and " " in request
-    return "To fix an issue: coder fix 'what is wrong'" if is_sentence else "See coder --help."
+        names = suggest_name(choice[1], re.findall(r"'([^']*)'", choice[2]))
+        return f"{message}. {names}See {path} --help"
+    if request := re.match("No such command '(.*?)'", message, re.DOTALL):
+        if " " in request[1]:
+            return f"{request[1]!r} is no command. To fix an issue: coder fix 'what is wrong'"
+        if path == "coder config":
+            return f"coder config {request[1]} does not exist. Settings are set in a file: see coder config"
+        names = suggest_name(request[1], context.command.list_commands(context) if context else ())
+        return f"{path} has no command {request[1]!r}. {names}All commands: {path} --help"
+    if message.startswith("Missing") and (purpose := getattr(parameter, "help", "")):
+        name = parameter.metavar or parameter.name.upper()
+        return f"{path} needs {name} ({purpose.rstrip('.')}). See {path} --help"
+    if extra := re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)", message):
+        return f"{path} does not take the further words {extra[1]!r}. See {path} --help"
+    return f"{message}. See {path} --help"
 
 
 def _advise_setting(name: str) -> str:

@@ -226,7 +226,10 @@ def _read_diff(what: str) -> str | None:
 
     path = Path(what)
     if what == "-":
-        return _decode(_read_stdin())
+        text = _decode(_read_stdin())
+        if not text.strip():
+            raise UserError("No diff came on standard input. To apply the newest fix: coder apply last")
+        return text
     if what.startswith("session:") or (what.startswith("coder/") and not path.exists()):
         return None
     try:

@@ -278,11 +278,16 @@ def resume(
     In a pipe, continue it with coder fix, do or ask and --session ID.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        print(
-            f"The interface needs a terminal. In a pipe: coder do --session {id} 'what to change'",
-            file=sys.stderr,
+        from coder.core.errors import UserError
+        from coder.directories import sessions_directory
+        from coder.repo.git import find_checkout
+        from coder.store.jsonl import find_session
+
+        session = find_session(sessions_directory(), id, repository=find_checkout(Path()).root).name
+        raise UserError(
+            f"resume opens the interface, which needs a terminal. In a pipe: coder do --session {session} "
+            "'what to change'"
         )
-        return 2
     from coder.cli.tui import run_tui
 
     run_tui(Path(), flags=options.settings, unsafe=options.unsafe_no_sandbox, resumed=id)

@@ -1,6 +1,8 @@
 """Commands about this machine: doctor, config, trust, models."""
 
 import os
+import re
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,12 +12,13 @@ import typer
 
 from coder.cli.options import ModelOption, RepositoryOption, ServerOption
 from coder.core.documents import parse_toml
+from coder.core.text import sanitize_text, shorten_line, suggest_name
 
 if TYPE_CHECKING:
     from coder.models.catalog import ModelChoice
     from coder.sandbox.backend import SandboxBackend
     from coder.sandbox.choice import BackendChoice
-    from coder.settings import Config
+    from coder.settings import Config, Setting
 
 CheckResult = tuple[bool, str, str]
 """Whether it works, its name, and a description."""
@@ -202,10 +205,81 @@ def _check_terminal() -> Iterator[CheckResult]:
     yield True, "terminal", f"{size.columns} x {size.lines}, {colours}"
 
 
-def config(repo: RepositoryOption = Path()) -> None:
-    """Show the effective configuration and where each value came from."""
+config_app = typer.Typer(rich_markup_mode=None, invoke_without_command=True)
+
+
+@config_app.callback()
+def config(context: typer.Context, repo: RepositoryOption = Path()) -> None:
+    """Show all settings, what each is for, and where those come from that are not the default."""
+    from coder.directories import config_directory
+    from coder.settings import SETTING_GROUPS, describe_settings
+
+    context.obj = repo
+    if context.invoked_subcommand is not None:
+        return
+    settings, descriptions = _collect_settings(repo), describe_settings()
+    width = max(map(len, settings))
+    columns = shutil.get_terminal_size().columns - 1 if sys.stdout.isatty() else None
+    for title, names in SETTING_GROUPS.items():
+        print(title)
+        for name in names:
+            setting = settings[name]
+            origin = "" if setting.source == "default" else f"  [{setting.source}]"
+            purpose = re.split(r"[.;](?: |$)", descriptions[name])[0]
+            line = f"  {name:<{width}}  {setting.text or '-':<12}{origin}  {purpose}"
+            print(sanitize_text(line if columns is None else shorten_line(line, columns)))
+        print()
+    print(
+        "One of them in full: coder config explain NAME\n"
+        f"Your own settings go into {config_directory() / 'config.toml'}; a repository's into [tool.coder] "
+        "of its pyproject.toml, or into coder.toml."
+    )
+
+
+@config_app.command("explain")
+def explain(
+    context: typer.Context, name: Annotated[str, typer.Argument(metavar="NAME", help="A setting.")]
+) -> None:
+    """Explain one setting: its value and origin, what it takes, and how to set it."""
     from coder.core.errors import UserError
     from coder.directories import config_directory
+    from coder.settings import (
+        LIST_SETTINGS,
+        OWN_SETTINGS,
+        TABLE_SETTINGS,
+        Config,
+        describe_settings,
+        describe_values,
+        repository_rights,
+    )
+
+    name = name.removeprefix("CODER_").removeprefix("--").lower().replace("-", "_")
+    if name not in Config.model_fields:
+        raise UserError(
+            f"{name!r} is no setting. {suggest_name(name, Config.model_fields)}All settings: coder config"
+        )
+    setting = _collect_settings(context.obj)[name]
+    file = config_directory() / "config.toml"
+    places = [f"{name} in {file}"]
+    if name in OWN_SETTINGS:
+        places = [f'{name} below [repositories."PATH"] in {file}']
+    elif name not in (*LIST_SETTINGS, *TABLE_SETTINGS):
+        places = [f"CODER_{name.upper()}=... for one run", *places]
+    rights = repository_rights(name)
+    print(
+        sanitize_text(
+            f"{name} = {setting.text or 'not set'}  ({setting.source})\n"
+            f"{describe_settings()[name]}\n"
+            f"takes      {describe_values(name)}\n"
+            f"set it     {', or '.join(places)}\n"
+            f"a repository may{' not set it' if rights.startswith('no') else f' {rights}'}"
+        )
+    )
+
+
+def _collect_settings(repo: Path) -> dict[str, "Setting"]:
+    """Return all settings by name, with those of the repository, if there is one."""
+    from coder.core.errors import UserError
     from coder.repo.git import find_checkout
     from coder.settings import collect_settings
 
@@ -213,19 +287,7 @@ def config(repo: RepositoryOption = Path()) -> None:
         root = find_checkout(repo).root
     except UserError:
         root = None
-    for setting in collect_settings(root):
-        value = (
-            ", ".join(setting.value)
-            if isinstance(setting.value, tuple)
-            else ""
-            if setting.value is None
-            else str(setting.value)
-        )
-        print(f"{setting.name:<14} {value:<28} {setting.source}")
-    print(
-        f"\nYour own settings go into {config_directory() / 'config.toml'}; a repository's into [tool.coder] "
-        "of its pyproject.toml, or into coder.toml."
-    )
+    return {setting.name: setting for setting in collect_settings(root)}
 
 
 def trust(

@@ -1,6 +1,7 @@
 """Short texts for a screen; loads no library, since every front end needs it at once."""
 
 import re
+from collections.abc import Iterable
 
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 _BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
@@ -33,3 +34,16 @@ def shorten_line(text: str, limit: int) -> str:
     """Return a text as one line of at most `limit` characters; an ellipsis stands for the rest."""
     line = " ".join(text.split()) if "\n" in text else text
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def suggest_name(name: str, known: Iterable[str], *, closeness: float = 0.6) -> str:
+    """Return `Did you mean NAME? `, with the closest of the known names; empty if none is close."""
+    from difflib import get_close_matches
+
+    matches = get_close_matches(name, list(known), n=1, cutoff=closeness)
+    return f"Did you mean {matches[0]}? " if matches else ""
+
+
+def explain_invalid_value(message: str) -> str:
+    """Return a message of pydantic as half a sentence: `it should be a valid integer`."""
+    return message.partition(", unable to parse")[0].replace("Input should be", "it should be")

@@ -113,10 +113,7 @@ async def failing_tests(context: SessionContext, candidate: Candidate) -> Reprod
 def _missing_test_message(failing: ReproductionResult) -> str:
     if not failing.rejected:
         return NEEDS_A_TEST
-    return (
-        "What fails on the untouched code shows no bug of it: "
-        f"{'; '.join(failing.rejected[:2])}.\n{NEEDS_A_TEST}"
-    )
+    return f"No failing test shows the bug: {'; '.join(failing.rejected[:2]).rstrip('.')}.\n{NEEDS_A_TEST}"
 
 
 def tests_matching_issue(issue: str, tests: tuple[str, ...]) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from coder.core.errors import SandboxError, UserError
 from coder.core.paths import is_test_file, names_only_tests
 from coder.core.phases import READ_ONLY
 from coder.core.ports import Limits, Sandbox
+from coder.core.text import suggest_name
 from coder.core.values import Value
 from coder.core.verdict import RunProblem
 from coder.files.regular_files import replace_text
@@ -241,6 +242,8 @@ def find_candidates(
         )
         for command, where in _candidate_commands(root, interpreter, test_command)
     ]
+    if test_command is not None:
+        _check_program(candidates[0], root, sandbox)
     probed = tuple(_probe_pytest(project, root, sandbox) for project in candidates)
     if test_command is not None or not all(project.problem for project in probed):
         return probed
@@ -369,6 +372,30 @@ def use_interpreter(project: Project, interpreter: Path, environment: Mapping[st
             "overlay": None,
         }
     )
+
+
+def _check_program(project: Project, root: Path, sandbox: Sandbox) -> None:
+    """Refuse a test command whose program is not there.
+
+    Raises:
+        UserError: the program is neither in the repository nor on the search path of the sandbox.
+    """
+    program = project.command.argv[0]
+    path = project.environment.get("PATH", os.environ.get("PATH"))
+    is_there = program == str(project.interpreter) or (root / program).is_file()
+    if is_there or shutil.which(program, path=path):
+        return
+    words = ("sh", "-c", 'command -v "$1"', "sh", program)
+    limits = Limits(wall_seconds=30.0)
+    execution = sandbox.run(
+        words, cwd=PROBE.parent, environment=project.environment, policy=READ_ONLY, limits=limits
+    )
+    if execution.exit_code:
+        raise UserError(
+            f"The test command {project.command.text!r} cannot start: there is no program {program!r}. "
+            f"{suggest_name(program, ('pytest', 'python', 'make', 'npm', 'cargo', 'go', 'tox', 'nox'))}"
+            "Name a command, such as 'python -m pytest', or ids of tests, such as tests/test_a.py::test_b."
+        )
 
 
 def _probe_pytest(project: Project, root: Path, sandbox: Sandbox) -> Project:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from coder.core.paths import match_test_ids, test_file_of
 from coder.core.phases import Cutoff
 from coder.core.ports import Progress, RunListener, SelectiveTestRunner, WorktreeContext
+from coder.core.text import suggest_name
 from coder.core.values import Patch
 from coder.core.verdict import Evidence, IssueTie, ReproductionResult, RunProblem, TestReport, Verdict
 from coder.verify.base import NO_HISTORY, WHOLE, BaseSuite, SuiteLimits, patience, summarize_run
@@ -182,7 +183,15 @@ class WorktreeVerifier:
         ]
         known_before = [result.id for result in candidates if not change.adds_test(result.id)]
         earlier = {test.id: test for test in self.results_on_base(known_before, progress).results}
-        reproducing, rejected = [], [_describe_problem(report.problem)] if report.problem else []
+        known_tests = [test.id for test in before.results]
+        missing = [
+            f"{name}: there is no such test{f' ({hint.strip()})' if hint else ''}"
+            for name in named
+            if not any(match_test_ids([name])(result.id) for result in report.results)
+            for hint in [suggest_name(name, known_tests)]
+        ]
+        problem = None if missing and report.problem and report.problem.kind == "no_tests" else report.problem
+        reproducing, rejected = [], [_describe_problem(problem)] if problem else []
         for result in candidates:
             is_existing = not change.changes_test(result.id)
             reason = rejection_reason(
@@ -196,11 +205,7 @@ class WorktreeVerifier:
                 reproducing.append(result.id)
             elif result.red or is_requested(result.id) or was is None or not was.green:
                 rejected.append(f"{result.id}: {reason}")
-        rejected += [
-            f"{name}: there is no such test"
-            for name in named
-            if not any(match_test_ids([name])(result.id) for result in report.results)
-        ]
+        rejected += missing
         if report.problem is not None and report.problem.kind == "wrong_code":
             reproducing = []
         return ReproductionResult(tests=tuple(reproducing), rejected=tuple(rejected), results=report.results)

@@ -1,12 +1,11 @@
 """Reference pages of the documentation site, in Markdown: commands, events, exit codes and settings."""
 
-import ast
 import inspect
 import re
 from collections.abc import Iterator
 
 from coder.cli.completion import CommandNode, CommandParameter
-from coder.settings import LIST_SETTINGS, LOWERABLE_SETTINGS, OWN_SETTINGS, REPOSITORY_SETTINGS, Config
+from coder.settings import Config, describe_settings, repository_rights
 from coder.ui import jsonl
 from coder.ui.tui.keys import BINDINGS
 from docs.generators.man_page import EXIT_CODES
@@ -36,7 +35,7 @@ def render_settings() -> str:
     """Return the table of settings, with the source of each that may set it, and that of the keys."""
     descriptions = describe_settings()
     rows = (
-        (f"`{name}`", _default_text(field.default), _escape(descriptions[name]), _setter(name))
+        (f"`{name}`", _default_text(field.default), _escape(descriptions[name]), repository_rights(name))
         for name, field in Config.model_fields.items()
     )
     keys = (
@@ -45,30 +44,6 @@ def render_settings() -> str:
     settings = _table(("setting", "default", "meaning", "a repository may"), rows)
     bindings = _table(("name", "default", "purpose"), keys)
     return f"{settings}\n## Keys of the interface and of reviews\n\n{bindings}"
-
-
-def describe_settings() -> dict[str, str]:
-    """Return the docstring of each field of `Config`, on one line; fields without one share the next."""
-    descriptions: dict[str, str] = {}
-    names: list[str] = []
-    for node in ast.walk(ast.parse(inspect.getsource(Config)).body[0]):
-        match node:
-            case ast.AnnAssign(target=ast.Name(id=name)):
-                names.append(name)
-            case ast.Expr(value=ast.Constant(value=str(text))):
-                descriptions |= dict.fromkeys(names, " ".join(text.split()))
-                names.clear()
-    return descriptions
-
-
-def _setter(name: str) -> str:
-    if name in OWN_SETTINGS:
-        return 'no; you, below `[repositories."PATH"]`'
-    if name not in REPOSITORY_SETTINGS:
-        return "no"
-    if name in LIST_SETTINGS:
-        return "add to it"
-    return "lower it" if name in LOWERABLE_SETTINGS else "make it stricter" if name != "test" else "set it"
 
 
 def _default_text(value: object) -> str:

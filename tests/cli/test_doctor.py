@@ -83,7 +83,7 @@ def test_says_no_where_settings_or_model_cannot_work(
     doctor(repo(tmp_path / "b", {"pyproject.toml": "[tool.coder]\ntests = 'x'\n"}))
     output = capsys.readouterr().out
     assert "no  settings     pyproject.toml is not valid TOML" in output
-    assert "Is 'test' meant?" in output
+    assert "Did you mean test?" in output
     assert "no  model        compatible:m" in output
     assert ": nothing answers at http://127.0.0.1:9/v1" in output
     assert "nor anything at http://127.0.0.1:9/v1 (OLLAMA_HOST)" in output

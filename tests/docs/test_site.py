@@ -10,9 +10,8 @@ import typer
 
 from coder.cli.app import app
 from coder.cli.completion import read_command_tree
-from coder.settings import Config
+from coder.settings import SETTING_GROUPS, Config, describe_settings
 from docs.generators.reference_pages import (
-    describe_settings,
     render_commands,
     render_events,
     render_exit_codes,
@@ -77,6 +76,7 @@ def test_events_page_names_every_event_and_its_fields() -> None:
 
 def test_every_setting_is_described() -> None:
     assert [name for name in Config.model_fields if not describe_settings().get(name)] == []
+    assert sorted(name for names in SETTING_GROUPS.values() for name in names) == sorted(Config.model_fields)
     page = render_settings().splitlines()
     assert next(line for line in page if "`max_usd`" in line).endswith("| lower it |")
     assert next(line for line in page if "`model`" in line).endswith("| no |")

@@ -1,0 +1,170 @@
+"""Messages on wrong use: in one or two lines what happened, what is true and what to do; exit code 2."""
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from coder.cli.app import run_command_line
+from tests.builders import git, repo
+
+FIX = ("fix", "It fails.", "--offline", "--trust")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Misuse:
+    """A command line, its surroundings, and the end of its message."""
+
+    arguments: tuple[str, ...]
+    message: str
+    directory: str = "repository"
+    environment: Mapping[str, str] = field(default_factory=dict)
+    settings: str = ""
+
+
+MISUSES = (
+    Misuse(
+        arguments=("fix", "x", "--tset", "y"),
+        message="coder fix has no option --tset. Did you mean --test? All options: coder fix --help",
+    ),
+    Misuse(
+        arguments=("log", "show", "--nonsense"),
+        message="coder log show has no option --nonsense. All options: coder log show --help",
+    ),
+    Misuse(
+        arguments=("fix", "x", "--no-offline-first"),
+        message="coder fix has no option --no-offline-first. It is a setting: CODER_OFFLINE_FIRST=... for one "
+        "run, or offline_first in your config.toml (see coder config).",
+    ),
+    Misuse(
+        arguments=("fix", "x", "--fallback-model=x"),
+        message="coder fix has no option --fallback-model. It is a setting: fallback_models in your config.toml "
+        "(see coder config).",
+    ),
+    Misuse(
+        arguments=("vrify",),
+        message="coder has no command 'vrify'. Did you mean verify? All commands: coder --help",
+    ),
+    Misuse(
+        arguments=("log", "shwo"),
+        message="coder log has no command 'shwo'. Did you mean show? All commands: coder log --help",
+    ),
+    Misuse(
+        arguments=("f returns 1",),
+        message="'f returns 1' is no command. To fix an issue: coder fix 'what is wrong'",
+    ),
+    Misuse(
+        arguments=("fix",),
+        message="coder fix needs ISSUE (What is wrong: text, @file, or - for standard input). See coder fix "
+        "--help",
+    ),
+    Misuse(
+        arguments=("undo", "a", "b"),
+        message="coder undo does not take the further words 'b'. See coder undo --help",
+    ),
+    Misuse(
+        arguments=("fix", "x", "--attempts", "many"),
+        message="Invalid value for '--attempts': it should be a valid integer. See coder fix --help",
+    ),
+    Misuse(
+        arguments=("hook", "install", "claud"),
+        message="'claud' is not one of 'claude', 'codex', 'gemini', 'git'. Did you mean claude? See coder hook "
+        "install --help",
+    ),
+    Misuse(
+        arguments=("config", "set", "a", "b"),
+        message="coder config set does not exist. Settings are set in a file: see coder config",
+    ),
+    Misuse(
+        arguments=("config", "explain", "atempts"),
+        message="'atempts' is no setting. Did you mean attempts? All settings: coder config",
+    ),
+    Misuse(
+        arguments=("config",),
+        settings="atempts = 3",
+        message="config.toml sets 'atempts', which is no setting. Did you mean attempts? All settings: coder "
+        "config",
+    ),
+    Misuse(
+        arguments=("config",),
+        settings='attempts = "many"',
+        message="config.toml: attempts = 'many' is not valid: it should be a valid integer. Explained: coder "
+        "config explain attempts",
+    ),
+    Misuse(
+        arguments=FIX,
+        environment={"CODER_APPROVE": "ful"},
+        message="CODER_APPROVE: approve = 'ful' is not valid: it should be 'read-only', 'ask', 'auto-edit' or "
+        "'full'. Did you mean full? Explained: coder config explain approve",
+    ),
+    Misuse(
+        arguments=FIX,
+        environment={"XDG_STATE_HOME": "/dev/null"},
+        message="coder keeps its state in /dev/null/coder: make that yours to write, or name another place "
+        "with XDG_STATE_HOME.",
+    ),
+    Misuse(
+        arguments=(*FIX, "--test", "pytset -q"),
+        message="The test command 'pytset -q' cannot start: there is no program 'pytset'. Did you mean pytest? "
+        "Name a command, such as 'python -m pytest', or ids of tests, such as tests/test_a.py::test_b.",
+    ),
+    Misuse(
+        arguments=FIX,
+        directory="none",
+        message="none is not inside a git repository. Start coder in one, or make one: git init, git add, git "
+        "commit.",
+    ),
+    Misuse(
+        arguments=FIX,
+        directory="unborn",
+        message="unborn has no commits yet; make a first one (git add, git commit) and try again.",
+    ),
+    Misuse(
+        arguments=("fix", "x", "--repo", "absent"),
+        message="absent is not a directory; name the repository to work in.",
+    ),
+    Misuse(arguments=("resume",), message="No session yet in {place}/repository."),
+    Misuse(
+        arguments=("apply",),
+        message="No diff came on standard input. To apply the newest fix: coder apply last",
+    ),
+    Misuse(
+        arguments=(),
+        message="The interface needs a terminal. In a pipe: coder fix 'what is wrong'. All commands: coder "
+        "--help",
+    ),
+    Misuse(
+        arguments=("verify", "deadbeef", "--trust"),
+        message="There is no revision 'deadbeef' here, and no such file; git log shows what there is.",
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("errors")
+    repo(place / "repository", {"a.py": "x = 1\n"})
+    (place / "unborn").mkdir()
+    git(place / "unborn", "init", "--quiet")
+    (place / "none").mkdir()
+    (place / "config/coder").mkdir(parents=True)
+    return place
+
+
+@pytest.mark.parametrize("misuse", MISUSES, ids=lambda misuse: " ".join(misuse.arguments)[:40])
+def test_wrong_use_is_explained(
+    misuse: Misuse, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place / misuse.directory)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    directories = {"XDG_STATE_HOME": str(place / "state"), "XDG_CONFIG_HOME": str(place / "config")}
+    for name, value in {**directories, **misuse.environment}.items():
+        monkeypatch.setenv(name, value)
+    (place / "config/coder/config.toml").write_text(misuse.settings, encoding="utf-8")
+    code = run_command_line(list(misuse.arguments))
+    message = capsys.readouterr().err
+    assert message.startswith("coder: ")
+    assert message.endswith(f"{misuse.message.format(place=place)}\n")
+    assert (code, message.count("\n")) == (2, 1)
