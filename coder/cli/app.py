@@ -214,7 +214,7 @@ def _describe_misuse(error: Any) -> str:
             return f"coder config {request[1]} does not exist. Settings are set in a file: see coder config"
         names = suggest_name(request[1], context.command.list_commands(context) if context else ())
         return f"{path} has no command {request[1]!r}. {names}All commands: {path} --help"
-    if message.startswith("Missing") and (purpose := getattr(parameter, "help", "")):
+    if parameter and message.startswith("Missing") and (purpose := getattr(parameter, "help", "")):
         name = parameter.metavar or parameter.name.upper()
         return f"{path} needs {name} ({purpose.rstrip('.')}). See {path} --help"
     if extra := re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)", message):

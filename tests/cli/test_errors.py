@@ -35,13 +35,13 @@ MISUSES = (
     ),
     Misuse(
         arguments=("fix", "x", "--no-offline-first"),
-        message="coder fix has no option --no-offline-first. It is a setting: CODER_OFFLINE_FIRST=... for one "
-        "run, or offline_first in your config.toml (see coder config).",
+        message="coder fix has no option --no-offline-first. It is a setting: CODER_OFFLINE_FIRST=... for "
+        "one run, or offline_first in your config.toml (see coder config).",
     ),
     Misuse(
         arguments=("fix", "x", "--fallback-model=x"),
-        message="coder fix has no option --fallback-model. It is a setting: fallback_models in your config.toml "
-        "(see coder config).",
+        message="coder fix has no option --fallback-model. It is a setting: fallback_models in your "
+        "config.toml (see coder config).",
     ),
     Misuse(
         arguments=("vrify",),
@@ -70,8 +70,8 @@ MISUSES = (
     ),
     Misuse(
         arguments=("hook", "install", "claud"),
-        message="'claud' is not one of 'claude', 'codex', 'gemini', 'git'. Did you mean claude? See coder hook "
-        "install --help",
+        message="'claud' is not one of 'claude', 'codex', 'gemini', 'git'. Did you mean claude? See coder "
+        "hook install --help",
     ),
     Misuse(
         arguments=("config", "set", "a", "b"),
@@ -96,8 +96,8 @@ MISUSES = (
     Misuse(
         arguments=FIX,
         environment={"CODER_APPROVE": "ful"},
-        message="CODER_APPROVE: approve = 'ful' is not valid: it should be 'read-only', 'ask', 'auto-edit' or "
-        "'full'. Did you mean full? Explained: coder config explain approve",
+        message="CODER_APPROVE: approve = 'ful' is not valid: it should be 'read-only', 'ask', 'auto-edit' "
+        "or 'full'. Did you mean full? Explained: coder config explain approve",
     ),
     Misuse(
         arguments=FIX,
@@ -107,14 +107,15 @@ MISUSES = (
     ),
     Misuse(
         arguments=(*FIX, "--test", "pytset -q"),
-        message="The test command 'pytset -q' cannot start: there is no program 'pytset'. Did you mean pytest? "
-        "Name a command, such as 'python -m pytest', or ids of tests, such as tests/test_a.py::test_b.",
+        message="The test command 'pytset -q' cannot start: there is no program 'pytset'. Did you mean "
+        "pytest? Name a command, such as 'python -m pytest', or ids of tests, such as "
+        "tests/test_a.py::test_b.",
     ),
     Misuse(
         arguments=FIX,
         directory="none",
-        message="none is not inside a git repository. Start coder in one, or make one: git init, git add, git "
-        "commit.",
+        message="none is not inside a git repository. Start coder in one, or make one: git init, git add, "
+        "git commit.",
     ),
     Misuse(
         arguments=FIX,

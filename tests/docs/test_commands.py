@@ -116,7 +116,15 @@ def test_few_commands_are_not_run() -> None:
     skipped = {
         page.stem: count for page in PAGES if (count := skipped_blocks(page.read_text(encoding="utf-8")))
     }
-    assert skipped == {"tutorial": 1, "own-key": 1, "local-model": 2, "pipe-an-issue": 1, "mcp": 2, "why": 1, "batch": 1}
+    assert skipped == {
+        "tutorial": 1,
+        "own-key": 1,
+        "local-model": 2,
+        "pipe-an-issue": 1,
+        "mcp": 2,
+        "why": 1,
+        "batch": 1,
+    }
 
 
 def test_every_page_is_listed() -> None:
