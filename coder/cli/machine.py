@@ -5,6 +5,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,7 +26,7 @@ CheckResult = tuple[bool, str, str]
 
 
 def doctor(repo: RepositoryOption = Path()) -> None:
-    """Say what works here, and what to do about what does not."""
+    """Say what does not work here and what to do about it, then what works."""
     from coder.core.errors import UserError
 
     if not repo.is_dir():
@@ -35,19 +36,33 @@ def doctor(repo: RepositoryOption = Path()) -> None:
 
 
 def doctor_lines(repo: Path) -> Iterator[str]:
-    """Yield a line for each check."""
+    """Yield a line for each check, below headings; what does not work comes first."""
     from coder.sandbox.choice import choose_backend
     from coder.settings import load_config
 
     choice = choose_backend(load_config(None, {}).image)
-    for ok, name, text in (
+    checks: list[list[CheckResult]] = []
+    for result in (
         *_check_program(),
         *_check_sandbox(choice),
         *_check_repository(repo, backend=choice.backend),
         *_check_models(),
         *_check_terminal(),
     ):
-        yield f"{'ok ' if ok else 'no '} {name:<12} {text}"
+        if result[1]:
+            checks.append([])
+        checks[-1].append(result)
+    faulty = [check for check in checks if not all(ok for ok, _, _ in check)]
+    works = [check for check in checks if check not in faulty]
+    groups = (
+        {"Does not work here, or not fully:": faulty, "Works:": works}
+        if faulty
+        else {"Everything works here:": works}
+    )
+    for title, group in groups.items():
+        yield title
+        for ok, name, text in chain.from_iterable(group):
+            yield f"{'ok ' if ok else 'no '} {name:<12} {text}"
 
 
 def _check_program() -> Iterator[CheckResult]:
@@ -138,18 +153,24 @@ def _check_settings(root: Path) -> Iterator[CheckResult]:
 
 def _check_models() -> Iterator[CheckResult]:
     from coder.core.errors import UserError
-    from coder.models.catalog import choose_model, find_local_servers, list_key_variables, server_addresses
+    from coder.models.catalog import (
+        KEY_VARIABLES,
+        choose_model,
+        find_local_servers,
+        list_key_variables,
+        server_addresses,
+    )
     from coder.settings import collect_settings, config_from_settings
 
     keys = list_key_variables(os.environ)
-    yield bool(keys), "keys", ", ".join(keys) or "none set"
+    yield True, "keys", ", ".join(keys) or "none set"
     running = find_local_servers(os.environ)
     for server in running:
         yield True, "server", f"{server.provider} at {server.base_url}: {', '.join(server.models[:4])}"
     if not running:
         host = os.environ.get("OLLAMA_HOST")
         place = f", nor anything at {server_addresses(os.environ)['ollama']} (OLLAMA_HOST)" if host else ""
-        yield False, "server", f"no Ollama, llama.cpp, LM Studio or vLLM answers on this machine{place}"
+        yield True, "server", f"no Ollama, llama.cpp, LM Studio or vLLM answers on this machine{place}"
     effective = config_from_settings(collect_settings())
     try:
         choice = choose_model(
@@ -165,7 +186,8 @@ def _check_models() -> Iterator[CheckResult]:
             "model",
             f"{choice.name} ({choice.reason}){fault}"
             if choice
-            else "none: set a key, or start a model server",
+            else f"none: set a key ({KEY_VARIABLES['openai'][0]}, ...) or start a model server; without one: "
+            "coder fix --offline",
         )
     except UserError as error:
         yield False, "model", str(error)

@@ -1,5 +1,6 @@
 """Answers to questions about the code without a model."""
 
+import ast
 import asyncio
 import re
 from collections import Counter
@@ -18,6 +19,7 @@ from coder.index import Definition, enclosing_definitions
 from coder.index.index import find_uses
 from coder.index.resolve import find_importers
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
+from coder.python.source import parse_module
 from coder.retrieval.issue_terms import extract_issue_terms, is_code_like
 from coder.retrieval.ranking import locate_issue
 from coder.retrieval.test_examples import ReachingTest, find_reaching_tests
@@ -102,6 +104,8 @@ class ReadQuestion:
     """Requested aspects, named ones first; all of them follow."""
     unknown: tuple[str, ...]
     """Names in code quotes that nothing here defines."""
+    words: tuple[str, ...] = ()
+    """Telling words that are looked up in parameters, attributes, keys and texts: no subject has them."""
 
     @property
     def is_named(self) -> bool:
@@ -160,7 +164,9 @@ class _Page:
             )
         for order, subject in enumerate(subjects):
             yield from self._subject_sections(subject, is_first=order == 0)
-        if not (subjects or self.read.files or self.read.texts or self.read.unknown):
+        sections = [section for word in self.read.words for section in self._word_section(word)]
+        yield from sections
+        if not (subjects or sections or self.read.files or self.read.texts or self.read.unknown):
             yield "Nothing in this repository shares a name or a rare word with the question."
 
     def _subject_sections(self, subject: QuestionSubject, *, is_first: bool) -> Iterator[str]:
@@ -323,6 +329,37 @@ class _Page:
         more = [f"- and {format_count(len(hits) - MOST_HITS, 'more line')}"] if len(hits) > MOST_HITS else []
         yield "\n".join([f"## Where the text `{quote_code(text)}` occurs", *lines, *more])
 
+    def _word_section(self, word: str) -> Iterator[str]:
+        """List where a word is part of a name or a text of the source, its definitions first."""
+        found = grep(
+            self.workspace.root,
+            word,
+            options=("--fixed-strings", "--ignore-case"),
+            most=MOST_HITS * 10,
+            deny_read=self.workspace.deny_read,
+        )
+        hits = [
+            hit for hit in found.hits if path_category(hit.path) == 0 and hit.path in self.snapshot.sources
+        ]
+        roles = {
+            path: find_word_roles("\n".join(source_lines(self.workspace, path)), word)
+            for path in {hit.path for hit in hits if hit.path.endswith(".py")}
+        }
+        entries = []
+        for hit in hits:
+            role = roles.get(hit.path, {}).get(hit.line, "line")
+            owners = enclosing_definitions(hit.line, self.snapshot.definitions(hit.path))
+            where = f" in `{owners[-1].name}`" if owners else ""
+            place = f"`{escape_path(hit.path)}:{hit.line}`"
+            entries.append((ROLES.index(role), f"- {place}, {role}{where}: `{quote_code(hit.text)}`"))
+        entries.sort(key=lambda entry: entry[0])
+        if entries:
+            more = [f"- and {format_count(len(entries) - MOST_HITS, 'more line')}"] * (
+                len(entries) > MOST_HITS
+            )
+            lines = [line for _, line in entries[:MOST_HITS]]
+            yield "\n".join([f"## Where `{word}` occurs in names and texts", *lines, *more])
+
     def _mentions_section(self, name: str) -> Iterator[str]:
         """List the commits that mention, add or remove a name that nothing defines any more."""
         try:
@@ -372,6 +409,46 @@ class _Page:
         lines = [use.list_item for use in uses[:MOST_ASKED]]
         more = [f"- and {format_count(len(uses) - MOST_ASKED, 'more use')}"] if len(uses) > MOST_ASKED else []
         return [*lines, *more] or ["Nothing here uses it by name."]
+
+
+ROLES = ("parameter", "variable", "attribute", "key", "argument", "text", "line")
+"""Uses of a word in a line, the likeliest to answer where something is first."""
+
+
+def find_word_roles(source: str, word: str) -> dict[int, str]:
+    """Return as what the names and texts of Python source hold a word, by line; the first of `ROLES` wins."""
+    try:
+        nodes = ast.walk(parse_module(source))
+    except (SyntaxError, ValueError):
+        return {}
+    roles: dict[int, str] = {}
+    for role, name, line in (part for node in nodes for part in _named_parts(node)):
+        if word in name.lower():
+            roles[line] = min(roles.get(line, "line"), role, key=ROLES.index)
+    return roles
+
+
+def _named_parts(node: ast.AST) -> Iterator[tuple[str, str, int]]:
+    """Yield role, name and line of the names and texts that a node of the syntax tree holds itself."""
+    match node:
+        case ast.arg(arg=name):
+            yield "parameter", name, node.lineno
+        case ast.Name(id=name, ctx=ast.Store()):
+            yield "variable", name, node.lineno
+        case ast.Attribute(attr=name):
+            yield "attribute", name, node.end_lineno or node.lineno
+        case ast.Subscript(slice=ast.Constant(value=str(name))):
+            yield "key", name, node.slice.lineno
+        case ast.Dict(keys=keys):
+            yield from (
+                ("key", key.value, key.lineno)
+                for key in keys
+                if isinstance(key, ast.Constant) and isinstance(key.value, str)
+            )
+        case ast.keyword(arg=str(name)):
+            yield "argument", name, node.lineno
+        case ast.Constant(value=str(text)):
+            yield from (("text", line, node.lineno + index) for index, line in enumerate(text.split("\n")))
 
 
 def _count_by_file(uses: Sequence[SourceUse], noun: str) -> str:
@@ -436,7 +513,19 @@ def read_question(workspace: Workspace, question: str) -> ReadQuestion:
         texts=texts,
         aspects=tuple(dict.fromkeys((*asked, *rest))),
         unknown=unknown,
+        words=() if named or files or texts or unknown else _telling_words(question, subjects),
     )
+
+
+MOST_WORDS = 2
+
+
+def _telling_words(question: str, subjects: Sequence[QuestionSubject]) -> tuple[str, ...]:
+    """Return the words of a question that no subject has in its name, without those that any question has."""
+    names = " ".join(subject.name.lower() for subject in subjects)
+    words = [word.lower().removesuffix("s") for word in WORD.findall(QUESTION_WORDS.sub(" ", question))]
+    telling = [word for word in words if len(word) > 3 and word not in STOP_WORDS and word not in names]
+    return tuple(dict.fromkeys(telling))[:MOST_WORDS]
 
 
 def _named_files(snapshot: IndexSnapshot, question: str) -> tuple[str, ...]:

@@ -184,12 +184,14 @@ def prepare_session(
     root = find_checkout(directory).root
     config = inherit_model(load_config(root, flags), continues, root)
     backend = require_backend(unsafe=unsafe, image=config.image)
+    approach = approach or choose_approach(config, model_name=flags.get("model"), mode=mode, root=root)
+    runs_nothing = mode == "ask" and approach.is_offline
     return SessionSetup(
         root=root,
         config=config,
         backend=backend,
-        trusted=trusted or ensure_trust(root, backend=backend, confirm=confirm),
-        approach=approach or choose_approach(config, model_name=flags.get("model"), mode=mode, root=root),
+        trusted=trusted or (not runs_nothing and ensure_trust(root, backend=backend, confirm=confirm)),
+        approach=approach,
         unpriced=allows_unpriced(flags),
     )
 
@@ -257,6 +259,7 @@ def _open_session(
             needs_ties=task.needs_ties,
             accepts_test_edits=task.accept_test_edits,
         )
+        runs_nothing = task.mode == "ask" and chosen_approach.is_offline
         context = SessionContext(
             task=task,
             models=ModelAccess(
@@ -305,7 +308,7 @@ def _open_session(
                 *refusals,
                 *_price_notice(task.budget, chosen_approach.model),
                 *_example_tests_notice(task, root),
-                *(() if task.continues else _environment_notices(task, root, sandbox)),
+                *(() if task.continues or runs_nothing else _environment_notices(task, root, sandbox)),
             ),
         )
         session = Session(context, chosen_approach.strategy, id=identity, version=__version__)

@@ -110,11 +110,11 @@ def test_limit_keeps_what_was_found(place: Place, server: FakeServer) -> None:
 def test_answers_without_a_model(place: Place, tmp_path: Path) -> None:
     before = place.user_state()
     page = tmp_path / "answer.md"
-    result = place.coder("ask", "Who calls `minutes`?", "--offline", "--output", str(page), "--trust")
+    result = place.coder("ask", "Who calls `minutes`?", "--offline", "--output", str(page))
     assert result.returncode == 0, result.stdout + result.stderr
     assert "A function at `clock.py:1`" in page.read_text()
     assert place.user_state() == before
-    records = place.coder("ask", "Who calls `minutes`?", "--offline", "--json", "--trust").stdout
+    records = place.coder("ask", "Who calls `minutes`?", "--offline", "--json").stdout
     finished = json.loads(records.splitlines()[-1])
     assert (finished["exit_code"], "`clock.py:1`" in finished["report"]) == (0, True)
     assert finished["requests"] == 0

@@ -136,6 +136,27 @@ def test_question_without_names_is_ranked_by_words_and_says_so(place: Workspace)
     assert "Found because:" in page
 
 
+@pytest.mark.parametrize(
+    ("question", "line"),
+    [
+        (
+            "where is the discount computed?",
+            "- `shop/sale.py:1`, parameter in `sell`: `def sell(items, discount=0):`",
+        ),
+        (
+            "where is the voucher kept?",
+            "- `shop/sale.py:2`, attribute in `sell`: `items.voucher_code = None`",
+        ),
+        ("where is the vat rate set?", '- `shop/sale.py:3`, key in `sell`: `return {"vat_rate": 19}`'),
+        ("who says that something expired?", '- `shop/sale.py:6`, text: `MESSAGE = "it has expired"`'),
+    ],
+)
+def test_words_are_found_in_parts_that_define_nothing(place: Workspace, question: str, line: str) -> None:
+    source = 'def sell(items, discount=0):\n    items.voucher_code = None\n    return {"vat_rate": 19}\n'
+    write(place.root, {"shop/sale.py": f'{source}\n\nMESSAGE = "it has expired"\n'})
+    assert line in write_page(place, question)
+
+
 def test_question_about_nothing_here_is_answered_so(place: Workspace) -> None:
     assert "shares a name or a rare word" in write_page(place, "Why zebras?")
 
