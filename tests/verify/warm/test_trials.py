@@ -143,6 +143,7 @@ def test_reexecutes_import_time_code_with_edit(try_edits: Outcomes) -> None:
     assert results == [("failed", "test_rated"), ("failed", "")]
 
 
+@pytest.mark.thorough
 def test_tries_import_time_results_old_and_rebuilt(try_edits: Outcomes) -> None:
     shop = (
         "class Odd(Exception):\n    pass\n\n\ndef checked(number):\n    return number\n\n\n"
@@ -174,6 +175,7 @@ def test_tries_import_time_results_old_and_rebuilt(try_edits: Outcomes) -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_rebuilds_objects_made_at_collection(try_edits: Outcomes) -> None:
     shop = "def doubled(function):\n    count = 3\n    return lambda number: function(number) * count\n"
     tests = """\
@@ -203,6 +205,7 @@ def test_rebuilds_objects_made_at_collection(try_edits: Outcomes) -> None:
     assert try_edits(files, test_ids, [("3", "2"), ("3", "4")]) == [("passed", ""), ("failed", "test_price")]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("wish", "mark"),
     [
@@ -230,6 +233,7 @@ def test_applies_warning_filters_of_project(try_edits: Outcomes, wish: str, mark
     assert [outcome for outcome, _ in results] == ["passed", "failed", "failed"]
 
 
+@pytest.mark.thorough
 def test_leaves_results_of_other_processes_to_confirmation(try_edits: Outcomes) -> None:
     tests = """\
         import subprocess, sys
@@ -260,6 +264,7 @@ def test_changed_free_variables_reexecute_module(try_edits: Outcomes) -> None:
     assert results == [("failed", "test_total"), ("failed", "test_total")]
 
 
+@pytest.mark.thorough
 def test_method_with_super_call_updates_existing_objects(try_edits: Outcomes) -> None:
     shop = """\
         class Base:
@@ -324,6 +329,7 @@ def test_endless_wait_times_out(try_edits: Outcomes) -> None:
     assert [outcome for outcome, _ in results] == ["timeout", "passed"]
 
 
+@pytest.mark.thorough
 def test_detects_state_left_by_batch(try_edits: Outcomes) -> None:
     tests = (
         "import shop\n\ndef test_it():\n    assert shop.fresh() == 5\n\ndef test_clean():\n"
@@ -343,6 +349,7 @@ def test_detects_state_left_by_batch(try_edits: Outcomes) -> None:
     assert results[-1] == ("passed", "")
 
 
+@pytest.mark.thorough
 def test_unittest_failure_does_not_reach_next_edit(try_edits: Outcomes) -> None:
     tests = """\
         import unittest
@@ -387,6 +394,7 @@ def test_a_batch_with_several_failing_tests_needs_one_process(try_edits: Outcome
     assert len(processes) < count
 
 
+@pytest.mark.thorough
 def test_late_import_uses_edit(try_edits: Outcomes) -> None:
     files = {
         "late.py": "VALUE = 1\n",
@@ -402,6 +410,7 @@ def test_green_alone_ends_search(try_edits: Outcomes) -> None:
     assert try_edits(SHOP, ["tests/test_shop.py::test_get"], [("- 1", "- 0")]) == []
 
 
+@pytest.mark.thorough
 def test_keeps_session_setup_of_earlier_test(try_edits: Outcomes) -> None:
     tests = """\
 import pytest, shop
@@ -423,6 +432,7 @@ def test_second(known):
     assert results == [("failed", "test_first")] * 42 + [("passed", ""), ("failed", "test_first")]
 
 
+@pytest.mark.thorough
 def test_keeps_plugin_setup_and_rebuilds_project_setup(try_edits: Outcomes, tmp_path: Path) -> None:
     plugin = """\
         import pytest
@@ -446,6 +456,7 @@ def test_keeps_plugin_setup_and_rebuilds_project_setup(try_edits: Outcomes, tmp_
     assert counts["ours"].read_text().count("begun") > 64
 
 
+@pytest.mark.thorough
 def test_skipping_is_not_passing_and_subtests_count(try_edits: Outcomes) -> None:
     code = """\
         import unittest
@@ -534,6 +545,7 @@ def test_printed_output_is_part_of_result(compare: Compare) -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_compares_doctest_examples(compare: Compare) -> None:
     code = (
         'def twice(number):\n    """Double it.\n\n    >>> twice(2)\n    4\n    """\n    return number * 3\n'
@@ -662,6 +674,7 @@ SLOW = (
 )
 
 
+@pytest.mark.thorough
 def test_quickly_failing_test_gets_time_to_pass(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     tests = "from a import ready, finish\n\ndef test_it():\n    assert ready()\n    assert finish()\n"
     trials = make_trials(sandbox, tmp_path, {"a.py": SLOW, "tests/test_a.py": tests})
@@ -676,6 +689,7 @@ def test_quickly_failing_test_gets_time_to_pass(sandbox: ProcessSandbox, tmp_pat
 ENDLESS = "def halved(number):\n    while number > 1:\n        number // 2\n    return number\n"
 
 
+@pytest.mark.thorough
 def test_endless_test_gets_time_of_other_tests(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     tests = (
         "from a import halved\n\ndef test_it():\n    assert halved(8) == 1\n\ndef test_none():\n"

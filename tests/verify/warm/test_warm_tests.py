@@ -237,6 +237,7 @@ def test_reimports_other_changes(
     assert red is None or red_test_names(ran.report) == red
 
 
+@pytest.mark.thorough
 def test_swaps_decorator_whose_inner_function_changed(shop: ComparedRunner) -> None:
     ran = shop.run_edited("return function(*arguments)", "return function(*arguments) + 1")
     assert (ran.how, red_test_names(ran.report)) == (
@@ -245,6 +246,7 @@ def test_swaps_decorator_whose_inner_function_changed(shop: ComparedRunner) -> N
     )
 
 
+@pytest.mark.thorough
 def test_recollects_tests_and_new_files(shop: ComparedRunner) -> None:
     assert red_test_names(shop.run_edited("== 3", "== 4", path="tests/test_shop.py").report) == ["test_total"]
     new = shop.run(
@@ -440,6 +442,7 @@ def test_first_red_test_is_reported_and_can_stop_run(
     assert len(part.report.results) < len(whole.report.results) == 6
 
 
+@pytest.mark.thorough
 def test_fork_respects_configuration(open_project: Open) -> None:
     code = "import warnings\n\ndef old():\n    return 1\n"
     tests = "import shop\n\ndef test_old():\n    assert shop.old() == 1\n"
@@ -468,6 +471,7 @@ def test_project_plugins_run_in_separate_process(open_project: Open) -> None:
     assert runner.warm.run({"shop.py": CODE.replace("sum(", "len(")}) == WarmRefusal(reason=reason)
 
 
+@pytest.mark.thorough
 def test_xdist_runs_in_separate_process(
     open_project: Open, plugin_venv: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -477,6 +481,7 @@ def test_xdist_runs_in_separate_process(
     )
 
 
+@pytest.mark.thorough
 def test_import_time_thread_or_connection_prevents_swapping(open_project: Open) -> None:
     code = (
         "import threading\nSTOP = threading.Event()\n"
@@ -492,6 +497,7 @@ def test_import_time_thread_or_connection_prevents_swapping(open_project: Open) 
     assert (ran.how, ran.why) == ("imported", "a thread runs since the tests were collected (busy)")
 
 
+@pytest.mark.thorough
 def test_does_not_swap_source_read_as_text(open_project: Open) -> None:
     code = "import inspect\n\ndef one():\n    return 1\n\nLENGTH = len(inspect.getsource(one))\n"
     runner = open_project(
@@ -501,6 +507,7 @@ def test_does_not_swap_source_read_as_text(open_project: Open) -> None:
     assert (ran.how, ran.why) == ("imported", "shop.py was read as text while the tests were collected")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("options", "mode"), [("-m 'not slow'", "swapped"), ("", "imported")])
 def test_swaps_source_read_for_constants(
     open_project: Open, plugin_venv: Path, monkeypatch: pytest.MonkeyPatch, options: str, mode: str
@@ -520,6 +527,7 @@ def test_swaps_source_read_for_constants(
     assert (ran.how, "test_one" in red_test_names(ran.report)) == (mode, True)
 
 
+@pytest.mark.thorough
 def test_swaps_source_opened_for_warning(open_project: Open) -> None:
     code = "import warnings\nwarnings.warn('old')\n\ndef one():\n    return 1\n"
     runner = open_project(
@@ -529,6 +537,7 @@ def test_swaps_source_opened_for_warning(open_project: Open) -> None:
     assert (ran.how, red_test_names(ran.report)) == ("swapped", ["test_one"])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("old", "new", "mode", "reds"),
     [
