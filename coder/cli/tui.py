@@ -13,11 +13,22 @@ if TYPE_CHECKING:
     from coder.core.task import Mode
     from coder.sandbox.backend import SandboxBackend
     from coder.session.log import EventLog
-    from coder.ui.tui.services import OpenedRepository, Services, SessionModel, TrustQuestion, UserRequest
+    from coder.ui.tui.services import (
+        OpenedRepository,
+        Overview,
+        Services,
+        SessionModel,
+        TrustQuestion,
+        UserRequest,
+    )
     from coder.wiring.session import SessionHandle
 
 LIGHT_THEME = "textual-light"
 """Theme for terminals with a light background, until the user chooses one."""
+
+
+SHOWN_SESSIONS = 2
+"""Earlier sessions on the start screen."""
 
 
 class InteractiveSession:
@@ -92,6 +103,28 @@ class InterfaceRepository:
             has_alerts=config.alerts,
             notices=broken_change_notices(),
             initial_session=RecordedSession(self._archive.load(self._resumed)) if self._resumed else None,
+        )
+
+    def overview(self) -> "Overview":
+        """Return the facts for the start screen.
+
+        Raises:
+            CoderError: git or the tests' configuration cannot be read.
+        """
+        from coder.repo.checkout import describe_branch
+        from coder.ui.tui.services import Overview
+        from coder.verify.project import SuiteHistory
+        from coder.wiring.preparation import inspect_project
+        from coder.wiring.project_runtime import suite_history_path
+
+        command = inspect_project(self._root, backend=self._backend).command.text
+        limited = "reduced" if self._backend and self._backend.limitations else "full"
+        return Overview(
+            branch=describe_branch(self._root),
+            test_command=command,
+            red_tests=SuiteHistory(suite_history_path(self._root), command).read().red,
+            sessions=tuple(self._archive.list()[:SHOWN_SESSIONS]),
+            sandbox=limited if self._backend else "none",
         )
 
     def _trust(self, for_good: bool) -> None:
@@ -169,6 +202,7 @@ def run_tui(
         shell=SandboxShell(root, settings, backend=repository.backend),
         settings=settings,
         history=StoredHistory(root),
+        overview=repository.overview,
     )
     if settings.is_on("screen_reader"):
         print_closing_lines(_converse(repository, services, first_message), root, is_told=True)

@@ -349,6 +349,12 @@ def measure_context(messages: Sequence[Message]) -> dict[str, int]:
     return dict(sizes.most_common())
 
 
+def newest_request_tokens(records: Sequence[Record]) -> int:
+    """Return the tokens of the newest request, system prompt and tools included; 0 if there was none."""
+    spent = (record.event for record in reversed(records) if isinstance(record.event, BudgetSpent))
+    return next((event.usage.input_tokens for event in spent), 0)
+
+
 def describe_context(records: Sequence[Record]) -> list[str]:
     """Return what fills the context window of a session's model, one kind of message a line."""
     candidate = next(reversed(active_candidates(records)), "")

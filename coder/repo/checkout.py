@@ -352,6 +352,24 @@ def _require_head(git: Git) -> str:
     return git.text("rev-parse", "HEAD")
 
 
+def describe_branch(root: Path) -> str:
+    """Return the current branch of a checkout, with a star if it holds uncommitted work.
+
+    Raises:
+        UserError: git cannot read it.
+    """
+    git = find_checkout(root).git
+    if git.resolve_commit("HEAD") is None:
+        return "no commit yet"
+    is_clean = git.succeeds("diff", "--quiet", "HEAD") and not git.items(
+        "ls-files", "-z", "--others", "--exclude-standard", "--directory"
+    )
+    branch = _current_branch(git)
+    return (
+        f"{git.text('rev-parse', '--short', 'HEAD') if branch == 'HEAD' else branch}{'' if is_clean else '*'}"
+    )
+
+
 def _current_branch(git: Git) -> str:
     return git.text("rev-parse", "--abbrev-ref", "HEAD")
 

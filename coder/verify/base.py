@@ -18,7 +18,7 @@ from coder.core.verdict import RunProblem, TestReport, TestResult, TestRun
 from coder.verify.coverage_map import CoverageMap, MapOnTree
 from coder.verify.impact import select_reaching
 from coder.verify.layout import test_file_predicate
-from coder.verify.project import SuiteHistory
+from coder.verify.project import MOST_RED, SuiteHistory
 from coder.verify.report import merge_reports
 from coder.verify.run import run_nearest_first, with_label
 from coder.verify.run_store import NO_STORE, RunStore, content_key
@@ -413,9 +413,11 @@ class BaseSuite:
             return self.report
 
     def learn_duration(self, report: TestReport) -> None:
-        """Remember how long a whole suite took."""
+        """Remember how long a whole suite took, and what failed."""
         if report.problem is None:
-            self._history.write(self._history.read().model_copy(update={"seconds": report.seconds}))
+            red = tuple(result.id for result in report.project_failures[:MOST_RED])
+            update = {"seconds": report.seconds, "red": red}
+            self._history.write(self._history.read().model_copy(update=update))
 
     def _reason_for_part(self, tree: Path, seconds: float, *, speed: float = TESTS_PER_SECOND) -> str:
         """Return why the whole suite is not tried, as far as known before it runs; empty if it is.

@@ -924,6 +924,10 @@ def _run_query(query: Sequence[str], root: Path, sandbox: Sandbox) -> str:
     return lines[-1].strip() if execution.exit_code == 0 and lines else ""
 
 
+MOST_RED = 20
+"""Most failing tests that are remembered."""
+
+
 class SuiteFacts(Value):
     """Facts about the suite as one command runs it."""
 
@@ -931,6 +935,8 @@ class SuiteFacts(Value):
     """Wall-clock time of the newest whole run; None if none has ended."""
     is_serial: bool = False
     """True if a test failed in a parallel run and passed alone."""
+    red: tuple[str, ...] = ()
+    """Tests that failed in the newest whole run, at most `MOST_RED`."""
 
 
 class SuiteHistory:

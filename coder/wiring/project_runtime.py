@@ -324,7 +324,7 @@ def build_project_runtime(
         sandbox=sandbox,
         limits=limits,
         coverage_path=coverage_path,
-        history_path=index_database(root).with_suffix(".suite.json"),
+        history_path=suite_history_path(root),
         mask=mask,
         strict=strict,
         suite=suite,
@@ -370,3 +370,8 @@ def suite_limits(config: Config, environment: Mapping[str, str]) -> SuiteLimits:
         else min(config.impacted_suite_seconds, config.suite_seconds),
         waits=waits,
     )
+
+
+def suite_history_path(root: Path) -> Path:
+    """Return the file of facts about the test suite of a repository."""
+    return index_database(root).with_suffix(".suite.json")

@@ -35,6 +35,7 @@ from coder.ui.tui.prompt import Prompt
 from coder.ui.tui.service_commands import ServiceCommands
 from coder.ui.tui.services import (
     OpenedRepository,
+    Overview,
     RunningSession,
     Services,
     SessionModel,
@@ -175,6 +176,8 @@ class CoderApp(KeyedApp[None]):
             self._is_open.set()
         else:
             self.run_worker(self._ask_for_trust(opened.trust))
+        if self._services.overview is not None:
+            self.run_worker(self._show_overview(self._services.overview), name="overview")
         if opened.initial_session is not None:
             self.run_worker(self._conversation.show(opened.initial_session))
         self.run_worker(self._warm_up(), name="warm up")
@@ -203,6 +206,15 @@ class CoderApp(KeyedApp[None]):
             await self._main.add_completion(self._services.names, self._arguments)
         await self._choose_model()
         await asyncio.to_thread(import_module, "coder.ui.tui.narrator")
+
+    async def _show_overview(self, read: Callable[[], Overview]) -> None:
+        try:
+            overview = await asyncio.to_thread(read)
+        except CoderError as error:
+            self._main.warn(str(error))
+        else:
+            self._conversation.overview = overview
+            self._main.show_overview(overview, self._conversation.idle_facts())
 
     async def _choose_model(self) -> None:
         try:

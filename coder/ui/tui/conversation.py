@@ -8,6 +8,7 @@ from textual.app import App
 
 from coder.core.errors import CoderError, UserError
 from coder.ui.tui.services import (
+    Overview,
     RecordedSession,
     RunningSession,
     SessionModel,
@@ -53,6 +54,7 @@ class Conversation:
         self.logs: list[EventLog] = []
         """Logs of the sessions that were run here, in order."""
         self.model = SessionModel("?")
+        self.overview: Overview | None = None
         self.is_busy = False
         """True while a session is opened or runs, or a command of the prompt is carried out."""
 
@@ -77,6 +79,23 @@ class Conversation:
     def can_listen(self) -> bool:
         """True if a session runs whose model receives what the user says."""
         return self._session is not None and bool(self.model.name)
+
+    def idle_facts(self) -> list[tuple[str, str]]:
+        """Return what the status line shows while no session runs, each with a command on it."""
+        from coder.core.messages import UsageTotals
+        from coder.core.state import newest_request_tokens, session_status
+        from coder.ui.summary import abbreviate_number, format_money
+
+        spent = UsageTotals()
+        for log in self.logs:
+            spent = spent.plus(session_status(log.records).spent)
+        context = newest_request_tokens(self._newest.records) if self._newest is not None else 0
+        return [
+            *([(self.overview.branch, "/diff")] if self.overview is not None else []),
+            *([(f"{abbreviate_number(context)} tokens of context", "/context")] if context else []),
+            *([(format_money(spent), "/cost")] if spent.requests else []),
+            *([(f"sandbox {self.overview.sandbox}", "/doctor")] if self.overview is not None else []),
+        ]
 
     def say(self, text: str) -> None:
         """Queue a message for the next request of the session that runs."""
@@ -170,6 +189,7 @@ class Conversation:
         self._session = None
         self.is_busy = self._stopping = False
         self._screen.end(mode=self._next_mode())
+        self._screen.show_idle(self.idle_facts())
         if text := self._queue.take_all():
             self._screen.suggest(text)
         self._on_end()

@@ -119,6 +119,20 @@ class MessageHistory(Protocol):
         ...
 
 
+class Overview(NamedTuple):
+    """Facts about a repository that a person wants to know first."""
+
+    branch: str
+    """The branch, and a mark if there is uncommitted work."""
+    test_command: str
+    red_tests: tuple[str, ...]
+    """Tests that failed when the whole suite last ran."""
+    sessions: tuple[str, ...]
+    """Lines on the newest sessions."""
+    sandbox: str
+    """`full`, `reduced` or `none`."""
+
+
 class Services(NamedTuple):
     """Services of the application; None where one is missing."""
 
@@ -127,6 +141,8 @@ class Services(NamedTuple):
     shell: CommandShell | None = None
     settings: SessionSettings | None = None
     history: MessageHistory | None = None
+    overview: Callable[[], Overview] | None = None
+    """May be slow, and raise CoderError."""
 
 
 def require_service(service: Service | None) -> Service:

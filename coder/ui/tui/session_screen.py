@@ -15,7 +15,7 @@ from coder.core.text import sanitize_text, shorten_line
 from coder.ui.tui.commands import CommandArguments
 from coder.ui.tui.keys import KeyBindings
 from coder.ui.tui.prompt import Prompt, make_prompt
-from coder.ui.tui.services import RepositoryNames, SessionModel
+from coder.ui.tui.services import Overview, RepositoryNames, SessionModel
 from coder.ui.tui.transcript import EarlierRecords, StatusBar, Transcript
 
 if TYPE_CHECKING:
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 GREETING = (
     "What is wrong? Describe a bug: it is fixed on a branch of its own and proven by tests, and your files "
     "stay as they are."
+)
+
+EXAMPLES = (
+    "Try:  a description of a bug, or the text of an issue",
+    "      where is the discount computed?     (a question is answered, nothing is changed)",
+    "      /verify     (judges your uncommitted work)     @ names a file, ! runs a command",
 )
 
 
@@ -74,6 +80,31 @@ class SessionScreen(Screen[None]):
             completion = Completion(prompt, names, arguments)
             await self.mount(completion)
             prompt.take_key = completion.take_key
+
+    def show_overview(self, overview: Overview, facts: Sequence[tuple[str, str]]) -> None:
+        """Show what a person wants to know first, unless a request has been sent; the facts stay."""
+        self.show_idle(facts)
+        if self._narrator is not None:
+            return
+        lines = [f"tests: {overview.test_command}"]
+        if red := overview.red_tests:
+            more = f" and {len(red) - 1} more" if len(red) > 1 else ""
+            lines[0] += f"; when they last ran, red: {red[0]}{more}"
+            for prompt in self.query(Prompt):
+                prompt.offer(f"{red[0]} fails.", f"fix {red[0]}")
+        lines += [f"earlier: {' '.join(line.split())}" for line in overview.sessions]
+        lines += ["", *EXAMPLES]
+        self.show_lines(lines, "about")
+
+    def show_idle(self, facts: Sequence[tuple[str, str]]) -> None:
+        """Show facts in the status line while no session runs."""
+        for status_bar in self.query(StatusBar):
+            status_bar.show_idle(facts)
+
+    def action_type_command(self, command: str) -> None:
+        """Type a command into the empty prompt."""
+        self.suggest(command)
+        self.query_one(Prompt).focus()
 
     def begin(self, issue: str = "", *, has_listener: bool, is_recorded: bool = False) -> None:
         """Prepare for a session that is being opened.

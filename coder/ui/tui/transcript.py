@@ -242,6 +242,7 @@ class StatusBar(Static):
         self._standing = ""
         self._seconds = 0.0
         self._doing = ""
+        self._idle: str | Content = ""
         self._shown_at = 0.0
         self._ticking = False
         self._stopping = False
@@ -265,8 +266,14 @@ class StatusBar(Static):
         self._stopping = True
         self._draw()
 
+    def show_idle(self, facts: Sequence[tuple[str, str]]) -> None:
+        """Show facts while no session runs, each with the command of the prompt that a click on it types."""
+        texts = [Content(text).stylize(f"@click=screen.type_command('{command}')") for text, command in facts]
+        self._idle = Content(" · ").join(texts)
+        self._draw()
+
     def end(self) -> None:
-        """Show nothing, because no session runs: its summary says how it ended."""
+        """Show no session, because none runs: its summary says how it ended."""
         self._ticking = self._stopping = False
         self._standing = self._doing = ""
         self._draw()
@@ -275,6 +282,7 @@ class StatusBar(Static):
         seconds = self._seconds + (self._clock() - self._shown_at if self._ticking else 0.0)
         elapsed = f"{seconds:.0f} s" if self._ticking or self._standing else ""
         doing = "stopping" if self._stopping else self._doing
-        line = " · ".join(part for part in (self._standing, elapsed, doing) if part)
+        line: str | Content = " · ".join(part for part in (self._standing, elapsed, doing) if part)
+        line = line or self._idle
         if line != self.content:
             self.update(line, layout=False)

@@ -25,8 +25,15 @@ from coder.session.log import EventLog
 from coder.store.jsonl import read_records
 from coder.ui.tui.app import LEAVE_SECONDS, CoderApp
 from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.services import OpenedRepository, RunningSession, Services, SessionModel, UserRequest
-from coder.ui.tui.transcript import EarlierRecords, Transcript
+from coder.ui.tui.services import (
+    OpenedRepository,
+    Overview,
+    RunningSession,
+    Services,
+    SessionModel,
+    UserRequest,
+)
+from coder.ui.tui.transcript import EarlierRecords, StatusBar, Transcript
 from tests.session.fakes import ticking_clock
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeSession, Stage, replay_app, stage
@@ -677,6 +684,7 @@ def test_long_session_opens_with_its_end_and_scrolling_up_shows_chunks_in_place(
         assert "coder/clock-add-wraps-1a2b" in terminal.text
         transcript = terminal.app.screen.query_one(Transcript)
         assert "370 earlier events" in str(terminal.app.screen.query_one(EarlierRecords).render())
+        transcript.scroll_home(animate=False)
         await terminal.pilot.press("pageup")
         await terminal.settle()
         assert [*map(int, (line.split()[1] for line in warnings_shown(terminal)))] == [*range(270, 400)]
@@ -693,3 +701,29 @@ def test_long_session_opens_with_its_end_and_scrolling_up_shows_chunks_in_place(
         assert not transcript.query(EarlierRecords)
 
     play(scene, replay_app(long_log(400)))
+
+
+def test_start_shows_what_was_red_and_enter_fixes_it() -> None:
+    overview = Overview("main*", "pytest", ("test_a.py::test_b", "test_c.py::test_d"), ("s1 PROVEN",), "full")
+
+    async def scene(terminal: Stage) -> None:
+        await terminal.settle()
+        assert "tests: pytest; when they last ran, red: test_a.py::test_b and 1 more" in terminal.text
+        assert "earlier: s1 PROVEN" in terminal.text and "main* · sandbox full" in terminal.text
+        assert "enter: fix test_a.py::test_b" in terminal.text
+        await terminal.pilot.click(StatusBar, offset=(3, 0))
+        assert prompt_text(terminal) == "/diff"
+        terminal.app.screen.query_one(Prompt).clear()
+        await terminal.pilot.press("enter")
+        await terminal.settle()
+
+    requests: list[UserRequest] = []
+
+    async def start(request: UserRequest) -> FakeSession:
+        requests.append(request)
+        return FakeSession()
+
+    services = Services(overview=lambda: overview)
+    app = CoderApp(start, repository="/r", model=lambda: SessionModel("acme:large"), services=services)
+    play(scene, app)
+    assert [request.text for request in requests] == ["test_a.py::test_b fails."]
