@@ -113,7 +113,7 @@ def measure(root: Path, names: Sequence[str], scratch: Path) -> None:
         )
         print_row(
             f"search {name}",
-            median_cost(partial(search.function, space, name, word=True), TIMES),
+            median_cost(partial(search.function, space, rf"\b{name}\b"), TIMES),
             "rg -w",
             raw,
         )

@@ -31,15 +31,15 @@ def hand_over(
     start_over: bool = False,
     unrelated_tests: tuple[str, ...] = (),
 ) -> str:
-    """End the phase with a note. Not needed after a patch, which is verified by itself.
+    """Give up, or end the phase with the note that a message asks for. Not needed after a patch, which is verified by itself.
 
     Args:
         kind: `give_up` if you cannot go on; others only when a message asks for them.
         summary: What is to be known, in one to five sentences.
-        places: For sites, diagnosis, give_up: `path`, `path:line` or `path::Qualified.name`, likeliest first.
-        tests: For sites, reproduction: ids of tests that fail because of the issue.
-        start_over: For diagnosis: take back all changes outside the tests.
-        unrelated_tests: For reproduction, done, diagnosis: ids of failing tests that are not about the issue; the summary says why.
+        places: Where the fault is, likeliest first: `path`, `path:line` or `path::Qualified.name`.
+        tests: Ids of tests that fail because of the issue.
+        start_over: With `diagnosis`: take back all changes outside the tests.
+        unrelated_tests: Ids of failing tests that are not about the issue; the summary says why.
     """
     note = build_note(
         {

@@ -48,7 +48,6 @@ def search(
     glob: str = "",
     literal: bool = False,
     ignore_case: bool = False,
-    word: bool = False,
     context: int = 0,
 ) -> str:
     """Search the code. A name alone, bare or dotted (`parse`, `Parser.parse`), gives its definitions and its uses in code by enclosing function; anything else is a regular expression for one line of text, with ripgrep.
@@ -56,22 +55,21 @@ def search(
     Too many matches are counted by file.
 
     Args:
-        pattern: Name or regular expression (Rust syntax); empty lists the files.
+        pattern: Name or regular expression (Rust syntax, `\\b` for whole words); empty lists the files.
         path: A file or directory; empty is all.
         glob: Only files like this: `*.py`, `src/**/*.html`.
         literal: The pattern is plain text.
         ignore_case: Ignore case.
-        word: Whole words only.
         context: Lines around each match, 0 to 10.
     """
     where = _validate_path(workspace, path)
     if not pattern:
         return list_directory(workspace, where, glob)
     _check(pattern, glob)
-    is_alone = not (path or glob or literal or ignore_case or word or context)
+    is_alone = not (path or glob or literal or ignore_case or context)
     if is_alone and NAME.fullmatch(pattern) and (answer := describe_symbol(workspace, pattern)):
         return answer
-    options = _options(glob=glob, literal=literal, ignore_case=ignore_case, word=word)
+    options = _options(glob=glob, literal=literal, ignore_case=ignore_case)
     context = max(0, min(context, 10))
     result = _search_files(workspace, pattern, where, options=options, context=context)
     if result.count:
@@ -142,8 +140,8 @@ def _validate_path(workspace: Workspace, path: str) -> str:
     return relative
 
 
-def _options(*, glob: str, literal: bool, ignore_case: bool, word: bool) -> tuple[str, ...]:
-    flags = {"--fixed-strings": literal, "--ignore-case": ignore_case, "--word-regexp": word}
+def _options(*, glob: str, literal: bool, ignore_case: bool) -> tuple[str, ...]:
+    flags = {"--fixed-strings": literal, "--ignore-case": ignore_case}
     return (*(flag for flag, is_set in flags.items() if is_set), *((f"--glob={glob}",) if glob else ()))
 
 
@@ -176,7 +174,7 @@ def _report(workspace: Workspace, result: SearchResult, *, context: int) -> str:
         "each file" if len(paths) <= MAX_FILES_WITH_HITS else f"each of the first {MAX_FILES_WITH_HITS} files"
     )
     return (
-        f"{head}, too many to show. Narrow it with path=, glob=, word=true or a longer "
+        f"{head}, too many to show. Narrow it with path=, glob= or a longer "
         f"pattern.\n{count_lines}{more}\n"
         f"The first in {scope}:\n{_group_by_file(workspace, _first_hits(result, paths), counts)}"
     )
@@ -252,7 +250,7 @@ def _no_match_message(
     if similar and not (ignore_case or glob or place):
         loose_hits: Sequence[Hit] = [hit for hit in similar if pattern.casefold() in hit.text.casefold()]
     elif not ignore_case:
-        loose_options = _options(glob=glob, literal=literal, ignore_case=True, word=False)
+        loose_options = _options(glob=glob, literal=literal, ignore_case=True)
         loose_hits = grep(
             workspace.root, pattern, path=where, options=loose_options, deny_read=workspace.deny_read
         ).hits
@@ -260,7 +258,7 @@ def _no_match_message(
         loose_hits = ()
     if loose_hits:
         hints.append(
-            f"{format_count(len(loose_hits), 'match')} with ignore_case=true and word=false, such "
+            f"{format_count(len(loose_hits), 'match')} with ignore_case=true, such "
             f"as {sample_places(loose_hits)}."
         )
     if (glob or place) and not hints:

@@ -157,13 +157,13 @@ def _parse(docstring: str) -> tuple[str, dict[str, str]]:
 
 
 def _simplify_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Drop titles, which only cost tokens, and turn `X or null` into X: every provider accepts the rest."""
+    """Drop titles and empty defaults, and turn `X or null` into X: every provider accepts the rest."""
     if "anyOf" in schema:
         schema = {**schema, **next(option for option in schema["anyOf"] if option.get("type") != "null")}
     reduced = {
         key: value
         for key, value in schema.items()
-        if key not in ("title", "anyOf") and not (key == "default" and value is None)
+        if key not in ("title", "anyOf") and (key != "default" or value)
     }
     if "properties" in reduced:
         reduced["properties"] = {

@@ -25,7 +25,8 @@ ROOT_FILES = (
     "conftest.py",
     "pytest.ini",
 )
-SHOWN_PLACES = 3
+SHOWN_PLACES = 4
+"""On 160 fixes a line that had to change was among 3 places 37 times in 100, 43 among 4, 45 among 6."""
 SOURCE_CHARACTERS = 7_000
 """Characters of source from which no further place is shown."""
 MOST_SHARING = 10

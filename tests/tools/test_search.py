@@ -39,17 +39,13 @@ def test_skips_ignored_files_but_not_dotted_directories(tmp_path: Path) -> None:
     assert ".github/check.yml" in answer
 
 
-def test_can_be_narrowed_by_path_glob_word_and_case(tmp_path: Path) -> None:
+def test_can_be_narrowed_by_path_glob_and_case(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
     assert call_tool(search, space, pattern="BOX", ignore_case=True, path="src").startswith(
         "1 match in src/box.py\n"
     )
     assert call_tool(search, space, pattern="Box", glob="test_*.py").startswith(
         "2 matches in tests/test_box.py\n"
-    )
-    assert call_tool(search, space, pattern="siz", word=True) == (
-        "No match for 'siz'. 3 matches with ignore_case=true and word=false, such as src/box.py:2, "
-        "tests/test_box.py:4."
     )
     assert call_tool(search, space, pattern="Box().", literal=True).startswith("1 match")
 
@@ -67,7 +63,7 @@ def test_names_enclosing_definition_once(tmp_path: Path) -> None:
         "        return a\n\n\nb = a\n"
     )
     space = workspace(tmp_path, {"src/box.py": code, "notes.txt": "a\n", "CHANGES": "class of its own\n"})
-    assert call_tool(search, space, pattern="a", word=True) == (
+    assert call_tool(search, space, pattern=r"\ba\b") == (
         "6 matches in 2 files\n"
         "src/box.py\n"
         "     1| import a\n"
@@ -126,11 +122,10 @@ def test_counts_hits_per_file_and_suggests_narrowing(tmp_path: Path) -> None:
     files = {f"src/m{number}.py": "value = 1\n" * 30 for number in range(5)} | {
         "tests/test_m.py": "value = 1\n" * 99
     }
-    answer = call_tool(search, workspace(tmp_path, files), pattern="value", word=True)
+    answer = call_tool(search, workspace(tmp_path, files), pattern="value", literal=True)
     lines = answer.splitlines()
     assert lines[0] == (
-        "249 matches in 6 files, too many to show. Narrow it with path=, glob=, word=true or a "
-        "longer pattern."
+        "249 matches in 6 files, too many to show. Narrow it with path=, glob= or a longer pattern."
     )
     assert lines[1] == "    30 src/m0.py"
     assert lines[6] == "    99 tests/test_m.py"
@@ -144,10 +139,7 @@ def test_counts_many_hits_exactly(tmp_path: Path) -> None:
     )
     lines = call_tool(search, space, pattern="value", context=3).splitlines()
     assert lines[:4] == [
-        (
-            "3,002 matches in 3 files, too many to show. Narrow it with path=, glob=, word=true or a "
-            "longer pattern."
-        ),
+        ("3,002 matches in 3 files, too many to show. Narrow it with path=, glob= or a longer pattern."),
         "  1501 src/two\\nlines.py",
         "  1500 src/a.py",
         "     1 b.txt",
@@ -215,7 +207,7 @@ def test_no_match_reports_differing_case(tmp_path: Path) -> None:
         == "No match for 'BOX_SIZE'. Try a shorter or more general pattern."
     )
     assert call_tool(search, workspace(tmp_path, FILES), pattern="Test_Size") == (
-        "No match for 'Test_Size'. 1 match with ignore_case=true and word=false, such as tests/test_box.py:4."
+        "No match for 'Test_Size'. 1 match with ignore_case=true, such as tests/test_box.py:4."
     )
 
 
