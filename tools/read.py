@@ -12,7 +12,7 @@ from coder.tools.support.outline import outline
 from coder.tools.tool import tool
 from coder.workspace.workspace import Workspace, format_count, load_source, number_lines, resolve_existing
 
-MOST_LINES = 200
+MOST_LINES = 300
 MOST_CHARACTERS = 16_000
 MOST_NAMES = 30
 
@@ -26,7 +26,7 @@ def read(
     before: int = 10,
     after: int = 60,
 ) -> str:
-    """Open a file of up to 200 lines whole, lines around `line`, or a whole `symbol`; of a longer file alone its outline; of a directory its files.
+    """Open a file of up to 300 lines whole, lines around `line`, or a whole `symbol`; of a longer file alone its outline; of a directory its files.
 
     Args:
         path: Relative to the root.

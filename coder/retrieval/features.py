@@ -11,7 +11,7 @@ from coder.files.tokenize import identifier_terms
 from coder.index.parsers import Definition
 from coder.index.resolve import imported_files
 from coder.retrieval.corpus import Corpus, IdentifierUses, TextMatches, score_text
-from coder.retrieval.issue_terms import IssueTerms
+from coder.retrieval.issue_terms import IssueTerms, is_code_like
 from coder.retrieval.references import ReferenceEvidence
 from coder.workspace.workspace import path_category, read_text_or_empty
 
@@ -100,8 +100,8 @@ class IssueMatch:
             "size": math.log(1 + item.end - item.start) if item.kind != "class" else 2.5,
             item.kind: 1.0,
         }
-        if item.bare_name.startswith("__"):
-            evidence["constructor" if item.bare_name == "__init__" else "special"] = 1.0
+        if item.bare_name.startswith("__") and item.bare_name != "__init__":
+            evidence["special"] = 1.0
         evidence |= {1: {"test": 1.0}, 2: {"aside": 1.0}}.get(path_category(path), {})
         evidence |= self._name_evidence(item.bare_name)
         if owner := item.name.rpartition(".")[0].rpartition(".")[2]:
@@ -114,13 +114,19 @@ class IssueMatch:
         return evidence
 
     def _name_evidence(self, bare: str) -> FeatureValues:
-        """Return evidence from the name: zones that mention it, and the share of its words in the issue."""
+        """Return evidence from the name: zones that mention it, and the share of its words in the issue.
+
+        A name that is a plain word, such as `fail`, is mentioned by code only: prose says it for itself.
+        """
         evidence: FeatureValues = {}
         zones = [
             zone
             for zone, words in self.clues.zones.items()
             if bare in words or (len(bare.strip("_")) > 3 and bare.strip("_") in words)
         ]
+        is_code = bare in self.clues.called or not {"inline", "block"}.isdisjoint(zones)
+        if bare.islower() and not is_code_like(bare) and not is_code:
+            return evidence
         if zones or bare in self.clues.called:
             rarity_weight = self._name_weight(bare)
             evidence |= {f"named in {zone}": rarity_weight for zone in zones}
@@ -280,9 +286,6 @@ class IssueMatch:
         for words in words_in.values():
             for word in words:
                 path_counts[word] += 1
-        mentioned = {
-            name.lower() for zone in ("title", "inline", "block", "name") for name in self.clues.zones[zone]
-        }
         title = {name.lower() for name in self.clues.zones["title"]}
         for path, words in words_in.items():
             if path in evidence_by_path:
@@ -296,10 +299,8 @@ class IssueMatch:
                     share for word, share in shares.items() if word in self.matches.titled
                 )
                 own = file_subject(path).lower()
-                if own in mentioned:
-                    evidence_by_path[path]["stem in title" if own in title else "stem said"] = (
-                        max(1, path_counts[own]) ** -0.5
-                    )
+                if own in title:
+                    evidence_by_path[path]["stem in title"] = max(1, path_counts[own]) ** -0.5
 
 
 def file_subject(path: str) -> str:

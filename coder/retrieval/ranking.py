@@ -176,8 +176,6 @@ DEFINITION_WEIGHTS = {
     "called": 0.47,
     "qualified": 1.41,
     "owner in title": 1.36,
-    "owner in block": 0.27,
-    "owner in name": 1.44,
     "callee": 0.3,
     "resolved": 0.3,
     "message": 3.0,
@@ -193,8 +191,6 @@ DEFINITION_WEIGHTS = {
     "special": 0.65,
     "aside": -1.58,
     "test": -1.29,
-    "constructor": 0.08,
-    "named in prose": 0.17,
     "owner in prose": 0.81,
 }
 """By kind; a score is their sum, so that its differences are log odds."""
@@ -205,10 +201,8 @@ FILE_WEIGHTS = {
     "path said": 0.75,
     "path in title": 0.4,
     "stem in title": 0.65,
-    "stem said": 0.15,
     "path": 0.5,
     "tested": 2.0,
-    "module": 0.15,
     "neighbour": 0.45,
     "message": 0.35,
     "innermost frame": 0.2,
@@ -327,8 +321,8 @@ def _file_reasons(
     case: IssueMatch, path: str, evidence: FeatureValues, by_file: Mapping[str, list[DefinitionCandidate]]
 ) -> Iterator[str]:
     yield from filter(None, case.pointed.reasons.get((path, ""), ()))
-    if evidence.keys() & {"stem in title", "stem said"}:
-        yield "its name is in the issue"
+    if "stem in title" in evidence:
+        yield "its name is in the title"
     definition_reasons = [
         (candidate.item.bare_name, reason)
         for candidate in by_file.get(path, [])[:1]

@@ -136,17 +136,6 @@ def _add_imports(terrain: Corpus, clues: IssueTerms, evidence: ReferenceEvidence
             if place.definition:
                 evidence.add(place.path, "resolved", 1.0, name=place.definition.name, reason=f"is {dotted}")
                 evidence.add(place.path, "resolved", 1.0)
-            elif "." in dotted:
-                evidence.add(
-                    place.path,
-                    "module",
-                    1.0,
-                    reason=f"is module {dotted}" if dotted.endswith(_stem(place.path)) else "",
-                )
-
-
-def _stem(path: str) -> str:
-    return path.removesuffix("/__init__.py").rpartition("/")[2].partition(".")[0]
 
 
 def _add_messages(terrain: Corpus, clues: IssueTerms, evidence: ReferenceEvidence) -> None:

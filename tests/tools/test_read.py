@@ -43,22 +43,24 @@ def test_names_definitions_above_and_below(tmp_path: Path) -> None:
 
 
 def test_names_remaining_lines_of_long_definition(tmp_path: Path) -> None:
-    code = "class Box:\n" + "".join(f"    def f{number}(self):\n        return 1\n\n" for number in range(90))
+    code = "class Box:\n" + "".join(
+        f"    def f{number}(self):\n        return 1\n\n" for number in range(110)
+    )
     space = workspace(tmp_path, {"a.py": code})
     last = call_tool(read, space, path="a.py", symbol="Box").splitlines()[-1]
     assert last.startswith(
-        "Clipped; line 270 was asked for: go on with line=201, before=0. Left out: Box.f67 203, Box.f68 206, "
+        "Clipped; line 330 was asked for: go on with line=301, before=0. Left out: Box.f100 302, Box.f101 305, "
     )
 
 
 def test_reads_small_file_whole_and_outlines_a_longer_one(tmp_path: Path) -> None:
     space = workspace(
-        tmp_path, {"small.py": "x = 1\n" * 200, "long.txt": "x = 1\n" * 201, "code.py": BOX + "\n" * 200}
+        tmp_path, {"small.py": "x = 1\n" * 300, "long.txt": "x = 1\n" * 301, "code.py": BOX + "\n" * 300}
     )
-    assert call_tool(read, space, path="small.py").startswith("small.py, lines 1-200 of 200")
-    assert call_tool(read, space, path="long.txt").startswith("long.txt, lines 1-200 of 201")
+    assert call_tool(read, space, path="small.py").startswith("small.py, lines 1-300 of 300")
+    assert call_tool(read, space, path="long.txt").startswith("long.txt, lines 1-300 of 301")
     assert call_tool(read, space, path="code.py") == (
-        "code.py: 207 lines\n    1| class Box\n    2|   kind = 1\n    4|   def size(self)"
+        "code.py: 307 lines\n    1| class Box\n    2|   kind = 1\n    4|   def size(self)"
     )
 
 
@@ -67,8 +69,8 @@ def test_outline_shows_less_detail_as_content_grows(tmp_path: Path) -> None:
         text = "".join(f"def function_number_{number}(argument):\n{body}" for number in range(count))
         return call_tool(read, workspace(tmp_path, {"big.py": text}), path="big.py").splitlines()
 
-    assert answer(110, body="    'What it does.'\n")[:2] == [
-        "big.py: 220 lines",
+    assert answer(160, body="    'What it does.'\n")[:2] == [
+        "big.py: 320 lines",
         "    1| def function_number_0(argument)  # What it does.",
     ]
     assert answer(230, body="    'What it does.'\n")[:2] == [
@@ -94,8 +96,8 @@ def test_lists_the_files_of_a_directory(tmp_path: Path) -> None:
 def test_no_window_is_larger_than_its_limits(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.py": "x = 1\n" * 1000, "wide.txt": ("y" * 390 + "\n") * 150})
     clipped = call_tool(read, space, path="a.py", line=500, before=400, after=400)
-    assert clipped.startswith("a.py, lines 100-299 of 1000")
-    assert clipped.endswith("  299| x = 1\nClipped; line 900 was asked for: go on with line=300, before=0.")
+    assert clipped.startswith("a.py, lines 100-399 of 1000")
+    assert clipped.endswith("  399| x = 1\nClipped; line 900 was asked for: go on with line=400, before=0.")
     assert len(call_tool(read, space, path="wide.txt", line=1, after=150)) < MOST_CHARACTERS + 500
 
 
