@@ -49,7 +49,7 @@ def test_names_remaining_lines_of_long_definition(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.py": code})
     last = call_tool(read, space, path="a.py", symbol="Box").splitlines()[-1]
     assert last.startswith(
-        "Clipped; line 330 was asked for: go on with line=301, before=0. Left out: Box.f100 302, Box.f101 305, "
+        "Clipped; line 330 was asked for: go on with line=301, before=0. Left out: Box.f100 302, Box.f101 "
     )
 
 
