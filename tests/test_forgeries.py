@@ -6,10 +6,11 @@ import pytest
 
 from benchmarks.forgery import judge, load_cases
 
-IN_CI = ("121_sitecustomize_byte_code", "212_caller_is_a_test", "248_node_mocks_assert")
+IN_CI = ("121_sitecustomize_byte_code", "248_node_mocks_assert")
 CHOSEN = (
     *IN_CI,
     "101_recorder_write",
+    "212_caller_is_a_test",
     "208_state_left_by_a_process",
     "232_unittest_failure_exception",
     "256_equal_to_everything",

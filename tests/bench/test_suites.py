@@ -59,6 +59,7 @@ def test_challenge_begins_empty_and_its_script_builds_it(task: SuiteTask, tmp_pa
     assert task.hidden_tests == (f"tests/test_hidden_{module}.py",)
 
 
+@pytest.mark.thorough
 def test_challenge_is_built_and_judged_by_hidden_tests() -> None:
     (task,) = load_suite("challenges", ["strings-slugs"])
     digests = [(task.name, task.digest())]

@@ -154,6 +154,7 @@ COMMENTED = Turn(
 )
 
 
+@pytest.mark.thorough
 def test_rewound_conversation_goes_on_before_the_request(place: Place, server: FakeServer) -> None:
     branch, fix = make_two_requests(place, server)
     tip = git(place.repository, "rev-parse", branch)
@@ -230,6 +231,7 @@ def test_refuses_only_that_matches_nothing(place: Place) -> None:
     assert "--only nosuch.py matches no file" in result.stderr
 
 
+@pytest.mark.thorough
 def test_continued_session_keeps_model_and_server(place: Place, server: FakeServer) -> None:
     server.turns += [PATCH, Turn(text="It counts them (`clock.py:1`).")]
     request(place, server, "fix", ISSUE)

@@ -93,6 +93,7 @@ class Terminal:
         return bool(data)
 
 
+@pytest.mark.thorough
 @pytest.mark.loopback
 def test_reviews_on_the_terminal(tmp_path: Path) -> None:
     place = Place(tmp_path)

@@ -102,6 +102,7 @@ def test_killed_suite_is_reported_as_unfinished(tmp_path: Path, server: FakeServ
     assert git(place.repository, "for-each-ref", "refs/coder") == ""
 
 
+@pytest.mark.thorough
 def test_next_command_stops_the_suite(tmp_path: Path, server: FakeServer) -> None:
     place = _place(tmp_path, value=59, seconds=600)
     assert fix(place, server).returncode == 0
