@@ -103,6 +103,7 @@ def test_users_broken_work_is_not_the_agents(place: Place) -> None:
     assert place.user_state() == before
 
 
+@pytest.mark.thorough
 def test_commits_since_the_session_began_are_judged(place: Place) -> None:
     assert send(place, "SessionStart", agent="gemini") == {}
     edit(place, "* 60", "* 61")
@@ -162,6 +163,7 @@ def test_installs_removes_and_describes_by_command(place: Place, tmp_path: Path)
     assert "not installed: coder hook install claude" in place.coder("hook", "status").stdout
 
 
+@pytest.mark.thorough
 def test_status_shows_the_last_verdict(place: Place, tmp_path: Path) -> None:
     put_coder_on_path(place, tmp_path)
     assert place.coder("hook", "install", "claude").returncode == 0
@@ -241,6 +243,7 @@ def test_broken_push_is_refused_after_an_earlier_hook(place: Place, tmp_path: Pa
     assert earlier.read_bytes() == before
 
 
+@pytest.mark.thorough
 def test_tags_and_force_pushes(place: Place, tmp_path: Path) -> None:
     pushes = Pushes(place, tmp_path)
     assert place.process("hook", "install", "git", *flags()).returncode == 0
