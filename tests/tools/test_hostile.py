@@ -166,7 +166,7 @@ def test_shows_non_utf8_content_or_reports_binary(space: Workspace) -> None:
     assert nul["read"] == "nul.py is a binary file (16 bytes) and cannot be shown as text."
     assert "1 match in nul.py" in nul["text"]
     assert "\nNot UTF-8: read as latin-1.\n    1| # é" in latin["read"]
-    assert "  in needle (lines 2-3)\n     2| def needle():" in latin["text"]
+    assert "   2-3| def needle():" in latin["text"]
 
 
 def test_control_characters_never_reach_terminal(space: Workspace) -> None:

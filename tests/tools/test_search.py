@@ -22,7 +22,7 @@ FILES = {
 def test_shows_hits_by_file_with_line_numbers(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
     assert call_tool(search, space, pattern=r"def \w+size") == (
-        "1 match in tests/test_box.py\n  in test_size (lines 4-5)\n     4| def test_size():"
+        "1 match in tests/test_box.py\n   4-5| def test_size():"
     )
 
 

@@ -1,6 +1,7 @@
 """Display of matches and uses: each line below its enclosing definition."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from coder.files.ripgrep import Hit, escape_path
@@ -49,31 +50,43 @@ def _hits(workspace: Workspace, use: NameUse, name: str) -> list[Hit]:
 
 
 def group_by_definition(hits: Sequence[Hit], file_definitions: Sequence[Definition]) -> Iterator[str]:
-    """Yield each run of hits below its enclosing definition; context lines belong to their match."""
+    """Yield each run of hits below its enclosing definition; context lines belong to their match.
+
+    A definition of which only the first line is a hit needs no heading: the line has the number of its last.
+    """
     matches = [hit.line for hit in hits if hit.spans]
-    definition_by_line = {
-        line: next(iter(enclosing_definitions(line, file_definitions)[::-1]), None) for line in matches
+    scopes = {line: enclosing_definitions(line, file_definitions) for line in matches}
+    counts = Counter(definition for around in scopes.values() for definition in around)
+    is_plain = len(matches) == len(hits)
+    ends = {
+        line: around[-1].end
+        for line, around in scopes.items()
+        if is_plain and around and around[-1].line == line and counts[around[-1]] == 1
+    }
+    owners = {
+        line: next(reversed(around[:-1] if line in ends else around), None) for line, around in scopes.items()
     }
     has_output = False
     for definition, group in groupby(
-        hits, key=lambda hit: definition_by_line[min(matches, key=lambda line: abs(line - hit.line))]
+        hits, key=lambda hit: owners[min(matches, key=lambda line: abs(line - hit.line))]
     ):
         if definition is not None:
             yield f"  in {definition.name} (lines {definition.start}-{definition.end})"
         elif has_output:
             yield "  in no definition"
         has_output = True
-        yield _lines(list(group))
+        yield _lines(list(group), ends)
 
 
-def _lines(hits: Sequence[Hit]) -> str:
+def _lines(hits: Sequence[Hit], ends: Mapping[int, int]) -> str:
     lines: list[str] = []
     previous = 0
     for hit in hits:
         if previous and hit.line > previous + 1 and not hit.spans:
             lines.append("      ...")
         around = hit.spans[0][0] if hit.spans else 0
-        lines.append(f"{hit.line:>6}| {clip_line(hit.text, WIDEST, around=around)}")
+        number = f"{hit.line}-{ends[hit.line]}" if ends.get(hit.line, hit.line) > hit.line else str(hit.line)
+        lines.append(f"{number:>6}| {clip_line(hit.text, WIDEST, around=around)}")
         previous = hit.line
     return "\n".join(lines)
 
