@@ -276,7 +276,7 @@ async def _finish_despite_cancellation(delivery: Coroutine[None, None, Delivery]
 def _commit(context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict) -> Delivery:
     recent = context.repository.recent_subjects(30)
     evidence = context.verifier.commit_evidence(verdict)
-    summary = _change_summary(context, candidate)
+    summary = _describe_by_test(_change_summary(context, candidate), verdict.targets)
     text = context.secrets.mask(
         compose_message(summary, context.task.issue, recent=recent, trailers=evidence.trailers)
     )
@@ -300,6 +300,21 @@ def _change_summary(context: SessionContext, candidate: Candidate) -> str:
             if isinstance(note, kinds) and _first_line(note.summary):
                 return note.summary
     return ""
+
+
+_TEMPLATE = re.compile(r"([\w.]+): (?:use|replace) .+ (?:instead of|by) .+")
+"""Matches the summary of an edit by the built-in engine that only says which operand it replaces."""
+MOST_TEST_WORDS = 9
+
+
+def _describe_by_test(summary: str, targets: Sequence[str]) -> str:
+    """Return a summary that says what works now, by the name of a test, where it only names an operand."""
+    edit = _TEMPLATE.fullmatch(_first_line(summary))
+    name = targets[0].rpartition("::")[2].partition("[")[0] if targets else ""
+    words = name.removeprefix("test").strip("_").split("_")
+    if edit is None or not 2 < len(words) <= MOST_TEST_WORDS:
+        return summary
+    return f"Fix {edit[1].rpartition('.')[2]}: {' '.join(words)}\n\n{summary}"
 
 
 def _describe_test_edits(context: SessionContext, candidate: Candidate, verdict: Verdict) -> str:
@@ -379,7 +394,7 @@ async def _verify_part(
     )
 
 
-SUBJECT_CHARACTERS = 72
+SUBJECT_CHARACTERS = 60
 BODY_LINES = 12
 BRANCH_CHARACTERS = 40
 _IDENTIFIER = re.compile(r"\w*(?:_|\(|\.\w|[a-z][A-Z]|\d)")
@@ -410,6 +425,28 @@ _FUNCTION_WORDS = frozenset(
     }
 )
 """Words that cannot end a phrase."""
+_CHATTER = re.compile(
+    r"(?:(?:done|ok|okay|great|perfect|sure)[.!,:]+ +"
+    r"|(?:now |so )?(?:I|we)(?:'ve| have)?(?: now| just)? (?=(?:made|\w+ed)\b))+",
+    re.IGNORECASE,
+)
+"""Matches what a model says before what it has done."""
+_IMPERATIVES = {
+    form: verb
+    for verb, forms in {
+        "Fix": "fixed fixes",
+        "Add": "added adds",
+        "Change": "changed changes",
+        "Correct": "corrected corrects",
+        "Make": "made makes",
+        "Remove": "removed removes",
+        "Replace": "replaced replaces",
+        "Update": "updated updates",
+        "Handle": "handled handles",
+    }.items()
+    for form in forms.split()
+}
+_PAST = re.compile(rf"({'|'.join(_IMPERATIVES)}) ", re.IGNORECASE)
 _CONVENTIONAL = re.compile(r"(?:feat|fix|docs|chore|refactor|test|ci|build|perf|style)(?:\([^)]*\))?!?: ")
 _PREFIXED = re.compile(r"[\w./-]+: ")
 _FIRST_SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)")
@@ -447,13 +484,19 @@ def format_subject(summary: str, recent: Sequence[str]) -> str:
         (line.strip() for line in sanitize_text(summary).splitlines() if line.strip()), "Fix the issue"
     )
     line = re.sub(r"^#+\s*|^[-*]\s+|`", "", line)
+    line = _CHATTER.sub("", line, count=1) if _CHATTER.match(line) else line
+    line = (
+        _PAST.sub(lambda verb: f"{_IMPERATIVES[verb[1].lower()]} ", line, count=1)
+        if _PAST.match(line)
+        else line
+    )
     if (sentence := _FIRST_SENTENCE.match(line)) and len(sentence[1]) > 15:
         line = sentence[1]
     line = line.rstrip(".")
     has_prefixes = _is_common(recent, lambda text: _CONVENTIONAL.match(text) is not None)
     has_capitals = _is_common(recent, lambda text: text[:1].isupper()) or not recent
     if has_prefixes and not _CONVENTIONAL.match(line):
-        line = f"fix: {_lower_first_letter(line)}"
+        line = f"fix: {_lower_first_letter(line.removeprefix('Fix '))}"
     elif not has_prefixes and has_capitals and not _PREFIXED.match(line):
         line = line if _IDENTIFIER.match(line) else line[:1].upper() + line[1:]
     full_stop = "." if _is_common(recent, lambda text: text.endswith(".")) else ""

@@ -123,7 +123,8 @@ def test_inconclusive_is_said_and_does_not_block(place: Place) -> None:
     git(place.repository, "commit", "-qm", "a command that does not start")
     assert send(place, "SessionStart", agent="codex") == {}
     edit(place, "* 60", "* 61")
-    assert send(place, "Stop", agent="codex")["systemMessage"].startswith("coder verify: INCONCLUSIVE.")
+    message = send(place, "Stop", agent="codex")["systemMessage"]
+    assert message.startswith("coder could not judge the change: The test command 'no-such-program' cannot")
 
 
 def test_outside_of_a_repository_it_is_silent(place: Place, tmp_path: Path) -> None:
@@ -226,7 +227,7 @@ def test_broken_push_is_refused_after_an_earlier_hook(place: Place, tmp_path: Pa
     git(place.repository, "commit", "-qam", "break it")
     refused = pushes.push()
     assert refused.returncode == 1
-    assert "coder verify main: BROKEN" in refused.stderr
+    assert "coder verify main:\nBROKEN" in refused.stderr
     assert "test_clock.py::ClockTest::test_nine" in refused.stderr
     said = (place.repository / "said").read_text()
     assert said.startswith("origin\nrefs/heads/main")

@@ -23,6 +23,10 @@ PREFIXED = ("core: add a thing", "docs: say so")
         ("bulk_create() keeps the order", CAPITALS, "bulk_create() keeps the order"),
         ("parseQuery keeps all values", CAPITALS, "parseQuery keeps all values"),
         ("merge: use <= instead of <", CAPITALS, "merge: use <= instead of <"),
+        ("Done! I've fixed the rounding.", CAPITALS, "Fix the rounding"),
+        ("I changed merge() to join what touches.", CAPITALS, "Change merge() to join what touches"),
+        ("Fixed the offset", CONVENTIONAL, "fix: the offset"),
+        ("Fixed-width columns are kept", CAPITALS, "Fixed-width columns are kept"),
     ],
 )
 def test_subject_follows_the_repository(summary: str, recent: tuple[str, ...], expected: str) -> None:
@@ -31,7 +35,7 @@ def test_subject_follows_the_repository(summary: str, recent: tuple[str, ...], e
 
 def test_subject_fits_git_limit() -> None:
     line = format_subject("word " * 40, CAPITALS)
-    assert len(line) <= 72
+    assert len(line) <= 60
     assert line.endswith("word...")
 
 
