@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Literal
 
 from coder.core.paths import match_test_ids, test_file_of
 from coder.core.phases import Cutoff
@@ -226,13 +227,14 @@ class JudgedChange:
             return read_texts(base, self.changed, CODE), read_texts(changed, self.changed, CODE)
 
     @property
-    def _source_texts(self) -> tuple[dict[str, str], dict[str, str]]:
+    def source_texts(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Texts of the changed sources on the base and on the change, by path."""
         old, new = ({path: texts[path] for path in self.sources if path in texts} for texts in self._texts)
         return old, new
 
     def find_added_names(self) -> frozenset[str]:
         """Return the names that the change defines and the base does not."""
-        return find_added_names(*self._source_texts)
+        return find_added_names(*self.source_texts)
 
     def find_chosen_names(self, targets: Sequence[str], missing: Mapping[str, str]) -> tuple[str, ...]:
         """Return public names of the change that targets use and neither the issue nor the base contains.
@@ -292,7 +294,7 @@ class JudgedChange:
         if not all(test_file_of(red.id).endswith((".py", *SUFFIXES)) for red in reds):
             return False
         others = find_edited_definitions(*self._texts_in(SUFFIXES))
-        names = changed_definitions(*self._source_texts) | others
+        names = changed_definitions(*self.source_texts) | others
         subject = without_alternatives(self.issue)
         if names & find_words(subject) or count_terms(" ".join(names)) & count_terms(subject):
             return False
@@ -312,7 +314,7 @@ class JudgedChange:
                 for path, text in texts.items()
                 if path.endswith(suffixes)
             }
-            for texts in self._source_texts
+            for texts in self.source_texts
         )
         return old, new
 
@@ -323,16 +325,20 @@ class JudgedChange:
         with self.split.read("change") as tree:
             tests = [read_test_source(tree, self._with_file(test)) for test in targets]
         old, new = self._texts_in((".py", *SUFFIXES))
-        return [*find_issue_gaps(old, new, tests, issue=self.issue, find_defined=self._find_definitions)]
+        return [
+            *find_issue_gaps(
+                old, new, tests, issue=self.issue, find_defined=partial(self.find_definitions, "base")
+            )
+        ]
 
-    def _find_definitions(self) -> frozenset[str]:
-        """Return the names of the functions and types of the base."""
-        with self.split.read("base") as base:
+    def find_definitions(self, side: Literal["base", "change"]) -> frozenset[str]:
+        """Return the names of the functions and types of the base or of the change."""
+        with self.split.read(side) as tree:
             return frozenset(
                 name
-                for path in project_files(base)
+                for path in project_files(tree)
                 if path.endswith(CODE)
-                for name in definition_names(path, read_regular_text(base / path))
+                for name in definition_names(path, read_regular_text(tree / path))
             )
 
     def find_replaced_assertions(self, tests: Sequence[str]) -> tuple[ReplacedAssertion, ...]:

@@ -4,14 +4,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from typing import NamedTuple
 
 from coder.core.events import TargetsGreen
-from coder.core.paths import match_test_ids, test_file_of, test_function_of
+from coder.core.paths import match_test_ids, test_file_of
 from coder.core.ports import Progress, RunListener, SelectiveTestRunner
 from coder.core.values import Value
-from coder.core.verdict import RunProblem, TestReport, TestResult, VerdictKind
+from coder.core.verdict import Finding, RunProblem, TestReport, TestResult, VerdictKind
 from coder.verify.base import (
     STEADINESS,
     STEADY_ON_BASE,
@@ -34,17 +33,15 @@ from coder.verify.failures import (
     rejection_reason,
     with_cause,
 )
-from coder.verify.languages import SUFFIXES
+from coder.verify.missing_tests import CodeRemovals, explain_missing_tests
 from coder.verify.report import (
     describe_changed_failures,
     describe_failures_in_changed_code,
     describe_old_failures,
-    extended_tests,
     find_regressions,
     is_gone,
     join_test_ids,
     passes,
-    renumbered_cases,
     shorten_test_id,
     unmatched_names,
     unmet_targets,
@@ -52,15 +49,9 @@ from coder.verify.report import (
 from coder.verify.run_store import NO_STORE, RunStore
 from coder.verify.select import find_test_files_naming
 from coder.verify.test_edits import (
-    PROGRAM,
-    RenamedTests,
-    find_renamed_in,
-    find_successions,
-    has_fewer_checks,
     join_names,
 )
-from coder.verify.test_files import has_title, names_of
-from coder.verify.trees import Side, read_texts
+from coder.verify.trees import Side
 from coder.verify.verdict import UNTIED, Facts, decide, findings
 from coder.verify.warm import WarmFirstRun
 from coder.workspace.workspace import format_count
@@ -418,8 +409,8 @@ class Judge:
 
     def _confirm(self, suspected: Sequence[TestResult], report: TestReport) -> tuple[TestResult, ...]:
         """Return the suspected tests that the change breaks, seen again on both sides."""
-        broken, notes = confirm_broken(self._change, self.runs, suspected, report)
-        self._facts.note("confirmation", *notes)
+        broken, found = confirm_broken(self._change, self.runs, suspected, report)
+        self._facts.findings += found
         return broken
 
 
@@ -585,130 +576,16 @@ MOST_RERUNS = 50
 
 def confirm_broken(
     change: JudgedChange, runs: Runs, suspected: Sequence[TestResult], report: TestReport
-) -> tuple[tuple[TestResult, ...], list[str]]:
-    """Run again, on both sides, what seems broken; return what the change broke, and notes on the rest."""
+) -> tuple[tuple[TestResult, ...], list[Finding]]:
+    """Run again, on both sides, what seems broken; return what the change broke, and findings on the rest."""
     gone = [result.id for result in suspected if is_gone(result)]
-    renumbered, notes = _find_renumbered(change, runs, gone, report)
-    renamed, more = _find_renamed(change, [test for test in gone if test not in renumbered], report)
-    rest = [test for test in gone if test not in renumbered | renamed]
-    generated, others = _find_renamed_generated(change, runs, rest, report)
-    notes += [*more, *others]
-    remaining = [result for result in suspected if result.id not in renumbered | renamed | generated]
+    missing = explain_missing_tests(change, runs, gone, report)
+    remaining = [result for result in suspected if result.id not in missing.explained]
     if not remaining or len(remaining) > MOST_RERUNS:
-        return tuple(remaining), notes
+        return tuple(remaining), missing.findings
     order = [result.id for result in report.results]
     examined = classify_failures(remaining, order, on_change=runs.on_change, on_base=runs.on_base)
-    return examined.blamed, [*notes, *examined.notes]
-
-
-def _find_renamed(
-    change: JudgedChange, gone: Sequence[str], report: TestReport
-) -> tuple[frozenset[str], list[str]]:
-    """Return missing ids whose place passing tests of the change take that check as much, and notes."""
-    if not gone:
-        return frozenset(), []
-    with change.split.read("base") as base, change.split.read("change") as changed:
-        old, new = read_texts(base, change.tests), read_texts(changed, change.tests)
-        paths = (*change.tests, *change.split.inline_tests)
-        old_others, new_others = (read_texts(tree, paths, SUFFIXES) for tree in (base, changed))
-    renamed: set[str] = set()
-    notes = []
-    for others in find_renamed_in(old_others, new_others):
-        lost = [test for test in gone if _is_test_of(test, others.path, others.removed)]
-        reds = [test for test in report.failures if _is_test_of(test.id, others.new_path, others.successors)]
-        green = [
-            result
-            for result in report.results
-            if result.outcome == "passed" and _is_test_of(result.id, others.new_path, others.successors)
-        ]
-        if lost and not reds and _checks_in_cases(others, len(green)) >= others.checks_before:
-            renamed |= {*lost}
-            notes.append(_describe_renaming(others))
-    for succession in find_successions(old, new, dict.fromkeys(map(test_function_of, gone))):
-        is_successor = match_test_ids(succession.successors)
-        count_after = partial(_count_passing, report)
-        if any(result.red and is_successor(result.id) for result in report.results) or has_fewer_checks(
-            succession, old, new, count_before=partial(_count_passing, change.before), count_after=count_after
-        ):
-            continue
-        renamed |= {test for test in gone if test_function_of(test) in succession.removed}
-        cases = sum(map(count_after, succession.successors))
-        count = f"[{cases} cases]" if cases > len(succession.successors) else ""
-        notes.append(f"{join_names(succession.removed)} became {join_names(succession.successors)}{count}")
-    return frozenset(renamed), notes
-
-
-def _is_test_of(test: str, path: str, titles: Sequence[str]) -> bool:
-    """Tell whether a test of a file has one of these titles; a program is all that its `main` tests."""
-    return test_file_of(test) == path and (
-        PROGRAM in titles or any(has_title(test, title) for title in titles)
-    )
-
-
-def _checks_in_cases(renamed: RenamedTests, cases: int) -> int:
-    """Return how many checks successors make in so many passing cases."""
-    return renamed.checks_after * cases // len(renamed.successors)
-
-
-def _describe_renaming(renamed: RenamedTests) -> str:
-    if renamed.path != renamed.new_path:
-        return f"{_quote(renamed.removed)} moved from {renamed.path} to {renamed.new_path}"
-    return f"{_quote(renamed.removed)} became {_quote(renamed.successors)}"
-
-
-def _quote(titles: Sequence[str]) -> str:
-    more = f" and {len(titles) - SHOWN} more" if len(titles) > SHOWN else ""
-    return ", ".join(f"'{title}'" for title in titles[:SHOWN]) + more
-
-
-def _count_passing(report: TestReport, function: str) -> int:
-    """Return how many cases of a function pass, or are known to be there without having had to run."""
-    results = {result.id: result.outcome == "passed" for result in report.results}
-    cases = {*results, *report.collected}
-    return sum(results.get(test, True) for test in cases if test_function_of(test) == function)
-
-
-def _find_renumbered(
-    change: JudgedChange, runs: Runs, gone: Sequence[str], report: TestReport
-) -> tuple[frozenset[str], list[str]]:
-    """Return missing ids of cases that have other ids now, and notes.
-
-    As many cases pass as before, and where the change touched their file, the old cases pass too.
-    """
-    candidates = renumbered_cases(change.before, report, gone)
-    touched = [test for test in candidates if change.touches_file_of(test)]
-    old = runs.run("old cases", "sources", touched) if touched else None
-    renamed = [test for test in candidates if test not in touched or (old is not None and passes(old, test))]
-    functions = dict.fromkeys(test_function_of(test) for test in renamed)
-    notes = [f"cases of {function} have other ids than before, and none is lost" for function in functions]
-    return frozenset(renamed), notes
-
-
-def _find_renamed_generated(
-    change: JudgedChange, runs: Runs, gone: Sequence[str], report: TestReport
-) -> tuple[frozenset[str], list[str]]:
-    """Return missing tests that no function defines, and whose names new tests extend; and notes.
-
-    A loop or a metaclass makes such tests. Those of the base pass on the changed sources, too.
-    """
-    candidates = [
-        test for test in extended_tests(change.before, report, gone) if change.touches_file_of(test)
-    ]
-    if candidates:
-        with change.split.read("base") as base:
-            texts = read_texts(base, {*map(test_file_of, candidates)})
-        candidates = [
-            test
-            for test in candidates
-            if f"def {names_of(test)[-1]}(" not in texts.get(test_file_of(test), "")
-        ]
-    old = runs.run("old tests", "sources", candidates) if candidates else None
-    renamed = [test for test in candidates if old is not None and passes(old, test)]
-    files = dict.fromkeys(map(test_file_of, renamed))
-    notes = [
-        f"generated tests of {file} have other names than before, and the old ones pass" for file in files
-    ]
-    return frozenset(renamed), notes
+    return examined.blamed, [*missing.findings, *findings("confirmation", examined.notes, effect="note")]
 
 
 class RewrittenTests(NamedTuple):
@@ -740,7 +617,11 @@ def find_rewritten_tests(change: JudgedChange, runs: Runs) -> RewrittenTests:
     gaps: tuple[str, ...] = ()
     if old.problem is not None and old.problem.kind == "timeout":
         gaps = (f"the base's own tests could not all run on the changed sources: {old.problem.text}",)
-    return RewrittenTests(tuple(result.id for result in _find_lost(change, runs, old, part)), gaps)
+    lost = _find_lost(change, runs, old, part)
+    is_replaced = match_test_ids(change.replaced_tests)  # others of a file that is not collected are the same
+    removals = CodeRemovals(change)
+    tests = (result.id for result in lost if result.when != "collect" or is_replaced(result.id))
+    return RewrittenTests(tuple(test for test in tests if not removals.explains(test)), gaps)
 
 
 def describe_test_edits(tests: Sequence[str]) -> str:

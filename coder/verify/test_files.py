@@ -68,6 +68,20 @@ def find_changed_tests(path: str, old: str, new: str) -> ChangedTests:
     return found if any(found) else WHOLE_FILE
 
 
+def find_tests_using(path: str, text: str, names: Collection[str]) -> frozenset[str]:
+    """Return the ids of the tests of a file that use one of the names, if only by a helper or a fixture."""
+    try:
+        module = _read_module(parse_module(text))
+    except (SyntaxError, ValueError, RecursionError):
+        return frozenset()
+    used = _with_users({*names}, [module])
+    return frozenset(
+        "::".join((path, *name))
+        for name, parts in module.tests.items()
+        if not used.isdisjoint(_used_names(parts))
+    )
+
+
 class _Module(NamedTuple):
     """The statements of a test file."""
 
@@ -146,19 +160,22 @@ def _changed_names(before: _Module, after: _Module) -> set[str] | None:
     changed = {
         name for name in names if _dump(before.bound.get(name, ())) != _dump(after.bound.get(name, ()))
     }
-    statements = [
-        (name, node) for module in (before, after) for name in module.bound for node in module.bound[name]
-    ]
-    pending = True
-    while pending:
-        users = {name for name, node in statements if not changed.isdisjoint(_used_names([node]))}
-        pending = not users <= changed
-        changed |= users
+    changed = _with_users(changed, [before, after])
     is_suite_wide = any(
         not name or name.startswith(_SUITE_WIDE) or any(map(_is_automatic, after.bound.get(name, ())))
         for name in changed
     )
     return None if is_suite_wide else changed
+
+
+def _with_users(names: set[str], modules: Sequence[_Module]) -> set[str]:
+    """Return the names and those that use them, directly or by others."""
+    statements = [(name, node) for module in modules for name in module.bound for node in module.bound[name]]
+    while True:
+        users = {name for name, node in statements if not names.isdisjoint(_used_names([node]))}
+        if users <= names:
+            return names
+        names = names | users
 
 
 def _is_automatic(node: ast.AST) -> bool:

@@ -138,5 +138,13 @@ def move_clock(seconds: float) -> None:
     today = classmethod(lambda _: dates.today() + shift)
     now = classmethod(lambda _, tz=None: moments.now(tz) + shift)
     replaced: Any = datetime
-    replaced.date = type("date", (dates,), {"today": today})
-    replaced.datetime = type("datetime", (moments,), {"now": now, "utcnow": now, "today": now})
+    replaced.date = AnotherClock("datetime.date", (dates,), {"today": today})
+    methods = {"now": now, "utcnow": now, "today": now}
+    replaced.datetime = AnotherClock("datetime.datetime", (moments,), methods)
+
+
+class AnotherClock(type):
+    """Class of a replaced class, which has its instances; they are shown by the full name."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, cls.__base__)  # type: ignore[arg-type]

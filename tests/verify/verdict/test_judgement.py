@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -763,3 +764,62 @@ def test_change_that_is_no_fix_need_not_turn_similar_red_tests_green(tmp_path: P
     assert (fix.label, change.label) == ("NOT FIXED", "PASSING")
     assert change.is_deliverable
     assert "no test went from red to green" in change.reason
+
+
+def run_python(files: Files) -> list[TestResult]:
+    """Run the test functions of `TEST` on the functions of `calc.py`, in one namespace."""
+    names: dict[str, Any] = {}
+    exec(files["calc.py"] + "\n" + files[TEST], names)
+    results = []
+    for name in [name for name in names if name.startswith("test_")]:
+        try:
+            names[name]()
+            results.append(passed_result(f"{TEST}::{name}"))
+        except (AssertionError, NameError):
+            results.append(failed_result(f"{TEST}::{name}"))
+    return results
+
+
+HALF = "def half(n): return n // 2\n"
+PLUS = "def read(text): return int(text) + 1\n"
+READ = "def read(text): return int(text)\n"
+SIGNED = "def test_read_sign(): assert read('-2') == -2\n"
+READS = "def test_read(): assert read('2') == 3 - 1\n"
+HALVES = "def test_half(): assert half(4) == 2\n"
+PARSE, PARSES = (text.replace("read(", "parse(") for text in (READ, READS))
+
+
+@pytest.mark.parametrize(
+    ("sources", "tests", "issue", "kind", "text"),
+    [
+        (READ, SIGNED, "read('-2') gives -1. Drop half.", "PROVEN", "the change removes half, and the tests"),
+        (READ, SIGNED, "read('-2') gives -1", "PASSING", "(test_half), which the issue does not mention"),
+        (HALF + READ, SIGNED, "read('-2') gives -1. Drop half.", "BROKEN", "test_half"),
+    ],
+)
+def test_tests_removed_with_their_subject(
+    tmp_path: Path, sources: str, tests: str, issue: str, kind: str, text: str
+) -> None:
+    base = {"calc.py": PLUS + HALF, TEST: HALVES}
+    verdict = judge(tmp_path, {"calc.py": sources, TEST: tests}, base=base, ending=run_python, issue=issue)
+    assert verdict.label == kind
+    assert text in " ".join([verdict.reason, *verdict.notes])
+
+
+@pytest.mark.parametrize(
+    ("tests", "kind", "text"),
+    [
+        (PARSES, "PROVEN", "test_read became test_parse"),
+        (PARSES.replace("test_parse", "test_read"), "PROVEN", "went from red to green"),
+        (PARSES.replace("3 - 1", "2"), "PASSING", "contradicts it: tests/test_calc.py::test_read"),
+        ("", "PASSING", "and none tests parse, in its place, as much"),
+    ],
+)
+def test_tests_of_renamed_code_follow_it(tmp_path: Path, tests: str, kind: str, text: str) -> None:
+    base = {"calc.py": READ + HALF.replace("//", "*"), TEST: READS}
+    change = {"calc.py": PARSE + HALF, TEST: tests + HALVES}
+    verdict = judge(
+        tmp_path, change, base=base, ending=run_python, issue="half(4) is 8. Rename read to parse."
+    )
+    assert verdict.label == kind
+    assert text in " ".join([verdict.reason, *verdict.notes])
