@@ -4,6 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import starmap
 from typing import Any, Literal, NamedTuple
 
 from coder.core.values import Value
@@ -278,6 +279,11 @@ class BehaviorComparison:
         return found
 
     @cached_property
+    def _tested_values(self) -> set[str]:
+        """Own calls without the kinds of their collections."""
+        return {_without_kinds(key.call) for key in self._own_calls}
+
+    @cached_property
     def _varied_near_targets(self) -> dict[tuple[str, str], dict[CallKey, tuple[str, str]]]:
         """Return the answers to variations of target calls of each function whose answers to targets differ.
 
@@ -287,14 +293,15 @@ class BehaviorComparison:
         for key, (old, new) in self.pairs.items():
             function = key.path, key.name
             is_near = key.kind != "own" and new.is_target and function in self._affected_calls
-            if is_near and not (old.text == new.text and _exception(old.text) in ACCIDENTAL):
+            is_usable = old.text != new.text or _exception(old.text) not in ACCIDENTAL
+            if is_near and is_usable and _without_kinds(key.call) not in self._tested_values:
                 varied[function][key] = old.text, new.text
         return varied
 
     def _find_narrow(self) -> str:
         for function, rows in self._varied_near_targets.items():
             near = sum(key.kind == "near" for key in rows)
-            if len(rows) < LEAST_NARROW or near < LEAST_NEAR or any(old != new for old, new in rows.values()):
+            if len(rows) < LEAST_NARROW or near < LEAST_NEAR or not all(starmap(_is_alike, rows.values())):
                 continue
             if len({old for old, _ in rows.values()}) >= LEAST_VARIED:
                 example = min(self._affected_calls[function], key=lambda key: len(key.call))
@@ -443,6 +450,19 @@ def _is_equal(old: str, new: str) -> bool:
 def _exception(text: str) -> str:
     """Return the type of the exception that an answer is, empty for a result."""
     return text.removeprefix(RAISES).partition(":")[0] if text.startswith(RAISES) else ""
+
+
+def _is_alike(old: str, new: str) -> bool:
+    """Tell whether two answers are the same, or accidental exceptions of one type."""
+    return old == new or (_exception(old) in ACCIDENTAL and _exception(old) == _exception(new))
+
+
+def _without_kinds(call: str) -> str:
+    """Return a call without what tells a list from a tuple or a set."""
+    return KINDS.sub("", call)
+
+
+KINDS = re.compile(r"[][(){}]|,(?=[])}])|\b(?:set|frozenset|deque)\b")
 
 
 def _is_answer(text: str) -> bool:

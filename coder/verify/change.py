@@ -1,12 +1,13 @@
 """The change under judgement: its tree, what it touches, and the base's results."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
 
-from coder.core.paths import match_test_ids, test_file_of
+from coder.core.paths import match_test_ids, test_file_of, test_function_of
 from coder.core.phases import Cutoff
 from coder.core.verdict import IssueTie, ReplacedAssertion, TargetKind, TestReport, TestResult
 from coder.files.regular_files import read_regular_text
@@ -40,6 +41,10 @@ from coder.verify.trees import ChangeSplit, Trees, read_texts
 
 MOST_UNTIED, UNTIED_SECONDS = 20, 5.0
 """Red tests of the base that nothing ties to the issue are run with the targets up to these limits."""
+
+
+_LITERAL = re.compile(r"""(?:(?<=")[^"]{3,}(?=")|(?<=')[^']{3,}(?=')|\d+\.\d+|\d{3,})""")
+"""Values of an assertion that are long enough to be recognized."""
 
 
 @dataclass(kw_only=True)
@@ -349,6 +354,30 @@ class JudgedChange:
             paths = (*self.tests, *self.split.inline_tests)
             old, new = (read_texts(tree, paths, ("",)) for tree in (base, changed))
         return find_replaced_assertions(old, new, tests, self.files_of)
+
+    def find_requested_edits(self, tests: Sequence[str]) -> list[str]:
+        """Return the existing tests whose expectations the issue wants to have changed.
+
+        It names such a test with a value of what it expects, or the file of data that it compares with.
+        """
+        words = find_words(self.issue)
+        files = [path.rpartition("/")[2] for path in self.tests if not path.endswith(CODE)]
+        files = [name for name in files if name in self.issue]
+        requested = []
+        is_asked = match_test_ids(self.asked)
+        for test in tests:
+            if is_asked(test):
+                continue  # the user has named it to be kept
+            replaced = self.find_replaced_assertions([test])
+            values = [value for assertion in replaced for value in _LITERAL.findall(assertion.old)]
+            is_named = test_function_of(test).rpartition("::")[2] in words
+            with self.split.read("base") as base:
+                source = read_test_source(base, self._with_file(test)) if files else ""
+            if (is_named and any(value in self.issue for value in values)) or any(
+                name in source for name in files
+            ):
+                requested.append(test)
+        return requested
 
     @property
     def suite_tests(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from coder.core.events import TargetsGreen
-from coder.core.paths import match_test_ids, test_file_of
+from coder.core.paths import match_test_ids, test_file_of, test_function_of
 from coder.core.ports import Progress, RunListener, SelectiveTestRunner
 from coder.core.values import Value
 from coder.core.verdict import Finding, RunProblem, TestReport, TestResult, VerdictKind
@@ -327,7 +327,9 @@ class Judge:
             return
         weaknesses = find_weaknesses(change, targets, self._greens)
         rewritten = find_rewritten_tests(change, self.runs)
-        edits = findings("rewritten-test", [describe_test_edits(rewritten.tests)] if rewritten.tests else [])
+        requested = change.find_requested_edits(rewritten.tests)
+        contradicting = [test for test in rewritten.tests if test not in requested]
+        edits = findings("rewritten-test", [describe_test_edits(contradicting)] if contradicting else [])
         edits += findings("weakened-test", weaknesses.weakened_tests)
         is_accepted = change.accepts_test_edits and bool(edits)
         if is_accepted:
@@ -335,6 +337,9 @@ class Judge:
         facts.findings += edits
         if edits and not is_accepted:
             facts.note("test-edits", "once you have looked at these edits, --accept-test-edits accepts them")
+        if requested:
+            names = join_names([*dict.fromkeys(map(test_function_of, requested))])
+            facts.note("rewritten-test", f"the issue asks for the edit of {names}")
         self._check_ties()
         on_base = {*change.before.reached, *self.runs.reached_on_base}
         facts.cap("harness-access", *new_harness_access(on_base, self.runs.reached_on_change))

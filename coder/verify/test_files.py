@@ -4,6 +4,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -80,6 +81,97 @@ def find_tests_using(path: str, text: str, names: Collection[str]) -> frozenset[
         for name, parts in module.tests.items()
         if not used.isdisjoint(_used_names(parts))
     )
+
+
+BUILT_IN_FIXTURES = frozenset(
+    {
+        *(
+            "cache",
+            "capfd",
+            "caplog",
+            "capsys",
+            "doctest_namespace",
+            "monkeypatch",
+            "pytestconfig",
+            "request",
+        ),
+        *("recwarn", "tmp_path", "tmp_path_factory", "tmpdir", "tmpdir_factory"),
+        *("anyio_backend", "event_loop", "event_loop_policy", "live_server", "django_db_setup"),
+    }
+)
+"""Fixtures of pytest and its plugins that others build upon."""
+
+
+def find_fixture_names(text: str) -> set[str]:
+    """Return the names by which the functions of a test file may ask for fixtures, and those it defines."""
+    names: set[str] = set()
+    with suppress(SyntaxError, ValueError, RecursionError):
+        for node in ast.walk(parse_module(text)):
+            match node:
+                case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                    names.add(name)
+                case ast.Constant(value=str(words)):
+                    names |= {word.strip() for word in words.split(",")}
+    return names
+
+
+def adds_only_fixtures(old: str, new: str, *, taken: Collection[str], changed: Collection[str]) -> bool:
+    """Tell whether a `conftest.py` differs by new fixtures, and what these need, under names not `taken`.
+
+    Nothing there may run before a test asks for it, nor come from modules that are `changed`.
+    """
+    try:
+        before, after = parse_module(old).body, parse_module(new).body
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    known = [ast.dump(node) for node in before]
+    added = [node for node in after if ast.dump(node) not in known]
+    kept = [ast.dump(node) for node in after if ast.dump(node) in known]
+    return kept == known and all(_is_inert(node, taken, changed) for node in added)
+
+
+def _is_inert(node: ast.stmt, taken: Collection[str], changed: Collection[str]) -> bool:
+    """Tell whether a statement of a `conftest.py` does nothing but define or import what it names."""
+    names = {*_bound_names(node)}
+    if any(name in BUILT_IN_FIXTURES or name in taken or name.startswith(_SUITE_WIDE) for name in names):
+        return False
+    match node:
+        case ast.Expr(value=ast.Constant()) | ast.Pass():
+            return True
+        case ast.Import(names=aliases):
+            return not any(alias.name.partition(".")[0] in changed for alias in aliases)
+        case ast.ImportFrom(module=str(module), level=0):
+            return module.partition(".")[0] not in changed and "" not in names
+        case ast.ClassDef(bases=bases, keywords=[], body=body):
+            parts = [*bases, *node.decorator_list]
+            return all(map(_is_plain, parts)) and all(_is_inert(part, (), changed) for part in body)
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            values = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+            return all(map(_is_plain, values)) and all(map(_is_plain_decorator, node.decorator_list))
+        case ast.Assign(targets=targets, value=value):
+            return all(isinstance(target, ast.Name) for target in targets) and _is_plain(value)
+        case ast.AnnAssign(target=ast.Name(), value=value):
+            return value is None or _is_plain(value)
+        case _:
+            return False
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Tell whether an expression can be evaluated without an effect: values, names, paths."""
+    return all(
+        not isinstance(part, ast.Call | ast.NamedExpr | ast.Await | ast.Lambda)
+        or (isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "Path")
+        for part in ast.walk(node)
+    )
+
+
+def _is_plain_decorator(node: ast.expr) -> bool:
+    """Tell whether a decorator makes a fixture that tests must ask for, or is only a name."""
+    if not isinstance(node, ast.Call):
+        return _is_plain(node)
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    words = {word.arg for word in node.keywords}
+    return name == "fixture" and words <= {"params", "ids", "scope"} and all(map(_is_plain, node.args))
 
 
 class _Module(NamedTuple):

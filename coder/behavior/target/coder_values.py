@@ -247,7 +247,9 @@ OPERATIONS: Any = (
     lambda value: value * 2,
     lambda value: -value,
     lambda value: value - 1,
+    *((lambda value, step=step: value + type(value - value)(step)) for step in (1, -1, 2, 30, -28, 366)),
 )
+"""The last ones are for dates, whose difference is of another type."""
 
 
 def near_texts(value: str) -> list[str]:

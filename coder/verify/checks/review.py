@@ -38,7 +38,14 @@ from coder.verify.test_edits import (
     weakened_tests,
     weakened_tests_in,
 )
-from coder.verify.test_files import CODE, inline_tests, names_of, without_inline_tests
+from coder.verify.test_files import (
+    CODE,
+    adds_only_fixtures,
+    find_fixture_names,
+    inline_tests,
+    names_of,
+    without_inline_tests,
+)
 from coder.verify.test_files import SUFFIX as INLINE_SUFFIX
 from coder.verify.trees import LARGEST, read_texts
 from coder.verify.verdict import findings, sha256_of
@@ -177,7 +184,9 @@ def change_doubts(
     configured = [
         path
         for path in (*tests, *sources)
-        if may_configure(path) and configuration_of_tests(old, path) != configuration_of_tests(new, path)
+        if may_configure(path)
+        and configuration_of_tests(old, path) != configuration_of_tests(new, path)
+        and not (path.endswith("conftest.py") and _adds_only_fixtures(old, new, path, tests))
     ]
     configured += [path for path in (*tests, *sources) if is_injected(old, path)]
     if configured:
@@ -238,6 +247,15 @@ def change_doubts(
         extensions=[path for path in native if find_projects([path], new)],
     )
     yield from findings("harness-access", [*_limit(by_scripts), *_limit(by_extensions)])
+
+
+def _adds_only_fixtures(old: Path, new: Path, path: str, tests: Collection[str]) -> bool:
+    """Tell whether a `conftest.py` gets nothing but fixtures that no test of the base can ask for."""
+    existing = (file for file in project_files(old) if is_test_path(file) and file.endswith(".py"))
+    taken = {name for text in read_texts(old, existing).values() for name in find_fixture_names(text)}
+    helpers = {part for test in tests for part in PurePosixPath(test).with_suffix("").parts}
+    texts = (read_regular_text(tree / path) for tree in (old, new))
+    return (new / path).is_file() and adds_only_fixtures(*texts, taken=taken, changed=helpers)
 
 
 def find_weakened_tests(old: Path, new: Path, *, tests: Sequence[str], sources: Sequence[str]) -> list[str]:

@@ -823,3 +823,22 @@ def test_tests_of_renamed_code_follow_it(tmp_path: Path, tests: str, kind: str, 
     )
     assert verdict.label == kind
     assert text in " ".join([verdict.reason, *verdict.notes])
+
+
+@pytest.mark.parametrize(
+    ("issue", "kind", "text"),
+    [
+        ("read('3') should be 6. test_old expects 250, too.", "PROVEN", "asks for the edit of test_old"),
+        ("read('3') should be 6. test_old must stay.", "PASSING", "contradicts it"),
+        ("read('3') should be 6 and read('250') not 250.", "PASSING", "contradicts it"),
+    ],
+)
+def test_expectations_change_if_the_issue_asks_for_it(
+    tmp_path: Path, issue: str, kind: str, text: str
+) -> None:
+    old = "def test_old(): assert read('250') == 250\n"
+    new = old.replace("== 250", "== 500") + "def test_new(): assert read('3') == 6\n"
+    change = {"calc.py": READ.replace("int(text)", "int(text) * 2"), TEST: new}
+    verdict = judge(tmp_path, change, base={"calc.py": READ, TEST: old}, ending=run_python, issue=issue)
+    assert verdict.label == kind
+    assert text in " ".join([verdict.reason, *verdict.notes])
