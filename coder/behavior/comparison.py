@@ -196,6 +196,7 @@ class BehaviorComparison:
             inputs=len(self.pairs),
             changed=len(self.changed),
             examples=tuple(self._examples()),
+            proving=max(map(len, self._affected_calls.values()), default=0),
         )
 
     def findings(self) -> list[Finding]:
@@ -293,7 +294,7 @@ class BehaviorComparison:
         for key, (old, new) in self.pairs.items():
             function = key.path, key.name
             is_near = key.kind != "own" and new.is_target and function in self._affected_calls
-            is_usable = old.text != new.text or _exception(old.text) not in ACCIDENTAL
+            is_usable = not _is_alike(old.text, new.text) or _exception(old.text) not in ACCIDENTAL
             if is_near and is_usable and _without_kinds(key.call) not in self._tested_values:
                 varied[function][key] = old.text, new.text
         return varied
@@ -317,17 +318,17 @@ class BehaviorComparison:
             rows = [(key, old, new) for key, (old, new) in varied.items() if old != new]
             results = {new for _, _, new in rows}
             if (
-                len(rows) < LEAST_CONSTANT
+                len(rows) < LEAST_CONSTANT * len(results)
                 or len({old for _, old, _ in rows}) < LEAST_VARIED
-                or len(results) > 1
+                or not results <= expected
             ):
                 continue
-            (result,) = results
-            if result not in expected or result.startswith(RAISES) or result in EMPTY:
+            if any(result.startswith(RAISES) or result in EMPTY for result in results):
                 continue
-            if all(result.strip("'") in key.call for key, _, _ in rows):
+            if all(new.strip("'") in key.call for key, _, new in rows):
                 continue  # an argument is returned as it is
-            return f"all {len(rows)} inputs around {rows[0][0].call} that change give {_brief(result)}"
+            given = " or ".join(sorted(map(_brief, results)))
+            return f"all {len(rows)} inputs around {rows[0][0].call} that change give {given}"
         return ""
 
     def _find_other(self) -> str:

@@ -406,6 +406,12 @@ class SelectiveTestRunner(TestRunner, Protocol):
     def is_recorded(self) -> bool:
         """Whether each test is recorded, so that single tests can be run."""
 
+    def run_plainly(self, tree: Path, tests: Sequence[str], *, timeout_seconds: float | None) -> int | None:
+        """Run tests as the project does, without a recorder; return the exit code.
+
+        None where it says nothing.
+        """
+
     def run_parallel(
         self, tree: Path, tests: Sequence[str] = (), **options: Unpack[LargeRunOptions]
     ) -> TestReport:

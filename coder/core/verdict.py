@@ -384,6 +384,8 @@ class BehaviorReport(Value):
     """Compared calls that are answered otherwise than before, variations included."""
     examples: tuple[BehaviorExample, ...] = ()
     """The most telling differences, at most five."""
+    proving: int = 0
+    """Different calls of the targets that are answered otherwise; 0 where none could be compared."""
 
 
 def describe_behavior(report: BehaviorReport) -> tuple[str, ...]:

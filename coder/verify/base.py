@@ -141,6 +141,11 @@ class Runs:
             self.reached_on_base.update(report.reached)
         return report
 
+    def run_plainly(self, side: Side, tests: Sequence[str], *, seconds: float | None) -> int | None:
+        """Run tests on one side without the recorder; return the exit code, None where it says nothing."""
+        with self._split.checkout(side) as place:
+            return self._runner.run_plainly(place, tests, timeout_seconds=seconds or self._seconds)
+
     def _account(self, run: TestRun, started: float) -> None:
         """Take a run that has ended into the account."""
         stage = STAGE_OF_RUN.get(run.label, "base")

@@ -116,10 +116,15 @@ def rejection_reason(
         is_existing_test or (innermost and not is_test_path(innermost[0].path))
     ):
         return _slowness_reason(result, after)
-    if failure.type in ASSERTIONS or is_quoted_in_issue(failure, issue) or _has_type_of_issue(failure, issue):
+    if (
+        is_quoted_in_issue(failure, issue)
+        or _has_type_of_issue(failure, issue)
+        or _is_forbidden_callback(failure)
+        or _lacks_asserted_item(failure)
+    ):
         return ""
-    if _is_forbidden_callback(failure) or _lacks_asserted_item(failure):
-        return ""
+    if failure.type in ASSERTIONS:
+        return _own_assertion(failure, edited_sources)
     if not innermost or is_test_path(innermost[0].path):
         return f"fails in the test itself{_location(innermost)} and not in an assertion: {summary}"
     if innermost[0].path in edited_sources:
@@ -128,6 +133,14 @@ def rejection_reason(
         f"raises{_location(innermost)} what the issue does not name ({summary}): "
         "let the test assert what should be true instead"
     )
+
+
+def _own_assertion(failure: Failure, edited_sources: Collection[str]) -> str:
+    """Return that an assertion is in a source which the change edits; empty for one of a test or a helper."""
+    innermost = frames_in_tree(failure)[-1:]
+    if not innermost or innermost[0].path not in edited_sources or is_test_path(innermost[0].path):
+        return ""
+    return f"fails in an assertion of the changed code{_location(innermost)}: {failure_headline(failure)}"
 
 
 def _early_failure(result: TestResult, failure: Failure) -> str:

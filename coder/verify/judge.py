@@ -380,6 +380,11 @@ class Judge:
             on_base = pool.submit(run, "tests", STEADY_ON_BASE)
             on_change = pool.submit(run, "change", *STEADINESS[1 if seen_again else 0 :])
             reds, greens = on_base.result(), on_change.result()
+            plain = [
+                pool.submit(self.runs.run_plainly, side, facts.targets, seconds=seconds)
+                for side in PLAIN_SIDES
+            ]
+            codes = tuple(code.result() for code in plain)
         unsteady = [
             target
             for target in facts.targets
@@ -387,6 +392,7 @@ class Judge:
             or any((result := report.result_for(target)) is not None and result.green for report in reds)
         ]
         if not unsteady:
+            facts.obstacle = _contradiction(*codes)
             return
         facts.targets = tuple(target for target in facts.targets if target not in unsteady)
         kinds = facts.details["target_kinds"]
@@ -417,6 +423,18 @@ class Judge:
         broken, found = confirm_broken(self._change, self.runs, suspected, report)
         self._facts.findings += found
         return broken
+
+
+PLAIN_SIDES: tuple[Side, Side] = ("tests", "change")
+PASSED, FAILED = 0, 1
+"""Exit codes of pytest that speak of tests."""
+
+
+def _contradiction(base: int | None, change: int | None) -> str:
+    """Return how exit codes of the targets without the recorder contradict what it saw, as a sentence."""
+    if base == PASSED:
+        return "The targets fail without the change only as long as they are recorded."
+    return "The targets pass on the change only as long as they are recorded." if change == FAILED else ""
 
 
 def _match_tests_or_files(names: Sequence[str]) -> Callable[[str], bool]:

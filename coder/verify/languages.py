@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from coder.index.parsers import Definition, SyntaxNode, definitions, node_text, walk_syntax
 
-FUNCTIONS = ("function", "method")
-
 
 class AddedDefinitions(NamedTuple):
     """Definitions that sources have only after a change."""
@@ -48,20 +46,6 @@ def find_added_definitions(old: Mapping[str, str], new: Mapping[str, str]) -> Ad
         names |= {definition.bare_name for definition in added}
         is_all = is_all and _without(text, added) == _without(old.get(path, ""), [])
     return AddedDefinitions(frozenset(names), is_all)
-
-
-def find_signatures(texts: Mapping[str, str]) -> dict[str, str]:
-    """Return the parameter lists of functions by name; texts are by path.
-
-    Functions of one name are left out, since a call does not tell which of them it calls.
-    """
-    signatures: dict[str, list[str]] = {}
-    for path, text in texts.items():
-        for definition in definitions(path, text):
-            if definition.kind in FUNCTIONS:
-                _, name, rest = definition.signature.partition(f"{definition.bare_name}(")
-                signatures.setdefault(definition.bare_name, []).append(rest if name else "")
-    return {name: found[0] for name, found in signatures.items() if len(found) == 1 and found[0]}
 
 
 def _sources(path: str, text: str) -> dict[str, str]:

@@ -135,6 +135,16 @@ def prepare_cold_launch(
     return launched.model_copy(update={"argv": _start_in(run.root, argv), "environment": environment})
 
 
+def prepare_plain_launch(project: Project, tree: Path, place: Path, *, run: PackageRun) -> Launch:
+    """Prepare a run of some tests with pytest in which nothing of ours is loaded, nor can be."""
+    launched = prepare_launch(project, tree, place, paths=(), requests={}, folder=run.root)
+    tests = (os.path.relpath(test, run.root) if run.root != "." else test for test in run.tests)
+    path = os.pathsep.join(search_path(project, tree, run.root))
+    return launched.model_copy(
+        update={"argv": (*launched.argv, *tests), "environment": {**launched.environment, "PYTHONPATH": path}}
+    )
+
+
 def _start_request(
     project: Project, tree: Path, run: PackageRun, paths: Sequence[str]
 ) -> tuple[tuple[str, ...], dict[str, Any]]:

@@ -22,7 +22,7 @@ from coder.core.values import Value
 from coder.core.verdict import EXIT_CODE, DeniedResource, Failure, RunProblem, TestReport, TestResult
 from coder.files.regular_files import read_regular, replace_text
 from coder.verify.failures import ASSERTIONS, NEVER_ENDING, failure_headline, frames_in_tree
-from coder.verify.launch import REPORT, Launch, prepare_cold_launch, prepare_launch
+from coder.verify.launch import REPORT, Launch, prepare_cold_launch, prepare_launch, prepare_plain_launch
 from coder.verify.layout import module_name, pytest_options, source_roots
 from coder.verify.packages import PackageRun
 from coder.verify.project import Project, SuiteHistory
@@ -162,6 +162,30 @@ class PytestRunner:
         more = {"calls": request, "observe": False}
         report = self._run(tree, tests, timeout_seconds, (), None, more, answers=answers)
         return answers, report.problem
+
+    def run_plainly(self, tree: Path, tests: Sequence[str], *, timeout_seconds: float | None) -> int | None:
+        """Run tests in `tree` as the project does, without our plugin; return the exit code.
+
+        None where it did not end by itself, or another runner than pytest would have to be asked.
+        """
+        tree = tree.resolve()
+        parts = self._project.command.divide(tree, normalize_test_ids(tests, tree))
+        if not self._project.command.is_pytest or self._project.problem is not None or len(parts) != 1:
+            return None
+        (part,) = parts
+        with numbered_directory(self._scratch, "run-") as place:
+            launched = prepare_plain_launch(self._project, tree, place, run=part)
+            try:
+                execution = self._sandbox.run(
+                    launched.argv,
+                    cwd=tree,
+                    environment=launched.environment,
+                    limits=self._run_limits(timeout_seconds),
+                    private=place,
+                )
+            except SandboxError:
+                return None
+        return None if execution.timed_out else execution.exit_code
 
     def _run(
         self,
@@ -501,6 +525,10 @@ class ParallelRunner:
         report = self._runner.run(tree, tests, **options)
         self._learn(report)
         return self._repeat_where_ports_were_taken(report, tree, **options)
+
+    def run_plainly(self, tree: Path, tests: Sequence[str], *, timeout_seconds: float | None) -> int | None:
+        """Run tests without our plugin and return the exit code, None where that says nothing."""
+        return self._runner.run_plainly(tree, tests, timeout_seconds=timeout_seconds)
 
     def collect(
         self, tree: Path, tests: Sequence[str] = (), *, progress: Progress | None = None

@@ -606,22 +606,6 @@ def paths_with_same_examples(old: Mapping[str, str], new: Mapping[str, str]) -> 
     )
 
 
-def examples_as_test(text: str) -> str:
-    """Return the examples of a source file as test code.
-
-    Each source is followed by its expected value if that is an expression.
-    """
-    return "\n".join(f"{source}{_as_assignment(expected)}" for source, expected in doctest_examples(text))
-
-
-def _as_assignment(expected: str) -> str:
-    try:
-        ast.parse(expected.strip(), mode="eval")
-    except (SyntaxError, ValueError):
-        return ""
-    return f"_ = {expected.strip()}\n"
-
-
 _TITLED = re.compile(
     r"(?:RSpec\.)?[fx]?(?:it|test|specify|example|describe|context|suite)(?:\.\w+)*(?:\(.*\))?|\w+\.Run",
     re.DOTALL,

@@ -143,7 +143,10 @@ def _describe_success(facts: Facts) -> str:
     if facts.before.by_exit_code:
         began = "failed before and passes now" if facts.before.failures else "passes, as before"
         return f"`{facts.before.command}` {began}"
-    green = f"{format_count(len(facts.targets), 'test')} went from red to green" if facts.targets else ""
+    behavior = facts.details.get("behavior")
+    inputs = f" ({format_count(behavior.proving, 'input')})" if behavior and behavior.proving else ""
+    tests = format_count(len(facts.targets), "test")
+    green = f"{tests}{inputs} went from red to green" if facts.targets else ""
     if facts.reaching is None or facts.after is None:
         return f"{green}{', and ' if green else ''}nothing that passed before fails now"
     return f"{green}{'; ' if green else ''}{describe_scope(facts.after, facts.reaching)}"

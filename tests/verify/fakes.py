@@ -57,6 +57,15 @@ class FakeTrees:
         return tuple(sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path)))
 
 
+def read_files(tree: Path) -> Files:
+    """Return the texts of all files by path."""
+    return {
+        path.relative_to(tree).as_posix(): path.read_text(encoding="utf-8")
+        for path in tree.rglob("*")
+        if path.is_file()
+    }
+
+
 class FakeRunner:
     """Runner that passes the content of the tree to a function that returns the tests' results, and
     records its calls.
@@ -68,9 +77,14 @@ class FakeRunner:
         *,
         by_exit_code: bool = False,
         problem: Callable[[tuple[str, ...]], RunProblem | None] = lambda _tests: None,
+        plain: Callable[[Files], int | None] = lambda _files: None,
     ) -> None:
-        """`problem` is what is wrong with a run of these tests, beside its results."""
+        """`problem` is what is wrong with a run of these tests, beside its results.
+
+        `plain` returns the exit code of the targets without the recorder.
+        """
         self._suite = suite
+        self._plain = plain
         self._problem = problem
         self._by_exit_code = by_exit_code
         self.calls: list[tuple[str, ...]] = []
@@ -83,6 +97,9 @@ class FakeRunner:
     @property
     def is_recorded(self) -> bool:
         return True
+
+    def run_plainly(self, tree: Path, tests: Sequence[str], *, timeout_seconds: float | None) -> int | None:
+        return self._plain(read_files(tree))
 
     def run(
         self,
@@ -97,12 +114,7 @@ class FakeRunner:
     ) -> TestReport:
         self.calls.append(tuple(tests))
         self.limits.append(timeout_seconds)
-        files = {
-            path.relative_to(tree).as_posix(): path.read_text(encoding="utf-8")
-            for path in tree.rglob("*")
-            if path.is_file()
-        }
-        results = self._suite(files)
+        results = self._suite(read_files(tree))
         if isinstance(results, RunProblem):
             return TestReport(command="pytest", problem=results)
         selection = tuple(

@@ -13,7 +13,7 @@ from coder.files.regular_files import read_regular_text
 from coder.verify.change import JudgedChange
 from coder.verify.checks.harness import SUFFIXES as SCRIPT_SUFFIXES
 from coder.verify.checks.harness import harness_accesses, harness_accesses_js
-from coder.verify.checks.special_cases import find_test_inputs_in_data, overfitting_signs, symptom_signs
+from coder.verify.checks.special_cases import overfitting_signs, symptom_signs
 from coder.verify.checks.test_quality import (
     changed_definitions,
     changed_runner_files,
@@ -26,9 +26,8 @@ from coder.verify.languages import SUFFIXES
 from coder.verify.layout import configuration_of_tests, is_injected, may_configure
 from coder.verify.mutate import differs_in_code
 from coder.verify.report import shorten_test_id
-from coder.verify.select import PROSE_FOLDERS, project_files
+from coder.verify.select import project_files
 from coder.verify.test_edits import (
-    examples_as_test,
     find_removed_functions,
     find_renamed_in,
     find_successions,
@@ -159,7 +158,6 @@ def _unclear_data(change: JudgedChange, targets: Sequence[str], new: Path) -> It
 
 
 FINDINGS_SHOWN = 4
-DATA = (".json", ".csv", ".tsv", ".toml", ".yaml", ".yml", ".txt", ".ini", ".cfg")
 ABOUT_WORDING = re.compile(r"(?i)\b(doc\w*|help|usage|comments?)\b")
 """Words of an issue that a docstring can settle."""
 
@@ -204,10 +202,6 @@ def change_doubts(
     ]
     gone = (f"{shorten_test_id(test)}, which failed before, is gone" for test in missing)
     yield from findings("removed-test", _limit(gone))
-    test_texts = [
-        examples_as_test(text) if path in sources else text
-        for path, text in read_texts(new, test_files).items()
-    ]
     before, after = read_texts(old, sources), read_texts(new, sources)
     twins = [
         path
@@ -224,16 +218,12 @@ def change_doubts(
         and not any(differs_in_code(before.get(path, ""), after[path]) for path in after)
     ):
         yield from findings("wording", ["nothing but comments and docstrings of the sources has changed"])
-    signs = overfitting_signs(before, after, test_texts, issue=issue)
+    signs = overfitting_signs(before, after, read_texts(new, test_files).values(), issue=issue)
     yield from findings("special-case", _limit(signs))
     yield from _doubts_in_other_languages(
         old, new, tests=tests, sources=sources, red_before=red_before, test_files=test_files, issue=issue
     )
-    data = [path for path in sources if not _is_unread_prose(path, after.values())]
-    inputs = find_test_inputs_in_data(read_texts(old, data, DATA), read_texts(new, data, DATA), test_texts)
-    yield from findings("special-case", _limit(inputs))
-    known = "\n".join((issue, *before.values(), *read_texts(old, tests).values()))
-    by_sources = harness_accesses(before, after, are_tests=False, known=known)
+    by_sources = harness_accesses(before, after, are_tests=False)
     by_tests = harness_accesses(read_texts(old, tests), read_texts(new, tests), are_tests=True)
     yield from findings("harness-access", [*_limit(by_sources), *_limit(by_tests)])
     known_js = "\n".join((issue, *read_texts(old, (*sources, *tests), SCRIPT_SUFFIXES).values()))
@@ -325,9 +315,3 @@ def _limit(findings: Iterable[str]) -> list[str]:
         if len(findings) <= FINDINGS_SHOWN
         else [*findings[:FINDINGS_SHOWN], f"{len(findings) - FINDINGS_SHOWN} more of this kind"]
     )
-
-
-def _is_unread_prose(path: str, sources: Collection[str]) -> bool:
-    """Tell whether a file lies among notes for readers, such as release notes, and no source names it."""
-    file = PurePosixPath(path)
-    return not PROSE_FOLDERS.isdisjoint(file.parts[:-1]) and not any(file.stem in text for text in sources)

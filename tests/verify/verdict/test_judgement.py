@@ -57,6 +57,7 @@ def judge(
     ending: Callable[[Files], Sequence[TestResult] | RunProblem] = suite,
     issue: str = "",
     by_exit_code: bool = False,
+    plain: Callable[[Files], int | None] = lambda _files: None,
 ) -> Verdict:
     trees = FakeTrees(tmp_path, base, change)
     history = tmp_path / "history.json"
@@ -64,7 +65,7 @@ def judge(
         SuiteHistory(history, "pytest").write(SuiteFacts(seconds=10_000))
     verifier = WorktreeVerifier(
         trees=trees,
-        runner=FakeRunner(ending, by_exit_code=by_exit_code),
+        runner=FakeRunner(ending, by_exit_code=by_exit_code, plain=plain),
         issue=issue,
         suite=SuiteLimits(base_on_demand=not by_exit_code),
         history=SuiteHistory(history, "pytest"),
@@ -365,7 +366,7 @@ def test_target_failing_in_whole_suite_is_not_proven(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "old", "new"),
     [
-        ("conftest.py", "", "import os"),
+        ("conftest.py", "", "import os\nos.x = 1"),
         (
             "pyproject.toml",
             "[tool.pytest.ini_options]\n",
@@ -842,3 +843,20 @@ def test_expectations_change_if_the_issue_asks_for_it(
     verdict = judge(tmp_path, change, base={"calc.py": READ, TEST: old}, ending=run_python, issue=issue)
     assert verdict.label == kind
     assert text in " ".join([verdict.reason, *verdict.notes])
+
+
+@pytest.mark.parametrize(
+    ("codes", "kind"),
+    [((1, 0), "PROVEN"), ((None, None), "PROVEN"), ((1, 1), "INCONCLUSIVE"), ((0, 0), "INCONCLUSIVE")],
+)
+def test_targets_are_confirmed_without_recorder(
+    tmp_path: Path, codes: tuple[int | None, int | None], kind: str
+) -> None:
+    base, change = codes
+    verdict = judge(
+        tmp_path,
+        {**FIX, **NEW_TEST},
+        plain=lambda files: change if "fixed" in files["calc.py"] else base,
+    )
+    assert verdict.label == kind
+    assert kind == "PROVEN" or "only as long as they are recorded" in verdict.reason

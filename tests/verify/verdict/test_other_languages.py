@@ -42,6 +42,9 @@ class TapRunner:
 
     run_parallel = run
 
+    def run_plainly(self, tree: Path, tests: Sequence[str], *, timeout_seconds: float | None) -> None:
+        return None
+
     def collect(
         self, tree: Path, tests: Sequence[str] = (), *, progress: Progress | None = None
     ) -> TestReport:
