@@ -44,6 +44,8 @@ _CALL = re.compile(r"[A-Za-z_][\w.]*\((?:[^()\n]|\([^()\n]*\))+\)")
 _QUOTED = re.compile(r"(?P<quote>[\"'`])(?P<text>[^\"'`\n]{4,80})(?P=quote)")
 _NUMBERED = re.compile(r"(?<![\w.:/-])\d[\d:./-]*[:./-]\d+(?![\w:/-])")
 _ERROR = re.compile(r"\b\w*(?:Error|Exception|Warning)\b: (?P<message>[^\n`]{8,200})")
+_COMPARED = re.compile(r"(?:^|AssertionError: )(?:assert )?(.{1,80}?) (?:==|!=) (.{1,80}?)(?: within | : |$)")
+"""A failed comparison in the words of pytest and unittest: found and wanted value."""
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
 _CALLED = re.compile(r"([A-Za-z_]\w{2,})\(")
 _DEFINED = re.compile(r"^\s*(?:async )?(?:def|class) (\w+)", re.MULTILINE)
@@ -133,6 +135,8 @@ def _strong_tie(issue: str, result: TestResult, body: str) -> IssueTie | None:
     if failure is None:
         return None
     headline = failure.message.partition("\n")[0].strip()
+    if (compared := _COMPARED.search(headline)) and all(_shows(issue, value) for value in compared.groups()):
+        return "example"
     quoted = (error["message"].strip() for error in _ERROR.finditer(issue))
     is_assertion = failure.type == "AssertionError"
     if any(message in failure.message for message in quoted) or (
@@ -140,6 +144,12 @@ def _strong_tie(issue: str, result: TestResult, body: str) -> IssueTie | None:
     ):
         return "message"
     return None
+
+
+def _shows(issue: str, value: str) -> bool:
+    """Tell whether an issue has a value of a failed comparison, as it is or without its quotes."""
+    text = value.strip().strip("'\"")
+    return len(text) > 1 and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", issue) is not None
 
 
 def _examples(text: str) -> set[str]:

@@ -48,6 +48,7 @@ MANY = {str(number): f"'{number}th'" for number in range(20, 45)}
             side({"1": "3"}, near={"9": "raises TypeError: no"}),
             ["new-error"],
         ),
+        (side({"1": "2"}, near={"9": "2"}), side({"1": "3"}, near={"9": "raises TypeError: no"}), []),
         (side({"1": "2"}, near={"9": "9"}), side({"1": "3"}, near={"9": "raises ValueError: no"}), []),
         (
             side({"1": "2"}, near={"9": "9"}),

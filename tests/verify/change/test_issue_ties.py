@@ -47,6 +47,8 @@ def failed_result(
             failed_result("test_negative", kind="ValueError", message="negative price in the cart"),
             "message",
         ),
+        ("at 10 % it is 190 instead of 180", failed_result("test_percentage"), "example"),
+        ("at 10 % it is 90 instead of 180", failed_result("test_percentage"), None),
         ("apply_voucher takes too much off", failed_result("test_voucher"), "identifier"),
         ("The percentage is taken as an amount", failed_result("test_percentage"), "identifier"),
         ("The colours of the page are wrong", failed_result("test_voucher"), None),
