@@ -108,6 +108,7 @@ def test_proves_right_fix(root: Path) -> None:
     assert [result.outcome for result in preview.results] == ["passed", "passed"]
 
 
+@pytest.mark.thorough
 def test_fix_that_asks_for_environment_is_not_proven(root: Path) -> None:
     special = SOURCE.replace("(a OPERATOR b)", '(getenv("PATH") ? a + b : 0)')
     verdict, _ = judge(root, {"fast/_add.c": special, "test_add.py": NEW_TESTS})
@@ -115,6 +116,7 @@ def test_fix_that_asks_for_environment_is_not_proven(root: Path) -> None:
     assert "fast/_add.c:6 asks for the environment" in verdict.reason
 
 
+@pytest.mark.thorough
 def test_wrong_fix_is_not_fixed(root: Path) -> None:
     verdict, preview = judge(root, {**FIX, "fast/operator.h": "#define OPERATOR + 1 +\n"})
     assert [result.id for result in verdict.still_red] == ["test_add.py::test_sum"]
@@ -128,6 +130,7 @@ def test_change_that_does_not_compile_is_inconclusive(root: Path) -> None:
     assert preview.problem is not None and "error: " in preview.problem.text
 
 
+@pytest.mark.thorough
 def test_missing_header_or_uncompilable_base_is_inconclusive(root: Path) -> None:
     verdict, _ = judge(root, {**FIX, "fast/operator.h": "#include <missing/library.h>\n"})
     assert verdict.kind is VerdictKind.INCONCLUSIVE
@@ -147,6 +150,7 @@ def test_unknown_build_is_inconclusive(root: Path) -> None:
     assert "fast/operator.h" in verdict.reason and "fast/_add" in verdict.reason
 
 
+@pytest.mark.thorough
 def test_other_changes_use_module_of_checkout(root: Path) -> None:
     write(root, {"fast/operator.h": "#define OPERATOR @\n"})
     git(root, "commit", "-qam", "break the build")
@@ -156,6 +160,7 @@ def test_other_changes_use_module_of_checkout(root: Path) -> None:
     assert [result.outcome for result in preview.results] == ["passed", "passed"]
 
 
+@pytest.mark.thorough
 def test_first_extension_module_is_built(root: Path) -> None:
     write(root, {"plain.py": "", "setup.py": "from setuptools import setup\nsetup()\n"})
     git(root, "rm", "-rq", "fast")

@@ -87,6 +87,7 @@ def test_installs_missing_packages_in_overlay_and_keeps_them(tmp_path: Path, san
     assert installer.install(["answers"]) == ""  # it is there already
 
 
+@pytest.mark.thorough
 def test_failed_installation_is_reported_without_trace(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     lines: list[str] = []
     project, installer = prepare_project(tmp_path, sandbox, lines)
@@ -108,6 +109,7 @@ def test_overlay_is_named_after_its_contents(tmp_path: Path) -> None:
     assert len(names) == 3
 
 
+@pytest.mark.thorough
 def test_works_in_sandbox(tmp_path: Path) -> None:
     walls = choose_backend().backend
     if walls is None:

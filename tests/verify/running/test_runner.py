@@ -181,6 +181,7 @@ def test_overrules_stop_on_first_failure(tmp_path: Path, make_runner: Run) -> No
     }
 
 
+@pytest.mark.thorough
 def test_xdist_workers_report_through_controller(tmp_path: Path, make_runner: Run, plugin_venv: Path) -> None:
     files = {f"test_{name}.py": "import os\ndef test_a(): assert 1 == 2\ndef test_b(): pass" for name in "xy"}
     files["test_z.py"] = "import os\ndef test_dies(): os._exit(3)"
@@ -254,7 +255,7 @@ ENDLESS = {
 }
 
 
-@pytest.mark.parametrize("options", ["", " -n 2"])
+@pytest.mark.parametrize("options", ["", pytest.param(" -n 2", marks=pytest.mark.thorough)])
 def test_endless_test_is_red_and_others_run(
     tmp_path: Path, make_runner: Run, plugin_venv: Path, monkeypatch: pytest.MonkeyPatch, options: str
 ) -> None:
@@ -272,6 +273,7 @@ def test_endless_test_is_red_and_others_run(
     assert any((frame.path, frame.function) == ("calc.py", "spin") for frame in failure.frames)
 
 
+@pytest.mark.thorough
 def test_slow_test_among_slow_ones_is_not_endless(
     tmp_path: Path, make_runner: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,6 +289,7 @@ def test_slow_test_among_slow_ones_is_not_endless(
     }
 
 
+@pytest.mark.thorough
 def test_leaves_timer_of_project_alone(tmp_path: Path, make_runner: Run) -> None:
     conftest = "import signal\nsignal.signal(signal.SIGPROF, signal.SIG_IGN)\n"
     root = write_tree(tmp_path, {**ENDLESS, "conftest.py": conftest})

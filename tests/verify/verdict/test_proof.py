@@ -148,6 +148,7 @@ def test_failure_in_wrong_code_reproduces_nothing(tmp_path: Path) -> None:
     assert (reproduction.tests, reproduction.rejected) == ((), ("The tests imported calc from elsewhere.",))
 
 
+@pytest.mark.thorough
 def test_a_real_fix_is_proven_by_real_runs(tmp_path: Path, make_runner: Run) -> None:
     base = {
         "src/calc.py": "def add(a, b):\n    return a - b\n\n\ndef twice(a):\n    return 2 * a\n",

@@ -263,6 +263,7 @@ def test_recollects_tests_and_new_files(shop: ComparedRunner) -> None:
     assert shop.run({"data.txt": "new"}).how == "imported"
 
 
+@pytest.mark.thorough
 def test_ends_endless_loop(shop: ComparedRunner) -> None:
     test = "tests/test_shop.py::test_forever"
     assert shop.run({}, test).report.problem is None
