@@ -234,17 +234,18 @@ FINISH_REASONS = {
     **dict.fromkeys(
         ("max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit"), "length"
     ),
-    **dict.fromkeys(("model_context_window_exceeded", "context_length", "truncated"), "length"),
+    **dict.fromkeys(("model_context_window_exceeded", "context_length", "truncated", "incomplete"), "length"),
     **dict.fromkeys(("safety", "recitation", "blocklist", "spii", "prohibited_content"), "content_filter"),
     **dict.fromkeys(("refusal", "sensitive", "guardrail_intervened", "content_filtered"), "content_filter"),
     **dict.fromkeys(
         ("error", "abort", "cancelled", "insufficient_system_resource", "network_error"), "error"
     ),
-    **dict.fromkeys(("pause_turn", "malformed_function_call"), "error"),
+    **dict.fromkeys(("pause_turn", "malformed_function_call", "malformed_response", "other"), "error"),
+    **dict.fromkeys(("too_many_tool_calls", "missing_thought_signature", "failed"), "error"),
 }
 """Reasons that the library does not know: other providers' own, passed on by LiteLLM, OpenRouter and proxies.
 
-Mistral says `model_length`, Zhipu `sensitive` and `network_error`, DeepSeek `insufficient_system_resource`.
+Gemini says `OTHER` and `TOO_MANY_TOOL_CALLS`, Mistral `model_length`, Zhipu `sensitive` and `network_error`, DeepSeek `insufficient_system_resource`.
 """
 
 

@@ -1,4 +1,4 @@
-"""Servers that lack optional parts of OpenAI's chat completions: one table of remedies, and whole replies."""
+"""Servers that lack optional parts of a protocol: one table of remedies, and whole replies."""
 
 import json
 import re
@@ -12,6 +12,8 @@ import httpx2
 from coder.core.documents import parse_json
 
 Body = dict[str, Any]
+Events = Callable[[list[Any]], list[bytes]]
+"""Returns the events of a stream that says the same as a whole reply, or as its lines."""
 REJECTION_CODES = (400, 404, 405, 406, 415, 422, 500, 501)
 """Codes with which servers reject a field; llama.cpp and some proxies use 500 and 404."""
 UNSUPPORTED = (
@@ -40,15 +42,20 @@ class ServerQuirks:
     """The quirks of one server that its rejections have shown so far."""
 
     known: list[Quirk] = field(default_factory=list)
+    output_limit: int | None = None
+    """The number of output tokens that a rejection allowed."""
 
     def adapt(self, body: Body) -> Body:
         """Return the body without the parts that the server is known to reject."""
         for quirk in self.known:
             body = quirk.remedy(body)
-        return body
+        return _limit_output(self.output_limit, body)
 
     def learn(self, message: str, body: Body) -> bool:
         """Remember the quirk that a rejection of this body names; return whether there is a new one."""
+        if (limit := _allowed_output(message, body)) is not None:
+            self.output_limit = limit
+            return True
         named = [
             quirk
             for quirk in QUIRKS
@@ -59,21 +66,21 @@ class ServerQuirks:
 
 
 class QuirkClient(httpx2.AsyncClient):
-    """HTTP client that repeats a rejected request of chat completions without the part that was rejected."""
+    """HTTP client that repeats a rejected request for a reply without the part that was rejected."""
 
     def __init__(self, *, quirks: ServerQuirks, **options: Any) -> None:
         super().__init__(**options)
         self._quirks = quirks
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        body = _chat_body(request)
+        body, events = _reply_request(request)
         if body is None:
             return await super().send(request, **options)
         while True:
             adapted = self._quirks.adapt(body)
             response = await super().send(_with_body(request, adapted), **options)
             if response.is_success:
-                response.stream = _EventStream(response.stream)
+                response.stream = _EventStream(response.stream, events)
                 return response
             if response.status_code not in REJECTION_CODES:
                 return response
@@ -83,12 +90,11 @@ class QuirkClient(httpx2.AsyncClient):
             await response.aclose()
 
 
-def _chat_body(request: httpx2.Request) -> Body | None:
-    """Return the body of a request for a chat completion; None for any other."""
-    if not request.url.path.endswith("/chat/completions"):
-        return None
-    body = parse_json(request.content)
-    return body if isinstance(body, dict) and isinstance(body.get("messages"), list) else None
+def _reply_request(request: httpx2.Request) -> tuple[Body | None, Events]:
+    """Return the body of a request for a reply, and the events of its protocol; no body for any other."""
+    events = next((events for end, events in EVENTS.items() if request.url.path.endswith(end)), None)
+    body = parse_json(request.content) if events else None
+    return (body if isinstance(body, dict) else None), events or _chat_events
 
 
 def _with_body(request: httpx2.Request, body: Body) -> httpx2.Request:
@@ -105,27 +111,28 @@ def _with_body(request: httpx2.Request, body: Body) -> httpx2.Request:
 class _EventStream(httpx2.AsyncByteStream):
     """Body of a reply as server-sent events, also if the server sent one JSON object instead."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: Any, events: Events) -> None:
         self._stream = stream
+        self._events = events
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         chunks = aiter(self._stream)
         head = b""
         while not head.lstrip(_BLANK) and (chunk := await anext(chunks, None)) is not None:
             head += chunk
-        if not head.lstrip(_BLANK).startswith(b"{"):
+        if not head.lstrip(_BLANK).startswith((b"{", b"[")):
             yield head
             async for chunk in chunks:
                 yield chunk
             return
-        for event in whole_reply_events(b"".join([head, *[chunk async for chunk in chunks]])):
+        for event in _whole_reply(b"".join([head, *[chunk async for chunk in chunks]]), self._events):
             yield event
 
     async def aclose(self) -> None:
         await self._stream.aclose()
 
 
-def whole_reply_events(data: bytes) -> list[bytes]:
+def _whole_reply(data: bytes, events: Events) -> list[bytes]:
     """Return the events of a stream that says the same as a whole reply.
 
     Lines of JSON, as some servers stream, become one event each. What is cut stays as it is.
@@ -138,11 +145,73 @@ def whole_reply_events(data: bytes) -> list[bytes]:
             values = [parse_json(line) for line in text.splitlines() if line.strip()]
         except (ValueError, RecursionError):
             return [data]
+    if len(values) == 1 and isinstance(values[0], list):  # Gemini without `alt=sse`
+        values = values[0]
+    return events(values)
+
+
+def _event(value: Any) -> bytes:
+    name = f"event: {value['type']}\n" if isinstance(value, dict) and "type" in value else ""
+    return f"{name}data: {json.dumps(value)}\n\n".encode()
+
+
+def _chat_events(values: list[Any]) -> list[bytes]:
     return [*(_event(_as_chunk(value)) for value in values), b"data: [DONE]\n\n"]
 
 
-def _event(value: object) -> bytes:
-    return b"data: " + json.dumps(value).encode() + b"\n\n"
+def _gemini_events(values: list[Any]) -> list[bytes]:
+    return [_event(value) for value in values]
+
+
+def _anthropic_events(values: list[Any]) -> list[bytes]:
+    message = values[0]
+    if len(values) > 1 or not isinstance(message, dict) or message.get("type") != "message":
+        return [_event(value) for value in values]
+    head = {**message, "content": [], "stop_reason": None}
+    end = {"stop_reason": message.get("stop_reason"), "stop_sequence": message.get("stop_sequence")}
+    usage = message.get("usage") or {"input_tokens": 0, "output_tokens": 0}
+    blocks = [
+        {"type": kind, "index": index, **({"content_block": block} if kind.endswith("start") else {})}
+        for index, block in enumerate(message.get("content") or ())
+        for kind in ("content_block_start", "content_block_stop")
+    ]
+    return [
+        _event({"type": "message_start", "message": {**head, "usage": usage}}),
+        *map(_event, blocks),
+        _event({"type": "message_delta", "delta": end, "usage": usage}),
+        _event({"type": "message_stop"}),
+    ]
+
+
+def _responses_events(values: list[Any]) -> list[bytes]:
+    response = values[0]
+    if len(values) > 1 or not isinstance(response, dict) or response.get("object") != "response":
+        return [_event(value) for value in values]
+    status = response.get("status") or "completed"
+    last = f"response.{status if status in ('failed', 'incomplete') else 'completed'}"
+    bodies: list[Body] = [
+        {"type": "response.created", "response": {**response, "status": "in_progress", "output": []}}
+    ]
+    for index, item in enumerate(response.get("output") or ()):
+        at = {"item_id": item.get("id", ""), "output_index": index}
+        bodies.append({"type": "response.output_item.added", "item": {**item, "content": []}, **at})
+        bodies += [
+            {"type": "response.output_text.delta", "delta": part["text"], "content_index": number, **at}
+            for number, part in enumerate(item.get("content") or ())
+            if item.get("type") == "message" and isinstance(part.get("text"), str)
+        ]
+        bodies.append({"type": "response.output_item.done", "item": item, **at})
+    bodies.append({"type": last, "response": response})
+    return [_event({**body, "sequence_number": number}) for number, body in enumerate(bodies)]
+
+
+EVENTS: dict[str, Events] = {
+    "/chat/completions": _chat_events,
+    "/messages": _anthropic_events,
+    "/responses": _responses_events,
+    ":streamGenerateContent": _gemini_events,
+}
+"""Ends of the paths at which a reply is requested."""
 
 
 def _as_chunk(value: Any) -> Any:
@@ -195,12 +264,70 @@ def _joined_text(content: Any) -> Any:
     return "\n\n".join(
         str(part.get("text", "")) if isinstance(part, dict) else str(part)
         for part in content
-        if not isinstance(part, dict) or part.get("type", "text") == "text"
+        if not isinstance(part, dict) or part.get("type", "text") in ("text", "input_text")
     )
 
 
-def _drop(name: str, body: Body) -> Body:
-    return {key: value for key, value in body.items() if key != name}
+DATA_KEYS = frozenset({"input_schema", "parameters", "parameters_json_schema", "args", "properties"})
+"""Fields whose values are not the protocol's, as is `input` if it holds an object."""
+
+
+def _drop(names: frozenset[str], body: Body) -> Body:
+    """Return the body without these fields, wherever they are."""
+
+    def prune(value: Any) -> Any:
+        if isinstance(value, list):
+            return [prune(inner) for inner in value]
+        if not isinstance(value, dict):
+            return value
+        return {
+            key: inner if key in DATA_KEYS or (key == "input" and isinstance(inner, dict)) else prune(inner)
+            for key, inner in value.items()
+            if key not in names
+        }
+
+    return dict(prune(body))
+
+
+LIMIT_FIELDS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
+BEYOND_LIMIT = re.compile(
+    r"max_?(?:completion_?|output_?)?tokens.{0,80}"
+    r"(?:too large|at most|less than|exceed|range|maximum)|\d > \d+.{0,40}maximum",
+    re.I | re.S,
+)
+"""A limit beyond what the model can write, as OpenAI, Anthropic, Google, Bedrock and DeepSeek reject it."""
+
+
+def _allowed_output(message: str, body: Body) -> int | None:
+    """Return the largest number below the body's limit in a message that rejects it; 0 if there is none."""
+    sent = _sent_limit(body)
+    match = BEYOND_LIMIT.search(message)
+    if sent is None or match is None:
+        return None
+    text = message[match.start() : match.start() + 200]
+    numbers = [int(number) for number in re.findall(r"(?<![\d.-])\d{2,7}(?![\d-])", text)]
+    exclusive = 1 if re.search("exclusive|less than", text, re.I) else 0
+    return max((number - exclusive for number in numbers if number < sent), default=0)
+
+
+def _sent_limit(body: Body) -> int | None:
+    inner = body.get("generationConfig")
+    fields = {**body, **(inner if isinstance(inner, dict) else {})}
+    return next((fields[name] for name in LIMIT_FIELDS if isinstance(fields.get(name), int)), None)
+
+
+def _limit_output(limit: int | None, body: Body) -> Body:
+    """Return the body with at most this many output tokens; for 0, with the server's own limit."""
+    if limit is None:
+        return body
+    if not limit:
+        return _drop(frozenset(LIMIT_FIELDS), body)
+    limited = {
+        key: min(value, limit) if key in LIMIT_FIELDS and isinstance(value, int) else value
+        for key, value in body.items()
+    }
+    inner = limited.get("generationConfig")
+    return {**limited, "generationConfig": _limit_output(limit, inner)} if isinstance(inner, dict) else limited
 
 
 def _rename(old: str, new: str, body: Body) -> Body:
@@ -212,7 +339,13 @@ def _without_streaming(body: Body) -> Body:
 
 
 def _map_messages(change: Callable[[Body], Body], body: Body) -> Body:
-    return {**body, "messages": [change(message) for message in body["messages"]]}
+    key = _messages_key(body)
+    return {**body, key: [change(message) for message in body[key]]} if key else body
+
+
+def _messages_key(body: Body) -> str | None:
+    """Return the name of the field with the messages, of OpenAI or Anthropic."""
+    return next((key for key in ("messages", "input") if isinstance(body.get(key), list)), None)
 
 
 def _plain_content(message: Body) -> Body:
@@ -231,25 +364,33 @@ def _system_role(message: Body) -> Body:
 
 def _system_in_user(body: Body) -> Body:
     """Move the instructions to the beginning of the first message of the user."""
-    system = [message for message in body["messages"] if message.get("role") in ("system", "developer")]
-    others = [message for message in body["messages"] if message not in system]
-    if not system:
+    if isinstance(instruction := body.get("systemInstruction"), dict):  # Gemini
+        first, *others = body.get("contents") or [{"role": "user", "parts": []}]
+        merged = {**first, "parts": [*(instruction.get("parts") or ()), *(first.get("parts") or ())]}
+        return {**_drop(frozenset({"systemInstruction"}), body), "contents": [merged, *others]}
+    key = _messages_key(body) or "messages"
+    system = [message for message in body.get(key, ()) if message.get("role") in ("system", "developer")]
+    others = [message for message in body.get(key, ()) if message not in system]
+    texts = [body.get("system"), *(message.get("content") for message in system)]
+    text = "\n\n".join(str(_joined_text(content)) for content in texts if content)
+    if not text:
         return body
-    text = "\n\n".join(str(_joined_text(message.get("content")) or "") for message in system)
-    return _merge_roles({**body, "messages": [{"role": "user", "content": text}, *others]})
+    rest = {name: value for name, value in body.items() if name != "system"}
+    return _merge_roles({**rest, key: [{"role": "user", "content": text}, *others]})
 
 
 def _merge_roles(body: Body) -> Body:
     """Join neighboring messages of the user, or of the assistant if they hold no calls."""
+    key = _messages_key(body) or "messages"
     merged: list[Body] = []
-    for message in body["messages"]:
+    for message in body.get(key, ()):
         last = merged[-1] if merged else {}
-        can_join = message.get("role") == last.get("role") and message["role"] in ("user", "assistant")
+        can_join = message.get("role") == last.get("role") and message.get("role") in ("user", "assistant")
         if can_join and not message.get("tool_calls") and not last.get("tool_calls"):
             merged[-1] = {**last, "content": _join_contents(last.get("content"), message.get("content"))}
         else:
             merged.append(message)
-    return {**body, "messages": merged}
+    return {**body, key: merged}
 
 
 def _join_contents(first: Any, second: Any) -> Any:
@@ -307,17 +448,7 @@ def _rejects(*names: str) -> re.Pattern[str]:
 
 QUIRKS = (
     # vLLM and LiteLLM before 2024, Azure, many gateways; must stand before `stream`, which its name contains.
-    Quirk("stream_options", _rejects("stream_options"), partial(_drop, "stream_options")),
-    # A limit beyond what the model can write: the server's own limit applies.
-    Quirk(
-        "limit",
-        re.compile(
-            r"max_(?:completion_)?tokens.{0,80}"
-            r"(?:too large|at most|less than|exceed|valid range|maximum value)",
-            re.I | re.S,
-        ),
-        lambda body: _drop("max_tokens", _drop("max_completion_tokens", body)),
-    ),
+    Quirk("stream_options", _rejects("stream_options"), partial(_drop, frozenset({"stream_options"}))),
     # Ollama, llama.cpp, LM Studio and Mistral know the old name only; OpenAI's reasoning models the new one.
     Quirk(
         "max_completion_tokens",
@@ -326,13 +457,28 @@ QUIRKS = (
     ),
     Quirk("max_tokens", _rejects("max_tokens"), partial(_rename, "max_tokens", "max_completion_tokens")),
     # LM Studio, Groq and Bedrock behind LiteLLM.
-    Quirk("parallel_tool_calls", _rejects("parallel_tool_calls"), partial(_drop, "parallel_tool_calls")),
+    Quirk("parallel_tool_calls", _rejects("parallel_tool_calls"), partial(_drop, frozenset({"parallel_tool_calls"}))),
     # vLLM without --enable-auto-tool-choice rejects "auto" as a whole, which turns tools off (text protocol).
-    Quirk("tool_choice", _rejects("tool_choice"), partial(_drop, "tool_choice")),
+    Quirk("tool_choice", _rejects("tool_choice", "tool_?config"), partial(_drop, frozenset({"tool_choice", "toolConfig"}))),
     # OpenAI's reasoning models and proxies before them.
-    Quirk("temperature", _rejects("temperature"), partial(_drop, "temperature")),
-    Quirk("seed", _rejects("seed"), partial(_drop, "seed")),
-    Quirk("grammar", _rejects("grammar"), partial(_drop, "grammar")),
+    Quirk("temperature", _rejects("temperature"), partial(_drop, frozenset({"temperature"}))),
+    Quirk("seed", _rejects("seed"), partial(_drop, frozenset({"seed"}))),
+    Quirk("grammar", _rejects("grammar"), partial(_drop, frozenset({"grammar"}))),
+    # Servers and proxies with Anthropic's messages, for older models behind OpenRouter and Vertex AI as well.
+    Quirk("cache_control", _rejects("cache_control"), partial(_drop, frozenset({"cache_control"}))),
+    # Servers with OpenAI's responses: models that do not reason, vLLM, LiteLLM, LM Studio.
+    Quirk(
+        "include",
+        _rejects("include", "encrypted.content"),
+        partial(_drop, frozenset({"include"})),
+    ),
+    Quirk(
+        "prompt cache",
+        _rejects("prompt_cache_\\w+"),
+        partial(_drop, frozenset({"prompt_cache_options", "prompt_cache_breakpoint", "prompt_cache_retention"})),
+    ),
+    Quirk("store", _rejects("store"), partial(_drop, frozenset({"store"}))),
+    Quirk("reasoning", _rejects("reasoning(?:\\.\\w+)?"), partial(_drop, frozenset({"reasoning"}))),
     # Proxies of models without it; the whole reply is read as a stream.
     Quirk("stream", _rejects("stream", "streaming"), _without_streaming),
     # LM Studio, DeepSeek and most gateways do not know OpenAI's new name of the role.

@@ -34,7 +34,8 @@ OVERFLOW_ERROR = re.compile(
 )
 NO_TOOLS_ERROR = re.compile(
     r"does not support (tools|tool|function)|endpoints found that support tool"
-    r"|tools? (param|choice) requires (--jinja|--enable-auto)",
+    r"|tools? (param|choice) requires (--jinja|--enable-auto)"
+    r"|(tool|function)[ _-]?(use|calls?|calling) (is|are) not (enabled|supported|available)",
     re.I,
 )
 

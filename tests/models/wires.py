@@ -61,7 +61,7 @@ def chat_stream(turn: Turn) -> list[bytes]:
     if not is_complete(turn):
         return events
     finish = {"length": "length", "odd": "moonlight", "refusal": "stop"}.get(
-        turn.finish, "tool_calls" if turn.calls else "stop"
+        turn.finish, turn.finish or ("tool_calls" if turn.calls else "stop")
     )
     usage = {
         "prompt_tokens": turn.input_tokens,
@@ -132,7 +132,7 @@ def responses_stream(turn: Turn) -> list[bytes]:
             "output_tokens_details": {"reasoning_tokens": 0},
             "total_tokens": turn.input_tokens + turn.output_tokens,
         }
-        reason = {"length": "max_output_tokens", "refusal": "content_filter"}.get(turn.finish)
+        reason = {"length": "max_output_tokens", "refusal": "content_filter"}.get(turn.finish, turn.finish)
         return {
             "id": "resp_1",
             "object": "response",
@@ -218,7 +218,7 @@ def responses_stream(turn: Turn) -> list[bytes]:
         events.append(turn.garbage)
     if not is_complete(turn):
         return events
-    status = "incomplete" if turn.finish in ("length", "refusal") else "completed"
+    status = "incomplete" if turn.finish not in ("", "odd") else "completed"
     return [*events, event(f"response.{status}", response=state(status))]
 
 
@@ -278,7 +278,7 @@ def anthropic_stream(turn: Turn) -> list[bytes]:
     if not is_complete(turn):
         return events
     reason = {"length": "max_tokens", "refusal": "refusal", "odd": "moonlight"}.get(
-        turn.finish, "tool_use" if turn.calls else "end_turn"
+        turn.finish, turn.finish or ("tool_use" if turn.calls else "end_turn")
     )
     end = {
         "type": "message_delta",
@@ -325,7 +325,9 @@ def google_stream(turn: Turn) -> list[bytes]:
         events.append(turn.garbage)
     if not is_complete(turn):
         return events
-    finish = {"length": "MAX_TOKENS", "refusal": "SAFETY", "odd": "MOONLIGHT"}.get(turn.finish, "STOP")
+    finish = {"length": "MAX_TOKENS", "refusal": "SAFETY", "odd": "MOONLIGHT"}.get(
+        turn.finish, turn.finish or "STOP"
+    )
     usage = {
         "promptTokenCount": turn.input_tokens,
         "cachedContentTokenCount": turn.cached_tokens,
@@ -374,7 +376,7 @@ def bedrock_stream(turn: Turn) -> list[bytes]:
     if not is_complete(turn):
         return events
     finish = {"length": "max_tokens", "refusal": "guardrail_intervened", "odd": "moonlight"}.get(
-        turn.finish, "tool_use" if turn.calls else "end_turn"
+        turn.finish, turn.finish or ("tool_use" if turn.calls else "end_turn")
     )
     usage = {
         "inputTokens": turn.input_tokens - turn.cached_tokens,
