@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -163,6 +163,8 @@ class AgentSession:
     """Length and digest of the agent's answer at the last refusal, likewise."""
     message: str = ""
     """The last message to the user, which is not repeated."""
+    hidden: dict[str, str] = field(default_factory=dict)
+    """Work that git did not show when it began, with fingerprints."""
 
 
 def state_file(directory: Path, *, agent: str, session: str) -> Path:

@@ -81,6 +81,7 @@ def _begin_session(state: WorkTreeState, *, is_start_known: bool) -> AgentSessio
         start=start,
         tree=state.git.resolve_tree(start),
         is_start_known=is_start_known,
+        hidden=dict(state.hidden),
     )
 
 
@@ -99,13 +100,13 @@ class _TurnEnd:
         """Return the answer, and store what the session is from now on."""
         tree = self.state.tree
         if tree == session.tree:
-            return self._tell(session, "")
+            return self._tell(session, self._hidden_message(session, "coder verify judged nothing."))
         if tree == session.judged:
             return self._tell(session, self._unchanged_message(session))
         base = self.state.find_start(head=session.head, commit=session.start)
         changed = self.state.changed_paths(base)
         if not changed:
-            return self._tell(session, "")
+            return self._tell(session, self._hidden_message(session, "coder verify judged nothing."))
         if all(map(is_test_path, changed)):
             text = f"coder: only tests changed ({join_names(changed)}); judged once the source changes."
             return self._tell(session, text)
@@ -121,7 +122,9 @@ class _TurnEnd:
             return self._tell(idle, f"coder could not judge the change: {error}")
         if result.label == "stopped":
             return self._tell(idle, f"coder verify was stopped before its verdict. {result.summary}")
-        message = f"coder verify: {result.label}. {result.summary}{self._lost_message(session)}"
+        hidden = self._hidden_message(session, "")
+        label = "PASSING" if hidden and result.label == "PROVEN" else result.label
+        message = f"coder verify: {label}. {result.summary}{hidden}{self._lost_message(session)}"
         if was_stopped:
             message = f"The last check of this state was stopped before its end. {message}"
         judged = replace(idle, judged=tree, verdict=result.label, failing=())
@@ -130,6 +133,7 @@ class _TurnEnd:
         # What was there before is not known, so nothing is refused; the next turn is judged from here.
         message += " Judged against HEAD: the session's start was not seen."
         start = replace(judged, start=self.state.commit, head=self.state.head, tree=tree, is_start_known=True)
+        start = replace(start, hidden=dict(self.state.hidden))
         return self._tell(start, message)
 
     def _conclude(
@@ -170,6 +174,11 @@ class _TurnEnd:
             return ""
         names = join_names(session.failing)
         return f"coder verify: {session.verdict}, and the agent left it so: {names}; {YOUR_TURN}"
+
+    def _hidden_message(self, session: AgentSession, head: str) -> str:
+        """Return a sentence about edits that git does not show; empty if there are none."""
+        hidden = [name for name, state in self.state.hidden.items() if session.hidden.get(name) != state]
+        return f"{head} Changed, but not judged: {join_names(hidden)}." if hidden else ""
 
     def _lost_message(self, session: AgentSession) -> str:
         """Return a sentence about the user's own work that the agent undid; empty if there is none."""

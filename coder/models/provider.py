@@ -245,7 +245,8 @@ FINISH_REASONS = {
 }
 """Reasons that the library does not know: other providers' own, passed on by LiteLLM, OpenRouter and proxies.
 
-Gemini says `OTHER` and `TOO_MANY_TOOL_CALLS`, Mistral `model_length`, Zhipu `sensitive` and `network_error`, DeepSeek `insufficient_system_resource`.
+Gemini says `OTHER` and `TOO_MANY_TOOL_CALLS`, Mistral `model_length`, Zhipu `sensitive` and
+`network_error`, DeepSeek `insufficient_system_resource`.
 """
 
 

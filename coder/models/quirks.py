@@ -327,7 +327,9 @@ def _limit_output(limit: int | None, body: Body) -> Body:
         for key, value in body.items()
     }
     inner = limited.get("generationConfig")
-    return {**limited, "generationConfig": _limit_output(limit, inner)} if isinstance(inner, dict) else limited
+    return (
+        {**limited, "generationConfig": _limit_output(limit, inner)} if isinstance(inner, dict) else limited
+    )
 
 
 def _rename(old: str, new: str, body: Body) -> Body:
@@ -457,9 +459,17 @@ QUIRKS = (
     ),
     Quirk("max_tokens", _rejects("max_tokens"), partial(_rename, "max_tokens", "max_completion_tokens")),
     # LM Studio, Groq and Bedrock behind LiteLLM.
-    Quirk("parallel_tool_calls", _rejects("parallel_tool_calls"), partial(_drop, frozenset({"parallel_tool_calls"}))),
+    Quirk(
+        "parallel_tool_calls",
+        _rejects("parallel_tool_calls"),
+        partial(_drop, frozenset({"parallel_tool_calls"})),
+    ),
     # vLLM without --enable-auto-tool-choice rejects "auto" as a whole, which turns tools off (text protocol).
-    Quirk("tool_choice", _rejects("tool_choice", "tool_?config"), partial(_drop, frozenset({"tool_choice", "toolConfig"}))),
+    Quirk(
+        "tool_choice",
+        _rejects("tool_choice", "tool_?config"),
+        partial(_drop, frozenset({"tool_choice", "toolConfig"})),
+    ),
     # OpenAI's reasoning models and proxies before them.
     Quirk("temperature", _rejects("temperature"), partial(_drop, frozenset({"temperature"}))),
     Quirk("seed", _rejects("seed"), partial(_drop, frozenset({"seed"}))),
@@ -475,7 +485,9 @@ QUIRKS = (
     Quirk(
         "prompt cache",
         _rejects("prompt_cache_\\w+"),
-        partial(_drop, frozenset({"prompt_cache_options", "prompt_cache_breakpoint", "prompt_cache_retention"})),
+        partial(
+            _drop, frozenset({"prompt_cache_options", "prompt_cache_breakpoint", "prompt_cache_retention"})
+        ),
     ),
     Quirk("store", _rejects("store"), partial(_drop, frozenset({"store"}))),
     Quirk("reasoning", _rejects("reasoning(?:\\.\\w+)?"), partial(_drop, frozenset({"reasoning"}))),

@@ -1,7 +1,10 @@
 """Changes that exist already: commits, diffs, and the user's uncommitted work."""
 
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -20,6 +23,7 @@ from coder.repo.worktrees import (
 if TYPE_CHECKING:
     from coder.core.values import Delivery
 
+MOST_FINGERPRINTED = 20_000
 USUAL_MAIN_BRANCHES = ("main", "master", "trunk", "develop")
 
 
@@ -196,6 +200,8 @@ class WorkTreeState:
     """Git tree of the work tree, new files included."""
     commit: str
     """A commit with this tree: HEAD, or one on top of it that no branch contains."""
+    hidden: Mapping[str, str]
+    """Parts of the work that the tree lacks, and the files that decide on it, each with a fingerprint."""
 
     def base_tree(self, commit: str) -> str:
         """Return the tree of the commit that `find_base` compares with."""
@@ -252,7 +258,35 @@ def read_work_tree(directory: Path) -> WorkTreeState:
         head=place.head,
         tree=place.git.resolve_tree(snapshot.commit),
         commit=snapshot.commit,
+        hidden=_find_hidden_work(place.git, place.root, snapshot.left_out),
     )
+
+
+def _find_hidden_work(git: Git, root: Path, left_out: Mapping[str, str]) -> Mapping[str, str]:
+    info = git.common_directory / "info"
+    rules = dict.fromkeys((info / "exclude", info / "attributes"), "it decides which files git shows")
+    ignored = dict.fromkeys(find_ignored_sources(git), "git ignores it")
+    reasons = {**{root / path: reason for path, reason in {**ignored, **left_out}.items()}, **rules}
+    states = {path: _fingerprint(path) for path in reasons}
+    return {
+        f"{path.relative_to(root) if path.is_relative_to(root) else path} ({reasons[path]})": state
+        for path, state in states.items()
+        if state
+    }
+
+
+def _fingerprint(path: Path) -> str:
+    """Return a digest of the names, sizes and times of a file, or of the files below a directory."""
+    paths = [path] if path.is_file() else islice(path.rglob("*"), MOST_FINGERPRINTED)
+    states = []
+    for file in paths:
+        try:
+            status = file.lstat()
+        except OSError:
+            continue
+        if ".git" not in file.relative_to(path).parts and not stat.S_ISDIR(status.st_mode):
+            states.append((str(file), status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+    return sha256(repr(states).encode("utf-8", "surrogateescape")).hexdigest()[:24] if states else ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,6 +51,9 @@ SETTINGS = {
     "core.safecrlf": "false",
     "core.splitIndex": "false",
     "core.untrackedCache": "false",
+    # A change that keeps size and modification time is seen.
+    "core.trustctime": "true",
+    "core.checkStat": "default",
     "blame.ignoreRevsFile": "",
     "color.ui": "false",
     "advice.detachedHead": "false",

@@ -35,6 +35,7 @@ from coder.repo.worktrees import (
     filter_notices,
     find_tracked_filter_drivers,
     find_untracked_files,
+    format_exclusions,
     stage_work_tree,
     take_snapshot,
     write_tree,
@@ -343,7 +344,7 @@ class SessionRepository:
     def _write_tree(self, candidate: Candidate) -> str:
         own_worktree = self.worktrees[candidate.id]
         left_out = stage_work_tree(own_worktree.git, own_worktree.artifacts)
-        self.exclusions = tuple(dict.fromkeys((*self.exclusions, *left_out)))
+        self.exclusions = tuple(dict.fromkeys((*self.exclusions, *format_exclusions(left_out))))
         return write_tree(own_worktree.git)
 
     def _add_temporary_worktree(self, path: Path, tree: str) -> Worktree:
@@ -419,7 +420,7 @@ def _take_start_snapshot(
     git: Git, traces: SessionPaths, *, head: str, as_committed: bool
 ) -> WorkTreeSnapshot:
     if as_committed:
-        return WorkTreeSnapshot(commit=head, exclusions=())
+        return WorkTreeSnapshot(commit=head)
     start = take_snapshot(git, head=head, index=traces.indexes / "snapshot")
     if start.commit != head:
         git.call("update-ref", f"{traces.refs}snapshot", start.commit)
@@ -437,8 +438,8 @@ def _move_snapshot(git: Git, start: WorkTreeSnapshot, *, head: str, onto: str) -
         return replace(start, commit=onto)
     tree = trees.merge_change(git, old=head, new=start.commit, onto=onto)
     if tree is None:
-        reason = "your uncommitted work: it changes the same lines as the change that this goes on from"
-        return replace(start, commit=onto, exclusions=(*start.exclusions, reason))
+        reason = "it changes the same lines as the change that this goes on from"
+        return replace(start, commit=onto, left_out={**start.left_out, "your uncommitted work": reason})
     commit = commit_tree(git, tree=tree, parent=onto, subject=UNCOMMITTED_SUBJECT)
     return replace(start, commit=commit)
 

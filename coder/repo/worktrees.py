@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -256,8 +256,17 @@ class WorkTreeSnapshot:
     """A commit of the uncommitted work, or HEAD itself where there is none."""
 
     commit: str
-    exclusions: tuple[str, ...]
-    """Untracked paths that the snapshot lacks, each with the reason."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Paths, or other parts of the work, that the snapshot lacks, with the reasons."""
+
+    @property
+    def exclusions(self) -> tuple[str, ...]:
+        """The left-out parts, as texts for the user."""
+        return format_exclusions(self.left_out)
+
+
+def format_exclusions(left_out: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(f"{path} ({reason})" for path, reason in left_out.items())
 
 
 SUBMODULE_MODE = "160000"
@@ -273,13 +282,16 @@ def take_snapshot(git: Git, *, head: str, index: Path) -> WorkTreeSnapshot:
     copy_regular(git.git_dir / "index", index, within=git.git_dir, limit_bytes=LARGEST_INDEX_BYTES)
     snapshot_git = git.with_index(index)
     submodules = _read_hidden_entries(snapshot_git)
-    left_out = (*stage_work_tree(snapshot_git, is_smudged=True), *_changed_submodules(git, submodules))
+    left_out = {
+        **stage_work_tree(snapshot_git, is_smudged=True),
+        **dict(_changed_submodules(git, submodules)),
+    }
     tree = write_tree(snapshot_git)
     if tree == git.resolve_tree(head):
-        return WorkTreeSnapshot(commit=head, exclusions=left_out)
+        return WorkTreeSnapshot(commit=head, left_out=left_out)
     return WorkTreeSnapshot(
         commit=commit_tree(git, tree=tree, parent=head, subject=UNCOMMITTED_SUBJECT),
-        exclusions=left_out,
+        left_out=left_out,
     )
 
 
@@ -307,7 +319,7 @@ def _read_hidden_entries(git: Git) -> Mapping[str, str]:
     return submodules
 
 
-def _changed_submodules(git: Git, submodules: Mapping[str, str]) -> Iterator[str]:
+def _changed_submodules(git: Git, submodules: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield the submodules whose checkout differs from their commit, each with the reason."""
     for path, commit in submodules.items():
         directory = git.directory / path
@@ -317,16 +329,16 @@ def _changed_submodules(git: Git, submodules: Mapping[str, str]) -> Iterator[str
             inner = find_git(directory)
             head = inner.resolve_commit("HEAD")
             if head is None or head != commit:
-                yield f"{path} (another commit of this submodule is checked out)"
+                yield path, "another commit of this submodule is checked out"
                 continue
             with TemporaryDirectory(prefix="coder-") as scratch:
                 snapshot = take_snapshot(inner, head=head, index=Path(scratch, "index"))
             is_changed = inner.resolve_tree(snapshot.commit) != inner.resolve_tree(head)
         except (GitError, UserError, OSError) as error:
-            yield f"{path} (this submodule cannot be read: {error})"
+            yield path, f"this submodule cannot be read: {error}"
             continue
-        if is_changed or snapshot.exclusions:
-            yield f"{path} (edits inside a submodule are judged only from there)"
+        if is_changed or snapshot.left_out:
+            yield path, "edits inside a submodule are judged only from there"
 
 
 def find_ignored_sources(git: Git) -> list[str]:
@@ -343,7 +355,7 @@ def list_briefly(items: Sequence[str]) -> str:
 
 def stage_work_tree(
     git: Git, ignored: frozenset[str] = frozenset(), *, is_smudged: bool = False
-) -> tuple[str, ...]:
+) -> Mapping[str, str]:
     """Update the index to the work tree, including new files; return what was left out, and why.
 
     Plumbing commands instead of `git add -A`, which starts git inside nested repositories with their
@@ -384,7 +396,7 @@ def stage_work_tree(
             "--stdin",
             stdin=b"".join(os.fsencode(f"{path}\0") for path in present),
         )
-    return tuple(f"{path} ({reason})" for path, reason in reasons.items())
+    return reasons
 
 
 def find_untracked_files(git: Git) -> list[str]:

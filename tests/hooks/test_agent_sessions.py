@@ -1,5 +1,7 @@
 """Sessions of coding agents, in real repositories with a scripted judge: what is said, and to whom."""
 
+import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +14,7 @@ from coder.core.errors import UserError
 from coder.core.verdict import Counts, Failure, TestResult, Verdict, VerdictKind
 from coder.hooks.agents import AGENTS
 from coder.hooks.judging import LINE_CHARACTERS, answer_agent, find_last_session
-from tests.builders import git, repo
+from tests.builders import git, repo, write
 
 FILES = {"clock.py": "A = 1\n", "test_clock.py": "TEST = 1\n", "notes.txt": "", "pkg/deep/x.py": "X = 1\n"}
 TEST = "test_clock.py::test_nine"
@@ -303,3 +305,59 @@ def test_two_sessions_and_worktrees_are_kept_apart(agent: Agent, tmp_path: Path)
     last = find_last_session(AGENTS["claude"], other.root)
     assert last
     assert last.session.verdict == "PROVEN"
+
+
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+def test_edit_that_git_is_told_not_to_see_is_judged(agent: Agent, flag: str) -> None:
+    agent.start()
+    git(agent.root, "update-index", flag, "clock.py")
+    agent.edit()
+    assert agent.end_turn()["decision"] == "block"
+
+
+def test_edit_that_keeps_size_and_time_is_judged(agent: Agent) -> None:
+    path, long_ago = agent.root / "clock.py", (1_700_000_000, 1_700_000_000)
+    os.utime(path, long_ago)
+    git(agent.root, "update-index", "--refresh")
+    agent.start()
+    git(agent.root, "config", "core.trustctime", "false")
+    git(agent.root, "config", "core.checkStat", "minimal")
+    while time.time() < int(path.stat().st_ctime) + 1:  # git compares whole seconds
+        time.sleep(0.01)
+    path.write_text(path.read_text().swapcase())
+    os.utime(path, long_ago)
+    assert agent.end_turn()["decision"] == "block"
+
+
+def ignore_file(root: Path) -> None:
+    write(root, {".git/info/exclude": "hidden.py\n", "hidden.py": "x = 1\n"})
+
+
+def filter_file(root: Path) -> None:
+    git(root, "config", "filter.lfs.clean", "cat")
+    write(root, {".git/info/attributes": "clock.py filter=lfs\n", "clock.py": "x = 1\n"})
+
+
+def edit_nested_repository(root: Path) -> None:
+    write(root / "nested", {"n.py": "y = 2\n"})
+
+
+@pytest.mark.parametrize(
+    ("hide", "name"),
+    [(ignore_file, "hidden.py"), (filter_file, "clock.py"), (edit_nested_repository, "nested")],
+)
+def test_edit_that_cannot_be_judged_is_named_and_caps(
+    agent: Agent, hide: Callable[[Path], None], name: str
+) -> None:
+    agent.verdicts = [PROVEN]
+    repo(agent.root / "nested", {"n.py": "n\n"})
+    agent.start()
+    assert agent.end_turn() == {}
+    hide(agent.root)
+    message = agent.end_turn()["systemMessage"]
+    assert message.startswith("coder verify judged nothing. Changed, but not judged: ")
+    assert name in message
+    agent.edit("pkg/deep/x.py")
+    message = agent.end_turn()["systemMessage"]
+    assert message.startswith("coder verify: PASSING.")
+    assert name in message

@@ -28,7 +28,7 @@ def test_a_clean_tree_is_head_itself(tmp_path: Path) -> None:
     place = find_checkout(root)
     assert worktrees.take_snapshot(
         place.git, head=place.head, index=tmp_path / "i"
-    ) == worktrees.WorkTreeSnapshot(commit=place.head, exclusions=())
+    ) == worktrees.WorkTreeSnapshot(commit=place.head)
 
 
 def test_holds_all_uncommitted_work_and_touches_nothing(tmp_path: Path) -> None:
