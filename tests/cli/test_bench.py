@@ -45,6 +45,7 @@ def write_suite(place: Path, **fixes: str) -> str:
     return str(place)
 
 
+@pytest.mark.thorough
 def test_judges_and_stores_runs_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

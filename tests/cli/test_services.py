@@ -32,6 +32,7 @@ def _verify(place: Place) -> dict[str, Any]:
     return verdict
 
 
+@pytest.mark.thorough
 def test_settings_of_the_user_let_tests_reach_services(tmp_path: Path) -> None:
     place = Place(tmp_path, runner="pytest")
     place.environment["SHOP"] = "open"

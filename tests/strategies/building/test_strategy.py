@@ -179,6 +179,7 @@ def run_build(
     return handle.id, end, handle.log
 
 
+@pytest.mark.thorough
 def test_writers_overlap(root: Path) -> None:
     plan = plan_of(NAMES)
     arrived: list[str] = []

@@ -98,6 +98,7 @@ def test_review_shows_what_is_left_of_a_hunk() -> None:
     assert review_with(scene) == []
 
 
+@pytest.mark.thorough
 def test_edits_a_hunk_in_place() -> None:
     async def scene(terminal: Stage) -> None:
         await press_each(terminal, "e", *["down"] * 3, "end", "enter")
@@ -132,6 +133,7 @@ def test_escape_keeps_what_was_typed_for_later() -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_text_dropped_unchanged_or_without_additions_edits_no_hunk() -> None:
     decisions = {
         ("e", "x", "escape", "u"): (0, 1, 2),
@@ -181,6 +183,7 @@ def test_review_goes_on_with_all_decisions() -> None:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [(80, 24), (120, 30)])
 def test_tree_of_files_leads_to_a_file(size: tuple[int, int]) -> None:
     async def scene(terminal: Stage) -> None:
@@ -243,6 +246,7 @@ def test_reading_decides_nothing() -> None:
     assert result is None
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("key", ["q", "escape", "ctrl+c"])
 def test_reading_ends_without_a_decision(key: str) -> None:
     assert asyncio.run(shown_by("read", key))[1] is None

@@ -71,6 +71,7 @@ def test_each_test_runs_once(tmp_path: Path, make_runner: Run, command: str) -> 
     assert not history.read().is_serial
 
 
+@pytest.mark.thorough
 def test_suite_that_cannot_run_in_parallel_is_remembered(tmp_path: Path, make_runner: Run) -> None:
     alone = (
         "import os, pathlib, time\n\n\ndef test_alone():\n    mark = pathlib.Path('mark')\n"
@@ -84,6 +85,7 @@ def test_suite_that_cannot_run_in_parallel_is_remembered(tmp_path: Path, make_ru
     assert shards == [None]
 
 
+@pytest.mark.thorough
 @pytest.mark.loopback
 @pytest.mark.parametrize("where", ["test", "module"])
 def test_file_that_found_its_port_in_use_runs_again_alone(

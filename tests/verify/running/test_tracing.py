@@ -93,6 +93,7 @@ def test_time_limit_leaves_only_failing_tests_run(trace: Trace) -> None:
     assert [test.result.id for test in trace(FILES, [EMPTY], seconds=0.0).tests] == [EMPTY]
 
 
+@pytest.mark.thorough
 def test_a_test_that_hangs_is_a_failing_test(trace: Trace) -> None:
     files = {
         "loop.py": "def f():\n    while True:\n        pass\n",
@@ -115,12 +116,14 @@ def test_a_suite_that_cannot_start_is_a_problem(trace: Trace) -> None:
     assert "not_there" in traces.problem.text
 
 
+@pytest.mark.thorough
 def test_disabling_tracing_affects_only_that_test(trace: Trace) -> None:
     tests = "import sys, a\n\ndef test_a():\n    sys.settrace(None)\n    a.f()\n\ndef test_b():\n    a.f()\n"
     traces = trace({"a.py": "def f():\n    return 1\n", "test_a.py": tests}, ["test_a.py::test_a"])
     assert [(test.result.outcome, test.lines.get("a.py", ())) for test in traces.tests][1] == ("passed", (2,))
 
 
+@pytest.mark.thorough
 def test_tracing_continues_after_long_running_code(
     trace: Trace,
 ) -> None:
@@ -138,6 +141,7 @@ def test_tracing_continues_after_long_running_code(
     assert short == {2, 3, 4, 7}
 
 
+@pytest.mark.thorough
 def test_calls_outside_project_keep_tracing(trace: Trace) -> None:
     tests = (
         "from shop import late\n\ndef test_late():\n    for _ in range(250_000):\n"

@@ -174,6 +174,7 @@ def test_a_real_fix_is_proven_by_real_runs(tmp_path: Path, make_runner: Run) -> 
     assert trees.live == 0
 
 
+@pytest.mark.thorough
 def test_fixed_endless_loop_is_proven_by_real_runs(
     tmp_path: Path, make_runner: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

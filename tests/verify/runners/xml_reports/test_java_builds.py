@@ -84,6 +84,7 @@ GRADLE_REPORT = """\
 """
 
 
+@pytest.mark.thorough
 @needs_maven
 def test_maven_reports_each_test_with_its_file(tmp_path: Path) -> None:
     results = {result.id: result for result in run_adapter(Maven(), tmp_path, FILES)}
