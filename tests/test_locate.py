@@ -28,7 +28,7 @@ def test_text_output_is_short_with_reasons(tree: Path, capsys: pytest.CaptureFix
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["Files", " 1  shop/cart.py"]
     assert lines[lines.index("Definitions") + 1 :][:2] == [" 1  Cart.total", "      shop/cart.py:2"]
-    assert "defines total, named in the title" in " ".join(line.strip() for line in lines)
+    assert "its name says total" in " ".join(line.strip() for line in lines)
     assert max(map(len, lines)) <= 80
 
 
@@ -47,7 +47,7 @@ def test_json_has_files_symbols_and_reasons(tree: Path, capsys: pytest.CaptureFi
     payload = json.loads(capsys.readouterr().out)
     assert list(payload) == ["files", "symbols", "reasons"]
     assert (payload["files"][0], payload["symbols"][0]) == ("shop/cart.py", "shop/cart.py::Cart.total")
-    assert "defines total, named in the title" in payload["reasons"]["shop/cart.py::Cart.total"]
+    assert "its name says total" in payload["reasons"]["shop/cart.py::Cart.total"]
 
 
 def test_the_issue_may_be_a_file_or_standard_input(

@@ -193,7 +193,7 @@ def test_reports_unreadable_input(coder: Coder, path: str, message: str) -> None
 def test_refuses_text_without_diff(coder: Coder, text: str) -> None:
     answer = coder(pasted=text)
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err.endswith("Nothing was written.\n")
+    assert answer.err.startswith("coder: No diff came on standard input.")
 
 
 def test_file_content_cannot_control_terminal(coder: Coder) -> None:
@@ -251,7 +251,7 @@ def test_refuses_line_truncated_by_terminal(coder: Coder, tmp_path: Path) -> Non
     """Terminals pass on 4095 bytes of a line and drop the rest silently."""
     code, _, err = run_at_terminal(tmp_path / "r", DIFF[:-1].encode() + b"#" * 6000 + b"\n\x04")
     assert code == 2
-    assert "longer than a terminal hands on" in err
+    assert "The terminal cut a line" in err
     assert box_source() == BOX
 
 

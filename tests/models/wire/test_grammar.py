@@ -90,7 +90,7 @@ def block(name: str, arguments: str) -> str:
         + block("run_tests", "{}"),
         block("run_tests", '{"tests": ["a", "b"]}'),
         block("hand_over", '{"kind": "done", "summary": "x"}'),
-        block("search", '{"pattern": "x", "word": true, "context": -1}'),
+        block("search", '{"pattern": "x", "context": -1}'),
         block("plan", '{"steps": [{"a": [1.5, null, {}]}], "share": 0.5, "extra": null}'),
     ],
 )
