@@ -155,7 +155,7 @@ async def try_review(context: SessionContext, candidate: Candidate, reader: str)
     try:
         return await review_candidate(context, candidate, reader)
     except (ModelError, LimitReached) as error:
-        context.log.append(Warned(text=f"Nobody read the change for {reader}: {error}"))
+        context.log.append(Warned(text=f"The review by {reader} failed: {error}"))
         return None
 
 

@@ -100,7 +100,7 @@ def examine_change(
     """Add to the facts of a change that broke nothing what mutants, linters and the issue's own code show."""
     facts = change.facts
     report_progress = progress or (lambda _line: None)
-    report_progress("checks: what would no test miss, and what do linters newly find?")
+    report_progress("checks: mutations and linters")
     with ThreadPoolExecutor(1) as beside:
         linting = beside.submit(tools.checks, change.old, change.new, change.changed)
         mutation = _run_mutants(change, tools)

@@ -397,9 +397,9 @@ class Judge:
         facts.targets = tuple(target for target in facts.targets if target not in unsteady)
         kinds = facts.details["target_kinds"]
         facts.details["target_kinds"] = {target: kinds[target] for target in facts.targets}
-        names = f"{join_names([*map(shorten_test_id, unsteady)])} passes and fails by turns"
+        names = f"{join_names([*map(shorten_test_id, unsteady)])} is flaky"
         if facts.targets:
-            facts.note("unsteady-target", f"{names}, and proves nothing")
+            facts.note("unsteady-target", f"{names} and proves nothing")
         else:
             facts.cap("unsteady-target", f"{names}, so nothing shows that the issue is fixed")
 
@@ -413,7 +413,9 @@ class Judge:
         untied = self._change.find_untied(reds)
         if not untied:
             return
-        text = f"nothing ties {', '.join(map(shorten_test_id, untied[:3]))} to this issue"
+        verb = "does" if len(untied) == 1 else "do"
+        names = ", ".join(map(shorten_test_id, untied[:SHOWN]))
+        text = f"{names} {verb} not mention anything from the issue"
         if any(map(match_test_ids(self._named), untied)):
             text += " (that the model names it is no evidence: name it, or what it shows, in the request)"
         self._facts.cap(UNTIED, text)
@@ -544,8 +546,7 @@ def check_red(
         tests = targets if is_long(green) else aims
         flaky = _find_flaky(runs.run("red check, again", "tests", tests, seconds=seconds), targets)
     notes += [
-        f"{shorten_test_id(target)} is red by turns without the change, so it proves nothing"
-        for target in flaky
+        f"{shorten_test_id(target)} is flaky without the change, so it proves nothing" for target in flaky
     ]
     return RedCheck(
         targets=tuple(target for target in _leaves(targets) if target not in flaky),

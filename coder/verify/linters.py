@@ -282,8 +282,8 @@ def api_changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
                 changes.append(f"the public name `{name}` of {path} is gone")
             elif not _is_compatible(parameters, after[name]):
                 changes.append(
-                    f"`{name}` of {path} is called otherwise now: "
-                    f"`({', '.join(after[name])})` for `({', '.join(parameters)})`"
+                    f"the signature of `{name}` in {path} has changed: "
+                    f"`({', '.join(parameters)})` → `({', '.join(after[name])})`"
                 )
     return changes
 

@@ -143,7 +143,7 @@ def _changed_settings(before: ast.Module, after: ast.Module) -> Iterator[str]:
     """Yield new or changed assignments that silence tests of a file or class."""
     old, new = (Counter(_settings(tree)) for tree in (before, after))
     for name, _ in new - old:
-        yield f"{name} is set anew, which decides what is run"
+        yield f"{name} is reassigned, which decides what is run"
 
 
 def _settings(tree: ast.Module) -> Iterator[tuple[str, str]]:

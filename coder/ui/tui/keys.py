@@ -63,7 +63,7 @@ BINDINGS: Mapping[str, Key] = {
     "half_page_up": Key("ctrl+u", "half a page up", "review"),
     "accept": Key("y", "accept a hunk or line; answer yes", "review"),
     "reject": Key("n", "reject a hunk or line; answer no", "review"),
-    "turn": Key("space", "accept or reject a hunk or line, by turns", "review"),
+    "turn": Key("space", "toggle a hunk or line", "review"),
     "accept_all": Key("a", "accept all hunks or lines", "review"),
     "reject_all": Key("r", "reject all hunks or lines", "review"),
     "lines": Key("l", "choose lines of a hunk", "review"),
@@ -283,7 +283,7 @@ def read_key_bindings(settings: Mapping[str, str], *, has_vim: bool = False) -> 
     for name, text in settings.items():
         if name not in BINDINGS:
             raise UserError(
-                f"[keys] sets {name!r}, which is no key binding. There are: {', '.join(BINDINGS)}."
+                f"[keys] sets {name!r}, which is not a key binding. There are: {', '.join(BINDINGS)}."
             )
         for key in _split(text) or ("",):
             if objection := _objection(key, BINDINGS[name]):
@@ -306,7 +306,7 @@ def _objection(key: str, binding: Key) -> str:
     *modifiers, last = key.split("+")
     is_character = len(last) == 1 or last == "space"
     if not {*modifiers} <= {*MODIFIERS} or not (is_character or last in [name.value for name in Keys]):
-        return f"{key!r} is no key. Keys are such as f2, ctrl+x, shift+enter or pageup."
+        return f"{key!r} is not a key name. Keys are such as f2, ctrl+x, shift+enter or pageup."
     if binding.place == "review" and key in CLOSING_KEYS:
         return f"{key!r} closes the review."
     if binding.place == "review" and key.isdecimal():

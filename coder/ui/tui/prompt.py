@@ -23,7 +23,7 @@ MOST_PASTED_LINES, MOST_PASTED_CHARACTERS = 10, 2_000
 """Longest paste that is shown in the prompt as it is."""
 PASTE_MARK = re.compile(r"\[pasted [^\]\n]+\]")
 BUSY = "Say something to the model"
-NO_MODEL_PLACEHOLDER = "No model listens; what you write waits until this has ended"
+NO_MODEL_PLACEHOLDER = "No model is running; what you write waits until this has ended"
 
 
 class Prompt(TextArea):

@@ -472,7 +472,7 @@ def test_without_model_explains_and_defers_remarks() -> None:
         await terminal.fix(*story.LOCATED)
         session.tell(*story.LOCATED)
         await terminal.settle()
-        assert "No model listens" in terminal.text and "Say something" not in terminal.text
+        assert "No model is running" in terminal.text and "Say something" not in terminal.text
         await terminal.say("look at add")
         assert prompt_text(terminal) == "look at add"
 

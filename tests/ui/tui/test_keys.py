@@ -58,10 +58,10 @@ def test_every_binding_has_a_name_and_the_default_key() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"sned": "f2"}, "'sned', which is no key binding. There are: send, new_line"),
-        ({"send": "contrl+x"}, "'contrl+x' is no key. Keys are such as f2"),
+        ({"sned": "f2"}, "'sned', which is not a key binding. There are: send, new_line"),
+        ({"send": "contrl+x"}, "'contrl+x' is not a key name. Keys are such as f2"),
         ({"help": "h"}, "'h' is a character that you type"),
-        ({"send": ""}, "'' is no key"),
+        ({"send": ""}, "'' is not a key name"),
         ({"accept": "escape"}, "'escape' closes the review"),
         ({"accept": "1"}, "'1' is the number of an answer"),
         ({"save": "escape"}, "'escape' is a key of the editor itself"),

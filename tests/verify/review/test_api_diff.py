@@ -4,7 +4,7 @@ import pytest
 
 from coder.verify.linters import api_changes
 
-CALLED = "of m.py is called otherwise now"
+CHANGED = "in m.py has changed"
 OLD = (
     "def add(a, b=1, *, c):\n    pass\n\n\nclass Calc:\n    def run(self, x):\n        pass\n\n\n"
     "LIMIT = 3\n_PRIVATE = 4\n"
@@ -20,11 +20,11 @@ OLD = (
         (OLD.replace("LIMIT", "LIMITS"), ["the public name `LIMIT` of m.py is gone"]),
         (
             OLD.replace("def run(self, x)", "def run(self, x, y)"),
-            [f"`Calc.run` {CALLED}: `(self, x, y)` for `(self, x)`"],
+            [f"the signature of `Calc.run` {CHANGED}: `(self, x)` → `(self, x, y)`"],
         ),
         (
             OLD.replace("a, b=1", "b=1, a=2"),
-            [f"`add` {CALLED}: `(b=, a=, c, named)` for `(a, b=, c, named)`"],
+            [f"the signature of `add` {CHANGED}: `(a, b=, c, named)` → `(b=, a=, c, named)`"],
         ),
         ("def (", []),
     ],

@@ -67,7 +67,7 @@ WEAKER = {
     "the whole file": (
         "import pytest",
         "import pytest\npytestmark = pytest.mark.skip",
-        "pytestmark is set anew, which decides what is run",
+        "pytestmark is reassigned, which decides what is run",
     ),
 }
 

@@ -180,7 +180,7 @@ def test_new_test_of_another_function_than_the_issue_names_is_not_tied(tmp_path:
     tested = f"// doubles\n{GO_TEST.format('Clamp')}// TestClamp 4\n"
     change = {"stats.go": GO.format("n + 1", "n * 2"), "stats_test.go": tested}
     off_topic = judge_go(tmp_path, base, change, "TestClamp", "Median of even counts is wrong")
-    assert (off_topic.label, "nothing ties TestClamp" in off_topic.reason) == ("PASSING", True)
+    assert (off_topic.label, "not mention anything from the issue" in off_topic.reason) == ("PASSING", True)
     alternative = judge_go(tmp_path, base, change, "TestClamp", "Median is wrong instead of Clamp of it")
     assert alternative.label == "PASSING"
     for issue in ("Clamp returns too little", "TestClamp is missing", "Clamping is wrong"):
