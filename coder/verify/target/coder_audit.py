@@ -73,6 +73,10 @@ HARMLESS = frozenset(("__doc__", "__module__", "__name__", "__qualname__"))
 """Attributes that only name an object; setting them is harmless."""
 
 
+CLASSES_OF_MACHINERY = frozenset(("_pytest", "pytest", "pluggy", "unittest", "builtins", "types"))
+"""Packages whose objects must keep their classes while tests run."""
+
+
 class Audit:
     """Records which file of the tree accessed the machinery."""
 
@@ -138,9 +142,13 @@ class Audit:
 
 
 def is_harmless(event: str, arguments: tuple[Any, ...]) -> bool:
-    """Tell whether an event only names an object or reads a code object, which is immutable."""
+    """Tell whether an event only names an object, reads a code object, which is immutable, or gives an object
+    of the project another class.
+    """
     if not event.startswith("object.__"):
         return False
+    if event == "object.__setattr__" and arguments[1] == "__class__":
+        return type(arguments[0]).__module__.partition(".")[0] not in CLASSES_OF_MACHINERY
     return arguments[1] in HARMLESS or (event == "object.__getattr__" and arguments[1] == "__code__")
 
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import unittest
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -9,6 +10,10 @@ from typing import Any
 import pytest
 
 from coder.verify.target import coder_audit
+
+
+class Own:
+    """A class of a project."""
 
 
 @pytest.mark.parametrize(
@@ -19,6 +24,8 @@ from coder.verify.target import coder_audit
         ("object.__setattr__", (None, "__code__", None), False),
         ("object.__setattr__", (None, "__class__", None), False),
         ("gc.get_objects", (-1,), False),
+        ("object.__setattr__", (Own(), "__class__", Own), True),
+        ("object.__setattr__", (unittest.TestResult(), "__class__", Own), False),
     ],
 )
 def test_naming_or_reading_code_objects_is_harmless(
