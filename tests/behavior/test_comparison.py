@@ -4,6 +4,7 @@ import pytest
 
 from coder.behavior.comparison import BehaviorComparison, CallAnswer, CallKey, Replayed
 from coder.behavior.runs import find_changed_code
+from coder.behavior.target import coder_values
 
 TARGET, GUARD = "tests/test_a.py::test_new", "tests/test_a.py::test_old"
 
@@ -118,3 +119,16 @@ def test_says_nothing_where_calls_of_targets_are_missing() -> None:
 def test_finds_changed_functions(old: str, new: str, functions: list[str]) -> None:
     found = find_changed_code({"a.py": old}, {"a.py": new})
     assert found.functions == tuple(("a.py", name) for name in functions)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "are_equal"),
+    [
+        ("<Cart at 0x7f75c0ffee10>", "<Cart at 0x55d2b1a00e40>", True),
+        ("<Template memory:7f75c0ffee10>", "<Template memory:7f75c0ffe090>", True),
+        ("digest 7f75c0ffee10aa00", "digest 7f75c0ffe090aa00", False),
+    ],
+)
+def test_addresses_do_not_tell_values_apart(one: str, other: str, are_equal: bool) -> None:
+    texts = coder_values.Texts("/tree")
+    assert (texts.clean(one) == texts.clean(other)) is are_equal

@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 DEEPEST, MOST_ELEMENTS, LONGEST = 4, 40, 400
-ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+|\b(?:0x)?(?:7[ef]|5[56])[0-9a-f]{10}\b")
+"""An address as Python writes it, or as a project writes `id(...)` in hexadecimal on a 64-bit Linux."""
 TEMPORARY = re.compile(r"/[\w./-]*?/(pytest-of-[^/'\"]+/pytest-\d+|tmp[a-z0-9_]{8})")
 NOT_COMPARED = "not compared"
 MOST_ITEMS = 30
