@@ -1,6 +1,5 @@
 """Folder of a batch: a folder for each finished issue, and the logs of those that run."""
 
-import fcntl
 import os
 import shutil
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from pydantic import ValidationError
 
 from coder.batch.sessions import RESULT, IssuePackage, IssueResult
 from coder.core.errors import UserError
+from coder.files.regular_files import lock_file
 
 RUNNING = "running"
 DRAFT_SUFFIX = ".draft"
@@ -35,10 +35,8 @@ class BatchFolder:
         """
         self._running.mkdir(parents=True, exist_ok=True)
         with (self.path / LOCK).open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise UserError(f"Another coder batch is at work in {self.path}.") from None
+            if lock_file(file.fileno(), wait=False) is False:
+                raise UserError(f"Another coder batch is at work in {self.path}.")
             for draft in self._running.glob(f"*{DRAFT_SUFFIX}"):
                 shutil.rmtree(draft, ignore_errors=True)
             for log in self.running_logs():

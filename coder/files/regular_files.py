@@ -1,5 +1,6 @@
 """Reading, replacing and keeping files where other programs may change the tree."""
 
+import errno
 import fcntl
 import os
 import stat
@@ -120,6 +121,27 @@ def replace_bytes(path: Path, content: bytes) -> None:
         os.close(directory)
 
 
+NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
+"""Errors of file systems that know no locks, such as some network shares."""
+
+
+def lock_file(file: int, *, wait: bool = True) -> bool | None:
+    """Lock an open file until it is closed; False if another process holds it, None where locks are unknown.
+
+    Raises:
+        OSError: it cannot be locked for another reason.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise
+        return None
+    return True
+
+
 PREFIX = "coder-scratch-"
 
 
@@ -129,11 +151,11 @@ class ScratchDirectory:
     def __init__(self) -> None:
         remove_abandoned(Path(tempfile.gettempdir()))
         self._owner = tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True)
-        lock_file = Path(self._owner.name, "new")
-        self._lock = os.open(lock_file, os.O_CREAT | os.O_RDWR, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        new = Path(self._owner.name, "new")
+        self._lock = os.open(new, os.O_CREAT | os.O_RDWR, 0o600)
+        lock_file(self._lock)
         # Renamed only when locked, so that another process never sees it unlocked while the owner lives.
-        lock_file.rename(lock_file.with_name("lock"))
+        new.rename(new.with_name("lock"))
         self.path = Path(self._owner.name, "tmp").resolve()
         self.path.mkdir()
 
@@ -156,9 +178,7 @@ def remove_abandoned(directory: Path) -> None:
         except OSError:  # not ours, or being made or removed by its owner
             continue
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            discard_tree(path, lock=lock)
-        except BlockingIOError:
-            continue
+            if lock_file(lock, wait=False):
+                discard_tree(path, lock=lock)
         finally:
             os.close(lock)

@@ -1,6 +1,5 @@
 """Git commands with explicit directories and without hooks, helpers, prompts or inherited GIT_ variables."""
 
-import fcntl
 import os
 import platform
 import re
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from coder.core.errors import GitError, RepositoryFault, UserError
-from coder.files.regular_files import ScratchDirectory, find_special_files, read_regular
+from coder.files.regular_files import ScratchDirectory, find_special_files, lock_file, read_regular
 from coder.permissions.private_files import parse_configuration, safe_configuration
 
 MINIMUM_VERSION = (2, 30)
@@ -535,9 +534,9 @@ def repository_lock(common: Path) -> Iterator[None]:
     """Hold the lock on what sessions share in this repository: the notes, the list of worktrees."""
     directory = os.open(common, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        # A network file system may not support locking directories; the worst result is a lost note.
+        # Some file systems cannot lock directories; the worst result is a lost note.
         with suppress(OSError):
-            fcntl.flock(directory, fcntl.LOCK_EX)
+            lock_file(directory)
         yield
     finally:
         os.close(directory)
@@ -549,7 +548,7 @@ def state_lock(path: Path) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        lock_file(file)
         yield
     finally:
         os.close(file)
@@ -565,13 +564,11 @@ def session_lock(session: Path) -> Iterator[None]:
     session.mkdir(parents=True, exist_ok=True)
     file = os.open(session / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if lock_file(file, wait=False) is False:
             owner = os.pread(file, OWNER_BYTES, 0).decode("utf-8", "replace") or "another process"
             raise UserError(
                 f"The session {session.name} is in use by {owner}; wait for it to end or stop it."
-            ) from None
+            )
         os.ftruncate(file, 0)
         os.pwrite(file, current_owner().encode(), 0)
         yield

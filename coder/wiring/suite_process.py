@@ -1,6 +1,5 @@
 """The process that runs the whole suite of a repository in the background: its start and its stop."""
 
-import fcntl
 import os
 import signal
 import subprocess
@@ -9,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from coder.directories import index_database
+from coder.files.regular_files import lock_file
 
 
 def start_suite_process(command: Sequence[str], root: Path) -> None:
@@ -24,7 +24,7 @@ def start_suite_process(command: Sequence[str], root: Path) -> None:
     lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     null = subprocess.DEVNULL
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock_file(lock)
         process = subprocess.Popen(
             command, stdin=null, stdout=null, stderr=null, cwd="/", start_new_session=True, pass_fds=(lock,)
         )
@@ -41,9 +41,7 @@ def stop_suite_process(directory: Path) -> None:
     directory = directory.absolute()
     for root in (directory, *directory.parents):
         with suppress(OSError, ValueError), _process_file(root).open("rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:  # it lives, so the number is still that of its process
+            if lock_file(file.fileno(), wait=False) is False:  # it lives, and so has its number
                 os.kill(int(file.read()), signal.SIGTERM)
 
 

@@ -1,8 +1,14 @@
 """Private temporary directories."""
 
+import errno
+import fcntl
+import tempfile
 from pathlib import Path
 
+import pytest
+
 from coder.files.regular_files import ScratchDirectory, remove_abandoned
+from coder.repo.git import session_lock, state_lock
 
 
 def test_keeps_scratch_directory_in_use() -> None:
@@ -21,3 +27,20 @@ def test_removes_scratch_directory_of_killed_owner(tmp_path: Path) -> None:
     unlocked.mkdir()
     remove_abandoned(tmp_path)
     assert (abandoned.exists(), unlocked.exists()) == (False, True)
+
+
+def test_file_system_without_locks_is_worked_on_and_keeps_what_may_be_in_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    scratch = ScratchDirectory()
+    remove_abandoned(tmp_path)
+    assert scratch.path.is_dir()
+    with session_lock(tmp_path / "session"), state_lock(tmp_path / "state" / "lock"):
+        pass
+    scratch.close()
