@@ -43,8 +43,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return two workers more than there are cores: a third of the time of a run is waiting."""
-    return (os.cpu_count() or 1) + 2
+    """Return one worker more than there are cores: a part of the time of a run is waiting."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -9,7 +9,7 @@ from coder.core.events import SessionStarted, Verified
 from coder.store.jsonl import read_records
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.services import SessionModel, UserRequest
-from tests.ui.tui.fakes import FakeSession, Stage, stage
+from tests.ui.tui.fakes import FakeClock, FakeSession, Stage, stage
 from tests.ui.tui.pictures import check_picture
 
 PICTURES = Path(__file__).parents[2] / "docs" / "tutorial"
@@ -36,7 +36,10 @@ def test_picture_is_current(name: str, count: int, tmp_path: Path) -> None:
 
     async def scenario() -> None:
         app = CoderApp(
-            start, repository="/tmp/coder-demo-k3v9x1/worklog", model=lambda: SessionModel("no model")
+            start,
+            repository="/tmp/coder-demo-k3v9x1/worklog",
+            model=lambda: SessionModel("no model"),
+            clock=FakeClock(),
         )
         async with stage(app, size=(100, 30)) as terminal:
             app.theme = "textual-dark"

@@ -87,6 +87,7 @@ class Stage:
         """Wait until nothing changes any more."""
         before, same = "", 0
         while same < 3:
+            await self.pilot.pause()  # until no message waits; then until none comes
             await self.pilot.pause(0.03)
             before, same = self.text, same + 1 if self.text == before else 0
 
