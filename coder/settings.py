@@ -56,7 +56,7 @@ class Config(Value):
     images: bool | None = None
     """Whether the model accepts images; None: as far as its name or its server tells."""
     tool_calling: bool = True
-    """Whether the model has tool calling; without it, calls are written as text."""
+    """Tool calling of the model; without it, calls are written as text."""
     test: str | None = None
     """The project's test command; None: detected."""
     suite_seconds: float = Field(default=900.0, gt=0)
@@ -79,7 +79,7 @@ class Config(Value):
     behavior_seconds: float = Field(default=10.0, ge=0)
     """Time limit for comparing the answers to calls of tests, and to calls near them; 0 compares nothing."""
     checks: Literal["show", "block"] = "show"
-    """Whether new findings of the project's own linters keep a fix from being PROVEN (`block`)."""
+    """New findings of the project's own linters: shown, or a reason against PROVEN (`block`)."""
     attempts: int = Field(default=3, ge=1)
     """Failed verifications before giving up."""
     attempts_per_side: int = Field(default=2, ge=1)
@@ -109,7 +109,7 @@ class Config(Value):
     keep_sessions_days: float | None = Field(default=None, ge=0)
     """Days for which sessions are kept that nobody uses; `coder clean` removes older ones. None: all are."""
     approve: Mode = "auto-edit"
-    """What is asked about first.
+    """Approval mode: actions that need an answer first.
 
     In `ask` changes and programs, in `auto-edit` what leaves the sandbox, in `full` nothing; `read-only`
     allows no change.
@@ -133,7 +133,7 @@ class Config(Value):
     image: str | None = None
     """Local container image in which commands and tests run, by podman or Docker."""
     test_network: bool = False
-    """Whether tests of this repository may use the network: services on loopback, and the internet."""
+    """Network access of this repository's tests: services on loopback, and the internet."""
     test_environment: tuple[str, ...] = ()
     """Names of environment variables that are passed to tests of this repository."""
     deny_read: tuple[str, ...] = ()

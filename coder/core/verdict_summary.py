@@ -157,7 +157,7 @@ REMEDIES: Mapping[str, str] = {
     "behavior-same": "look whether the tests see the change: coder verify --details",
     "behavior-narrow": "name the inputs that the change is about: coder verify --issue 'TEXT'",
 }
-"""How to settle what keeps a change from being PROVEN, by rule."""
+"""Remedies for findings that cap a verdict, by rule."""
 
 
 def condense_tests(tests: Sequence[str]) -> str:

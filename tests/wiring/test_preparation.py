@@ -1,4 +1,4 @@
-"""What the sandbox of a session shows."""
+"""View of the sandbox in a session, and preparation of projects."""
 
 from pathlib import Path
 from typing import Any
