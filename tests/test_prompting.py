@@ -171,10 +171,11 @@ CASES: dict[str, dict[str, Any]] = {
     "plan": {},
     "plan_given": {"plan": format_plan(PLAN)},
     "step": {"plan": PLAN, "step": PLAN.steps[0], "failed": "Its check fails."},
-    "step_failed": {
+    "step_result": {
         "step": PLAN.steps[0],
         "rest": PLAN.steps[1:],
         "failed": "Its check fails.",
+        "checked": "",
         "diff": "+x",
         "beside": ["b.py"],
         "left": 2,

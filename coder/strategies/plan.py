@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from typing import NamedTuple
 
 from coder.core.events import CandidateForked, NoteMade, PhaseEntered, Warned
 from coder.core.notes import Done, GiveUp, Note, Plan, Step
@@ -9,7 +10,8 @@ from coder.core.paths import extract_node_ids, is_test_path
 from coder.core.phases import EDIT, PLAN
 from coder.core.plan import format_plan
 from coder.core.state import candidate_messages, candidate_verdicts
-from coder.core.values import Candidate
+from coder.core.values import Candidate, Patch
+from coder.patching.git_hunks import rebuild_diff, split_git_diff
 from coder.session.context import SessionContext, Strategy
 from coder.session.phase import PhaseSpec, PhaseState, run_phase
 from coder.session.turn import add_user_message
@@ -20,28 +22,22 @@ from coder.tools.registry import PLANNING_TOOLS
 
 
 def plan_and_execute(*, finish: Strategy, explain: Strategy) -> Strategy:
-    """Return a strategy that makes a plan and executes its steps; the planner is asked again after a failure.
+    """Return a strategy that makes a plan and executes its steps; the planner reads what came of each.
 
-    `finish` judges the whole change; `explain` runs when attempts are spent. A step whose check fails spends
-    no attempt, and as many steps may fail as there are attempts.
+    It may revise what is left of the plan, and must after a failure; a plan of the user's own is only changed
+    after a failure. `finish` judges the whole change; `explain` runs when attempts are spent. A step whose
+    check fails spends no attempt, and as many steps may fail as there are attempts.
     """
 
     async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
         planner = fork_planner(context, candidate)
         planner_context = replace(context, role="planner", system="system_plan", tools=PLANNING_TOOLS)
         plan = await obtain_plan(planner_context, planner)
-        previous_failure, failures = "", 0
+        failure, failures = "", 0
         while isinstance(plan, Plan) and plan.steps and not context.task.plan_only:
             step, remaining_steps = plan.steps[0], plan.steps[1:]
-            purpose = step_phase(plan, step, failure=previous_failure)
-            note = await run_phase(context, candidate, purpose, attempt_number(context))
-            failure = (
-                ""
-                if isinstance(note, Done)
-                else f"The step was not done: {note.summary if note else 'no change was made'}"
-            )
-            failure = failure or await check_failure(context, candidate, step)
-            previous_failure = ""
+            result = await execute_step(context, candidate, plan, previous_failure=failure)
+            failure = result.failure
             if failure:
                 failures += 1
                 context.log.append(
@@ -52,10 +48,14 @@ def plan_and_execute(*, finish: Strategy, explain: Strategy) -> Strategy:
                         )
                     )
                 )
-            if not failure and remaining_steps:
+            elif remaining_steps:
                 plan = plan.model_copy(update={"steps": remaining_steps})
+                if context.task.plan is None:
+                    phase = judging_phase(candidate, step, remaining_steps, result)
+                    revision = await run_phase(planner_context, planner, phase, 1)
+                    plan = revision if isinstance(revision, GiveUp) else revise_plan(plan, revision)
                 continue
-            if not failure:
+            else:
                 await finish(context, candidate)
                 if not is_repairable(context, candidate):
                     return candidate
@@ -66,13 +66,16 @@ def plan_and_execute(*, finish: Strategy, explain: Strategy) -> Strategy:
                 )
             if failures >= context.task.budget.attempts:
                 return await explain(context, candidate)
-            remaining_attempts = min(attempts_left(context), context.task.budget.attempts - failures)
-            previous_failure = failure
+            result = result._replace(failure=failure)
             plan = await run_phase(
                 planner_context,
                 planner,
-                replanning_phase(
-                    candidate, step, remaining_steps, failure, remaining_attempts=remaining_attempts
+                judging_phase(
+                    candidate,
+                    step,
+                    remaining_steps,
+                    result,
+                    remaining_attempts=min(attempts_left(context), context.task.budget.attempts - failures),
                 ),
                 1,
             )
@@ -84,6 +87,36 @@ def plan_and_execute(*, finish: Strategy, explain: Strategy) -> Strategy:
 
 
 DIFF_CHARACTERS = 6_000
+
+
+class StepResult(NamedTuple):
+    """The outcome of one step."""
+
+    failure: str
+    """Empty if it was done and its check passes."""
+    checked: str = ""
+    """The result of its check."""
+    before: Patch = Patch(diff="")
+    """The candidate's change before the step."""
+
+
+async def execute_step(
+    context: SessionContext, candidate: Candidate, plan: Plan, *, previous_failure: str
+) -> StepResult:
+    """Have the first step of a plan executed, and check it."""
+    step = plan.steps[0]
+    before = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    purpose = step_phase(plan, step, failure=previous_failure)
+    note = await run_phase(context, candidate, purpose, attempt_number(context))
+    if not isinstance(note, Done):
+        reason = note.summary if note else "no change was made"
+        return StepResult(failure=f"The step was not done: {reason}", before=before)
+    return (await check_step(context, candidate, step))._replace(before=before)
+
+
+def revise_plan(plan: Plan, revision: Note | None) -> Plan:
+    """Return the rest of a plan as the planner revised it; unchanged if it names no steps."""
+    return revision if isinstance(revision, Plan) and revision.steps else plan
 
 
 def fork_planner(context: SessionContext, candidate: Candidate) -> Candidate:
@@ -131,56 +164,71 @@ def planning_phase() -> PhaseSpec:
     return PhaseSpec(phase=PLAN, opening=opening, settle=settle)
 
 
-def replanning_phase(
+def judging_phase(
     candidate: Candidate,
     step: Step,
     remaining_steps: tuple[Step, ...],
-    failure: str,
+    result: StepResult,
     *,
-    remaining_attempts: int,
+    remaining_attempts: int = 0,
 ) -> PhaseSpec:
-    """Return the phase that plans the remaining work after a step or the whole change failed."""
+    """Return the phase in which the planner reads what came of a step and may revise what is left.
 
-    async def opening(context: SessionContext, _candidate: Candidate) -> str:
+    After a failure, of the step or of the whole change, it must.
+    """
+
+    async def opening(context: SessionContext, _planner: Candidate) -> str:
         patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
         unplanned_paths = [path for path in patch.paths if step.files and path not in step.files]
-        diff = patch.diff[:DIFF_CHARACTERS]
+        diff = patch.diff
+        if not result.failure:
+            unplanned_paths = [path for path in unplanned_paths if path not in result.before.paths]
+            diff = added_hunks(result.before.diff, patch.diff)
         return context.prompts.render(
-            "step_failed",
+            "step_result",
             step=step,
             rest=remaining_steps,
-            failed=failure,
-            diff=diff,
+            failed=result.failure,
+            checked=result.checked,
+            diff=diff[:DIFF_CHARACTERS],
             beside=unplanned_paths,
             left=remaining_attempts,
         )
 
     async def settle(_context: SessionContext, _planner: Candidate, state: PhaseState) -> Note | str | None:
-        if isinstance(state.note, Plan) and not state.note.steps:
+        if result.failure and isinstance(state.note, Plan) and not state.note.steps:
             return "What is left must change, for it failed as it was planned: give `steps`, or give up."
         return state.note
 
     return PhaseSpec(phase=PLAN, opening=opening, settle=settle)
 
 
-async def check_failure(context: SessionContext, candidate: Candidate, step: Step) -> str:
-    """Return how the tests that a step names fail in the candidate's worktree; empty if they pass.
+def added_hunks(before: str, after: str) -> str:
+    """Return the hunks of a diff that an earlier diff of the same base does not have."""
+    known = {*split_git_diff(before)}
+    hunks = enumerate(split_git_diff(after))
+    return rebuild_diff(after, [number for number, hunk in hunks if hunk not in known])
+
+
+async def check_step(context: SessionContext, candidate: Candidate, step: Step) -> StepResult:
+    """Run the tests that a step names in the candidate's worktree.
 
     A step that changes nothing but tests is not checked, since a test made before its fix fails.
     """
     tests = extract_node_ids(step.check)
     if not tests or all(is_test_path(path) for path in step.files):
-        return ""
+        return StepResult(failure="", checked="No test was run after it.")
     report = await asyncio.to_thread(
         context.workspace(candidate).run, tests, context.log.progress_listener(candidate.id)
     )
     if report.problem:
-        return f"Its check could not be run: {report.problem.text}"
+        return StepResult(failure=f"Its check could not be run: {report.problem.text}")
     failures = [
         f"{result.id}: {result.failure.message[:300]}" if result.failure else result.id
         for result in report.failures
     ]
-    return "\n".join(["Its check fails.", *failures]) if failures else ""
+    failure = "\n".join(["Its check fails.", *failures]) if failures else ""
+    return StepResult(failure=failure, checked=f"Its check passes: {', '.join(tests)}")
 
 
 def step_phase(plan: Plan, step: Step, *, failure: str = "") -> PhaseSpec:

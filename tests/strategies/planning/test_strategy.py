@@ -68,11 +68,12 @@ def verifier() -> FakeVerifier:
 
 
 def test_runs_plan_as_user_edited_it(tmp_path: Path, verifier: FakeVerifier) -> None:
-    scenes = [plan_scene(PLAN), edit_scene(3), edit_scene(4, was=3)]
+    as_planned = plan_scene(Plan(summary="As planned."))
+    scenes = [plan_scene(PLAN), edit_scene(3), as_planned, edit_scene(4, was=3)]
     context = kit(tmp_path, scenes, verifier=verifier, attended=True, reviews=True)
     messages, notes = run_plan(context, MINE)
     assert "It is three." in messages[1] and "It is two." not in messages[1]
-    assert "It is tidied." in messages[2]
+    assert "It is tidied." in messages[3]
     assert [note for note in notes if isinstance(note, Plan)][:2] == [PLAN, MINE]
 
 
@@ -147,10 +148,29 @@ def test_failed_step_checks_stay_within_attempts(tmp_path: Path, verifier: FakeV
     assert "2 more attempts." in messages[2] and "1 more attempt." in messages[4]
 
 
-def test_planner_is_not_asked_after_successful_steps(tmp_path: Path, verifier: FakeVerifier) -> None:
-    two = PLAN.model_copy(update={"steps": (PLAN.steps[0], Step(intent="It is tidied."))})
-    messages, notes = run_plan(
-        kit(tmp_path, [plan_scene(two), edit_scene(2), edit_scene(3, was=2)], verifier=verifier)
-    )
-    assert len(messages) == 3
-    assert [note for note in notes if isinstance(note, Plan)] == [two]
+TWO_STEPS = PLAN.model_copy(update={"steps": (PLAN.steps[0], Step(intent="It is tidied."))})
+
+
+@pytest.mark.parametrize(
+    ("revision", "expected_step"),
+    [
+        (Plan(summary="As planned."), "It is tidied."),
+        (Plan(summary="Three is better.", steps=(Step(intent="It is three."),)), "It is three."),
+    ],
+)
+def test_planner_judges_step_and_may_revise_rest(
+    tmp_path: Path, verifier: FakeVerifier, revision: Plan, expected_step: str
+) -> None:
+    scenes = [plan_scene(TWO_STEPS), edit_scene(2), plan_scene(revision), edit_scene(3, was=2)]
+    messages, notes = run_plan(kit(tmp_path, scenes, verifier=verifier))
+    assert len(messages) == 4
+    assert "Done: It is two." in messages[2] and "+VALUE = 2" in messages[2]
+    assert f"# Your step\n{expected_step}" in messages[3]
+    assert [note for note in notes if isinstance(note, Plan)] == [TWO_STEPS, revision]
+
+
+def test_planner_ends_session_after_step(tmp_path: Path, verifier: FakeVerifier) -> None:
+    arguments = {"kind": "give_up", "summary": "It is no bug."}
+    give_up = Scene(calls=(ScriptedCall(name="hand_over", arguments=arguments),))
+    _, notes = run_plan(kit(tmp_path, [plan_scene(TWO_STEPS), edit_scene(2), give_up], verifier=verifier))
+    assert notes[-1] == GiveUp(summary="It is no bug.")
