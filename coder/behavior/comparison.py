@@ -43,7 +43,7 @@ class CallKey(NamedTuple):
 
     path: str
     name: str
-    kind: Literal["own", "near", "far"]
+    kind: Literal["own", "near", "far", "state"]
     call: str
 
 
@@ -60,6 +60,10 @@ class CallAnswer(NamedTuple):
     data: str = ""
     """Pickled arguments, empty where they cannot be copied."""
     module: str = ""
+    code_name: str = ""
+    """Name of the function whose code was called: a decorator's, or its own."""
+    environment: Mapping[str, str | None] = {}
+    """Variables that the test has set, None for those it has removed."""
     again: str = ""
     """Another answer to an equal call of the same side, where there is one."""
 
@@ -107,6 +111,8 @@ def read_answers(records: Sequence[Mapping[str, Any]]) -> dict[CallKey, CallAnsw
             is_affected=record["affected"],
             data=record.get("data") or "",
             module=record["module"],
+            code_name=record["code"],
+            environment=record.get("environment") or {},
         )
         if key not in answers:
             answers[key] = answer
@@ -280,6 +286,15 @@ class BehaviorComparison:
         return found
 
     @cached_property
+    def _state_changes(self) -> set[tuple[str, str]]:
+        """Return the methods of which a target expects that they change their object now."""
+        return {
+            function
+            for function, keys in self._affected_calls.items()
+            if any(_changes_state(key, self.base[key].text, self.change[key].text) for key in keys)
+        }
+
+    @cached_property
     def _tested_values(self) -> set[str]:
         """Own calls without the kinds of their collections."""
         return {_without_kinds(key.call) for key in self._own_calls}
@@ -301,7 +316,7 @@ class BehaviorComparison:
 
     def _find_narrow(self) -> str:
         for function, rows in self._varied_near_targets.items():
-            near = sum(key.kind == "near" for key in rows)
+            near = sum(key.kind != "far" for key in rows)
             if len(rows) < LEAST_NARROW or near < LEAST_NEAR or not all(starmap(_is_alike, rows.values())):
                 continue
             if len({old for old, _ in rows.values()}) >= LEAST_VARIED:
@@ -341,6 +356,8 @@ class BehaviorComparison:
             result = new.text.partition(ARGUMENTS)[0]
             if result in EMPTY and (key.path, key.name, result) in expected:
                 continue  # returns nothing any more, as the targets expect
+            if (key.path, key.name) in self._state_changes and _changes_state(key, old.text, new.text):
+                continue
             is_guard = key.kind == "own" and not new.is_target and new.is_direct and new.test in self.passing
             if is_guard and not _is_equal(old.text, new.text):
                 return f"{key.call}, which a passing test calls, {_differs(old.text, new.text)}"
@@ -374,6 +391,8 @@ class BehaviorComparison:
             return True
         if name := _exception(new):
             return name in ACCIDENTAL and name not in self.raised
+        if (key.path, key.name) in self._state_changes and _changes_state(key, old, new):
+            return False
         is_expected = any(  # it works in place now, as the targets expect
             self.change[call].text.startswith(f"None{ARGUMENTS}")
             for call in self._affected_calls.get((key.path, key.name), ())
@@ -413,7 +432,7 @@ class BehaviorComparison:
     def _rank(self, key: CallKey, pair: tuple[CallAnswer, CallAnswer]) -> int:
         old, new = pair
         if self._is_new_error(key, old.text, new.text):
-            return 0
+            return 3 if key.kind == "state" else 0  # the object may never be in that state
         if key.kind == "own":
             return 1 if not new.is_target else 2
         return 3 if key.kind == "near" else 4
@@ -486,6 +505,14 @@ def _shape(text: str) -> str:
 
 
 ARGUMENTS = "; arguments now "
+
+
+def _changes_state(key: CallKey, old: str, new: str) -> bool:
+    """Tell whether a call differs in nothing but that it changes the object whose method it is now."""
+    result, _, call = new.partition(ARGUMENTS)
+    call_of_method = f".{key.name.rpartition('.')[2]}("
+    arguments = key.call.rpartition(call_of_method)[2]
+    return bool(call and arguments) and old == result and call.rpartition(call_of_method)[2] == arguments
 
 
 def _differs(old: str, new: str) -> str:

@@ -183,7 +183,13 @@ class BehaviorRuns:
         own = [(key, answer) for key, answer in answers.items() if key.kind == "own" and answer.data]
         own.sort(key=lambda row: not row[1].is_target)
         calls = [
-            {"module": answer.module, "name": key.name, "data": answer.data}
+            {
+                "module": answer.module,
+                "name": key.name,
+                "code": answer.code_name,
+                "data": answer.data,
+                "environment": answer.environment,
+            }
             for key, answer in own[:MOST_REPLAYED]
         ]
         keys = [key for key, _ in own[:MOST_REPLAYED]]

@@ -71,14 +71,85 @@ def test_tells_what_a_change_does(
         assert calls["ordinal(11)"] == "'11th'"
 
 
+BASKET = """
+import functools
+import os
+import sys
+
+
+def whole(function):
+    @functools.wraps(function)
+    def rounded(*args):
+        return round(function(*args))
+
+    return rounded
+
+
+class Basket:
+    def __init__(self, prices, notice):
+        self.prices = prices
+        self.notice = notice
+
+    def __repr__(self):
+        return "Basket"
+
+    @whole
+    def total(self):
+        return sum(self.prices[1:])
+"""
+BASKET_TESTS = """
+from shop import Basket
+
+
+class Listener:
+    def hear(self):
+        return 5
+
+
+def test_new(monkeypatch):
+    monkeypatch.setenv("SHOP_ALL", "1")
+    assert Basket([2, 3], lambda: 1).total() == 5
+
+
+def test_old():
+    assert Basket([0, 3], Listener()).total() == 3
+"""
+METHODS = {
+    "right": ("return sum(self.prices)", ""),
+    "calls what cannot be copied": ("return sum(self.prices[1:]) + 2 * self.notice()", ""),
+    "variable of the test": ("return sum(self.prices['SHOP_ALL' not in os.environ:])", ""),
+    "runner": ("return sum(self.prices['pytest' not in sys.modules:])", "context"),
+}
+
+
+@pytest.mark.parametrize("case", METHODS)
+def test_calls_decorated_methods_of_objects_that_cannot_be_copied(
+    tmp_path: Path, plain_venv: Path, sandbox: ProcessSandbox, case: str
+) -> None:
+    line, expected = METHODS[case]
+    text = BASKET.replace("return sum(self.prices[1:])", line)
+    report, found = compare(tmp_path, plain_venv, sandbox, text, BASKET, BASKET_TESTS)
+    rules = [finding.rule.removeprefix("behavior-") for finding in found]
+    assert [rule for rule in rules if rule in ("context", "same", "narrow")] == [expected][: len(expected)]
+    assert report is not None
+    calls = [example.call for example in report.examples if example.function == "shop.py::Basket.total"]
+    assert "Basket.total()" in calls
+    assert any("prices=[2]" in call or "prices=[3, 3]" in call for call in calls)
+
+
 def compare(
-    place: Path, venv: Path, sandbox: ProcessSandbox, text: str
+    place: Path,
+    venv: Path,
+    sandbox: ProcessSandbox,
+    text: str,
+    base: str = BASE,
+    tests: str = TESTS,
 ) -> tuple[BehaviorReport | None, list[Finding]]:
-    for side, source in (("base", BASE), ("change", text)):
+    for side, source in (("base", base), ("change", text)):
         (place / side / "tests").mkdir(parents=True)
         (place / side / "shop.py").write_text(source)
         (place / side / "conftest.py").touch()
-        (place / side / "tests/test_shop.py").write_text(TESTS)
+        (place / side / "tests/test_shop.py").write_text(tests)
     environment = {"PATH": os.environ["PATH"], "VIRTUAL_ENV": str(venv)}
     project = find_project(place / "base", sandbox=sandbox, environment=environment, test_command=None)
     runner = PytestRunner(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import copyreg
+import importlib
 import inspect
 import io
 import json
@@ -21,10 +21,12 @@ import sys
 import threading
 import time
 import types
+from collections.abc import Callable
 from typing import Any
 
 from coder_values import (  # type: ignore[import-not-found]  # on the import path of the run
     NOT_COMPARED,
+    PLAIN,
     Texts,
     answer_of,
     call_with,
@@ -78,6 +80,7 @@ class CallRecorder:
         self.begun: set[str] = set()
         self.reserve = self.seconds * TARGETS_SHARE
         self.pid = os.getpid()
+        self.environment = dict(os.environ)
 
     def watch(self, recorder: Any) -> None:
         """Follow the tests of a class of recorders: each of them writes a record as it begins."""
@@ -137,25 +140,47 @@ class CallRecorder:
             return CHANGED
         return 0 if path in self.test_files or path.rpartition("/")[2] == "conftest.py" else CALLED
 
+    def is_test_module(self, name: str) -> bool:
+        """Tell whether a module is in a test file."""
+        path = getattr(sys.modules.get(name), "__file__", None) or ""
+        path = os.path.realpath(path)[len(self.prefix) :] if path else ""
+        return path in self.test_files or path.rpartition("/")[2] == "conftest.py"
+
+    def changed_environment(self) -> dict[str, str | None]:
+        """Return the variables that a test has set, None for those it has removed."""
+        before, now = self.environment, os.environ
+        return {
+            name: now.get(name)
+            for name in {*before, *now}
+            if before.get(name) != now.get(name) and not name.startswith("PYTEST_")
+        }
+
+    def kind_of_decorator(self, code: types.CodeType) -> int:
+        """Return the kind of the function around a nested one."""
+        name = getattr(code, "co_qualname", "").partition(".<locals>")[0]
+        return CHANGED if (code.co_filename[len(self.prefix) :], name) in self.changed else 0
+
     def __call__(self, frame: types.FrameType, event: str, _argument: Any) -> None:
-        if event != "call":
-            return
         code = frame.f_code
         kind = self.kinds.get(code)
         if kind is None:
             kind = self.kinds[code] = self.kind_of(code)
-        if not kind:
+        if event != "call" or not kind or os.getpid() != self.pid:
             return
-        most = MOST_OF_TARGETS if self.is_target else MOST_CALLS[kind]
-        if os.getpid() != self.pid:
-            return
+        function = None
+        if code.co_flags & inspect.CO_NESTED and code.co_freevars:
+            function = decorated_function(frame)
+        if function:
+            kind = max(self.kind_of(function.__code__), self.kind_of_decorator(code))
+            self.kinds[function.__code__] = 0  # called by its decorator
         back = frame.f_back
         is_direct = back is not None and back.f_code.co_filename[len(self.prefix) :] in self.test_files
         if kind == CALLED and not is_direct:
             return
         if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE) and frame.f_lasti > 16:
             return  # it goes on where it has been before
-        if self.counts.get(code, 0) >= most or not self.has_time:
+        most = MOST_OF_TARGETS if self.is_target else MOST_CALLS[kind]
+        if self.counts.get(function.__code__ if function else code, 0) >= most or not self.has_time:
             self.note_cut()
             return
         sys.setprofile(None)
@@ -163,25 +188,26 @@ class CallRecorder:
         began = time.monotonic()
         is_recorded = False
         with contextlib.suppress(Exception):  # the project's own methods may raise anything
-            is_recorded = self.record(frame, code, kind, is_direct=is_direct)
+            is_recorded = self.record(CallSite(frame, function), kind, is_direct=is_direct)
         if not is_recorded:
             self.note_cut()
         self.seconds -= time.monotonic() - began
         self.is_busy = False
         sys.setprofile(self)
 
-    def record(self, frame: types.FrameType, code: types.CodeType, kind: int, *, is_direct: bool) -> bool:
+    def record(self, site: CallSite, kind: int, *, is_direct: bool) -> bool:
         """Answer a call in a fork and wait for it; tell whether it ended in time."""
-        arguments, variadic = arguments_of(frame)
-        text = describe_call(code, arguments, self.texts)
+        code = site.code
+        text = describe_call(code, site.arguments, self.texts)
         times = self.seen[code, text] = self.seen.get((code, text), 0) + 1
         if times > (REPEATED if self.is_target and kind == CHANGED else 1):
             return True
         self.counts[code] = self.counts.get(code, 0) + 1
         call: dict[str, Any] = {
             "path": code.co_filename[len(self.prefix) :],
-            "module": frame.f_globals.get("__name__", ""),
-            "name": getattr(code, "co_qualname", code.co_name),
+            "module": site.module,
+            "name": site.name,
+            "code": site.frame.f_code.co_name,
             "changed": kind == CHANGED,
             "affected": kind == CHANGED,
             "test": self.test,
@@ -195,58 +221,53 @@ class CallRecorder:
                     "kind": "own",
                     "call": text,
                     "answer": NOT_COMPARED,
-                    "data": pickle_arguments(arguments),
+                    "data": pickle_arguments(site.arguments, self.is_test_module),
+                    "environment": self.changed_environment(),
                 }
             )
             return True
         child = os.fork()
         if child == 0:
             try:
-                function = rebuilt(frame, code)
-                self.answer_all(function, variadic, arguments, text, call, is_repeated=times > 1)
+                self.answer_all(site, text, call, is_repeated=times > 1)
             finally:
                 os._exit(0)
         return wait_for(child, min(FORK_SECONDS, self.seconds + 0.5))
 
-    def answer_all(
-        self,
-        function: Any,
-        variadic: tuple[str, str],
-        arguments: dict[str, Any],
-        text: str,
-        call: dict[str, Any],
-        *,
-        is_repeated: bool,
-    ) -> None:
+    def answer_all(self, site: CallSite, text: str, call: dict[str, Any], *, is_repeated: bool) -> None:
         """Write the answers to a call as it was made and, the first time, varied, each from its own fork."""
+        code, arguments = site.code, site.arguments
         end_after(FORK_SECONDS + 1)
-        data = pickle_arguments(arguments)
+        data = pickle_arguments(arguments, self.is_test_module)
         rows = [("own", arguments)]
         if not is_repeated:
-            rows += variations(arguments, self.literals, near=NEAR, far=FAR)
+            rows += variations(arguments, self.literals, near=NEAR, far=FAR, read=code.co_names)
         known = set()
         self.is_affected = not self.changed  # with no changed function, every call is of interest
         for kind, varied in rows:
             if kind != "own" and not self.is_affected:
                 return
-            shown = text if kind == "own" else describe_call(function.__code__, varied, self.texts)
+            shown = text if kind == "own" else describe_call(code, varied, self.texts)
+            if kind == "state" and shown == text:  # what the object shows of itself is not all of it
+                shown = describe_call(code, varied, self.texts, has_state=True)
             if shown in known:
                 continue
             known.add(shown)
-            answer = in_fork(lambda varied=varied: self.answer(function, variadic, varied), CALL_SECONDS)
+            answer = in_fork(lambda varied=varied: self.answer(site, varied), CALL_SECONDS)
             if answer[:1] in (ENTERED, BESIDE):
                 self.is_affected = call["changed"] or self.is_affected or answer[0] == ENTERED
                 answer = answer[1:]
             row = {**call, "kind": kind, "call": shown, "answer": answer, "affected": self.is_affected}
-            self.write({**row, "data": data} if kind == "own" else row)
+            copied = {"data": data, "environment": self.changed_environment()}
+            self.write({**row, **copied} if kind == "own" else row)
 
     def write(self, record: dict[str, Any]) -> None:
         """Write one record in one piece."""
         os.write(self.descriptor, json.dumps(record).encode("ascii") + b"\n")
 
-    def answer(self, function: Any, variadic: tuple[str, str], arguments: dict[str, Any]) -> str:
+    def answer(self, site: CallSite, arguments: dict[str, Any]) -> str:
         """Call the function and return result, changed arguments and output, or the exception, as text."""
-        code = function.__code__
+        code, function = site.code, rebuilt(site.frame)
         before = describe_call(code, arguments, self.texts)
         sys.stdout = sys.stderr = printed = io.StringIO()
         sys.addaudithook(forbid_effects)
@@ -259,7 +280,7 @@ class CallRecorder:
         def call() -> Any:
             sys.setprofile(follow)
             try:
-                return call_with(function, variadic, arguments)
+                return call_with(function, code, site.variadic, arguments)
             finally:
                 sys.setprofile(None)
 
@@ -271,26 +292,73 @@ class CallRecorder:
         return f"{ENTERED if entered else BESIDE}{result}{rest}"
 
 
-def arguments_of(frame: types.FrameType) -> tuple[dict[str, Any], tuple[str, str]]:
-    """Return the arguments of a function that was just called, and the names of `*` and `**` parameters."""
-    code = frame.f_code
-    count = code.co_argcount + code.co_kwonlyargcount
-    names = list(code.co_varnames[:count])
-    rest = more = ""
-    if code.co_flags & inspect.CO_VARARGS:
-        rest = code.co_varnames[count]
-        count += 1
-        names.append(rest)
-    if code.co_flags & inspect.CO_VARKEYWORDS:
-        more = code.co_varnames[count]
-        names.append(more)
+class CallSite:
+    """A function that was just called; a decorated one has the name and parameters that its callers know."""
+
+    def __init__(self, frame: types.FrameType, function: Any = None) -> None:
+        """Look at a frame; `function` is the one that it decorates, if any."""
+        self.frame = frame
+        self.code: types.CodeType = function.__code__ if function else frame.f_code
+        self.module = function.__module__ if function else frame.f_globals.get("__name__", "")
+        code_name = getattr(self.code, "co_qualname", self.code.co_name)
+        self.name: str = function.__qualname__ if function else code_name
+        self.arguments = bound_arguments(frame, function) if function else arguments_of(frame)
+        self.variadic = variadic_names(self.code)
+
+
+def variadic_names(code: types.CodeType) -> tuple[str, str]:
+    """Return the names of `*` and `**` parameters, empty where there are none."""
+    names = list(code.co_varnames[code.co_argcount + code.co_kwonlyargcount :])
+    rest = names.pop(0) if code.co_flags & inspect.CO_VARARGS else ""
+    return rest, names[0] if code.co_flags & inspect.CO_VARKEYWORDS else ""
+
+
+def parameters_of(code: types.CodeType) -> list[str]:
+    """Return the names of a function's parameters, variadic ones last."""
+    plain = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return [*plain, *filter(None, variadic_names(code))]
+
+
+def arguments_of(frame: types.FrameType) -> dict[str, Any]:
+    """Return the arguments of a function that was just called."""
     values = frame.f_locals
-    return {name: values[name] for name in names}, (rest, more)
+    return {name: values[name] for name in parameters_of(frame.f_code)}
 
 
-def rebuilt(frame: types.FrameType, code: types.CodeType) -> types.FunctionType:
+def decorated_function(frame: types.FrameType) -> Any:
+    """Return the function that a decorator's inner function, which was just called, stands for; else None."""
+    values = frame.f_locals
+    for name in frame.f_code.co_freevars:
+        function = inspect.unwrap(values[name]) if callable(values.get(name)) else None
+        if isinstance(function, types.FunctionType):
+            found: Any = sys.modules.get(function.__module__)
+            for part in function.__qualname__.split("."):
+                found = getattr(found, "__dict__", {}).get(part)
+            found = getattr(found, "__func__", None) or getattr(found, "fget", None) or found
+            if getattr(found, "__code__", None) is frame.f_code and bound_arguments(frame, function):
+                return function
+    return None
+
+
+def bound_arguments(frame: types.FrameType, function: types.FunctionType) -> dict[str, Any]:
+    """Return the arguments of a frame by the parameters of another function, none if it takes others."""
+    code, given = frame.f_code, arguments_of(frame)
+    rest, more = variadic_names(code)
+    names = parameters_of(code)[: code.co_argcount]
+    keywords = {name: given[name] for name in given if name not in (*names, rest, more)}
+    try:
+        bound = inspect.signature(function).bind(
+            *(given[name] for name in names), *given.get(rest, ()), **keywords, **given.get(more, {})
+        )
+    except TypeError:
+        return {}
+    bound.apply_defaults()
+    return {name: bound.arguments[name] for name in parameters_of(function.__code__)}
+
+
+def rebuilt(frame: types.FrameType) -> types.FunctionType:
     """Return the function of a frame, without its decorators."""
-    values = frame.f_locals
+    code, values = frame.f_code, frame.f_locals
     cells = tuple(
         types.CellType(values[name]) if name in values else types.CellType() for name in code.co_freevars
     )
@@ -300,18 +368,52 @@ def rebuilt(frame: types.FrameType, code: types.CodeType) -> types.FunctionType:
 LOCKS = (type(threading.Lock()), type(threading.RLock()))
 
 
-def new_lock(lock: Any) -> tuple[Any, tuple[()]]:
-    """Return how to make a free lock of the same kind, in the form of pickle's reducers."""
-    return (threading.RLock if type(lock) is LOCKS[1] else threading.Lock), ()
+class ArgumentPickler(pickle.Pickler):
+    """Pickler with a stand-in for each object that cannot be copied or comes from a test file.
+
+    A replayed call that uses a stand-in is not compared. The stored form refers to no test module.
+    """
+
+    def __init__(self, buffer: io.BytesIO, is_test: Callable[[str], bool]) -> None:
+        """Write to a buffer; `is_test` tells whether a module, by its name, is one of the tests."""
+        super().__init__(buffer)
+        self.is_test = is_test
+
+    def reducer_override(self, value: Any) -> Any:
+        """Return how to make a copy, in the form of pickle's reducers."""
+        if isinstance(value, types.ModuleType):
+            return importlib.import_module, (value.__name__,)
+        if isinstance(value, (types.FunctionType, type)):
+            name, module = value.__qualname__, value.__module__
+            if "<" not in name and not self.is_test(module):
+                return NotImplemented
+            if isinstance(value, types.FunctionType):
+                return call_in_replay("stand_in", name)
+            kept = (*PLAIN, types.FunctionType)
+            members = {name: item for name, item in vars(value).items() if isinstance(item, kept)}
+            members["__getattr__"] = members.get("__getattr__", lambda *_: None)
+            return type(value), (value.__name__, value.__bases__, members)
+        if isinstance(value, LOCKS):
+            return (threading.RLock if isinstance(value, LOCKS[1]) else threading.Lock), ()
+        if type(value).__module__ == "sqlite3" and hasattr(value, "iterdump"):
+            return call_in_replay("database_of", "".join(value.iterdump()))
+        try:
+            value.__reduce_ex__(pickle.DEFAULT_PROTOCOL)
+        except Exception:  # noqa: BLE001 - whatever their own methods raise
+            return call_in_replay("Absent")
+        return NotImplemented
 
 
-def pickle_arguments(arguments: dict[str, Any]) -> str | None:
+def call_in_replay(name: str, argument: str = "") -> tuple[Any, tuple[str, dict[str, list[str]]]]:
+    """Return how to call a function of `coder_values` with a text, in the form of pickle's reducers."""
+    return eval, (f"__import__('__main__').{name}(*arguments)", {"arguments": [argument] if argument else []})
+
+
+def pickle_arguments(arguments: dict[str, Any], is_test: Callable[[str], bool]) -> str | None:
     """Return arguments in pickled form, None if they cannot be copied."""
     buffer = io.BytesIO()
-    pickler = pickle.Pickler(buffer)
-    pickler.dispatch_table = {**copyreg.dispatch_table, **dict.fromkeys(LOCKS, new_lock)}
     try:
-        pickler.dump(arguments)
+        ArgumentPickler(buffer, is_test).dump(arguments)
         data = buffer.getvalue()
     except Exception:  # noqa: BLE001 - whatever their own methods raise
         return None

@@ -1,9 +1,9 @@
 """Replay of recorded calls outside of any test, each in a fork of a process that imported the project alone.
 
 Reads a JSON file, named on the command line, with `tree`, `path` (directories to import from), `ignored`,
-`seconds`, `repeat`, `later` (whether the clock is moved) and `calls` (module, name, data); writes one JSON
-line for each call to standard output: its answers, two where equal calls are answered differently. Standard
-library only, Python 3.8 or later.
+`seconds`, `repeat`, `later` (whether the clock is moved) and `calls` (module, name, code, data, environment);
+writes one JSON line for each call to standard output: its answers, two where equal calls are answered
+differently. Standard library only, Python 3.8 or later.
 """
 
 from __future__ import annotations
@@ -63,11 +63,16 @@ def replay(job: dict[str, Any]) -> None:
 
 def answer_repeatedly(call: dict[str, Any], texts: Any, most: int) -> list[str]:
     """Return the different answers to a call, the first two; repeat it `most` times as far as it is quick."""
-    function = find_function(sys.modules.get(call["module"]), call["name"])
+    called, function = find_function(sys.modules.get(call["module"]), call["name"], call["code"])
     if function is None:
         return ["missing"]
     if not os.path.realpath(function.__code__.co_filename).startswith(texts.tree + os.sep):
         return [NOT_COMPARED]  # another installation of the project
+    for variable, text in call["environment"].items():
+        if text is None:
+            os.environ.pop(variable, None)
+        else:
+            os.environ[variable] = text
     printed = tempfile.TemporaryFile()  # noqa: SIM115 - sys.stdout stays what it is in a program
     os.dup2(printed.fileno(), 1)
     os.dup2(printed.fileno(), 2)
@@ -79,7 +84,7 @@ def answer_repeatedly(call: dict[str, Any], texts: Any, most: int) -> list[str]:
             arguments = pickle.loads(base64.b64decode(call["data"]))
         except BaseException:  # noqa: BLE001 - a module of the tests is not there
             return [NOT_COMPARED]
-        text = answer_once(function, arguments, texts, printed)
+        text = answer_once(called, function.__code__, arguments, texts, printed)
         if text not in found:
             found.append(text)
         if time.monotonic() > end:
@@ -87,9 +92,8 @@ def answer_repeatedly(call: dict[str, Any], texts: Any, most: int) -> list[str]:
     return found[:2]
 
 
-def answer_once(function: Any, arguments: dict[str, Any], texts: Any, printed: Any) -> str:
+def answer_once(called: Any, code: Any, arguments: dict[str, Any], texts: Any, printed: Any) -> str:
     """Call a function and return what came out as text; `printed` is the file of standard output."""
-    code = function.__code__
     count = code.co_argcount + code.co_kwonlyargcount
     rest = code.co_varnames[count] if code.co_flags & inspect.CO_VARARGS else ""
     count += bool(rest)
@@ -99,7 +103,7 @@ def answer_once(function: Any, arguments: dict[str, Any], texts: Any, printed: A
     before = describe_call(code, arguments, texts)
     printed.seek(0)
     printed.truncate()
-    text: str = answer_of(lambda: call_with(function, (rest, more), arguments), texts)
+    text: str = answer_of(lambda: call_with(called, code, (rest, more), arguments), texts)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
@@ -110,21 +114,26 @@ def answer_once(function: Any, arguments: dict[str, Any], texts: Any, printed: A
     return f"{text}{rest_of(before, describe_call(code, arguments, texts), texts.clean(output))}"
 
 
-def find_function(module: Any, name: str) -> Any:
-    """Return the plain function with this qualified name, below its decorators; None if there is none."""
+def find_function(module: Any, name: str, code_name: str) -> tuple[Any, Any]:
+    """Return what to call for a qualified name, and the plain function below its decorators; None for none.
+
+    What is called is the outermost function whose code has that name, else the plain one.
+    """
     found = module
     for part in name.split("."):
         found = vars(found).get(part) if hasattr(found, "__dict__") else None
-        if found is None:
-            return None
+    called = None
     for _ in range(20):
         found = getattr(found, "__func__", None) or getattr(found, "fget", None) or found
-        if getattr(getattr(found, "__code__", None), "co_name", "") == name.rpartition(".")[2]:
-            return found
+        own_name = getattr(getattr(found, "__code__", None), "co_name", "")
+        if own_name == code_name and called is None:
+            called = found
+        if own_name == name.rpartition(".")[2]:
+            return called or found, found
         found = getattr(found, "__wrapped__", None) or getattr(found, "func", None)
         if found is None:
             break
-    return None
+    return None, None
 
 
 def move_clock(seconds: float) -> None:

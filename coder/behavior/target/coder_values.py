@@ -15,7 +15,7 @@ import signal
 import time
 import types
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 DEEPEST, MOST_ELEMENTS, LONGEST = 4, 40, 400
@@ -113,12 +113,16 @@ class Texts:
                 return self.shorten(self.clean(repr(value)))
             except Exception as error:  # noqa: BLE001 - whatever the project's own method raises
                 return f"{kind.__name__}(repr raises {type(error).__name__})"
+        return self.of_attributes(value, depth)
+
+    def of_attributes(self, value: Any, depth: int = 0) -> str:
+        """Return an object by its attributes, whatever its own representation."""
         fields = [
             f"{name}={self.of(item, depth + 1)}"
             for name, item in itertools.islice(sorted(attributes_of(value).items()), MOST_ELEMENTS)
             if name not in self.ignored and not name.startswith("__")
         ]
-        return f"{kind.__name__}({', '.join(fields)})"
+        return f"{type(value).__name__}({', '.join(fields)})"
 
 
 def attributes_of(value: Any) -> dict[str, Any]:
@@ -146,12 +150,13 @@ def take_turns(rounds: list[list[Any]], most: int) -> list[Any]:
 
 
 def variations(
-    arguments: dict[str, Any], literals: list[Any], *, near: int, far: int
+    arguments: dict[str, Any], literals: list[Any], *, near: int, far: int, read: Collection[str] = ()
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield `near` (one leaf changed, shape kept) and `far` variations of arguments, with their kind.
 
-    `literals` are those of the changed code: they, and their neighbours, are among the far values. The order
-    is the same for equal arguments.
+    `literals` are those of the changed code: they, and their neighbours, are among the far values. Variations
+    of the `state` of the object whose method is called come last, where it has attributes
+    that are `read`, those alone. The order is the same for equal arguments.
     """
     for kind, most, vary in (
         ("near", near, near_values),
@@ -163,6 +168,8 @@ def variations(
                 columns.append([(name, new) for new in vary_safely(vary, value)])
         for name, new in take_turns(columns, most):
             yield kind, {**arguments, name: new}
+    for new in vary_safely(lambda value: state_values(value, read), arguments.get("self"))[:near]:
+        yield "state", {**arguments, "self": new}
 
 
 def vary_safely(vary: Callable[[Any], list[Any]], value: Any) -> list[Any]:
@@ -229,6 +236,23 @@ def near_objects(value: Any, depth: int) -> list[Any]:
             if type(new) is type(value):
                 found.append(new)
     return found
+
+
+def state_values(value: Any, read: Collection[str]) -> list[Any]:
+    """Return copies of an object with another value of one attribute, of those that are `read` if it has any.
+
+    Not all of them are states that the object can have.
+    """
+    if value is None or type(value) in PLAIN or isinstance(value, (type, types.ModuleType)):
+        return []
+    columns: list[list[Any]] = [[], []]
+    for name, item in sorted(attributes_of(value).items()):
+        if type(item) in PLAIN[1:] or type(item) in (list, tuple, dict, set, frozenset):
+            far, near = vary_safely(lambda item: far_values(item, []), item), vary_safely(near_values, item)
+            columns[name not in read].append([(name, new) for new in take_turns([far, near], 16)])
+    rows = take_turns(columns[0] or columns[1], 24)
+    copies = (changed_copy(value, name, new) for name, new in rows)
+    return [copy for copy in copies if copy is not None]
 
 
 def changed_copy(value: Any, name: str, new: Any) -> Any:
@@ -310,9 +334,9 @@ def far_values(value: Any, literals: list[Any]) -> list[Any]:
         return [b"", value[:-1], value[1:], value + value, b"a"]
     if kind in (list, tuple):
         return [
+            kind(),
             value[:-1],
             value[1:],
-            kind(),
             value[::-1],
             value + value,
             value + value[:1],
@@ -320,7 +344,7 @@ def far_values(value: Any, literals: list[Any]) -> list[Any]:
         ]
     if kind is dict:
         items = list(value.items())
-        return [dict(items[1:]), dict(items[:-1]), {}, dict(reversed(items))]
+        return [{}, dict(items[1:]), dict(items[:-1]), dict(reversed(items))]
     if kind in (set, frozenset):
         ordered = sorted(value, key=repr)
         return [kind(ordered[1:]), kind(), kind([*ordered[:-1], 0])]
@@ -331,8 +355,13 @@ class Blocked(BaseException):
     """Raised where a repeated call would have an effect outside of its process."""
 
 
-def describe_call(code: types.CodeType, arguments: dict[str, Any], texts: Any) -> str:
-    """Return a call as it would be written, `Class(...).method(1)` where it is one of a method."""
+def describe_call(
+    code: types.CodeType, arguments: dict[str, Any], texts: Any, *, has_state: bool = False
+) -> str:
+    """Return a call as it would be written, `Class(...).method(1)` where it is one of a method.
+
+    With `has_state` the object is shown by its attributes.
+    """
     names = list(code.co_varnames)
     shown = []
     owner = ""
@@ -340,7 +369,7 @@ def describe_call(code: types.CodeType, arguments: dict[str, Any], texts: Any) -
     rest = names[count] if code.co_flags & inspect.CO_VARARGS else ""
     for index, (name, value) in enumerate(arguments.items()):
         if index == 0 and name in ("self", "cls"):
-            owner = f"{texts.of(value)}."
+            owner = f"{texts.of_attributes(value) if has_state else texts.of(value)}."
         elif name == rest:
             shown += [texts.of(item) for item in value]
         elif index >= count:
@@ -380,9 +409,10 @@ def result_of_coroutine(coroutine: Any) -> Any:
     raise Blocked
 
 
-def call_with(function: Any, variadic: tuple[str, str], arguments: dict[str, Any]) -> Any:
-    """Call a function with arguments by the names of its parameters."""
-    code = function.__code__
+def call_with(
+    function: Any, code: types.CodeType, variadic: tuple[str, str], arguments: dict[str, Any]
+) -> Any:
+    """Call a function, or its decorator's, with arguments by the names of the parameters of its `code`."""
     names = code.co_varnames
     positional = [arguments[name] for name in names[: code.co_argcount]]
     keywords = {
@@ -430,6 +460,34 @@ def in_fork(produce: Callable[[], str], seconds: float, *, last: bool = False) -
     return data.decode("utf-8", "replace") or "crash"
 
 
+class Absent:
+    """Stand-in for an object that cannot be copied; a call that uses it is not compared."""
+
+    def __getattr__(self, _name: str) -> Any:
+        raise Blocked
+
+    __iter__ = __len__ = __enter__ = __getitem__ = __call__ = __getattr__
+
+
+def stand_in(name: str) -> Callable[..., Any]:
+    """Return a function of this qualified name; a call that uses it is not compared."""
+
+    def refuse(*_arguments: Any, **_keywords: Any) -> Any:
+        raise Blocked
+
+    refuse.__qualname__ = name
+    return refuse
+
+
+def database_of(script: str) -> Any:
+    """Return a connection to a database in memory with the tables that a script creates."""
+    import sqlite3
+
+    base = sqlite3.connect(":memory:")
+    base.executescript(script)
+    return base
+
+
 def forbid_effects(event: str, arguments: tuple[Any, ...]) -> None:
     """Refuse what would have an effect outside of this process."""
     writes = event == "open" and (
@@ -437,5 +495,6 @@ def forbid_effects(event: str, arguments: tuple[Any, ...]) -> None:
         if isinstance(arguments[1], str)
         else bool(arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
     )
-    if writes or event in EFFECTS:
+    is_in_memory = event == "sqlite3.connect" and arguments[0] == ":memory:"
+    if writes or (event in EFFECTS and not is_in_memory):
         raise Blocked
