@@ -1,6 +1,10 @@
 """The Linux distribution of this machine, and how it installs a package."""
 
+import os
+import re
+import subprocess
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from coder.files.regular_files import read_regular
@@ -18,6 +22,55 @@ INSTALL_COMMANDS = {
 }
 """By the distribution's ID, or one of its ID_LIKE, in /etc/os-release."""
 OS_RELEASE_BYTES = 20_000
+
+
+LIBRARY_DIRECTORIES = ("lib", "lib64", "usr/lib", "usr/lib64")
+OWNERS = (
+    ("/usr/bin/dpkg-query", ("-S",), r"^(?!diversion)(\S+?)(?::\w+)?: "),
+    ("/usr/bin/rpm", ("-qf", "--queryformat", "%{NAME} %{VERSION}-%{RELEASE}\\n"), r"^(\S+ \S+)$"),
+    ("/usr/bin/pacman", ("-Qo",), r" is owned by (\S+ \S+)$"),
+    ("/sbin/apk", ("info", "--who-owns"), r" is owned by (\S+)$"),
+)
+"""Programs that name the package of files, their options, and the pattern of a package in a line."""
+QUERY_SECONDS = 20.0
+
+
+@cache
+def owning_packages(programs: frozenset[str], libraries: frozenset[str]) -> tuple[str, ...]:
+    """Return the system packages of programs, and of shared libraries with their development files.
+
+    Programs are absolute paths, libraries file names such as `libz.so.1`. Packages are `name version`,
+    sorted; what no package owns is left out.
+    """
+    files = [os.path.realpath(program) for program in programs]
+    names = {*libraries, *(f"{name.partition('.so')[0]}.so" for name in libraries)}
+    for directory in filter(Path.is_dir, (Path("/", name) for name in LIBRARY_DIRECTORIES)):
+        places = (directory, *directory.glob("*-linux-*"))
+        files += [str(place / name) for place in places for name in names if (place / name).exists()]
+    for program, options, pattern in OWNERS:
+        if files and os.access(program, os.X_OK):
+            found = {*re.findall(pattern, _output(program, *options, *sorted({*files})), re.MULTILINE)}
+            if program == OWNERS[0][0] and found:
+                found = {*_output(program, "-W", "-f", "${Package} ${Version}\n", *found).splitlines()}
+            return tuple(sorted(found))
+    return ()
+
+
+def _output(*command: str) -> str:
+    """Return the standard output of a program, whatever its exit code; empty if it cannot be run."""
+    try:
+        result = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=QUERY_SECONDS,
+            check=False,
+            env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"},
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return result.stdout
 
 
 def distribution_ids(root: Path = Path("/")) -> tuple[str, ...]:

@@ -3,9 +3,17 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from coder.core.events import FilesChanged, NoteMade, Record, SessionFinished, SessionStarted, Verified
+from coder.core.events import (
+    EnvironmentRecorded,
+    FilesChanged,
+    NoteMade,
+    Record,
+    SessionFinished,
+    SessionStarted,
+    Verified,
+)
 from coder.core.messages import UsageTotals
-from coder.core.values import Value
+from coder.core.values import Environment, Value
 from coder.core.verdict import Verdict
 
 FORMAT = 2
@@ -30,6 +38,8 @@ class Attestation(Value):
     """As the user passed it; None where it was detected. The commands that ran are in the verdict."""
     unrelated_tests: tuple[str, ...] = ()
     """Tests that the user or the model said are not about the issue."""
+    environment: Environment | None = None
+    """The environment of its tests; None in sessions before it was recorded."""
     verdict: Verdict
     spent: UsageTotals
     seconds: float
@@ -62,6 +72,10 @@ def build_attestation(records: Sequence[Record]) -> Attestation | None:
         diff=delivery.diff if delivery else diff,
         test_command=started.task.test_command,
         unrelated_tests=_excluded_tests(records, started),
+        environment=next(
+            (record.event.environment for record in records if isinstance(record.event, EnvironmentRecorded)),
+            None,
+        ),
         verdict=finished.verdict if finished and finished.verdict else verdict,
         spent=finished.spent if finished else UsageTotals(),
         seconds=finished.seconds if finished else 0.0,

@@ -20,7 +20,7 @@ from coder.core.messages import (
 from coder.core.notes import Note, Plan
 from coder.core.phases import PhaseName, StageState
 from coder.core.task import Task
-from coder.core.values import Delivery, EditedHunk, EventValue, HunkComment, HunkDecisions, Value
+from coder.core.values import Delivery, EditedHunk, Environment, EventValue, HunkComment, HunkDecisions, Value
 from coder.core.verdict import Cause, Counts, DeniedResource, TestRun, Verdict, VerdictKind
 
 
@@ -179,6 +179,13 @@ class BaselineMeasured(EventValue):
     """Resources for want of which the denied tests cannot pass."""
     seconds: float
     problem: str = ""
+
+
+class EnvironmentRecorded(EventValue):
+    """The environment in which the session's tests ran, once at its end."""
+
+    type: Literal["environment_recorded"] = "environment_recorded"
+    environment: Environment
 
 
 class TestsStarted(EventValue):
@@ -408,6 +415,7 @@ StoredEvent = (
     | CandidateScored
     | CandidateDropped
     | BaselineMeasured
+    | EnvironmentRecorded
     | TestsStarted
     | TestsEnded
     | TargetsGreen

@@ -14,6 +14,7 @@ from coder.core.values import (
     Candidate,
     CommitInfo,
     Delivery,
+    Environment,
     NewCommit,
     Patch,
     Proposals,
@@ -481,6 +482,9 @@ class Verifier(Protocol):
 
     def explain_failure(self, verdict: Verdict) -> str:
         """Summarize a failed verdict as the next message for a model: at most about 4,000 characters."""
+
+    def environment(self) -> Environment:
+        """Return the environment in which tests have run so far."""
 
     def commit_evidence(self, verdict: Verdict) -> Evidence:
         """Return the evidence to attach to the commit."""

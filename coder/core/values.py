@@ -1,6 +1,7 @@
 """Values that cross layers: tasks, candidates, hunks, proposals, and short texts."""
 
 import re
+from hashlib import sha256
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
@@ -109,6 +110,37 @@ class HunkDecisions(EventValue):
     edits: tuple[EditedHunk, ...] = ()
     refused: bool = False
     """Nothing is to be delivered; the decisions are kept in case the review goes on."""
+
+
+class Environment(Value):
+    """The environment in which the tests of a session ran."""
+
+    interpreter: str = ""
+    """Path of the Python interpreter; empty where the tests need none."""
+    python: str = ""
+    """Its version."""
+    packages: tuple[str, ...] = ()
+    """Installed distributions of Python, `name-version`, sorted."""
+    system_packages: tuple[str, ...] = ()
+    """Packages of the operating system that builds used, `name version`, sorted."""
+    sandbox: str = ""
+    """Name of the sandbox, with the image of a container; empty without a sandbox."""
+    is_reduced: bool = False
+    """Whether the sandbox isolates less than a full one."""
+    sha256: str = ""
+    """Of all other fields."""
+
+    @property
+    def sentence(self) -> str:
+        """The environment in one line."""
+        packages = f"{len(self.packages)} packages of Python, " if self.packages else ""
+        system = f"{', '.join(self.system_packages)}, " if self.system_packages else ""
+        sandbox = f"{self.sandbox}{' (reduced)' * self.is_reduced}" if self.sandbox else "no sandbox"
+        return f"Environment: {packages}{system}{sandbox}; SHA-256 {self.sha256[:16]}."
+
+    def with_hash(self) -> "Environment":
+        content = self.model_dump_json(exclude={"sha256"}).encode("utf-8", "surrogateescape")
+        return self.model_copy(update={"sha256": sha256(content).hexdigest()})
 
 
 class Hunk(Value):

@@ -13,6 +13,7 @@ from coder.core.events import (
     ConversationContinued,
     Decide,
     DeliverNow,
+    EnvironmentRecorded,
     Failed,
     Say,
     SessionCommand,
@@ -104,6 +105,10 @@ class Session:
         finally:
             context.sandbox.stop()
             await asyncio.to_thread(context.repository.close)
+        if context.task.mode != "ask":
+            context.log.append(
+                EnvironmentRecorded(environment=await asyncio.to_thread(context.verifier.environment))
+            )
         totals = session_status(context.log.records)
         roles = context.budget.roles if len(context.budget.roles) > 1 else {}
         unmasked_event = SessionFinished(

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import threading
 import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from coder.core.ports import Execution, Limits, Progress, Sandbox
 from coder.core.values import Value
 from coder.core.verdict import EXIT_CODE, Failure, TestResult
 from coder.files.regular_files import read_regular
+from coder.linux_distribution import owning_packages
 from coder.patching.plan import ConfinedTree
 from coder.verify.layout import EXTENSION_SUFFIXES, read_text, read_toml
 from coder.verify.project import Project
@@ -146,6 +148,24 @@ class BuiltTrees:
         """A sentence for the evidence, if anything was built."""
         names = ", ".join(self.modules)
         return (f"Built on both sides from their own sources: {names}.",) if names else ()
+
+    @property
+    def system_packages(self) -> tuple[str, ...]:
+        """Packages of the operating system that builds used: compilers, and libraries that modules load."""
+        builds = [build for build in self._builds.values() if build.modules]
+        if not builds:
+            return ()
+        suffixes = {PurePosixPath(path).suffix for path in self.inputs}
+        programs = {COMPILERS[suffix] for suffix in suffixes & COMPILERS.keys()}
+        return owning_packages(
+            frozenset(program for name in programs if (program := shutil.which(name))),
+            frozenset(
+                name
+                for build in builds
+                for content in build.modules.values()
+                for name in linked_libraries(content)
+            ),
+        )
 
     def changed_paths(self, tree: str) -> tuple[str, ...]:
         return self._trees.changed_paths(tree)
@@ -291,6 +311,15 @@ SOURCE_SUFFIXES = frozenset(
     }
 )
 BUILD_FILES = frozenset({"CMakeLists.txt", "Cargo.lock", "Cargo.toml", "meson.build", "meson.options"})
+COMPILERS = {
+    **dict.fromkeys((".c", ".h", ".pyx", ".pxd", ".pxi"), "cc"),
+    **dict.fromkeys((".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx"), "c++"),
+    **dict.fromkeys((".f", ".f90"), "gfortran"),
+    ".rs": "rustc",
+    ".cu": "nvcc",
+}
+"""The program that compiles a source, by suffix."""
+LIBRARY = re.compile(rb"(?<=\0)lib[\w.+-]+\.so(?:\.\d+)*(?=\0)")
 SKIPPED_DIRECTORIES = frozenset({"build", "dist", "env", "node_modules", "site-packages", "venv"})
 BACKENDS = frozenset({"maturin", "mesonpy", "scikit_build_core.build"})
 """Build backends that are for extension modules, and run by their hook."""
@@ -313,6 +342,11 @@ def find_projects(sources: Iterable[str], tree: Path) -> tuple[ExtensionProject,
         for path in sources
     )
     return tuple(dict.fromkeys(filter(None, found)))
+
+
+def linked_libraries(module: bytes) -> frozenset[str]:
+    """Return the names of shared libraries in the string table of an ELF file, such as `libz.so.1`."""
+    return frozenset(name.decode() for name in LIBRARY.findall(module))
 
 
 def find_modules(tree: Path) -> Iterator[str]:

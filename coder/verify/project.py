@@ -176,6 +176,10 @@ class Project(Value):
     """Packages installed by coder that tests find as well."""
     has_cache: bool = True
     """False if the configuration turns pytest's cache off."""
+    python: str = ""
+    """The interpreter's version; empty if it was not asked."""
+    distributions: tuple[str, ...] = ()
+    """Distributions that the interpreter finds, as `name-version`."""
     editable_roots: tuple[str, ...] = ()
     """Directories of the repository that the interpreter's editable installations import from."""
 
@@ -400,7 +404,7 @@ def _check_program(project: Project, root: Path, sandbox: Sandbox) -> None:
 
 def _probe_pytest(project: Project, root: Path, sandbox: Sandbox) -> Project:
     """Ask the interpreter whether it has pytest and the plugins that the configuration needs."""
-    if not project.command.is_pytest:
+    if not project.command.is_recorded:
         return project
     _, options = pytest_options(root)
     modules = needed_modules({"addopts": [*project.command.argv[1:]]}) + needed_modules(options)
@@ -427,11 +431,15 @@ def _probe_pytest(project: Project, root: Path, sandbox: Sandbox) -> Project:
             "Check that it runs, or activate the project's environment."
         )
         return project.model_copy(update={"problem": RunProblem(kind="no_runner", text=text)})
+    facts = {"python": probe["python"], "distributions": tuple(probe["distributions"])}
+    if not project.command.is_pytest:
+        return project.model_copy(update=facts)
     missing = [
         DISTRIBUTION_OF_MODULE.get(name, name.replace("_", "-")) for name in probe["missing_modules"]
     ] + probe["missing_distributions"]
     return project.model_copy(
-        update={
+        update=facts
+        | {
             "problem": _dependency_problem(
                 project.interpreter, probe["pytest"], list(dict.fromkeys(missing)), root
             ),

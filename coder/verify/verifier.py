@@ -12,7 +12,7 @@ from coder.core.paths import match_test_ids, test_file_of
 from coder.core.phases import Cutoff
 from coder.core.ports import Progress, RunListener, SelectiveTestRunner, WorktreeContext
 from coder.core.text import suggest_name
-from coder.core.values import Patch
+from coder.core.values import Environment, Patch
 from coder.core.verdict import Evidence, IssueTie, ReproductionResult, RunProblem, TestReport, Verdict
 from coder.verify.base import NO_HISTORY, WHOLE, BaseSuite, SuiteLimits, patience, summarize_run
 from coder.verify.change import JudgedChange
@@ -56,6 +56,7 @@ class WorktreeVerifier:
         needs_ties: bool = False,
         accepts_test_edits: bool = False,
         circumstances: tuple[str, ...] = (),
+        describe_environment: Callable[[Sequence[str]], Environment] = lambda _packages: Environment(),
         tools: ExaminationTools | None = None,
         warm_base: WarmBase | None = None,
         suite: SuiteLimits = WHOLE,
@@ -77,7 +78,8 @@ class WorktreeVerifier:
 
         If the user `accepts_test_edits`, edited tests do not keep a change from being proven.
 
-        `circumstances` are sentences about the interpreter and the test command, for the evidence.
+        `circumstances` are sentences about the interpreter and the test command, for the evidence;
+        `describe_environment` takes the system packages that builds used.
 
         `tools` examine changes that broke nothing; `warm_base` keeps the base warm; `suite` limits how
         much of the suite is run, and `history` tells how long it took before; `cutoff` lets the user cut
@@ -105,6 +107,7 @@ class WorktreeVerifier:
         self._accepts_test_edits = accepts_test_edits
         self._ties: Mapping[str, IssueTie] | None = None
         self._circumstances = circumstances
+        self._describe_environment = describe_environment
         self._lock = threading.Lock()
 
     def baseline(
@@ -261,7 +264,7 @@ class WorktreeVerifier:
                 obstacle=failed.reason,
                 still_red=failed.results,
             )
-            facts.details |= {"circumstances": self._circumstances, "tree": patch.tree}
+            facts.details |= {"circumstances": self._all_circumstances(), "tree": patch.tree}
             return decide(facts).model_copy(update={"seconds": time.monotonic() - started})
         scope = self._base.choose_scope(patch.tree, named, progress)
         base_seconds = time.monotonic() - started
@@ -310,7 +313,7 @@ class WorktreeVerifier:
             "runs": (*base_runs, *first.runs, *judge.runs.made),
             "cut_short": judge.runs.is_cut,
             "stages": {**judge.runs.stages, "base": judge.runs.stages["base"] + base_seconds},
-            "circumstances": (*self._circumstances, *self._trees.circumstances),
+            "circumstances": self._all_circumstances(),
             "tree": patch.tree,
         }
         self._judged = {patch.tree: (change, facts)} if facts.after else {}
@@ -366,6 +369,13 @@ class WorktreeVerifier:
         if self._warm_base is not None:
             self._warm_base.start()  # another attempt will follow
         return summarize_failures(verdict)
+
+    def environment(self) -> Environment:
+        """Return the environment in which tests have run so far."""
+        return self._describe_environment(self._trees.system_packages)
+
+    def _all_circumstances(self) -> tuple[str, ...]:
+        return (*self._circumstances, *self._trees.circumstances, self.environment().sentence)
 
     def commit_evidence(self, verdict: Verdict) -> Evidence:
         """Return the evidence to attach to the commit."""

@@ -12,6 +12,7 @@ from coder.behavior.runs import BehaviorRuns, Side
 from coder.core.phases import Cutoff
 from coder.core.ports import FaultLocator, Limits, Progress, Proposer, Repository, Traces
 from coder.core.task import Task
+from coder.core.values import Environment
 from coder.directories import index_database, state_directory
 from coder.sandbox.choice import UNSAFE_FLAG
 from coder.sandbox.process import ProcessSandbox
@@ -187,6 +188,7 @@ class ProjectRuntime:
                     needs_ties=needs_ties,
                     accepts_test_edits=accepts_test_edits,
                     circumstances=self.project.why,
+                    describe_environment=self.describe_environment,
                     tools=self.tools(),
                     warm_base=self._warm_base(repository),
                     coverage=self.coverage,
@@ -200,6 +202,20 @@ class ProjectRuntime:
             return verifiers_by_base[repository.base]
 
         return verifier
+
+    def describe_environment(self, system_packages: Sequence[str]) -> Environment:
+        """Return the environment of the tests, given the system packages that builds used."""
+        project, backend = self.project, self.sandbox.backend
+        is_python = project.command.is_recorded
+        added = project.overlay.packages if project.overlay and project.overlay.directory else ()
+        return Environment(
+            interpreter=str(project.interpreter) if is_python else "",
+            python=project.python,
+            packages=tuple(sorted({*project.distributions, *added})),
+            system_packages=tuple(system_packages),
+            sandbox=backend.name if backend else "",
+            is_reduced=bool(backend and backend.limitations),
+        ).with_hash()
 
     def _run_store(self, repository: Repository) -> RunStore:
         """Return the store of test reports on the repository's base and on changes of it."""

@@ -4,9 +4,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from coder.core.attestation import Attestation, build_attestation, describe_regression
-from coder.core.events import Event, FilesChanged, Record, SessionFinished, SessionStarted, Verified
+from coder.core.events import (
+    EnvironmentRecorded,
+    Event,
+    FilesChanged,
+    Record,
+    SessionFinished,
+    SessionStarted,
+    Verified,
+)
 from coder.core.task import Task
-from coder.core.values import Delivery
+from coder.core.values import Delivery, Environment
 from coder.core.verdict import Verdict, VerdictKind
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -36,8 +44,11 @@ def finished(delivery: Delivery | None) -> SessionFinished:
 
 
 def test_verified_change_is_attested_on_its_base() -> None:
-    statement = build_attestation(log(STARTED, CHANGED, JUDGED))
+    environment = Environment(python="3.12.1", packages=("attrs-25.1",), sandbox="bubblewrap").with_hash()
+    statement = build_attestation(log(STARTED, CHANGED, JUDGED, EnvironmentRecorded(environment=environment)))
     assert statement is not None
+    assert statement.environment == environment
+    assert environment.sentence.startswith("Environment: 1 packages of Python, bubblewrap; SHA-256 ")
     assert (statement.base, statement.diff, statement.repeatable, statement.verdict, statement.at) == (
         "b",
         "the change",

@@ -14,7 +14,7 @@ from typing import Any
 from coder.core.phases import Policy
 from coder.core.ports import Execution, Limits, Progress, Repository, RunListener, Verifier
 from coder.core.task import Budget, Task
-from coder.core.values import Candidate, CommitInfo, Delivery, NewCommit, Patch, Proposals
+from coder.core.values import Candidate, CommitInfo, Delivery, Environment, NewCommit, Patch, Proposals
 from coder.core.verdict import (
     Evidence,
     Failure,
@@ -178,6 +178,9 @@ class FakeVerifier:
 
     def explain_failure(self, verdict: Verdict) -> str:
         return f"{verdict.reason} In a.py:1."
+
+    def environment(self) -> Environment:
+        return Environment()
 
     def commit_evidence(self, verdict: Verdict) -> Evidence:
         return Evidence(trailers=(f"Coder-Verdict: {verdict.kind.value}",), page="# Evidence")

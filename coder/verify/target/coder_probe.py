@@ -9,6 +9,8 @@ import importlib.metadata
 import importlib.util
 import json
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 
 def has_module(name: str) -> bool:
@@ -27,6 +29,16 @@ def installed_version(distribution: str) -> str | None:
         return None
 
 
+def installed_distributions() -> list[str]:
+    """Return the distributions on the search path as `name-version`, sorted."""
+    names: set[str] = set()
+    for directory in sys.path:
+        with suppress(OSError):
+            paths = [*Path(directory).iterdir()]
+            names.update(path.stem for path in paths if path.suffix in (".dist-info", ".egg-info"))
+    return sorted(names)
+
+
 def main() -> None:
     """Print the result of the probe."""
     words = sys.argv[1:]
@@ -34,6 +46,7 @@ def main() -> None:
     result = {
         "python": sys.version.split()[0],
         "pytest": installed_version("pytest") if has_module("pytest") else None,
+        "distributions": installed_distributions(),
         "has_cov": has_module("pytest_cov"),
         "missing_modules": [
             name for name in words[:separator] if not has_module(name) and not has_module(f"_pytest.{name}")

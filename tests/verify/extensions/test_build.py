@@ -5,7 +5,7 @@ import pytest
 
 from coder.core.ports import Limits
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.extensions import Build, ExtensionBuilder, ExtensionProject, find_projects
+from coder.verify.extensions import Build, ExtensionBuilder, ExtensionProject, find_projects, linked_libraries
 from coder.verify.project import find_project
 from tests.builders import write
 
@@ -38,6 +38,11 @@ def build(tree: Path, sandbox: ProcessSandbox) -> Build:
     project = find_project(tree, sandbox=sandbox, environment={}, test_command=f"{sys.executable} -m pytest")
     builder = ExtensionBuilder(project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits())
     return builder.build(tree, find_projects(["nested/pkg.pyx"], tree))
+
+
+def test_reads_linked_libraries_of_module() -> None:
+    content = b"\x7fELF\0__gmon_start__\0libz.so.1\0PyInit_x\0libstdc++.so.6\0notlib.so\0"
+    assert linked_libraries(content) == {"libz.so.1", "libstdc++.so.6"}
 
 
 def test_nearest_project_with_extension_modules_counts(tree: Path) -> None:

@@ -104,7 +104,7 @@ def test_proves_right_fix(root: Path) -> None:
     verdict, preview = judge(root, FIX)
     assert verdict.kind is VerdictKind.PROVEN, verdict.reason
     assert verdict.targets == ("test_add.py::test_sum",)
-    assert "fast/_add" in verdict.circumstances[-1]
+    assert any("fast/_add" in sentence for sentence in verdict.circumstances)
     assert [result.outcome for result in preview.results] == ["passed", "passed"]
 
 
