@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,17 +20,13 @@ from coder.executors.calls import (
     CallRestarted,
     CallStarted,
     Executor,
-    Needs,
-    SharedData,
 )
-from coder.repo.bundles import make_bundle
 from coder.repo.git import Checkout, find_checkout
 from coder.settings import load_config
+from coder.wiring.elsewhere import NEEDS, ClonedRepository
 from coder.wiring.session import allows_unpriced
 from coder.wiring.spending import find_money_limit
 
-NEEDS = Needs(cpus=1.0, memory_mb=1024)
-"""Resources that a session asks for: an estimate, one test process beside the driver of a session."""
 LEAST_SECONDS = 1.0
 """Time below which no further issue is begun."""
 SPENT_MARKER, PHASE_MARKER = '"type":"budget_spent"', '"type":"phase_entered"'
@@ -93,7 +88,7 @@ class Batch:
         self._clock = clock
         self._deadline = None if options.max_seconds is None else clock() + options.max_seconds
         self._logs: dict[str, Path] = {}
-        self._bundles: dict[Path, SharedData] = {}
+        self._clones: dict[Path, ClonedRepository] = {}
         stored = folder.read_results()
         self.progress: dict[str, IssueProgress] = {}
         for issue in issues:
@@ -183,16 +178,15 @@ class Batch:
             trusted=options.trusted,
             unsafe=options.unsafe,
             unpriced=allows_unpriced(flags),
-            bundle=None if self._executor.is_local else self._bundle(checkout),
-            virtual_env=os.environ.get("VIRTUAL_ENV", ""),
+            clone=None if self._executor.is_local else self._clone(checkout),
         )
 
-    def _bundle(self, checkout: Checkout) -> SharedData:
+    def _clone(self, checkout: Checkout) -> ClonedRepository:
         """Return a repository with the bases of all its issues, which is shared once with the executor."""
-        if checkout.root not in self._bundles:
+        if checkout.root not in self._clones:
             bases = {_resolve_base(checkout, issue) for issue in self._issues_of(checkout.root)}
-            self._bundles[checkout.root] = self._executor.share(make_bundle(checkout, bases))
-        return self._bundles[checkout.root]
+            self._clones[checkout.root] = ClonedRepository.share(checkout, bases, self._executor)
+        return self._clones[checkout.root]
 
     def _issues_of(self, root: Path) -> Iterator[BatchIssue]:
         """Yield the issues of a repository that have no result and whose base is there."""

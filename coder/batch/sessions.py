@@ -1,7 +1,6 @@
 """One issue of a batch as a session, run by an executor's worker."""
 
 import asyncio
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,19 +17,17 @@ from coder.core.messages import UsageTotals
 from coder.core.state import outcome_label
 from coder.core.values import Value
 from coder.core.verdict import VerdictKind
-from coder.directories import sessions_directory, state_directory
-from coder.executors.calls import Emit, SharedData
+from coder.directories import sessions_directory
+from coder.executors.calls import Emit
 from coder.files.discard import discard_tree
-from coder.repo.bundles import unpack_bundle
 from coder.sandbox.choice import require_backend
 from coder.settings import Config
 from coder.verify.verdict import markdown_report
+from coder.wiring.elsewhere import ClonedRepository
 from coder.wiring.preparation import ensure_trust
 from coder.wiring.session import SessionHandle, SessionSetup, choose_approach
 
 RESULT = "result.json"
-CLONES = "clones"
-"""Directory of coder's state on other machines that holds a clone for each bundle."""
 
 
 class SessionFailed(CoderError):
@@ -76,10 +73,8 @@ class IssueCall:
     unsafe: bool = False
     unpriced: bool = False
     """True if a money limit does not exclude models without a known price."""
-    bundle: SharedData | None = None
+    clone: ClonedRepository | None = None
     """The repository for a worker on another machine; None: the worker sees this one's files."""
-    virtual_env: str = ""
-    """The user's active environment, for a worker on another machine."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +100,7 @@ def run_issue(call: IssueCall, emit: Emit) -> IssuePackage:
     Raises:
         CoderError: the session could not be run, or came to no outcome.
     """
-    root = call.root if call.bundle is None else _clone_here(call, call.bundle)
+    root = call.root if call.clone is None else call.clone.unpack(call.base)
     backend = require_backend(unsafe=call.unsafe, image=call.config.image)
     setup = SessionSetup(
         root=root,
@@ -122,18 +117,8 @@ def run_issue(call: IssueCall, emit: Emit) -> IssuePackage:
     try:
         return _pack(call, handle, directory, model=setup.approach.model.name)
     finally:
-        if call.bundle is not None:
+        if call.clone is not None:
             discard_tree(directory)
-
-
-def _clone_here(call: IssueCall, bundle: SharedData) -> Path:
-    """Return this machine's clone of the repository, whose state of coder is its own."""
-    if call.virtual_env and Path(call.virtual_env).is_dir():
-        os.environ["VIRTUAL_ENV"] = call.virtual_env
-    else:
-        os.environ.pop("VIRTUAL_ENV", None)
-    directory = state_directory() / CLONES / bundle.digest[:24]
-    return unpack_bundle(bundle.read, directory, commit=call.base, origin=call.root)
 
 
 async def _run_session(handle: SessionHandle, emit: Emit) -> None:

@@ -28,7 +28,7 @@ OTHER_SHADE = "#999999"
 """Colours of bars by verdict, distinguishable with any colour vision (M. Okabe, K. Ito)."""
 
 
-@with_options(*MODEL, "attempts", "test", "max_usd", "max_seconds", "trust", "unsafe_no_sandbox")
+@with_options(*MODEL, "attempts", "test", "max_usd", "max_seconds", "on", "trust", "unsafe_no_sandbox")
 def batch(
     issues: Annotated[
         Path,
@@ -37,14 +37,6 @@ def batch(
             help="A JSON object a line: issue; optional: id, repo, base, strategy, model, test, limits.",
         ),
     ],
-    on: Annotated[
-        str,
-        typer.Option(
-            metavar="PLACE",
-            help="local:N (N processes), ray (a Ray cluster of this machine), or ray://HOST:PORT.",
-            show_default="local, with half of the processors",
-        ),
-    ] = "",
     output: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where results are kept.", show_default="batch-ISSUES")
     ] = None,
@@ -93,7 +85,7 @@ def batch(
     }
     with ExitStack() as stack:
         stack.enter_context(folder.lock())
-        executor = stack.enter_context(open_executor(on))
+        executor = stack.enter_context(open_executor(options.on or "local"))
         for notice in executor.notices:
             print(notice, file=sys.stderr)
         view = _TableView() if sys.stderr.isatty() else _LineView()
@@ -137,8 +129,15 @@ def _print_summary(run: "Batch", rejected: "Sequence[RejectedLine]", directory: 
     return 1 if missing or rejected else 0
 
 
-def _format_usd(usd: Decimal) -> str:
-    return f"${usd:.4f}"
+def _format_usd(usd: Decimal, *, unpriced: bool = False) -> str:
+    """Format an amount; of work whose price is not known in part, the rest."""
+    return (
+        f"${usd:.4f} and an unknown price"
+        if unpriced and usd
+        else "price unknown"
+        if unpriced
+        else f"${usd:.4f}"
+    )
 
 
 def _describe_counts(run: "Batch", rejected: "Sequence[RejectedLine]") -> str:
@@ -149,7 +148,11 @@ def _describe_counts(run: "Batch", rejected: "Sequence[RejectedLine]") -> str:
     labels = Counter(entry.result.label for entry in entries if entry.result)
     counts = ", ".join(f"{count} {label}" for label, count in labels.most_common())
     done = f"{sum(labels.values())} of {len(entries) + len(rejected)} done{f': {counts}' if counts else ''}"
-    return f"{done}; {_format_usd(run.spent_usd)}"
+    return f"{done}; {_format_usd(run.spent_usd, unpriced=any(map(_is_unpriced, entries)))}"
+
+
+def _is_unpriced(entry: "IssueProgress") -> bool:
+    return entry.result is not None and entry.result.spent.cost_usd is None
 
 
 def _write_page(path: Path, run: "Batch", rejected: "Sequence[RejectedLine]", directory: Path) -> None:
@@ -178,7 +181,7 @@ def _write_page(path: Path, run: "Batch", rejected: "Sequence[RejectedLine]", di
             seconds = f"{result.seconds:.1f}"
         label, why = (result.label, result.summary) if result else ("not done", entry.reason or entry.state)
         worker = result.worker if result else entry.worker
-        cells = (identity, label, seconds, f"{entry.spent_usd:.4f}", worker, why, stages)
+        cells = (identity, label, seconds, _cost_cell(entry), worker, why, stages)
         rows.append((*map(escape, cells), links))
     rows += [(f"line {line.line}", "not done", "", "", "", escape(line.reason), "", "") for line in rejected]
     head = ("issue", "verdict", "seconds", "USD", "where", "why", "seconds by stage", "files")
@@ -243,7 +246,10 @@ def _describe(entry: "IssueProgress") -> str:
     """Describe the end of an issue, or why it has none, in a line."""
     result = entry.result
     if entry.state == "done" and result is not None:
-        return f"{result.label}, {result.seconds:.1f} s, {_format_usd(entry.spent_usd)}"
+        return (
+            f"{result.label}, {result.seconds:.1f} s, "
+            f"{_format_usd(entry.spent_usd, unpriced=_is_unpriced(entry))}"
+        )
     return f"not done: {entry.reason}" if entry.state == "not done" else entry.reason
 
 
@@ -293,7 +299,11 @@ def _cells(entry: "IssueProgress") -> tuple[str, ...]:
     result = entry.result
     seconds = result.seconds if result else time.monotonic() - entry.began if entry.began else 0.0
     state = result.label if result else entry.reason or entry.phase or entry.state
-    return (entry.issue.id, state, f"{seconds:.0f}", f"{entry.spent_usd:.4f}", entry.worker)
+    return (entry.issue.id, state, f"{seconds:.0f}", _cost_cell(entry), entry.worker)
+
+
+def _cost_cell(entry: "IssueProgress") -> str:
+    return "unknown" if _is_unpriced(entry) else f"{entry.spent_usd:.4f}"
 
 
 def _style(entry: "IssueProgress") -> str:

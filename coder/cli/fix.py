@@ -23,10 +23,12 @@ from coder.cli.options import (
 if TYPE_CHECKING:
     from coder.core.task import Mode, Source
 
+PARALLEL_STRATEGIES = (StrategyName.tree, StrategyName.committee, StrategyName.auto)
+
 
 @with_options(
     *(*CONVERSATION, *MODEL, *LIMITS, *RUNNING),
-    *("attempts", "test", "not_test", "suite", "wait", "only", "accept_test_edits", "approve"),
+    *("attempts", "test", "not_test", "suite", "wait", "only", "accept_test_edits", "approve", "on"),
 )
 def fix(
     issue: Annotated[
@@ -69,6 +71,11 @@ def fix(
     """
     from coder.core.errors import UserError
 
+    if options.on and strategy not in PARALLEL_STRATEGIES:
+        raise UserError(
+            "--on distributes the branches of a tree: add --strategy tree, committee or auto. To fix many "
+            "issues: coder batch"
+        )
     if merge and dry_run:
         raise UserError(
             "--merge brings the fix onto your branch and --dry-run leaves nothing: give one of them."
@@ -131,7 +138,7 @@ def do(
     return _run_request(change, options, mode="change", output=output, dry_run=dry_run)
 
 
-@with_options(*CONVERSATION, *MODEL, *LIMITS, *RUNNING)
+@with_options(*CONVERSATION, *MODEL, *LIMITS, *RUNNING, "on")
 def ask(
     question: Annotated[
         str, typer.Argument(metavar="QUESTION", help="Text, @file, or - for standard input.")
@@ -179,6 +186,8 @@ def ask(
         raise UserError(
             "--offline works without a model: it cannot be combined with --deep, --model or --base-url."
         )
+    if options.on and not deep:
+        raise UserError("--on distributes the researchers of --deep: give both or neither.")
     if max_iterations is not None and not deep:
         raise UserError("--max-iterations limits the rounds of --deep: give both or neither.")
     return _run_request(

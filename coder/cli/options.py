@@ -143,6 +143,14 @@ NotTestOption = Annotated[
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="Trust this repository this once, and run its tests.")
 ]
+OnOption = Annotated[
+    str,
+    typer.Option(
+        metavar="PLACE",
+        help="Where parts run: local:N (N processes), ray (a Ray cluster of this machine), ray://HOST:PORT.",
+        show_default="this machine",
+    ),
+]
 OnlyOption = Annotated[
     list[str] | None,
     typer.Option(metavar="PATH", help="Change nothing but this path or glob; repeatable."),
@@ -174,6 +182,7 @@ class Options:
     max_requests: RequestsOption = None
     accept_test_edits: TestEditsOption = False
     approve: ApproveOption = None
+    on: OnOption = ""
     trust: TrustOption = False
     unsafe_no_sandbox: UnsafeOption = False
     inline: InlineOption = False
@@ -209,6 +218,7 @@ class Options:
 
 HELP_GROUPS: dict[str, tuple[str, ...]] = {
     "Advanced: scope": (
+        "on",
         "repo",
         "base",
         "against",

@@ -21,7 +21,7 @@ from coder.core.task import Mode
 from coder.repo.existing_change import delivered_diff
 from coder.ui import jsonl, summary
 from coder.ui.lines import LinePrinter, PipedConsole
-from coder.wiring.session import Approach, SessionHandle, prepare_session
+from coder.wiring.session import Approach, Connect, SessionHandle, prepare_session
 
 
 def run_task(
@@ -77,7 +77,8 @@ def run_task(
                 **fields,
             }
             task = setup.make_task(text, mode=mode, continues=continues, **fields)
-            handle = stack.enter_context(setup.open(task, attended=attended))
+            connect = _open_stages(stack, options.on) if options.on else None
+            handle = stack.enter_context(setup.open(task, attended=attended, connect=connect))
         except KeyboardInterrupt:
             print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
             raise SystemExit(INTERRUPTED) from None
@@ -115,6 +116,17 @@ def run_task(
         kind = "answer" if mode == "ask" else "plan"
         _write(output, f"{finish_event.report}\n", kind=kind, kept="log show")
     return handle
+
+
+def _open_stages(stack: ExitStack, place: str) -> Connect:
+    """Return what runs parts of a session's stages at a place that the user names."""
+    from coder.executors.opening import open_executor
+    from coder.wiring.elsewhere import StageRunner
+
+    executor = stack.enter_context(open_executor(place))
+    for notice in executor.notices:
+        print(notice, file=sys.stderr)
+    return stack.enter_context(StageRunner(executor)).connect
 
 
 def ignore_early_deadline() -> None:

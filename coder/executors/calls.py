@@ -12,8 +12,15 @@ A = TypeVar("A")
 R = TypeVar("R")
 Emit = Callable[[str], None]
 """Sends a line from a running call to the process that waits for it."""
+POLL_SECONDS = 0.25
+"""Interval in which new arguments and calls that are no longer wanted are looked for."""
 MAX_DEATHS = 2
 """Deaths of a worker during the same call after which the call has failed."""
+
+
+def always(_key: str) -> bool:
+    """Return True: every call is wanted."""
+    return True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,11 +119,13 @@ class Executor(Protocol):
         arguments: Iterable[tuple[str, A]],
         *,
         needs: Needs = Needs(),
+        is_wanted: Callable[[str], bool] = always,
     ) -> Iterator[CallEvent[R]]:
         """Call the function with each argument, by key, and yield events as they arrive.
 
-        The function is one of a module. Arguments are taken from the iterable only when a worker is free.
-        Closing the iterator ends all running calls.
+        The function is one of a module. Arguments are taken from the iterable only when a worker is free; one
+        that has none then is asked again while calls run. A call that is no longer wanted ends without a
+        further event; closing the iterator ends all of them.
         """
         ...
 

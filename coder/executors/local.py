@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from coder.executors.calls import (
     MAX_DEATHS,
+    POLL_SECONDS,
     A,
     CallEvent,
     CallFailed,
@@ -25,6 +26,7 @@ from coder.executors.calls import (
     InlineData,
     Needs,
     R,
+    always,
     describe_exception,
 )
 
@@ -65,6 +67,7 @@ class LocalExecutor:
         arguments: Iterable[tuple[str, A]],
         *,
         needs: Needs = Needs(),  # noqa: ARG002, B008 (a frozen value; processes are all alike)
+        is_wanted: Callable[[str], bool] = always,
     ) -> Iterator[CallEvent[R]]:
         waiting = iter(arguments)
         calls: dict[Connection, _Call] = {}
@@ -75,9 +78,12 @@ class LocalExecutor:
                     yield self._start(call, calls)
                 if not calls:
                     return
-                for connection in wait([*calls]):
+                for connection in wait([*calls], timeout=POLL_SECONDS):
                     assert isinstance(connection, Connection)
                     yield from self._receive(connection, calls)
+                unwanted = [call for call in calls.values() if not is_wanted(call.key)]
+                calls = {connection: call for connection, call in calls.items() if call not in unwanted}
+                self._terminate([call.worker for call in unwanted if call.worker])
         finally:
             self._terminate([call.worker for call in calls.values() if call.worker])
 

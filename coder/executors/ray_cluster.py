@@ -3,18 +3,21 @@
 import importlib.util
 import os
 import secrets
+import socket
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from coder import __version__
 from coder.core.errors import UserError
 from coder.executors.calls import (
     MAX_DEATHS,
+    POLL_SECONDS,
     A,
     CallEvent,
     CallFailed,
@@ -25,11 +28,10 @@ from coder.executors.calls import (
     Emit,
     Needs,
     R,
+    always,
     describe_exception,
 )
 
-POLL_SECONDS = 0.25
-"""Interval in which lines of running calls are collected."""
 CANCEL_SECONDS = 5.0
 """Time for cancelled calls to clean up."""
 PROBE_SECONDS = 120.0
@@ -37,6 +39,7 @@ PROBE_SECONDS = 120.0
 REFRESH_SECONDS = 5.0
 """Interval in which the size of the cluster is read."""
 INSTALL = "Ray is not installed: install coder with its extra `cluster`."
+TOKEN_HINT = "If it has token authentication, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN as on its nodes."
 OWN_CLUSTER = {
     "RAY_AUTH_MODE": "token",
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -90,16 +93,13 @@ class RayExecutor:
         arguments: Iterable[tuple[str, A]],
         *,
         needs: Needs = Needs(),  # noqa: B008 (a frozen value)
+        is_wanted: Callable[[str], bool] = always,
     ) -> Iterator[CallEvent[R]]:
         ray, waiting = self._ray, iter(arguments)
         calls: dict[Any, _Attempt] = {}
-        has_more = True
         try:
             while True:
-                while has_more and len(calls) < self._count_slots(needs):
-                    if (entry := next(waiting, None)) is None:
-                        has_more = False
-                        break
+                while len(calls) < self._count_slots(needs) and (entry := next(waiting, None)) is not None:
                     self._submit(_Attempt(entry[0], function, entry[1]), calls, needs)
                 if not calls:
                     return
@@ -107,6 +107,10 @@ class RayExecutor:
                 yield from self._read_lines(calls)  # before the results, which end the calls
                 for reference in done:
                     yield from self._finish(reference, calls, needs)
+                unwanted = [reference for reference, call in calls.items() if not is_wanted(call.key)]
+                self._cancel(unwanted)
+                for reference in unwanted:
+                    del calls[reference]
         finally:
             self._cancel([*calls])
 
@@ -302,7 +306,9 @@ def _connect(address: str) -> tuple[Any, bool]:
         raise UserError(INSTALL)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     options = {"log_to_driver": False, "logging_level": "ERROR", "namespace": "coder"}
-    joined = address or os.environ.get("RAY_ADDRESS", "")
+    joined = address or os.environ.get("RAY_ADDRESS", "") or _find_running_cluster()
+    if joined == "local":  # as Ray calls a cluster of one's own
+        joined = ""
     if not joined:
         for name, value in OWN_CLUSTER.items():
             os.environ.setdefault(name, value)
@@ -315,8 +321,24 @@ def _connect(address: str) -> tuple[Any, bool]:
         else:
             ray.init(address="local", include_dashboard=False, _node_ip_address="127.0.0.1", **options)
     except Exception as error:  # noqa: BLE001 - Ray has no common class for them
-        raise UserError(f"Ray at {joined or 'this machine'}: {' '.join(str(error).split())}") from None
+        hint = f" {TOKEN_HINT}" if joined and not os.environ.get("RAY_AUTH_TOKEN") else ""
+        reason = " ".join(str(error).split()).partition("Ensure that")[0].rstrip(" .")
+        raise UserError(f"Ray at {joined or 'this machine'}: {reason}.{hint}") from None
     return ray, not joined
+
+
+def _find_running_cluster() -> str:
+    """Return the address of the cluster that `ray start` has started here; empty if none runs.
+
+    Ray itself is not asked, since it reads the environment of a cluster of our own as it is imported.
+    """
+    try:
+        file = Path(os.environ.get("RAY_TMPDIR", "/tmp"), "ray", "ray_current_cluster")
+        host, _, port = file.read_text(encoding="utf-8").strip().rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=1):
+            return f"{host}:{port}"
+    except (OSError, ValueError):
+        return ""
 
 
 def _node_fault(facts: dict[str, str]) -> str:

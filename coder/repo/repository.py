@@ -191,6 +191,19 @@ class SessionRepository:
         commit = next((commit for commit, step_tree in entries if step_tree == target), self.base)
         git.call("update-ref", self.paths.candidate_ref(candidate.id), commit)
 
+    def adopt_change(self, candidate: Candidate, patch: Patch) -> None:
+        """Set the candidate's worktree to a change that was made elsewhere.
+
+        Raises:
+            GitError: the change does not lead to the tree that it names, so it was damaged on the way.
+        """
+        tree = trees.apply_to_tree(
+            self.user_checkout.git, patch.diff, onto=self.base, root=candidate.worktree
+        )
+        if tree is None or tree != patch.tree:
+            raise GitError(f"The change of {candidate.id} arrived damaged.")
+        self.rollback(candidate, tree)
+
     @contextmanager
     def restore_on_exit(self, candidate: Candidate) -> Iterator[None]:
         """Restore the candidate's worktree on exit, so that files written by tests do not join its change.

@@ -4,9 +4,10 @@ import asyncio
 import os
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from decimal import Decimal
+from typing import TypeVar
 
 from coder.core.errors import LimitReached
 from coder.core.messages import Request, Usage, UsageTotals, UserMessage
@@ -81,6 +82,25 @@ class BudgetTracker:
     def seconds_left(self) -> float | None:
         return None if self._budget.seconds is None else max(0.0, self._budget.seconds - self.seconds)
 
+    @property
+    def limits_left(self) -> Budget:
+        """Limits of what is left, by this tracker and by those that it is a share of."""
+        trackers = [*self._chain()]
+        return Budget(
+            tokens=_least(tracker._tokens_left() for tracker in trackers),
+            usd=_least(tracker._usd_left() for tracker in trackers),
+            requests=_least(tracker._requests_left() for tracker in trackers),
+            seconds=trackers[-1].seconds_left,
+            unpriced=self._budget.unpriced,
+        )
+
+    def record_elsewhere(self, usage: Usage, *, role: str) -> UsageTotals:
+        """Count a call that a worker elsewhere has paid for, and return the totals of the session."""
+        for tracker in self._chain():
+            tracker._count(usage, role)
+            total = tracker.spent
+        return total
+
     def share(self, parts: int) -> "BudgetTracker":
         """Return a tracker for one of `parts` equal shares of the remaining tokens, money and requests."""
         budget = Budget(
@@ -126,12 +146,15 @@ class BudgetTracker:
 
     def record_usage(self, reservation: Reservation, usage: Usage) -> None:
         """Add one call to the totals, and adjust the estimate to the model's token count."""
-        self.spent = self.spent.plus(usage)
-        self._known_usd += usage.cost_usd or Decimal(0)
-        self.roles[reservation.role] = self.roles.get(reservation.role, UsageTotals()).plus(usage)
+        self._count(usage, reservation.role)
         estimate = self.estimate_input_tokens(reservation.request)
         if usage.input_tokens > estimate > 0:
             self._tokens_per_byte *= usage.input_tokens / estimate
+
+    def _count(self, usage: Usage, role: str) -> None:
+        self.spent = self.spent.plus(usage)
+        self._known_usd += usage.cost_usd or Decimal(0)
+        self.roles[role] = self.roles.get(role, UsageTotals()).plus(usage)
 
     def _chain(self) -> Iterator["BudgetTracker"]:
         purse: BudgetTracker | None = self
@@ -220,6 +243,13 @@ def _affordable_output(
     return int(
         requested_tokens * (usd - input_price) / (full_price - input_price)
     ) if input_price < usd and full_price > input_price else 0, LimitReached("usd", message)
+
+
+N = TypeVar("N", int, Decimal)
+
+
+def _least(limits: Iterable[N | None]) -> N | None:
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _is_final(error: LimitReached | None) -> bool:

@@ -2,8 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from coder.core.notes import ReviewFinding
+from coder.core.notes import Note, ReviewFinding
 from coder.core.phases import Cutoff
 from coder.core.ports import (
     DependencyInstaller,
@@ -121,6 +122,8 @@ class SessionContext:
     temperature: float | None = None
     revise: "Revise | None" = None
     """Works on what the user flags in a review; None if there is no model to do so."""
+    run_elsewhere: "RunElsewhere | None" = None
+    """Runs a part of a parallel stage on the user's executor; None: parts run in this process."""
     needs_review: bool = False
     """Whether the user reviews each plan before it runs and each fix, hunk by hunk, before delivery."""
     notices: tuple[str, ...] = ()
@@ -142,6 +145,30 @@ class SessionContext:
     def available_models(self) -> tuple[Model, ...]:
         """Models for this role that are not down, in order of preference; never empty."""
         return self.models.available(self.role)
+
+
+class StagePart(Protocol):
+    """Independent part of a parallel stage: a value that another process can be sent."""
+
+    async def perform(self, context: SessionContext, candidate: Candidate) -> Note | None:
+        """Do the work on the candidate, and return the note that it ends with."""
+        ...
+
+
+RunElsewhere = Callable[[SessionContext, Candidate, StagePart], Awaitable[Note | None]]
+
+
+async def run_part(context: SessionContext, candidate: Candidate, part: StagePart) -> Note | None:
+    """Run a part where the session's executor decides; without one, here.
+
+    Raises:
+        LimitReached, ModelError: as in this process, or its worker was lost.
+    """
+    return await (context.run_elsewhere or _run_here)(context, candidate, part)
+
+
+async def _run_here(context: SessionContext, candidate: Candidate, part: StagePart) -> Note | None:
+    return await part.perform(context, candidate)
 
 
 Strategy = Callable[[SessionContext, Candidate], Awaitable[Candidate]]

@@ -17,14 +17,14 @@ from coder.core.paths import is_test_path
 from coder.core.phases import GENERATE, PLAN, REPAIR, StageState
 from coder.core.plan import find_plan_fault, format_plan
 from coder.core.state import candidate_messages
-from coder.core.values import Candidate, Patch
+from coder.core.values import Candidate, Patch, Value
 from coder.files.regular_files import read_regular_text
 from coder.patching.errors import PatchError
 from coder.patching.plan import ConfinedTree
 from coder.python.imports import SOURCE_DIRECTORIES, defined_names, module_of_path, third_party_modules
 from coder.retrieval.orientation import issue_overview
 from coder.session.baseline import offer_packages
-from coder.session.context import SessionContext, Strategy
+from coder.session.context import SessionContext, Strategy, run_part
 from coder.session.phase import PhaseSpec, PhaseState, record_change, run_phase
 from coder.session.turn import add_user_message
 from coder.strategies.build_review import (
@@ -265,20 +265,29 @@ class ComponentWriter:
 
     async def generate(self, context: SessionContext) -> Note | None:
         """Write the component with its tests; return None or a note of giving up if there is none."""
-        purpose = PhaseSpec(phase=GENERATE, opening=self._open_generation, settle=self._settle_generation)
-        return await run_phase(self._restrict(context), self._fork, purpose, 1)
+        part = WriterPart(plan=self._plan, component=self.component)
+        return await run_part(context, self._fork, part)
 
     async def fix(
         self, context: SessionContext, findings: Sequence[ReviewFinding], patch: Patch
     ) -> Note | None:
         """Fix what is wrong with the component, in the tree of the whole `patch`."""
         await asyncio.to_thread(context.repository.rollback, self._fork, patch.tree)
+        part = WriterPart(plan=self._plan, component=self.component, findings=tuple(findings))
+        return await run_part(context, self._fork, part)
 
-        async def opening(context: SessionContext, _fork: Candidate) -> str:
+    async def work(self, context: SessionContext, findings: Sequence[ReviewFinding]) -> Note | None:
+        """Write the component, or fix what is wrong with it, in this process."""
+
+        async def open_fix(context: SessionContext, _fork: Candidate) -> str:
             text = context.prompts.render("component_flagged", component=self.component, findings=findings)
             return text if self._has_begun(context) else f"{await self._describe_task(context)}\n\n{text}"
 
-        purpose = PhaseSpec(phase=REPAIR, opening=opening, settle=self._settle_fix)
+        purpose = (
+            PhaseSpec(phase=REPAIR, opening=open_fix, settle=self._settle_fix)
+            if findings
+            else PhaseSpec(phase=GENERATE, opening=self._open_generation, settle=self._settle_generation)
+        )
         return await run_phase(self._restrict(context), self._fork, purpose, 1)
 
     def read_files(self) -> dict[str, tuple[bytes, int]]:
@@ -339,6 +348,18 @@ class ComponentWriter:
         ):
             return objection
         return state.note or (Done(summary=f"{self.component.name} is changed.") if state.changed else None)
+
+
+class WriterPart(Value):
+    """Work of a component's writer, as a part of its stage: the first version, or fixes of findings."""
+
+    plan: Plan
+    component: Component
+    findings: tuple[ReviewFinding, ...] = ()
+
+    async def perform(self, context: SessionContext, candidate: Candidate) -> Note | None:
+        """Let the writer work in the candidate's tree."""
+        return await ComponentWriter(self.plan, self.component, candidate).work(context, self.findings)
 
 
 async def fork_writer(

@@ -1,14 +1,13 @@
 """Strategies by name, each a composition of routes."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from coder.core.events import StrategyChosen
 from coder.core.notes import Sites
-from coder.core.phases import PhaseName
 from coder.core.state import candidate_notes
-from coder.core.values import Candidate
-from coder.session.context import SessionContext, Strategy
-from coder.session.phase import PhaseSpec
+from coder.core.values import Candidate, Value
+from coder.session.context import SessionContext, Strategy, run_part
 from coder.strategies.candidate_status import is_abandoned, is_repairable, score_candidate
 from coder.strategies.follow import (
     CHANGE_ROUTE,
@@ -49,35 +48,26 @@ def build_strategy(
     trunk = follow_route(LOCATE_ROUTE if reproduces else {})
     linear_route = LINEAR_ROUTE if reproduces else CHANGE_ROUTE
     one_change = follow_route(SINGLE_CHANGE_ROUTE, "reproduce" if reproduces else "edit")
-    judge_only = follow_route({}, "verify")
     explain = follow_route({}, "explain")
-
-    def with_committee(strategy: Strategy) -> Strategy:
-        return review_and_repair(
-            strategy, repair_flagged, choose_reviewers=committee_reviewers, rounds=review_rounds
-        )
 
     def with_risk_review(strategy: Strategy) -> Strategy:
         return review_and_repair(
             strategy, repair_flagged, choose_reviewers=risk_reviewers, rounds=review_rounds
         )
 
-    def tree_search(check: Strategy, purposes: Mapping[PhaseName, PhaseSpec] = PHASE_SPECS) -> Strategy:
-        edit, repair = (
-            follow_route({}, "edit"),
-            follow_route({("diagnose", True): "repair"}, "diagnose", purposes),
-        )
+    def tree_search(committee_rounds: int | None = None) -> Strategy:
         branches = beam_search(
-            edit=edit,
-            repair=repair,
-            check=check,
+            edit=_run_as_part(BranchStep(name="edit", committee_rounds=committee_rounds)),
+            repair=_run_as_part(BranchStep(name="repair", committee_rounds=committee_rounds)),
+            check=_run_as_part(BranchStep(name="check", committee_rounds=committee_rounds)),
             explain=explain,
             width=width,
             keep=BEAM_WIDTH,
             rounds=rounds,
             score=score_candidate,
         )
-        return run_in_sequence(judge_unjudged_source(edit, check), branches)
+        steps = branch_steps(committee_rounds)
+        return run_in_sequence(judge_unjudged_source(steps["edit"], steps["check"]), branches)
 
     def plan() -> Strategy:
         return plan_and_execute(finish=one_change, explain=explain)
@@ -85,21 +75,62 @@ def build_strategy(
     strategies = {
         "linear": lambda: with_risk_review(follow_route(linear_route)),
         "plan": lambda: with_risk_review(plan()),
-        "tree": lambda: with_risk_review(run_in_sequence(trunk, tree_search(judge_only))),
-        "committee": lambda: run_in_sequence(
-            trunk, tree_search(with_committee(judge_only), ADVISED_PHASE_SPECS)
-        ),
+        "tree": lambda: with_risk_review(run_in_sequence(trunk, tree_search())),
+        "committee": lambda: run_in_sequence(trunk, tree_search(review_rounds)),
         "auto": lambda: with_risk_review(
             auto_strategy(
                 locate=follow_route({}, "locate"),
                 linear=one_change,
                 plan=plan(),
-                tree=tree_search(judge_only),
+                tree=tree_search(),
             )
         ),
         "offline": search_repair,
     }
     return strategies[name]()
+
+
+def branch_steps(committee_rounds: int | None) -> Mapping[str, Strategy]:
+    """Return the steps that a tree develops its branches by.
+
+    `committee_rounds` limits the rounds of repairing what a committee flags; None: there is no committee.
+    """
+    check = follow_route({}, "verify")
+    if committee_rounds is not None:
+        check = review_and_repair(
+            check, repair_flagged, choose_reviewers=committee_reviewers, rounds=committee_rounds
+        )
+    specs = PHASE_SPECS if committee_rounds is None else ADVISED_PHASE_SPECS
+    return {
+        "edit": follow_route({}, "edit"),
+        "repair": follow_route({("diagnose", True): "repair"}, "diagnose", specs),
+        "check": check,
+    }
+
+
+class BranchStep(Value):
+    """A step of one branch, as a part of the tree's stage."""
+
+    name: Literal["edit", "repair", "check"]
+    committee_rounds: int | None
+
+    async def perform(self, context: SessionContext, candidate: Candidate) -> None:
+        """Take the step."""
+        await branch_steps(self.committee_rounds)[self.name](context, candidate)
+
+
+def _run_as_part(step: BranchStep) -> Strategy:
+    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
+        if context.run_elsewhere is None or step.name != "check":
+            await run_part(context, candidate, step)
+            return candidate
+        # Elsewhere nobody knows of the attempts that other branches are about to spend.
+        async with context.models.rate_limiter.attempt_slot(lambda: attempts_left(context)) as is_granted:
+            if is_granted:
+                await run_part(context, candidate, step)
+        return candidate
+
+    return strategy
 
 
 async def answer_strategy(context: SessionContext, candidate: Candidate) -> Candidate:

@@ -24,13 +24,13 @@ from coder.core.notes import (
 from coder.core.paths import SOURCE_SUFFIXES
 from coder.core.phases import EVALUATE, PLAN_RESEARCH, RESEARCH, SYNTHESIZE
 from coder.core.task import Source
-from coder.core.values import Candidate
+from coder.core.values import Candidate, Value
 from coder.files.regular_files import read_regular_text
 from coder.files.tokenize import WORD, count_terms
 from coder.index import Definition, definitions, enclosing_definitions
 from coder.retrieval.issue_terms import is_code_like
 from coder.retrieval.orientation import issue_overview
-from coder.session.context import SessionContext
+from coder.session.context import SessionContext, run_part
 from coder.session.phase import PhaseSpec, PhaseState, run_phase
 from coder.tools.registry import (
     EVALUATING_TOOLS,
@@ -140,16 +140,8 @@ async def _research_round(
     async def research(order: int, topic: Subtopic) -> ResearchResult | None:
         name = f"research-{number}/{order}"
         try:
-            note = await _run_reader(
-                replace(context, budget=shares[order - 1]),
-                candidate,
-                name,
-                role="researcher",
-                tools=RESEARCHING_TOOLS,
-                purpose=research_phase(topic, gap=gap),
-                approach=topic.title,
-                round_number=number,
-            )
+            part = ResearchPart(name=name, topic=topic, gap=gap, round_number=number)
+            note = await run_part(replace(context, budget=shares[order - 1]), candidate, part)
         except (ModelError, LimitReached) as error:
             findings.failures.append(error)
             reason = str(error)
@@ -168,6 +160,28 @@ async def _research_round(
             task.cancel()
     findings.results += [note for note in notes if note is not None]
     findings.unanswered = [topic for topic, note in zip(topics, notes, strict=True) if note is None]
+
+
+class ResearchPart(Value):
+    """Research of one topic, as a part of its round."""
+
+    name: str
+    topic: Subtopic
+    gap: str
+    round_number: int
+
+    async def perform(self, context: SessionContext, candidate: Candidate) -> Note | None:
+        """Return what a researcher finds."""
+        return await _run_reader(
+            context,
+            candidate,
+            self.name,
+            role="researcher",
+            tools=RESEARCHING_TOOLS,
+            purpose=research_phase(self.topic, gap=self.gap),
+            approach=self.topic.title,
+            round_number=self.round_number,
+        )
 
 
 async def _evaluate(

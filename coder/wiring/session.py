@@ -5,7 +5,7 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from coder import __version__
 from coder.core.errors import UserError
-from coder.core.events import SessionFinished, SessionStarted
+from coder.core.events import Record, SessionFinished, SessionStarted
 from coder.core.paths import extract_node_ids, find_command_tests, test_file_of
 from coder.core.ports import Model, Progress, Verifier
 from coder.core.task import Budget, Mode, Task
@@ -39,7 +39,7 @@ from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.residue import ResidueSandbox
 from coder.session.approval import Approval, Permissions
 from coder.session.budget import BudgetTracker, RateLimiter
-from coder.session.context import ModelAccess, Revise, SessionContext, Strategy
+from coder.session.context import ModelAccess, Revise, RunElsewhere, SessionContext, Strategy
 from coder.session.continuation import Continuation
 from coder.session.log import EventLog
 from coder.session.session import Session
@@ -67,6 +67,7 @@ class SessionHandle:
     id: str
     session: Session
     log: EventLog
+    context: SessionContext
     suite: str
     """Part of the suite that the configuration asks for."""
     is_sandboxed: bool
@@ -152,14 +153,27 @@ class SessionSetup:
         return Task(issue=text or self.approach.purpose or UNKNOWN_PURPOSE, **known)
 
     def open(
-        self, task: Task, *, attended: bool = False, reviews: bool = False
+        self,
+        task: Task,
+        *,
+        attended: bool = False,
+        reviews: bool = False,
+        connect: "Connect | None" = None,
+        records: Sequence[Record] = (),
     ) -> AbstractContextManager[SessionHandle]:
         """Open a session for a task; all its resources are released on exit.
+
+        `connect` returns what runs parts of its parallel stages elsewhere. A session that runs such a part
+        takes `records`, the log that the part goes on with.
 
         Raises:
             UserError: the repository cannot be worked on.
         """
-        return _open_session(self, task, attended=attended, reviews=reviews)
+        return _open_session(self, task, attended=attended, reviews=reviews, connect=connect, records=records)
+
+
+Connect = Callable[[SessionSetup, SessionRepository], RunElsewhere]
+"""Connects a session with what runs parts of its stages elsewhere."""
 
 
 def prepare_session(
@@ -203,7 +217,13 @@ def allows_unpriced(flags: Mapping[str, Any]) -> bool:
 
 @contextmanager
 def _open_session(
-    setup: SessionSetup, task: Task, *, attended: bool, reviews: bool
+    setup: SessionSetup,
+    task: Task,
+    *,
+    attended: bool,
+    reviews: bool,
+    connect: Connect | None,
+    records: Sequence[Record],
 ) -> Iterator[SessionHandle]:
     root, config, chosen_approach, backend = setup.root, setup.config, setup.approach, setup.backend
     if not task.after:
@@ -242,7 +262,7 @@ def _open_session(
         private = Secrets(own=secret_environment_values(os.environ), key=secrets.token_bytes(16))
         attachments, refusals = refuse_images(task.attachments, chosen_approach.model)
         task = _mask_request(task.model_copy(update={"attachments": attachments}), private)
-        log = EventLog(store, secrets=private)
+        log = EventLog(store, secrets=private, records=records)
         unfinished = tuple(
             request for request in (earlier.unfinished_requests if earlier else ()) if request != task.issue
         )
@@ -302,6 +322,7 @@ def _open_session(
             ),
             instructions=_read_instructions(root, task.directory) if task.trusted else "",
             needs_review=reviews,
+            run_elsewhere=connect(setup, repository) if connect else None,
             revise=None if chosen_approach.is_offline or task.given else _load_revision(),
             notices=(
                 *repository.exclusions,
@@ -313,7 +334,12 @@ def _open_session(
         )
         session = Session(context, chosen_approach.strategy, id=identity, version=__version__)
         yield SessionHandle(
-            id=identity, session=session, log=log, suite=config.suite, is_sandboxed=backend is not None
+            id=identity,
+            session=session,
+            log=log,
+            context=context,
+            suite=config.suite,
+            is_sandboxed=backend is not None,
         )
 
 

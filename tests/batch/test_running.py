@@ -28,6 +28,7 @@ from coder.executors.calls import (
     CallStarted,
     InlineData,
     Needs,
+    always,
 )
 from coder.session.log import utc_now
 from tests.builders import repo
@@ -84,7 +85,12 @@ class InstantExecutor:
         return InlineData(data)
 
     def run(
-        self, function: object, arguments: Iterable[tuple[str, Any]], *, needs: Needs = NEEDS
+        self,
+        function: object,
+        arguments: Iterable[tuple[str, Any]],
+        *,
+        needs: Needs = NEEDS,
+        is_wanted: Callable[[str], bool] = always,
     ) -> Iterator[CallEvent[Any]]:
         for key, call in arguments:
             self.calls.append(call)

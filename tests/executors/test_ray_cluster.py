@@ -1,6 +1,7 @@
 """Ray executor on a cluster of its own; only where Ray is installed, as it takes seconds to start."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -32,7 +33,8 @@ with RayExecutor("") as executor:
 def test_deaths_of_workers_stop_no_other_call(tmp_path: Path) -> None:
     # In an interpreter of its own, since Ray leaves handles of processes, whose warnings are errors here.
     command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    environment = {**os.environ, "RAY_ADDRESS": "local"}  # and not one that runs on this machine
+    result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     (line,) = [line for line in result.stdout.splitlines() if line.startswith("[[")]  # Ray prints others
     events = [tuple(event) for event in json.loads(line)]
     ends = {key: kind for kind, key in events if kind in ("CallFinished", "CallFailed")}

@@ -1,0 +1,147 @@
+"""Parts of stages on an executor that runs them in this process, with all that they exchange pickled."""
+
+import asyncio
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coder.core.errors import GitError, LimitReached
+from coder.core.events import BudgetSpent, CandidateForked, Warned
+from coder.core.messages import Usage, UsageTotals
+from coder.core.notes import Done
+from coder.core.task import Budget, Task
+from coder.core.values import Candidate, Value
+from coder.executors.calls import CallEvent, CallFinished, CallOutput, CallStarted, InlineData, Needs, always
+from coder.repo.repository import SessionRepository
+from coder.session.context import SessionContext, run_part
+from coder.settings import Config
+from coder.wiring.elsewhere import PartPackage, StageRunner
+from coder.wiring.session import SessionSetup, choose_approach
+from tests.builders import repo
+from tests.walls import walls
+
+NEEDS = Needs()
+
+
+class WritingPart(Value):
+    """Continues the candidate's file and pays for a request; or reaches a limit."""
+
+    text: str = ""
+
+    async def perform(self, context: SessionContext, candidate: Candidate) -> Done:
+        if not self.text:
+            raise LimitReached("tokens", "no tokens are left")
+        file = candidate.worktree / "new.txt"
+        before = file.read_text(encoding="utf-8") if file.exists() else ""
+        file.write_text(f"{before}{self.text}\n", encoding="utf-8")
+        usage = Usage(input_tokens=5, output_tokens=1, cost_usd=Decimal("0.25"))
+        context.log.append(BudgetSpent(candidate=candidate.id, usage=usage, total=UsageTotals()))
+        context.log.append(Warned(text=f"after {len(context.log.records)} records"))
+        context.log.append(CandidateForked(candidate="c9", position=context.log.records[-1].number))
+        return Done(summary=self.text)
+
+
+@dataclass
+class PicklingExecutor:
+    """Runs calls one after the other; `damage` changes results on their way."""
+
+    is_local: bool
+    damage: Callable[[PartPackage], PartPackage] = lambda package: package
+    notices = ()
+    label = "this process"
+
+    def __enter__(self) -> "PicklingExecutor":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def share(self, data: bytes) -> InlineData:
+        return InlineData(data)
+
+    def run(
+        self,
+        function: Callable[[Any, Any], Any],
+        arguments: Iterable[tuple[str, Any]],
+        *,
+        needs: Needs = NEEDS,
+        is_wanted: Callable[[str], bool] = always,
+    ) -> Iterator[CallEvent[Any]]:
+        for key, argument in arguments:
+            lines: list[str] = []
+            yield CallStarted(key, "here")
+            result = function(pickle.loads(pickle.dumps(argument)), lines.append)
+            yield from (CallOutput(key, line) for line in lines[::2])  # some lines are lost
+            yield CallFinished(key, self.damage(pickle.loads(pickle.dumps(result))))
+
+
+@pytest.fixture
+def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SessionSetup:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)  # restored afterwards: a worker changes it
+    root = repo(tmp_path / "project", {"a.txt": "1\n"})
+    (root / "a.txt").write_text("uncommitted\n", encoding="utf-8")
+    config = Config(strategy="offline")
+    approach = choose_approach(config, model_name=None)
+    return SessionSetup(root=root, config=config, backend=walls(), trusted=True, approach=approach)
+
+
+def open_and_run(
+    setup: SessionSetup, executor: PicklingExecutor, *texts: str
+) -> tuple[SessionContext, str, str]:
+    """Run a part for each text, in order, on one candidate; return its context, its file and its diff."""
+    task = Task(issue="x", directory=setup.root, trusted=True, budget=Budget(usd=Decimal(1)))
+    with StageRunner(executor) as runner, setup.open(task, connect=runner.connect) as handle:
+        context = handle.context
+        repository = context.repository
+        assert isinstance(repository, SessionRepository)
+        candidate = repository.create_candidate("c1")
+
+        async def run_all() -> None:
+            for text in texts:
+                note = await run_part(context, candidate, WritingPart(text=text))
+                assert note == Done(summary=text)
+
+        asyncio.run(run_all())
+        text = (candidate.worktree / "new.txt").read_text(encoding="utf-8")
+        return context, text, repository.candidate_patch(candidate).diff
+
+
+@pytest.mark.parametrize("is_local", [True, False])
+def test_parts_bring_back_change_records_and_spending(setup: SessionSetup, is_local: bool) -> None:
+    context, text, diff = open_and_run(setup, PicklingExecutor(is_local), "first", "second")
+    assert (text, "uncommitted" in diff) == ("first\nsecond\n", False)
+    events = [record.event for record in context.log.records]
+    assert [event.text for event in events if isinstance(event, Warned)] == [
+        "after 1 records",
+        "after 4 records",
+    ]
+    forks = [event for event in events if isinstance(event, CandidateForked)]
+    assert all(isinstance(events[fork.position - 1], Warned) for fork in forks)
+    paid = [event.total for event in events if isinstance(event, BudgetSpent)]
+    assert [total.cost_usd for total in paid] == [Decimal("0.25"), Decimal("0.50")]
+    assert context.budget.spent == paid[-1]
+    assert [record.number for record in context.log.records] == [*range(1, len(events) + 1)]
+
+
+def test_limit_of_a_part_is_the_callers(setup: SessionSetup) -> None:
+    with pytest.raises(LimitReached, match="no tokens are left"):
+        open_and_run(setup, PicklingExecutor(True), "")
+
+
+@pytest.mark.parametrize("damaged", ["records", "change"])
+def test_damaged_result_is_refused(setup: SessionSetup, damaged: str) -> None:
+    def damage(package: PartPackage) -> PartPackage:
+        if damaged == "records":
+            return replace(package, records=package.records[:-1])
+        change = package.change
+        return replace(package, change=change.model_copy(update={"diff": change.diff.replace("+f", "+g")}))
+
+    with pytest.raises(GitError, match="arrived damaged"):
+        open_and_run(setup, PicklingExecutor(True, damage), "first")
