@@ -1,8 +1,11 @@
 """Report of benchmark results as one self-contained HTML page."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
+from pathlib import Path
+from types import MappingProxyType
+from urllib.parse import quote
 
 from coder.bench.runner import Outcome
 from coder.bench.tables import (
@@ -34,8 +37,13 @@ pre { overflow-x: auto; font-size: 12px; }
 """
 
 
-def results_page(name: str, outcomes: Sequence[Outcome], comparison: Comparison | None = None) -> str:
-    """Return the whole page."""
+def results_page(
+    name: str,
+    outcomes: Sequence[Outcome],
+    comparison: Comparison | None = None,
+    logs: Mapping[str, Path] = MappingProxyType({}),
+) -> str:
+    """Return the whole page; `logs` are files beside it, by session."""
     groups = summarize_outcomes(outcomes)
     parts = [
         f"<h1>{escape(name)}</h1>",
@@ -47,7 +55,7 @@ def results_page(name: str, outcomes: Sequence[Outcome], comparison: Comparison 
     parts += ["<h2>Task by task</h2>", _tasks(groups, outcomes)]
     if comparison is not None:
         parts += ["<h2>Compared with the other run</h2>", _comparison(comparison)]
-    parts += ["<h2>Runs</h2>", _runs(sort_outcomes(outcomes))]
+    parts += ["<h2>Runs</h2>", _runs(sort_outcomes(outcomes), logs)]
     return html_page(name, parts)
 
 
@@ -209,7 +217,7 @@ def _comparison(comparison: Comparison) -> str:
     )
 
 
-def _runs(outcomes: Sequence[Outcome]) -> str:
+def _runs(outcomes: Sequence[Outcome], logs: Mapping[str, Path]) -> str:
     rows = []
     for outcome in outcomes:
         verdict_cell = (
@@ -233,7 +241,9 @@ def _runs(outcomes: Sequence[Outcome]) -> str:
                 outcome.summary,
             ),
         )
-        rows.append((*job_cells, verdict_cell, diff_cell, *costs))
+        log = logs.get(outcome.session)
+        log_cell = f'<a href="{escape(quote(log.as_posix()))}">{log.name}</a>' if log else ""
+        rows.append((*job_cells, verdict_cell, diff_cell, *costs, log_cell))
     head = (
         "task",
         "strategy",
@@ -246,6 +256,7 @@ def _runs(outcomes: Sequence[Outcome]) -> str:
         "USD",
         "seconds",
         "why",
+        "log",
     )
     return html_table(head, rows)
 

@@ -21,10 +21,12 @@ from coder.core.messages import UsageTotals
 from coder.core.task import Budget, Mode, Task
 from coder.core.values import Value
 from coder.core.verdict import Counts, TestReport, VerdictKind
-from coder.executors.calls import CallFailed, CallFinished, Emit, Executor
+from coder.directories import sessions_directory
+from coder.executors.calls import CallFailed, CallFinished, Emit, Executor, SharedData
 from coder.patching import apply
 from coder.repo.repository import init_repository
 from coder.sandbox.backend import SandboxBackend
+from coder.sandbox.choice import require_backend
 from coder.settings import Config, load_config
 from coder.verify.failures import environment_problem
 from coder.wiring.preparation import make_sandbox
@@ -104,37 +106,73 @@ class JobCall:
 
     job: Job
     task: SuiteTask
-    backend: SandboxBackend | None
+    unsafe: bool
     state: Path
+    archive: SharedData | None = None
+    """The task's files for a worker on another machine; None: the worker sees this one's files."""
+
+
+@dataclass(frozen=True)
+class JobPackage:
+    """An outcome with the log of its session."""
+
+    outcome: Outcome
+    log: bytes
 
 
 def run_jobs(
     pairs: Sequence[tuple[Job, SuiteTask]],
     *,
-    state: Path,
-    backend: SandboxBackend | None,
+    directory: Path,
+    unsafe: bool,
     executor: Executor,
 ) -> Iterator[tuple[Job, Outcome | JobFailed]]:
-    """Run jobs in parallel and yield each result as it arrives; their sessions are stored in `state`."""
+    """Run jobs in parallel and yield each result as it arrives; logs of their sessions go to `directory`."""
     jobs = {job.key: job for job, _ in pairs}
-    calls = ((job.key, JobCall(job=job, task=task, backend=backend, state=state)) for job, task in pairs)
-    for event in executor.run(_call_job, calls):
+    archives: dict[str, SharedData] = {}
+
+    def make_call(job: Job, task: SuiteTask) -> JobCall:
+        if not executor.is_local and task.name not in archives:
+            archives[task.name] = executor.share(task.pack())
+        return JobCall(
+            job=job,
+            task=task,
+            unsafe=unsafe,
+            state=directory.resolve() / "state",
+            archive=archives.get(task.name),
+        )
+
+    for event in executor.run(_call_job, ((job.key, make_call(job, task)) for job, task in pairs)):
         match event:
-            case CallFinished(key=key, result=outcome):
-                yield jobs[key], outcome
+            case CallFinished(key=key, result=package):
+                file = directory / log_file(package.outcome)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(package.log)
+                yield jobs[key], package.outcome
             case CallFailed(key=key, reason=reason):
                 yield jobs[key], JobFailed(reason)
             case _:
                 pass
 
 
-def _call_job(call: JobCall, _emit: Emit) -> Outcome:
+def log_file(outcome: Outcome) -> Path:
+    """Return the place of a session's log below the directory of results."""
+    return Path("logs", f"{outcome.session}.jsonl")
+
+
+def _call_job(call: JobCall, _emit: Emit) -> JobPackage:
     """Run a job in a worker process, away from the user's own environment."""
-    os.environ["XDG_STATE_HOME"] = str(call.state)
     os.environ["GIT_CONFIG_GLOBAL"] = os.devnull
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):  # the active environment belongs to no repository here
         os.environ.pop(variable, None)
-    return run_job(call.job, call.task, call.backend)
+    backend = require_backend(unsafe=call.unsafe)
+    with tempfile.TemporaryDirectory(prefix="coder-bench-") as name:
+        state, task = call.state, call.task
+        if call.archive is not None:
+            state, task = Path(name, "state"), task.unpack_archive(call.archive.read(), Path(name, "task"))
+        os.environ["XDG_STATE_HOME"] = str(state)
+        outcome = run_job(call.job, task, backend)
+        return JobPackage(outcome, (sessions_directory() / outcome.session / "events.jsonl").read_bytes())
 
 
 def run_job(job: Job, task: SuiteTask, backend: SandboxBackend | None) -> Outcome:

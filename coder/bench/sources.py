@@ -29,6 +29,8 @@ FIX_WORDS = re.compile(r"\b(?:fix|bug|correct|regress|handle)", re.IGNORECASE)
 MOST_FILES = 10
 """A commit that changes more files is no fix of one bug."""
 REPEATS = 2
+INSTANCE = re.compile(r"\w[\w.-]*")
+"""Names of instances, which become names of folders."""
 SKIPPED = "skipped.jsonl"
 """Fixes that are no task here, and why."""
 TRAILER = re.compile(r"^(?:[A-Z][\w-]+-by|Co-[\w-]+|Change-Id|Reviewed-on): .*$", re.MULTILINE)
@@ -129,8 +131,10 @@ def is_quixbugs(directory: Path) -> bool:
     return all((directory / name).is_dir() for name in ("python_programs", "correct_python_programs"))
 
 
-def read_rows(file: Path) -> list[dict[str, Any]]:
+def read_rows(file: Path, report: Report) -> list[dict[str, Any]]:
     """Return the rows of a file of JSON lines or, with pyarrow installed, of a Parquet file.
+
+    What is no row is reported and left out.
 
     Raises:
         UserError: it cannot be read.
@@ -143,23 +147,34 @@ def read_rows(file: Path) -> list[dict[str, Any]]:
                 raise UserError(
                     f"{file} needs pyarrow to be read: pip install pyarrow, or convert it to JSON lines."
                 ) from None
-            rows: list[dict[str, Any]] = parquet.read_table(file).to_pylist()
-            return rows
-        return [_parse_row(file, number, line) for number, line in enumerate(file.open(encoding="utf-8"), 1)]
+            try:
+                entries = parquet.read_table(file).to_pylist()
+            except ValueError as error:  # pyarrow's own errors included
+                raise UserError(f"{file} is no Parquet file: {' '.join(str(error).split())}") from None
+        else:
+            entries = [_parse_json(line) for line in file.read_bytes().splitlines()]
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror}.") from None
+    rows: dict[str, dict[str, Any]] = {}
+    for number, entry in enumerate(entries, 1):
+        name = entry.get("instance_id") if isinstance(entry, dict) else None
+        if entry == "":
+            continue
+        if not isinstance(name, str) or not INSTANCE.fullmatch(name):
+            report(f"skipped line {number}: no row of SWE-bench, which is a JSON object with an instance_id")
+        elif name in rows:
+            report(f"skipped line {number}: there is another row of {name} before it")
+        else:
+            rows[name] = entry
+    return [*rows.values()]
 
 
-def _parse_row(file: Path, number: int, line: str) -> dict[str, Any]:
+def _parse_json(line: bytes) -> object:
+    """Return the value of a line; empty text for an empty line, None if it is no JSON."""
     try:
-        row = json.loads(line)
-    except ValueError:
-        row = None
-    if not isinstance(row, dict) or "instance_id" not in row:
-        raise UserError(
-            f"{file}, line {number}: that is no row of SWE-bench, a JSON object with instance_id."
-        )
-    return row
+        return json.loads(line) if line.strip() else ""
+    except (ValueError, RecursionError):
+        return None
 
 
 # fixes
@@ -375,9 +390,10 @@ def match_benchmark_names(ids: Iterable[str]) -> Callable[[str], tuple[str, ...]
     """
     by_words: dict[tuple[str, ...], list[str]] = {}
     for id in ids:
-        words = _id_words(id)
-        for start in range(len(words)):
-            by_words.setdefault(words[start:], []).append(id)
+        for variant in dict.fromkeys((id, id.partition("[")[0])):  # a bare function names all its parameters
+            words = _id_words(variant)
+            for start in range(len(words)):
+                by_words.setdefault(words[start:], []).append(id)
 
     def find(name: str) -> tuple[str, ...]:
         match = re.match(r"(\w+) \(([\w.]+)\)", name)

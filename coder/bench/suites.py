@@ -15,11 +15,13 @@ from collections.abc import Sequence
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pydantic import ConfigDict, ValidationError
 
 from coder.core.errors import UserError
 from coder.core.paths import test_file_of
+from coder.core.text import explain_invalid_value
 from coder.core.values import Value
 from coder.repo.repository import export_tree
 
@@ -87,6 +89,29 @@ class SuiteTask(Value):
             )
         return hash_.hexdigest()[:16]
 
+    def pack(self) -> bytes:
+        """Return all files of the task as an archive for another machine."""
+        with TemporaryDirectory(prefix="coder-") as name:
+            folder = Path(name, self.name)
+            self.unpack(folder / "repository")
+            for part in ("hidden", "issue.md", "script.jsonl"):
+                source = self.folder / part
+                if source.is_dir():
+                    shutil.copytree(source, folder / part)
+                elif source.exists():
+                    shutil.copy2(source, folder / part)
+            packed = shutil.make_archive(str(Path(name, "packed")), "tar", folder)
+            return Path(packed).read_bytes()
+
+    def unpack_archive(self, data: bytes, folder: Path) -> "SuiteTask":
+        """Return the same task with the files of an archive that `pack` made."""
+        folder.mkdir()
+        packed = folder.with_suffix(".tar")
+        packed.write_bytes(data)
+        shutil.unpack_archive(packed, folder, filter="data")
+        facts = self.facts.model_copy(update={"checkout": "", "tree": ""})
+        return self.model_copy(update={"folder": folder, "facts": facts})
+
     def unpack(self, directory: Path) -> None:
         """Copy the repository's files into a directory, without their history."""
         if self.facts.checkout:
@@ -147,8 +172,12 @@ def _load_task(folder: Path) -> SuiteTask:
         task = SuiteTask(
             name=folder.name, folder=folder.resolve(), facts=TaskFacts.model_validate(tomllib.loads(text))
         )
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValidationError) as error:
-        raise UserError(f"{folder / 'task.toml'}: {' '.join(str(error).split())}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{folder / 'task.toml'}: {error}") from None
+    except ValidationError as error:
+        fault = error.errors()[0]
+        name = ".".join(map(str, fault["loc"]))
+        raise UserError(f"{folder / 'task.toml'}: {name}: {explain_invalid_value(fault['msg'])}") from None
     has_files = (folder / "repository").is_dir() or any((folder / name).is_file() for name in ARCHIVES)
     if not has_files and not task.facts.checkout:
         raise UserError(f"{folder} has no repository/ and no archive of one ({', '.join(ARCHIVES)}).")

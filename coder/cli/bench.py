@@ -1,6 +1,5 @@
 """`coder bench`: benchmark strategies and models on tasks with known answers."""
 
-import os
 import sys
 from dataclasses import dataclass
 from decimal import Decimal
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coder.cli.options import RepositoryOption, TestOption, TrustOption, UnsafeOption
+from coder.cli.options import OnOption, RepositoryOption, TestOption, TrustOption, UnsafeOption
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,9 +73,7 @@ def bench(
             "--containers", help="For rows: have swebench judge the changes in its containers, too."
         ),
     ] = False,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Runs at a time.", show_default="half of the processors")
-    ] = None,
+    on: OnOption = "",
     attempts: Annotated[int, typer.Option(min=1, help="Failed attempts allowed.")] = 3,
     max_requests: Annotated[int | None, typer.Option(min=1, metavar="N", help="Requests of a run.")] = None,
     max_candidates: Annotated[
@@ -133,7 +130,7 @@ def bench(
             plan,
             tasks,
             directory,
-            processes=jobs or max(1, (os.cpu_count() or 2) // 2),
+            on=on,
             unsafe=unsafe_no_sandbox,
         )
     except KeyboardInterrupt:
@@ -188,7 +185,7 @@ class _Source:
                     "Rows of SWE-bench need the checkouts of their repositories: --checkouts DIR."
                 )
             sources.make_benchmark(
-                sources.read_rows(Path(self.suite)),
+                sources.read_rows(Path(self.suite), _report_progress),
                 folder,
                 checkouts=self.checkouts,
                 only=self.only,
@@ -211,11 +208,11 @@ def _report_progress(line: str) -> None:
 
 
 def _run(
-    plan: "Sequence[Job]", tasks: "dict[str, SuiteTask]", directory: Path, *, processes: int, unsafe: bool
+    plan: "Sequence[Job]", tasks: "dict[str, SuiteTask]", directory: Path, *, on: str, unsafe: bool
 ) -> int:
     """Run and record the jobs that are not recorded yet; return how many failed."""
     from coder.bench.runner import Outcome, append_outcome, read_outcomes, run_jobs
-    from coder.executors.local import LocalExecutor
+    from coder.executors.opening import open_executor
     from coder.sandbox.choice import require_backend
 
     known_keys = {outcome.job.key for outcome in read_outcomes(directory / RUNS)}
@@ -226,9 +223,11 @@ def _run(
         return 0
     failure_count = 0
     pairs = [(job, tasks[job.task]) for job in missing]
-    backend = require_backend(unsafe=unsafe)
-    with LocalExecutor(processes) as executor:
-        results = run_jobs(pairs, state=(directory / "state").resolve(), backend=backend, executor=executor)
+    require_backend(unsafe=unsafe)
+    with open_executor(on or "local") as executor:
+        for notice in executor.notices:
+            print(notice, file=sys.stderr)
+        results = run_jobs(pairs, directory=directory, unsafe=unsafe, executor=executor)
         for number, (job, result) in enumerate(results, 1):
             if isinstance(result, Outcome):
                 append_outcome(directory / RUNS, result)
@@ -257,13 +256,16 @@ def _write(
 ) -> None:
     from coder.bench import tables
     from coder.bench.page import results_page
+    from coder.bench.runner import log_file
 
+    logs = {outcome.session: log_file(outcome) for outcome in outcomes}
+    logs = {session: log for session, log in logs.items() if (directory / log).is_file()}
     texts = {
         "table.md": tables.results_markdown(outcomes),
         "results.csv": tables.results_csv(outcomes),
         "table.json": tables.results_json(outcomes),
     }
-    for file, text in {**texts, "index.html": results_page(name, outcomes, comparison)}.items():
+    for file, text in {**texts, "index.html": results_page(name, outcomes, comparison, logs)}.items():
         (directory / file).write_text(text, encoding="utf-8")
     print(tables.results_markdown(outcomes).partition("\n\n")[0])
     print(f"\nAll of it: {directory / 'index.html'}, table.md, results.csv (pandas.read_csv), table.json")

@@ -48,7 +48,7 @@ def read_results(root: Path) -> tuple[StrategyResult, ...]:
 def best_strategy(root: Path, model: str) -> StrategyResult | None:
     """Return the strategy that solved most with a model, the cheapest of equal ones.
 
-    None if no two strategies were tried on enough bugs.
+    None if no two strategies were tried on enough bugs, or none solved any.
     """
     known = [
         result
@@ -57,7 +57,8 @@ def best_strategy(root: Path, model: str) -> StrategyResult | None:
     ]
     if len(known) < 2:
         return None
-    return max(known, key=lambda result: (result.solved / result.of, -(result.usd or 0.0)))
+    best = max(known, key=lambda result: (result.solved / result.of, -(result.usd or 0.0)))
+    return best if best.solved else None
 
 
 def _results_file(root: Path) -> Path:

@@ -52,7 +52,7 @@ def test_judges_and_stores_runs_once(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
     place = write_suite(tmp_path / "two", right="x * 2", special="4 if x == 2 else x + 1")
-    arguments = ["bench", place, "--model", "scripted", "--max-requests", "3", "--jobs", "2"]
+    arguments = ["bench", place, "--model", "scripted", "--max-requests", "3", "--on", "local:2"]
     assert run_command_line(arguments) == 0
     output = capsys.readouterr()
     assert output.err.count("hidden tests") == 2

@@ -1,0 +1,148 @@
+"""Tasks from known fixes: which commits count as one, names of benchmarks' tests, files of rows."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from coder.bench.own import describe_own_bugs
+from coder.bench.sources import TestSettings as Settings
+from coder.bench.sources import find_fixes, make_benchmark, match_benchmark_names, read_rows
+from coder.bench.swebench import write_predictions
+from coder.core.verdict import VerdictKind
+from coder.repo.git import find_git
+from coder.wiring.strategy_record import StrategyResult, best_strategy, write_results
+from tests.bench.outcomes import outcome
+from tests.builders import git, repo, write
+
+
+def commit(root: Path, subject: str, files: dict[str, str]) -> None:
+    write(root, files)
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", subject)
+
+
+def test_fixes_are_small_commits_with_tests_beside_code(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "A = 0\n"})
+    commit(
+        root,
+        "Fix rounding\n\nIt was cut.\n\nSigned-off-by: Ada <a@b>",
+        {"a.py": "A = 1\n", "test_a.py": "#\n"},
+    )
+    commit(root, "Add a feature", {"a.py": "A = 2\n", "test_a.py": "##\n"})
+    commit(root, "Fix without a test", {"a.py": "A = 3\n"})
+    commit(root, "Fix a typo in a test", {"test_a.py": "###\n", "README.md": "#\n"})
+    commit(root, "Fix it everywhere", {"test_a.py": "", **{f"b{number}.py": "" for number in range(12)}})
+    (fix,) = find_fixes(find_git(root), "HEAD")
+    assert (fix.name[9:], fix.issue, fix.tests) == (
+        "fix-rounding",
+        "Fix rounding\n\nIt was cut.",
+        ("test_a.py",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "ids"),
+    [
+        ("tests/test_a.py::Case::test_x", ("tests/test_a.py::Case::test_x",)),
+        ("test_x (test_a.Case)", ("tests/test_a.py::Case::test_x",)),
+        ("test_x (tests.test_a.Case.test_x)", ("tests/test_a.py::Case::test_x",)),
+        ("test_bare", ("tests/test_b.py::test_bare",)),
+        ("tests/test_b.py::test_p", ("tests/test_b.py::test_p[1]", "tests/test_b.py::test_p[2]")),
+        ("tests/test_b.py::test_p[2]", ("tests/test_b.py::test_p[2]",)),
+        ("test_gone", ()),
+    ],
+)
+def test_benchmark_names_are_matched_by_their_parts(name: str, ids: tuple[str, ...]) -> None:
+    find = match_benchmark_names(
+        [
+            *("tests/test_a.py::Case::test_x", "tests/test_b.py::test_bare"),
+            *("tests/test_b.py::test_p[1]", "tests/test_b.py::test_p[2]"),
+        ]
+    )
+    assert find(name) == ids
+
+
+def test_what_is_no_row_is_one_line_and_the_others_stay(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    bad = [
+        "{",
+        "[]",
+        '{"repo": "a/b"}',
+        '{"instance_id": "../x"}',
+        '{"instance_id": 3}',
+        '{"instance_id": "a"}',
+    ]
+    file.write_text("\n".join(['{"instance_id": "a"}', *bad, "", '{"instance_id": "b"}']), encoding="utf-8")
+    lines: list[str] = []
+    assert [row["instance_id"] for row in read_rows(file, lines.append)] == ["a", "b"]
+    assert [line.partition(":")[0] for line in lines] == [f"skipped line {number}" for number in range(2, 8)]
+
+
+def test_row_that_cannot_be_judged_is_one_line_and_the_others_go_on(tmp_path: Path) -> None:
+    root = repo(tmp_path / "checkouts" / "o__no-issue", {"a.py": "A = 0\n"})
+    rows = [
+        {"instance_id": "o__gone-1", "repo": "o/gone"},
+        {"instance_id": "o__no-issue", "repo": "o/r", "base_commit": "f" * 40},
+        {"instance_id": "o__bad-patch", "repo": "o/no-issue", "base_commit": "HEAD", "test_patch": "?"},
+    ]
+    lines: list[str] = []
+    make_benchmark(
+        rows,
+        tmp_path / "tasks",
+        checkouts=root.parent,
+        only=(),
+        options=Settings(trusted=True, unsafe=True),
+        report=lines.append,
+    )
+    assert [line.partition(": ")[2] for line in lines] == [
+        f"there is no checkout o__gone-1 or o__gone in {root.parent}",
+        "it has no problem_statement, or no test_patch",
+        f"its test_patch does not apply to {git(root, 'rev-parse', 'HEAD')[:10]}",
+    ]
+
+
+def test_predictions_hold_first_change_of_each_instance(tmp_path: Path) -> None:
+    runs = [
+        outcome("a", seed=2, diff="second"),
+        outcome("a", diff="first"),
+        outcome("b", kind=VerdictKind.GAVE_UP),
+    ]
+    (file,) = write_predictions(tmp_path, runs)
+    assert [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] == [
+        {"instance_id": "a", "model_name_or_path": "coder-linear-m:one", "model_patch": "first"},
+        {"instance_id": "b", "model_name_or_path": "coder-linear-m:one", "model_patch": ""},
+    ]
+    assert len(write_predictions(tmp_path, [*runs, outcome("a", model="m:two")])) == 2
+
+
+def test_summary_of_own_bugs_names_solved_and_cost() -> None:
+    runs = [outcome("a"), outcome("b", solves=False), outcome("a", model="m:two")]
+    assert describe_own_bugs(runs) == (
+        "2 bugs of this repository: m:two solves 1 of 1 runs at $0.02 each, m:one solves 1 at $0.02 each."
+    )
+
+
+@pytest.mark.parametrize(
+    ("solved", "of", "best"),
+    [
+        ({"linear": 3, "plan": 2}, 5, "linear"),
+        ({"linear": 2, "plan": 2}, 5, "plan"),  # the cheaper one
+        ({"linear": 3, "plan": 2}, 4, None),  # too few bugs
+        ({"linear": 3}, 5, None),  # nothing to compare it with
+        ({"linear": 0, "plan": 0}, 5, None),
+    ],
+)
+def test_best_strategy_solved_most_of_enough_bugs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solved: dict[str, int], of: int, best: str | None
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    usd = {"linear": 0.2, "plan": 0.1}
+    write_results(tmp_path, [StrategyResult(strategy="linear", model="m", solved=0, of=9)])  # an older one
+    results = [
+        StrategyResult(strategy=name, model="m", solved=count, of=of, usd=usd[name])
+        for name, count in solved.items()
+    ]
+    write_results(tmp_path, results)
+    found = best_strategy(tmp_path, "m")
+    assert (found and found.strategy) == best
