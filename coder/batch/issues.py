@@ -1,5 +1,6 @@
 """Issues of a batch: a JSON object a line."""
 
+import json
 import re
 from collections.abc import Iterable
 from decimal import Decimal
@@ -10,6 +11,7 @@ from typing import Literal
 from pydantic import Field, ValidationError, field_validator
 
 from coder.core.documents import parse_json
+from coder.core.text import explain_invalid_value
 from coder.core.values import Value
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -94,6 +96,9 @@ def _parse_line(line: str) -> BatchIssue:
     """
     try:
         content = parse_json(line)
+        json.dumps(content, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("it holds half of a surrogate pair: write that character whole") from None
     except (ValueError, RecursionError):
         raise ValueError("it is no JSON") from None
     if not isinstance(content, dict):
@@ -115,7 +120,7 @@ def _describe_errors(error: ValidationError) -> str:
             case "missing":
                 reasons.append(f"the field {name!r} is missing")
             case _:
-                reasons.append(f"{name}: {detail['msg'].removeprefix('Value error, ')}")
+                reasons.append(f"{name}: {explain_invalid_value(detail['msg'])}")
     return "; ".join(reasons)
 
 

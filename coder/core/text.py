@@ -45,5 +45,22 @@ def suggest_name(name: str, known: Iterable[str], *, closeness: float = 0.6) -> 
 
 
 def explain_invalid_value(message: str) -> str:
-    """Return a message of pydantic as half a sentence: `it should be a valid integer`."""
-    return message.partition(", unable to parse")[0].replace("Input should be", "it should be")
+    """Return a message of pydantic as half a sentence in the user's words: `it should be a whole number`."""
+    message = _INPUT_FOUND.sub("", message).removeprefix("Value error, ")
+    for kind, words in _KINDS.items():
+        message = message.replace(f"a valid {kind}", words)
+    return message.replace("Input should be", "it should be")
+
+
+_INPUT_FOUND = re.compile(r", (?:unable to|got a|not) .*")
+_KINDS = {
+    "string": "text",
+    "integer": "a whole number",
+    "decimal": "a number",
+    "number": "a number",
+    "boolean": "true or false",
+    "tuple": "a list",
+    "list": "a list",
+    "dictionary": "an object",
+}
+"""Words for the types that pydantic names."""

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from coder.core.errors import ModelError, UserError
 from coder.core.messages import AssistantMessage, Delta, Reply, Request, ToolCall, Usage
+from coder.core.text import explain_invalid_value
 from coder.core.values import Value
 
 CHUNK_CHARACTERS = 16
@@ -179,7 +180,7 @@ def load_script(path: Path) -> tuple[ScriptStep, ...]:
                 fault = error.errors()[0]
                 where = ".".join(map(str, fault["loc"])) or "the line"
                 raise UserError(
-                    f"{path}, line {number}: {where}: {fault['msg']}. A line is an object with text, "
-                    "calls, error, cut_after, usage."
+                    f"{path}, line {number}: {where}: {explain_invalid_value(fault['msg'])}. A line is an "
+                    "object with text, calls, error, cut_after, usage."
                 ) from None
     return tuple(steps)

@@ -15,9 +15,9 @@ from coder.batch.issues import parse_issues
         ("[" * 100_000, "it is no JSON"),
         ('{"isue": "x"}', "'issue' is missing; unknown field 'isue' (there are id, issue, repo"),
         ('{"issue": " "}', "issue: the issue is empty"),
-        ('{"issue": 3}', "issue: Input should be a valid string"),
-        ('{"issue": "x", "strategy": "magic"}', "strategy: Input should be"),
-        ('{"issue": "x", "max_usd": -1}', "max_usd: Input should be greater than 0"),
+        ('{"issue": 3}', "issue: it should be text"),
+        ('{"issue": "x", "strategy": "magic"}', "strategy: it should be"),
+        ('{"issue": "x", "max_usd": -1}', "max_usd: it should be greater than 0"),
         *(
             (json.dumps({"issue": "x", "id": identity}), "id: an id has letters")
             for identity in ("../x", ".lock", "running", "a/b", "x" * 101)

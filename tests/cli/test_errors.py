@@ -66,7 +66,7 @@ MISUSES = (
     ),
     Misuse(
         arguments=("fix", "x", "--attempts", "many"),
-        message="Invalid value for '--attempts': it should be a valid integer. See coder fix --help",
+        message="Invalid value for '--attempts': it should be a whole number. See coder fix --help",
     ),
     Misuse(
         arguments=("hook", "install", "claud"),
@@ -90,7 +90,7 @@ MISUSES = (
     Misuse(
         arguments=("config",),
         settings='attempts = "many"',
-        message="config.toml: attempts = 'many' is not valid: it should be a valid integer. Explained: coder "
+        message="config.toml: attempts = 'many' is not valid: it should be a whole number. Explained: coder "
         "config explain attempts",
     ),
     Misuse(
