@@ -114,6 +114,11 @@ class Config(Value):
     In `ask` changes and programs, in `auto-edit` what leaves the sandbox, in `full` nothing; `read-only`
     allows no change.
     """
+    install: bool = False
+    """Whether packages that tests lack are installed without asking, into an environment of coder's own.
+
+    They come from the package index, wheels only; your own environment stays as it is.
+    """
     allow: tuple[str, ...] = ()
     """Commands that run without asking, such as `make test` or `npm run *`."""
     ask: tuple[str, ...] = ()
@@ -167,7 +172,7 @@ SETTING_GROUPS: Mapping[str, tuple[str, ...]] = {
         *("test", "suite", "wait", "suite_seconds", "foreground_suite_seconds", "impacted_suite_seconds"),
         *("behavior_seconds", "checks", "test_network", "test_environment"),
     ),
-    "Permissions": ("approve", "allow", "ask", "deny", "deny_read", "url_hosts"),
+    "Permissions": ("approve", "install", "allow", "ask", "deny", "deny_read", "url_hosts"),
     "Sandbox": ("image", "sandbox_memory_mb", "sandbox_processes", "sandbox_cpu_seconds"),
     "Interface and storage": ("alerts", "inline", "screen_reader", "vim", "keys", "keep_sessions_days"),
 }

@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import starmap
 from typing import Any, Literal, NamedTuple
 
+from coder.core.value_text import shorten_value
 from coder.core.values import Value
 from coder.core.verdict import BehaviorExample, BehaviorReport, Finding
 
@@ -263,17 +264,21 @@ class BehaviorComparison:
                 continue
             inside, outside = self.pairs[key][1].text, replayed.now[0]
             if outside != inside:
-                return f"{key.call} gives {_brief(inside)} in the test and {_brief(outside)} outside of it"
+                shown = f"{_brief(inside, outside)} in the test and {_brief(outside, inside)} outside of it"
+                return f"{shorten_value(key.call)} gives {shown}"
             later, before = replayed.later, self.replayed[0][key]
             if later and before.later == before.now and later != replayed.now and _is_answer(later[0]):
-                return f"{key.call} gives {_brief(outside)}, and {_brief(later[0])} at another time and place"
+                shown = (
+                    f"{_brief(outside, later[0])}, and {_brief(later[0], outside)} at another time and place"
+                )
+                return f"{shorten_value(key.call)} gives {shown}"
         return ""
 
     def _find_unsteady(self) -> str:
         for key, replayed in self._steady_on_base():
             if len(replayed.now) > 1:
                 first, second = map(_brief, replayed.now[:2])
-                return f"{key.call} gives {first}, and later {second}"
+                return f"{shorten_value(key.call)} gives {first}, and later {second}"
         return ""
 
     @cached_property
@@ -322,8 +327,8 @@ class BehaviorComparison:
             if len({old for old, _ in rows.values()}) >= LEAST_VARIED:
                 example = min(self._affected_calls[function], key=lambda key: len(key.call))
                 return (
-                    f"the change alters nothing but the tested inputs: {example.call} differs, "
-                    f"and none of {len(rows)} inputs around them does"
+                    "the change alters nothing but the tested inputs: "
+                    f"{shorten_value(example.call)} differs, and none of {len(rows)} inputs around them does"
                 )
         return ""
 
@@ -343,7 +348,7 @@ class BehaviorComparison:
             if all(new.strip("'") in key.call for key, _, new in rows):
                 continue  # an argument is returned as it is
             given = " or ".join(sorted(map(_brief, results)))
-            return f"all {len(rows)} inputs around {rows[0][0].call} that change give {given}"
+            return f"all {len(rows)} inputs around {shorten_value(rows[0][0].call)} that change give {given}"
         return ""
 
     def _find_other(self) -> str:
@@ -360,7 +365,9 @@ class BehaviorComparison:
                 continue
             is_guard = key.kind == "own" and not new.is_target and new.is_direct and new.test in self.passing
             if is_guard and not _is_equal(old.text, new.text):
-                return f"{key.call}, which a passing test calls, {_differs(old.text, new.text)}"
+                return (
+                    f"{shorten_value(key.call)}, which a passing test calls, {_differs(old.text, new.text)}"
+                )
         return ""
 
     def _find_new_errors(self) -> str:
@@ -372,7 +379,7 @@ class BehaviorComparison:
         if not found:
             return ""
         key, old, new = min(found, key=lambda row: len(row[0].call))
-        return f"{key.call} {_differs(old, new)}"
+        return f"{shorten_value(key.call)} {_differs(old, new)}"
 
     @cached_property
     def _faults(self) -> set[tuple[str, str, str]]:
@@ -519,16 +526,15 @@ def _differs(old: str, new: str) -> str:
     """Return what a call gave and gives now, or that it changes its arguments now."""
     if new.partition(ARGUMENTS)[0] == old.partition(ARGUMENTS)[0] and ARGUMENTS in new:
         return f"changes its arguments now: {_brief(new.partition(ARGUMENTS)[2])}"
-    return f"gave {_brief(old)} and {_verb(new)} now"
+    return f"gave {_brief(old, new)} and {_verb(new, old)} now"
 
 
-def _brief(text: str) -> str:
-    return _verb(text) if text.startswith(RAISES) else text if len(text) <= 80 else f"{text[:77]}..."
+def _brief(text: str, other: str = "") -> str:
+    return _verb(text) if text.startswith(RAISES) else shorten_value(text, other=other)
 
 
-def _verb(text: str) -> str:
+def _verb(text: str, other: str = "") -> str:
     """Return what a call does, for `x and ... now`."""
     if text == TIME_OUT:
         return "does not end"
-    name = text.partition(":")[0] if text.startswith(RAISES) else f"gives {text}"
-    return name if len(name) <= 90 else f"{name[:87]}..."
+    return text.partition(":")[0] if text.startswith(RAISES) else f"gives {shorten_value(text, other=other)}"

@@ -21,7 +21,7 @@ from coder.cli.options import (
 FIRST_COMMIT = "Begin"
 
 
-@with_options(*CONVERSATION, *MODEL, *LIMITS, *RUNNING, "approve", "on")
+@with_options(*CONVERSATION, *MODEL, *LIMITS, *RUNNING, "approve", "install", "on")
 def build(
     goal: Annotated[
         str, typer.Argument(metavar="GOAL", help="What to build: text, @file, or - for standard input.")

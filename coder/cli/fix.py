@@ -28,7 +28,18 @@ PARALLEL_STRATEGIES = (StrategyName.tree, StrategyName.committee, StrategyName.a
 
 @with_options(
     *(*CONVERSATION, *MODEL, *LIMITS, *RUNNING),
-    *("attempts", "test", "not_test", "suite", "wait", "only", "accept_test_edits", "approve", "on"),
+    *(
+        "attempts",
+        "test",
+        "not_test",
+        "suite",
+        "wait",
+        "only",
+        "accept_test_edits",
+        "approve",
+        "install",
+        "on",
+    ),
 )
 def fix(
     issue: Annotated[
@@ -116,7 +127,7 @@ def fix(
 
 @with_options(
     *(*CONVERSATION, *MODEL, *LIMITS, *RUNNING),
-    *("attempts", "test", "not_test", "suite", "wait", "only", "accept_test_edits", "approve"),
+    *("attempts", "test", "not_test", "suite", "wait", "only", "accept_test_edits", "approve", "install"),
 )
 def do(
     change: Annotated[

@@ -88,6 +88,14 @@ ApproveOption = Annotated[
 ]
 
 
+InstallOption = Annotated[
+    bool,
+    typer.Option(
+        "--install", help="Install packages that tests lack into an environment of coder's own, unasked."
+    ),
+]
+
+
 class SuiteMode(StrEnum):
     """Part of the test suite that runs for a verdict."""
 
@@ -183,6 +191,7 @@ class Options:
     accept_test_edits: TestEditsOption = False
     approve: ApproveOption = None
     on: OnOption = ""
+    install: InstallOption = False
     trust: TrustOption = False
     unsafe_no_sandbox: UnsafeOption = False
     inline: InlineOption = False
@@ -199,7 +208,7 @@ class Options:
             "approve": self.approve and self.approve.value,
             "max_usd": None if self.max_usd is None else Decimal(str(self.max_usd)),
             **{name: getattr(self, name) for name in ("max_tokens", "max_seconds", "max_requests")},
-            **{name: getattr(self, name) or None for name in ("wait", "inline", "screen_reader")},
+            **{name: getattr(self, name) or None for name in ("wait", "install", "inline", "screen_reader")},
         }
 
     @property

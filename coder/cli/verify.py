@@ -55,7 +55,7 @@ VERDICT_DIFFERS = 6
 """Exit code if the verdict differs from the attested one and has no nonzero code of its own."""
 
 
-@with_options("repo", "test", "not_test", "suite", "wait", "accept_test_edits", *RUNNING)
+@with_options("repo", "test", "not_test", "suite", "wait", "accept_test_edits", "install", *RUNNING)
 def verify(
     change: Annotated[
         str | None,

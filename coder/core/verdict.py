@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from coder.core.value_text import shorten_value
 from coder.core.values import Value
 
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
@@ -397,21 +398,10 @@ def describe_behavior(report: BehaviorReport) -> tuple[str, ...]:
 
 
 def describe_example(example: BehaviorExample) -> str:
-    """Return a call with what it gave and gives, each clipped around the difference."""
-    pairs = zip(example.before, example.after, strict=False)
-    differs = next((index for index, (old, new) in enumerate(pairs) if old != new), 0)
-    before, after = (clip_text(text, differs) for text in (example.before, example.after))
-    return f"{clip_text(example.call, 0)}  {before} → {after}{'' if example.tested else '  not tested'}"
-
-
-CLIPPED_CHARACTERS = 70
-
-
-def clip_text(text: str, position: int) -> str:
-    """Return the part of a long text around a position, with marks where something is left out."""
-    start = max(0, position - CLIPPED_CHARACTERS // 3) if len(text) > CLIPPED_CHARACTERS else 0
-    end = start + CLIPPED_CHARACTERS
-    return f"{'...' if start else ''}{text[start:end]}{'...' if text[end:] else ''}"
+    """Return a call with what it gave and gives, each shortened around the difference."""
+    before = shorten_value(example.before, other=example.after)
+    after = shorten_value(example.after, other=example.before)
+    return f"{shorten_value(example.call)}  {before} → {after}{'' if example.tested else '  not tested'}"
 
 
 class Verdict(Value):
@@ -519,7 +509,8 @@ class Verdict(Value):
     def headline(self) -> str:
         """The reason without the names of tests and what caps the verdict: a summary lists these apart."""
         if self.broken or self.still_red:
-            return f"{self.reason.partition(': ')[0].rstrip('.')}."
+            text, _, names = self.reason.partition(": ")
+            return f"{text.rstrip('.')}{''.join(names.rpartition('; ')[1:]) if '; ' in names else '.'}"
         caps = self.capping_findings
         if caps and (ending := f", but {caps[0].text.rstrip('.')}") in self.reason:
             return f"{self.reason.partition(ending)[0]}."
@@ -538,6 +529,8 @@ class ReproductionResult(Value):
     """Ids of tests that fail on the base for the right reason."""
     rejected: tuple[str, ...] = ()
     """`id: why it is no reproduction`, one line each."""
+    missing: tuple[str, ...] = ()
+    """`id: there is no such test` for those of the rejected that do not exist."""
     results: tuple[TestResult, ...] = ()
 
 

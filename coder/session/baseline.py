@@ -46,10 +46,7 @@ INSTALL, GO_ON = "install", "go on without"
 async def ensure_dependencies(
     context: SessionContext, candidate: Candidate, report: TestReport | None, *, wait_seconds: float
 ) -> TestReport | None:
-    """Return the base's report, measured again if the user let missing packages be installed.
-
-    Without a user to ask, nothing is installed.
-    """
+    """Return the base's report, measured again if missing packages were installed."""
     if report is None or not await offer_missing_packages(context, report):
         return report
     return await measure_baseline(context, candidate, wait_seconds=wait_seconds)
@@ -62,7 +59,7 @@ async def offer_missing_packages(context: SessionContext, report: TestReport) ->
 
 
 async def offer_packages(context: SessionContext, packages: Mapping[str, str]) -> bool:
-    """Ask for each package whether to install it, and return whether any was.
+    """Ask for each package whether to install it, unless that is allowed; return whether any was.
 
     `packages` are names of distributions, with the module that is imported where its name is known.
     A name may be invented, and somebody else may own it: each is decided by itself.
@@ -79,13 +76,21 @@ async def offer_packages(context: SessionContext, packages: Mapping[str, str]) -
 async def _is_wanted(context: SessionContext, package: str, module: str) -> bool:
     opening = f"Tests cannot run: {package}"
     if any(
-        isinstance(record.event, QuestionAsked) and record.event.text.startswith(f"{opening} ")
+        isinstance(record.event, QuestionAsked | Warned) and record.event.text.startswith(f"{opening} ")
         for record in context.log.records
     ):
         return False  # it was refused before, or could not be installed
     imported = f" (imported as {module})" if module not in ("", package) else ""
+    lacking = f"{opening}{imported} is not installed for the project's interpreter."
+    if context.installs_packages or not context.approval.attended:
+        course = (
+            "It is installed into an environment of coder's own; yours stays as it is."
+            if context.installs_packages
+            else "To have it installed into an environment of coder's own: --install"
+        )
+        context.log.append(Warned(text=f"{lacking} {course}"))
+        return context.installs_packages
     question = (
-        f"{opening}{imported} is not installed for the project's interpreter. Install from "
-        "the package index into an environment of coder's own? Yours stays as it is."
+        f"{lacking} Install from the package index into an environment of coder's own? Yours stays as it is."
     )
     return await context.approval.ask(question, options=(INSTALL, GO_ON), default=GO_ON) == INSTALL

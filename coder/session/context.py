@@ -107,6 +107,8 @@ class SessionContext:
     """The earlier session that this one continues."""
     installer: DependencyInstaller | None = None
     """Installs packages that tests lack; None if that is not possible."""
+    installs_packages: bool = False
+    """Whether it does so without asking."""
     hints: Proposals | None = None
     """Unproven findings of a search without a model."""
     permissions: Permissions = Permissions()  # noqa: RUF009 (a frozen value)

@@ -175,12 +175,8 @@ def _describe_proposals(proposals: Proposals) -> str:
     """Describe the search and the other edits that pass the tests."""
     if not proposals.proposals or not proposals.alternatives:
         return proposals.note
-    return "\n".join(
-        [
-            f"{proposals.note}. Other candidates that pass, and where they differ:",
-            *map(_format_proposal, proposals.alternatives),
-        ]
-    )
+    others = map(_format_proposal, proposals.alternatives)
+    return "\n".join([proposals.note, "Other candidates that pass, and where they differ:", *others])
 
 
 def _format_proposal(proposal: Proposal) -> str:

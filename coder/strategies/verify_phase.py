@@ -1,11 +1,19 @@
 """VERIFY phase, which asks no model."""
 
 import asyncio
+from pathlib import Path
 
 from coder.core.errors import UserError
 from coder.core.events import FilesChanged, PhaseEntered, Verified
 from coder.core.messages import UserMessage
-from coder.core.paths import extract_node_ids, find_command_tests, is_test_path, match_test_ids, test_file_of
+from coder.core.paths import (
+    extract_node_ids,
+    find_command_tests,
+    is_test_path,
+    match_test_ids,
+    test_file_of,
+    test_function_of,
+)
 from coder.core.state import candidate_messages, candidate_verdicts, unrelated_tests
 from coder.core.values import Candidate, Hunk, Patch
 from coder.core.verdict import Finding, Verdict, VerdictKind
@@ -85,6 +93,40 @@ def requested_tests(context: SessionContext, candidate: Candidate) -> tuple[str,
     is_excluded = match_test_ids(context.task.unrelated_tests)
     tests = dict.fromkeys((*find_command_tests(context.task.test_command), *by_issue))
     return tuple(test for test in tests if not is_excluded(test))
+
+
+def with_named_tests(strategy: Strategy) -> Strategy:
+    """Return the strategy, refused before it starts where the command names a test that does not exist."""
+
+    async def refuse_or_run(context: SessionContext, candidate: Candidate) -> Candidate:
+        patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+        await refuse_missing_tests(context, candidate, patch)
+        return await strategy(context, candidate)
+
+    return refuse_or_run
+
+
+async def refuse_missing_tests(context: SessionContext, candidate: Candidate, patch: Patch) -> None:
+    """Check the tests that the user's command names: those that their files do not mention, by a run.
+
+    Raises:
+        UserError: one of them does not exist.
+    """
+    named = find_command_tests(context.task.test_command)
+    if all(_mentions_test(candidate.worktree, test) for test in named):
+        return
+    found = await asyncio.to_thread(context.verifier.check_reproduction, patch, named)
+    if found.missing:
+        raise UserError(f"--test: {'; '.join(found.missing)}")
+
+
+def _mentions_test(tree: Path, test: str) -> bool:
+    """Tell whether a test's file is there and contains the name of its function or class."""
+    file, _, names = test_function_of(test).partition("::")
+    try:
+        return names.rpartition("::")[2] in (tree / file).read_text("utf-8", "replace")
+    except OSError:
+        return (tree / file).is_dir()
 
 
 def excluded_tests(context: SessionContext, candidate: Candidate) -> tuple[str, ...]:
@@ -205,6 +247,7 @@ def judge_existing_change(
         await asyncio.to_thread(_apply_change, context, candidate, change)
         patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
         context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+        await refuse_missing_tests(context, candidate, patch)
         context.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=1))
         await judge_change(context, candidate, patch, test_ids, exclusions=exclusions)
         return candidate

@@ -37,6 +37,8 @@ from coder.core.verdict import Verdict, VerdictKind
 from coder.core.verdict_summary import format_counts
 
 LINE_CHARACTERS = 110
+SUMMARY_CHARACTERS = 230
+"""Of a note: three lines of 80 columns."""
 MOST_RED_TESTS = 5
 Style = Literal["phase", "about", "note", "place", "red", "detail", "warning", "error", "answer", "verdict"]
 
@@ -53,6 +55,8 @@ class Line:
     """Levels below the heading of the phase."""
     kind: VerdictKind | None = None
     """Of a verdict."""
+    is_detail: bool = False
+    """True for what a reader of the whole session needs rarely: shown on request."""
 
     @property
     def words(self) -> str:
@@ -116,20 +120,31 @@ def _describe_note(event: NoteMade) -> Iterator[Line]:
         return
     if event.implied or note.kind == "give_up":
         return
-    for text in note.summary.splitlines()[:4]:
-        yield Line(text=text, style="note", indent=1)
+    yield from _describe_summary(note.summary)
     for number, step in enumerate(getattr(note, "steps", ()), start=1):
         yield Line(text=f"{number}. {shorten(step.intent)}", style="note", indent=2)
     for number, component in enumerate(getattr(note, "components", ()), start=1):
         text = f"{number}. {component.name} ({component.path}): {shorten(component.purpose)}"
         yield Line(text=text, style="note", indent=2)
     for place in getattr(note, "places", ())[:5]:
-        yield Line(text=str(place), style="place", indent=2)
+        yield Line(text=str(place), style="place", indent=2, is_detail=True)
+
+
+def _describe_summary(summary: str) -> Iterator[Line]:
+    """Yield the first paragraph of a summary, cut to a few lines, then the whole where that was not all."""
+    paragraphs = [text for text in summary.splitlines() if text.strip()]
+    for text in paragraphs[:1]:
+        yield Line(text=shorten_line(text, SUMMARY_CHARACTERS), style="note", indent=1)
+        if len(text) > SUMMARY_CHARACTERS:
+            yield Line(text=text, style="detail", indent=2, is_detail=True)
+    for text in paragraphs[1:]:
+        yield Line(text=text, style="detail", indent=2, is_detail=True)
 
 
 def _describe_verdict(verdict: Verdict) -> Iterator[Line]:
-    yield Line(lead=verdict.label, text=f"  {verdict.reason}", style="verdict", indent=1, kind=verdict.kind)
     reds = [*verdict.still_red, *verdict.broken]
+    text = verdict.headline if reds else verdict.reason
+    yield Line(lead=verdict.label, text=f"  {text}", style="verdict", indent=1, kind=verdict.kind)
     for result in reds[:MOST_RED_TESTS]:
         yield Line(text=result.id, style="red", indent=2)
         for text in result.output_tail:

@@ -205,7 +205,7 @@ class LinePrinter:
                     for line in (text_lines if self._verbose else text_lines[:4])
                 ]
             case _:
-                return _plain_lines(event)
+                return _plain_lines(event, are_details_shown=self._verbose)
 
     def _status_line(self) -> Spinner | Text:
         if not self._status.phase:
@@ -240,7 +240,7 @@ def _render(line: Line) -> Text:
     return Text.assemble("  " * line.indent, (line.lead, lead), (line.text, "" if line.kind else style))
 
 
-def _plain_lines(event: Event) -> list[Text]:
+def _plain_lines(event: Event, *, are_details_shown: bool = False) -> list[Text]:
     match event:
         case SessionStarted(session=session, repository=repository, model=model, dirty=dirty):
             suffix = ", uncommitted work included" if dirty else ""
@@ -248,7 +248,8 @@ def _plain_lines(event: Event) -> list[Text]:
         case StageChanged():
             return stage_lines(event)
         case _:
-            return [_render(line) for line in describe_event(event)]
+            lines = describe_event(event)
+            return [_render(line) for line in lines if are_details_shown or not line.is_detail]
 
 
 def _researcher_label(candidate: str) -> str:

@@ -112,6 +112,8 @@ def summary_lines(
         (outcome_label(finish_event), STYLES[kind] if kind else "bold red"),
         f"  {sanitize_text(verdict.headline if verdict and is_verdict else finish_event.summary)}",
     )
+    if finish_event.kind is None and finish_event.exit_code == MISUSE and not finish_event.spent.requests:
+        return  # refused before any work
     if finish_event.delivery:
         yield _row("changed", _changed_files(finish_event.delivery.diff))
     if verdict:
@@ -127,6 +129,8 @@ def summary_lines(
         yield _row("next", f"{record}{_interrupted_work_hint(finish_event, session)}")
 
 
+MISUSE = 2
+"""Exit code of wrong use, or of a model that cannot be asked."""
 WAITING = "your answers"
 """Stage in which the session waits for the user, which is no cost."""
 

@@ -31,6 +31,11 @@ class RunStore:
         self._directory = directory
         self._environment = environment
 
+    def change_environment(self, fact: str) -> None:
+        """Forget, for this session, reports from before a change of the environment."""
+        if self._directory is not None:
+            self._environment = f"{self._environment}\n{fact}"
+
     def recall(
         self,
         key: Iterable[str],

@@ -139,6 +139,7 @@ class WorktreeVerifier:
     def reset_baseline(self, circumstance: str) -> None:
         """Discard the results of the base: the test environment has changed."""
         with self._lock:
+            self._store.change_environment(circumstance)
             self._base.reset()
             self._ties = None
             self._circumstances = (*self._circumstances, circumstance)
@@ -186,12 +187,13 @@ class WorktreeVerifier:
         ]
         known_before = [result.id for result in candidates if not change.adds_test(result.id)]
         earlier = {test.id: test for test in self.results_on_base(known_before, progress).results}
-        known_tests = [test.id for test in before.results]
+        known_tests = {test.id for test in before.results}
+        known_files = {test_file_of(test) for test in known_tests}
         missing = [
-            f"{name}: there is no such test{f' ({hint.strip()})' if hint else ''}"
+            f"{name}: there is no such test{f'. {hint.strip()}' if hint else ''}"
             for name in named
             if not any(match_test_ids([name])(result.id) for result in report.results)
-            for hint in [suggest_name(name, known_tests)]
+            for hint in [suggest_name(name, known_tests if "::" in name else known_files)]
         ]
         problem = None if missing and report.problem and report.problem.kind == "no_tests" else report.problem
         reproducing, rejected = [], [_describe_problem(problem)] if problem else []
@@ -211,7 +213,12 @@ class WorktreeVerifier:
         rejected += missing
         if report.problem is not None and report.problem.kind == "wrong_code":
             reproducing = []
-        return ReproductionResult(tests=tuple(reproducing), rejected=tuple(rejected), results=report.results)
+        return ReproductionResult(
+            tests=tuple(reproducing),
+            rejected=tuple(rejected),
+            missing=tuple(missing),
+            results=report.results,
+        )
 
     def issue_ties(self) -> Mapping[str, IssueTie]:
         """Return how red tests of the base are tied to the issue; empty before the base was measured."""

@@ -297,6 +297,7 @@ def _open_session(
             make_verifier=verifier,
             make_proposer=runtime.proposer,
             installer=runtime.installer(root, verifier(repository).reset_baseline),
+            installs_packages=config.install,
             cutoff=runtime.cutoff,
             continued=earlier,
             sandbox=sandbox,
@@ -332,7 +333,11 @@ def _open_session(
                 *(() if task.continues or runs_nothing else _environment_notices(task, root, sandbox)),
             ),
         )
-        session = Session(context, chosen_approach.strategy, id=identity, version=__version__)
+        from coder.strategies.verify_phase import with_named_tests
+
+        is_change = task.mode != "ask" and not task.given
+        strategy = with_named_tests(chosen_approach.strategy) if is_change else chosen_approach.strategy
+        session = Session(context, strategy, id=identity, version=__version__)
         yield SessionHandle(
             id=identity,
             session=session,

@@ -169,3 +169,13 @@ def test_wrong_use_is_explained(
     assert message.startswith("coder: ")
     assert message.endswith(f"{misuse.message.format(place=place)}\n")
     assert (code, message.count("\n")) == (2, 1)
+
+
+def test_named_test_that_does_not_exist_is_wrong_use(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place / "repository")
+    monkeypatch.setenv("XDG_STATE_HOME", str(place / "state"))
+    code = run_command_line([*FIX, "--test", "tests/test_gone.py::test_x"])
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert (code, last) == (2, "stopped  --test: tests/test_gone.py::test_x: there is no such test")

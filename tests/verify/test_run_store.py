@@ -21,6 +21,8 @@ def test_the_same_run_in_the_same_environment_is_made_once(tmp_path: Path) -> No
     assert [store.recall(key, lambda: report(2.0)).seconds for key in others] == [2.0, 2.0, 2.0]
     elsewhere = RunStore(tmp_path / "runs", "python 3.12")
     assert elsewhere.recall(("content", "targets", "t.py"), lambda: report(3.0)).seconds == 3.0
+    store.change_environment("clock 1.2 is installed")
+    assert store.recall(("content", "targets", "t.py"), lambda: report(4.0)).seconds == 4.0
 
 
 def test_what_did_not_end_is_old_or_is_not_wanted_is_run_again(tmp_path: Path) -> None:

@@ -110,9 +110,13 @@ class Texts:
         own_repr = vars(kind).get("__repr__", kind.__repr__) is not vars(object)["__repr__"]
         if own_repr:
             try:
-                return self.shorten(self.clean(repr(value)))
+                text = repr(value)
+                fields = generated_fields(value, text) if len(text) <= 3 * MOST_ELEMENTS else None
             except Exception as error:  # noqa: BLE001 - whatever the project's own method raises
                 return f"{kind.__name__}(repr raises {type(error).__name__})"
+            if fields is None:
+                return self.shorten(self.clean(text))
+            return f"{kind.__name__}({', '.join(map(self.of, fields))})"
         return self.of_attributes(value, depth)
 
     def of_attributes(self, value: Any, depth: int = 0) -> str:
@@ -123,6 +127,18 @@ class Texts:
             if name not in self.ignored and not name.startswith("__")
         ]
         return f"{type(value).__name__}({', '.join(fields)})"
+
+
+def generated_fields(value: Any, text: str) -> list[Any] | None:
+    """Return the fields of an object, such as a dataclass, that writes them all as `Class(name=value, ...)`
+    and takes them by position; None for others.
+    """
+    names = getattr(type(value), "__match_args__", None)
+    if not names:
+        return None
+    fields = [getattr(value, name) for name in names]
+    written = ", ".join(f"{name}={field!r}" for name, field in zip(names, fields))  # noqa: B905 - Python 3.8
+    return fields if text == f"{type(value).__qualname__}({written})" else None
 
 
 def attributes_of(value: Any) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Measures of an edit's answers to calls: changed answers, accidental exceptions, loss of distinctions."""
 
+import re
 from collections.abc import Sequence
 from itertools import zip_longest
 
@@ -78,9 +79,13 @@ def is_degenerate(answers: Sequence[str], comparison: CallComparison) -> bool:
         len(places) >= MIN_CALLS
         and len(_distinct_results(comparison.before, places) - ACCIDENTAL_EXCEPTIONS) > 1
         and len(results := _distinct_results(answers, places)) == 1
-        and not all(f"={result}" in comparison.calls[place] for result in results for place in places)
+        and not all(_has_argument(comparison.calls[place], result) for result in results for place in places)
         for places in places_by_function.values()
     )
+
+
+def _has_argument(call: str, value: str) -> bool:
+    return re.search(rf"[(=\s]{re.escape(value)}[,)]", call) is not None
 
 
 def _is_example(call: str) -> bool:

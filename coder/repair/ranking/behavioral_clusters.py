@@ -11,9 +11,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from coder.core.ports import CallComparison
+from coder.core.value_text import shorten_value
 from coder.python.source import PythonSource, parse_module
 from coder.repair.candidates import RepairCandidate
-from coder.repair.ranking.answers import accident_share, changed_share, contradiction_share, is_degenerate
+from coder.repair.ranking.answers import (
+    PART_SEPARATOR,
+    accident_share,
+    changed_share,
+    contradiction_share,
+    is_degenerate,
+)
 from coder.repair.ranking.type_hints import type_violation_share
 
 MIN_RATIO_TO_REST, MIN_SHARE, MIN_RATIO_TO_NEXT = 1.1, 0.4, 2.0
@@ -26,7 +33,6 @@ SLIP_FAMILIES = frozenset(
     {"argument_order", "arithmetic", "boolean", "boundary", "comparison", "constant", "negation"}
 )
 """Families that add nothing new: another operator, another order."""
-MAX_SHOWN_CHARACTERS = 60
 FURTHER_FAMILY_SHARE = 0.35
 """Share of its own weight that a further family with the same answers adds."""
 ACCIDENT_PENALTY = 4.0
@@ -243,9 +249,13 @@ def find_distinguishing_call(
             comparison.calls, opinion.answers, other.answers, strict=False
         ):
             if own_answer != other_answer:
-                return f"{call} gives {_abbreviate(own_answer)}, elsewhere {_abbreviate(other_answer)}"
+                own, elsewhere = (text.partition(PART_SEPARATOR)[0] for text in (own_answer, other_answer))
+                if own == elsewhere:  # the arguments afterwards, or the output, differ
+                    own, elsewhere = (
+                        text.replace(PART_SEPARATOR, "; ") for text in (own_answer, other_answer)
+                    )
+                results = (
+                    f"{shorten_value(own, other=elsewhere)}, elsewhere {shorten_value(elsewhere, other=own)}"
+                )
+                return f"{shorten_value(call)} gives {results}"
     return ""
-
-
-def _abbreviate(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[: MAX_SHOWN_CHARACTERS - 3]}..."

@@ -14,9 +14,9 @@ VALUE_PATTERNS = {
     "float": r"-?[\d.einfa+-]+$",
     "str": r"['\"]",
     "bytes": r"b['\"]",
-    "list": r"list\[",
-    "tuple": r"\w+\[",
-    "dict": r"\w+\{",
+    "list": r"\[",
+    "tuple": r"\w*\(",
+    "dict": r"\w*\{",
     "set": r"set\{",
     "None": r"None$",
 }

@@ -48,17 +48,15 @@ class SearchState:
         )
 
     @property
-    def tries_per_second(self) -> float:
-        """Candidates per second."""
-        return self.tried / self.seconds if self.seconds > 0.1 else 0.0
-
-    @property
     def progress_line(self) -> str:
-        """The progress in one line."""
-        best = f", best: {self.survivors[0].edit.summary}" if self.survivors else ""
-        rate = f", {self.tries_per_second:.0f} a second" if self.tries_per_second else ""
-        passing = "1 passes" if len(self.survivors) == 1 else f"{len(self.survivors)} pass"
-        return f"tried {self.tried:,} candidates{rate}, {passing} the tests{best}"
+        """The progress in one line: `4 of 618 candidates pass; best: use `<=` in merge`."""
+        best = ""
+        if self.survivors:
+            name = self.survivors[0].place.partition("::")[2]
+            edit = self.survivors[0].edit.summary.removeprefix(f"{name}: ")
+            best = f"; best: {edit}{f' in {name}' if name else ''}"
+        passing = "passes" if len(self.survivors) == 1 else "pass"
+        return f"{len(self.survivors) or 'none'} of {self.tried:,} candidates {passing}{best}"
 
 
 def search_candidates(

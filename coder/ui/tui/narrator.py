@@ -30,7 +30,7 @@ from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, UserMes
 from coder.core.state import Status, advance_status
 from coder.core.text import sanitize_text
 from coder.core.verdict import Verdict
-from coder.ui.describe import current_activity, describe_event, summarize_arguments
+from coder.ui.describe import Line, current_activity, describe_event, summarize_arguments
 from coder.ui.summary import abbreviate_number, format_money, report_body, summary_lines
 from coder.ui.tui.diff import render_diff, render_diff_lines
 from coder.ui.tui.prompt import Prompt
@@ -226,13 +226,21 @@ def _event_widgets(event: Event) -> Iterable[Widget]:
                 title, lambda: [Static(sanitize_text(text), classes="output", markup=False)], remark=remark
             )
         case _:
-            for line in describe_event(event):
-                kind = f" {line.kind.name.lower()}" if line.kind else ""
-                style = "about" if line.style == "detail" else line.style
-                yield _line(
-                    f"{'  ' * (line.indent - 1)}{line.words}" if style == "note" else line.words,
-                    f"{style}{kind}",
-                )
+            described = [*describe_event(event)]
+            details = [line for line in described if line.is_detail]
+            for line in described:
+                if details and line is described[0]:
+                    title = Content.styled(sanitize_text(line.words), "italic")
+                    yield Fold(title, lambda: map(_line_widget, details), remark="details")
+                elif not line.is_detail:
+                    yield _line_widget(line)
+
+
+def _line_widget(line: Line) -> Static:
+    kind = f" {line.kind.name.lower()}" if line.kind else ""
+    style = "about" if line.style == "detail" else line.style
+    text = f"{'  ' * (line.indent - 1)}{line.words}" if style == "note" else line.words
+    return _line(text, f"{style}{kind}")
 
 
 def _verdict_text(verdict: Verdict) -> str:

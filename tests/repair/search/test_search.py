@@ -142,8 +142,7 @@ def test_stops_with_enough_survivors(tmp_path: Path) -> None:
     )
     assert len(result.survivors) == result.tried == MAX_SURVIVORS
     assert (
-        result.progress_line
-        == f"tried {MAX_SURVIVORS} candidates, {MAX_SURVIVORS} pass the tests, best: f: x for a < 1"
+        result.progress_line == f"{MAX_SURVIVORS} of {MAX_SURVIVORS} candidates pass; best: x for a < 1 in f"
     )
 
 

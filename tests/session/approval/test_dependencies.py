@@ -35,17 +35,15 @@ class FakeEquipment:
 
 
 @pytest.mark.parametrize(
-    ("attended", "option", "problem", "installed_packages", "report"),
+    ("option", "problem", "installed_packages", "report"),
     [
-        (True, "install", "", ["answers"], WHOLE),
-        (True, "go on without", "", [], LACKING),
-        (False, "", "", [], LACKING),
-        (True, "install", "no such package", ["answers"], LACKING),
+        ("install", "", ["answers"], WHOLE),
+        ("go on without", "", [], LACKING),
+        ("install", "no such package", ["answers"], LACKING),
     ],
 )
 def test_installs_nothing_without_approval(
     tmp_path: Path,
-    attended: bool,
     option: str,
     problem: str,
     installed_packages: list[str],
@@ -53,13 +51,13 @@ def test_installs_nothing_without_approval(
 ) -> None:
     verifier = FakeVerifier(report=LACKING)
     installer = FakeEquipment(verifier, problem)
-    context = replace(kit(tmp_path, verifier=verifier, attended=attended), installer=installer)
+    context = replace(kit(tmp_path, verifier=verifier, attended=True), installer=installer)
 
     async def scenario() -> TestReport | None:
         candidate = context.repository.create_candidate("c1")
         asking = asyncio.ensure_future(ensure_dependencies(context, candidate, LACKING, wait_seconds=60))
         async for record in context.log.follow():
-            if isinstance(record.event, QuestionAsked) and attended:
+            if isinstance(record.event, QuestionAsked):
                 await asyncio.sleep(0)
                 context.approval.deliver_answer(Answer(question=record.event.question, option=option))
             if isinstance(record.event, QuestionAnswered):
@@ -70,6 +68,20 @@ def test_installs_nothing_without_approval(
     assert installer.installed == installed_packages
     warning_texts = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
     assert warning_texts == (["answers could not be installed: no such package"] if problem else [])
+
+
+@pytest.mark.parametrize(("attended", "is_allowed"), [(True, True), (False, True), (False, False)])
+def test_setting_installs_without_asking(tmp_path: Path, *, attended: bool, is_allowed: bool) -> None:
+    verifier = FakeVerifier(report=LACKING)
+    installer = FakeEquipment(verifier)
+    context = replace(
+        kit(tmp_path, verifier=verifier, attended=attended), installer=installer, installs_packages=is_allowed
+    )
+    candidate = context.repository.create_candidate("c1")
+    report = asyncio.run(ensure_dependencies(context, candidate, LACKING, wait_seconds=60))
+    (warning,) = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
+    assert (report, installer.installed) == ((WHOLE, ["answers"]) if is_allowed else (LACKING, []))
+    assert ("It is installed" if is_allowed else "--install") in warning
 
 
 def test_asks_for_each_package_by_itself(tmp_path: Path) -> None:

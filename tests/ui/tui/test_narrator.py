@@ -131,7 +131,7 @@ def test_keeps_partial_reply_and_call_when_interrupted() -> None:
 
 def test_call_expands_on_enter_and_click() -> None:
     async def by_enter(terminal: Stage) -> None:
-        await terminal.pilot.press("shift+tab", "up", "enter")
+        await terminal.pilot.press("shift+tab", "up", "up", "enter")
 
     async def by_click(terminal: Stage) -> None:
         await terminal.pilot.click(terminal.app.screen.query(CallFold).first())

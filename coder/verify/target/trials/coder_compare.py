@@ -252,16 +252,26 @@ def stable_text(value: Any, depth: int) -> str:
         texts = [
             f"{stable_text(key, depth + 1)}: {stable_text(element, depth + 1)}" for key, element in pairs
         ]
-        return f"{kind}{{{', '.join(texts)}}}"
+        return f"{'' if kind == 'dict' else kind}{{{', '.join(texts)}}}"
     if isinstance(value, (set, frozenset)):
         return f"{kind}{{{', '.join(sorted(stable_text(item, depth + 1) for item in value))}}}"
     if isinstance(value, (list, tuple)) or hasattr(value, "__next__"):
-        elements = itertools.islice(value, MOST_ELEMENTS)
-        return f"{kind}[{', '.join(stable_text(item, depth + 1) for item in elements)}]"
+        elements = [stable_text(item, depth + 1) for item in itertools.islice(value, MOST_ELEMENTS)]
+        if kind == "list":
+            return f"[{', '.join(elements)}]"
+        comma = "," if kind == "tuple" and len(elements) == 1 else ""
+        return f"{'' if kind == 'tuple' else kind}({', '.join(elements)}{comma})"
     if callable(value):
         return kind
     attributes = state(value)
-    return kind if attributes is None else f"{kind}({stable_text(attributes, depth + 1)})"
+    if attributes is None or depth + 1 == DEEPEST:
+        return kind
+    are_positional = getattr(type(value), "__match_args__", None) == (*attributes,)
+    fields = [
+        f"{'' if are_positional else f'{name}='}{stable_text(item, depth + 2)}"
+        for name, item in itertools.islice(attributes.items(), MOST_ELEMENTS)
+    ]
+    return f"{kind}({', '.join(fields)})"
 
 
 def state(value: Any) -> dict[str, Any] | None:
@@ -277,19 +287,16 @@ def state(value: Any) -> dict[str, Any] | None:
 
 
 def call_text(call: Any) -> str:
-    """Return a call as source code, cut to a line."""
+    """Return a call as source code."""
     _, name, arguments = call
-    named = [
-        (key, value)
-        for key, value in arguments.items()
-        if key not in ("self", EXTRA_POSITIONAL, EXTRA_KEYWORDS)
-    ]
+    rest_index = [*arguments].index(EXTRA_POSITIONAL)
+    positional = [value for key, value in [*arguments.items()][:rest_index] if key != "self"]
+    keywords = [entry for entry in [*arguments.items()][rest_index + 1 :] if entry[0] != EXTRA_KEYWORDS]
     written_arguments = [
-        *(stable_text(value, 2) for value in arguments[EXTRA_POSITIONAL]),
+        *(stable_text(value, 0) for value in (*positional, *arguments[EXTRA_POSITIONAL])),
         *(
-            f"{key}={stable_text(value, 2)}"
-            for key, value in (*named, *arguments.get(EXTRA_KEYWORDS, {}).items())
+            f"{key}={stable_text(value, 0)}"
+            for key, value in (*keywords, *arguments.get(EXTRA_KEYWORDS, {}).items())
         ),
     ]
-    text = f"{'.'.join(part for part in name if part != PROPERTY_GETTER)}({', '.join(written_arguments)})"
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    return f"{'.'.join(part for part in name if part != PROPERTY_GETTER)}({', '.join(written_arguments)})"

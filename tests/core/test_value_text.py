@@ -1,0 +1,38 @@
+"""Calls and values that are shortened between elements."""
+
+import pytest
+
+from coder.core.value_text import shorten_value
+
+PERIODS = [f"Period({start}, {start + 90})" for start in range(0, 1080, 90)]
+LIST = f"[{', '.join(PERIODS)}]"
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "expected"),
+    [
+        ("ordinal(33)", "", "ordinal(33)"),
+        (f"merge({LIST})", "", "merge([Period(0, 90), Period(90, 180), Period(180, 270), …])"),
+        (
+            LIST,
+            LIST.replace("Period(540, 630)", "Period(0, 1)"),
+            "[…, Period(360, 450), Period(450, 540), Period(540, 630), …]",
+        ),
+        (
+            f"Log(entries={LIST}, name='a').total(1)",
+            "",
+            "Log(entries=[Period(0, 90), Period(90, 180), …], name='a').total(1)",
+        ),
+        (f"{{'a': {LIST}, 'b': 1}}", f"{{'a': {LIST}, 'b': 2}}", "{…, 'b': 1}"),
+        ("x" * 50 + "...#0123abcd", "", "x" * 50 + "…"),
+        (
+            f"raises ValueError: it can't be (as {'so ' * 30}",
+            "",
+            f"raises ValueError: it can't be (as {'so ' * 11}…",
+        ),
+        (f"'{'a' * 90}b'", f"'{'a' * 90}c'", f"'…{'a' * 64}b'"),
+        (f"f({'(' * 300}", "", f"f({'(' * 66}…"),
+    ],
+)
+def test_leaves_out_whole_elements(text: str, other: str, expected: str) -> None:
+    assert shorten_value(text, other=other) == expected
