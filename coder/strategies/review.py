@@ -15,6 +15,7 @@ from coder.core.paths import is_test_path
 from coder.core.phases import REPAIR, REVIEW, PhaseName
 from coder.core.state import FAILURE_REVIEWER, candidate_verdicts, named_tests
 from coder.core.values import Candidate, Hunk, Patch
+from coder.core.verdict import BehaviorExample, Verdict, describe_example
 from coder.patching.git_hunks import split_git_diff
 from coder.permissions.risk import high_risk_paths
 from coder.python.source import decode_text, parse_module
@@ -26,10 +27,11 @@ from coder.strategies.follow import Route, follow_route
 from coder.strategies.phases import PHASE_SPECS
 from coder.strategies.tree import drop_candidate
 from coder.strategies.verify_phase import judge_change
+from coder.tools.hand_over import hand_over_findings
 from coder.tools.registry import REVIEWING_TOOLS
 
 MakeRepair = Callable[[tuple[Findings, ...], Patch], Strategy]
-ChooseReviewers = Callable[[Patch], Sequence[str]]
+ChooseReviewers = Callable[[Patch, Verdict], Sequence[str]]
 
 
 def review_and_repair(
@@ -47,8 +49,11 @@ def review_and_repair(
         reviewed_tree, objectors = "", tuple[str, ...]()
         for number in range(1, rounds + 2):
             patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
-            reviewers = dict.fromkeys((*choose_reviewers(patch), *objectors))
-            if patch.tree == reviewed_tree or not (reviewers and has_deliverable_change(context, candidate)):
+            if patch.tree == reviewed_tree or not has_deliverable_change(context, candidate):
+                return candidate
+            verdict = candidate_verdicts(context.log.records, candidate.id)[-1]
+            reviewers = dict.fromkeys((*choose_reviewers(patch, verdict), *objectors))
+            if not reviewers:
                 return candidate
             reviews = await asyncio.gather(
                 *(try_review(context, candidate, reviewer) for reviewer in reviewers)
@@ -62,7 +67,7 @@ def review_and_repair(
             objectors = tuple(
                 reviewer
                 for reviewer, findings in zip(reviewers, reviews, strict=True)
-                if findings is not None and not findings.approve
+                if findings is not None and not findings.approve and reviewer != BEHAVIOR_REVIEWER
             )
             if not repairable or number > rounds:
                 return candidate
@@ -104,18 +109,31 @@ LARGE_LINES = 20
 """Added and removed lines of source above which a reviewer for simplicity is asked."""
 
 
-def risk_reviewers(patch: Patch) -> tuple[str, ...]:
-    """Return a security reviewer if the change touches high-risk files."""
-    return ("security",) if high_risk_paths(patch.paths) else ()
+BEHAVIOR_REVIEWER = "behavior"
+"""The reviewer who is shown nothing but issue, change and calls that are answered otherwise."""
 
 
-def committee_reviewers(patch: Patch) -> tuple[str, ...]:
-    """Return two reviewers of every change, one more for large changes, one more for risky ones."""
+def risk_reviewers(patch: Patch, verdict: Verdict) -> tuple[str, ...]:
+    """Return reviewers of what tests do not show: answers to calls beyond theirs, high-risk files."""
+    return (
+        *((BEHAVIOR_REVIEWER,) if untested_examples(verdict) else ()),
+        *(("security",) if high_risk_paths(patch.paths) else ()),
+    )
+
+
+def untested_examples(verdict: Verdict) -> tuple[BehaviorExample, ...]:
+    """Return the calls beyond those of the tests that are answered otherwise than before the change."""
+    examples = verdict.behavior.examples if verdict.behavior else ()
+    return tuple(example for example in examples if not example.tested)
+
+
+def committee_reviewers(patch: Patch, verdict: Verdict) -> tuple[str, ...]:
+    """Return two reviewers of every change, one more for large changes, and those of its risks."""
     return (
         "correctness",
         "tests",
         *(("simplicity",) if _changed_line_count(patch) > LARGE_LINES else ()),
-        *risk_reviewers(patch),
+        *risk_reviewers(patch, verdict),
     )
 
 
@@ -133,6 +151,8 @@ DIFF_CHARACTERS = 20_000
 CONTEXT_LINES = 25
 """Lines shown before and after each changed place."""
 MAX_CONTEXT_CHARACTERS = 10_000
+ISSUE_CHARACTERS, BEHAVIOR_DIFF_CHARACTERS = 1_200, 2_000
+"""Shown beside changed answers, in a request of at most 1,500 tokens."""
 
 
 async def review_candidate(context: SessionContext, candidate: Candidate, reader: str) -> Findings | None:
@@ -140,9 +160,15 @@ async def review_candidate(context: SessionContext, candidate: Candidate, reader
     number = 1 + sum(_is_review_by(record.event, candidate, reader) for record in context.log.records)
     reviewer = candidate.model_copy(update={"id": f"{candidate.id}/review-{number}/{reader}"})
     context.log.append(CandidateForked(candidate=reviewer.id, role="reviewer", approach=reader))
-    review_context = replace(context, role="reviewer", system="system_review", tools=REVIEWING_TOOLS)
+    is_behavior = reader == BEHAVIOR_REVIEWER
+    review_context = replace(
+        context,
+        role="reviewer",
+        system="system_review",
+        tools=(hand_over_findings,) if is_behavior else REVIEWING_TOOLS,
+    )
     purpose = PhaseSpec(
-        phase=REVIEW,
+        phase=REVIEW.model_copy(update={"max_turns": 2}) if is_behavior else REVIEW,
         opening=lambda _context, _reviewer: _opening_message(context, candidate, reader),
         settle=_settle,
     )
@@ -174,6 +200,15 @@ async def _settle(_context: SessionContext, _candidate: Candidate, state: PhaseS
 async def _opening_message(context: SessionContext, candidate: Candidate, reader: str) -> str:
     patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
     verdict = candidate_verdicts(context.log.records, candidate.id)[-1]
+    if reader == BEHAVIOR_REVIEWER:
+        hunks = (hunk for hunk in split_git_diff(patch.diff) if not is_test_path(hunk.path))
+        diff = "\n".join(f"{hunk.path}\n{hunk.body}" for hunk in hunks)
+        return context.prompts.render(
+            "review_behavior",
+            issue=context.task.issue[:ISSUE_CHARACTERS],
+            diff=diff[:BEHAVIOR_DIFF_CHARACTERS],
+            rows="\n".join(map(describe_example, untested_examples(verdict))),
+        )
     excerpts = await asyncio.to_thread(change_excerpts, candidate, patch)
     return context.prompts.render(
         "review",
@@ -480,8 +515,9 @@ def judge_and_review(judge: Strategy, *, choose_reviewers: ChooseReviewers) -> S
     async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
         candidate = await judge(context, candidate)
         patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+        verdict = candidate_verdicts(context.log.records, candidate.id)[-1]
         await asyncio.gather(
-            *(try_review(context, candidate, reviewer) for reviewer in choose_reviewers(patch))
+            *(try_review(context, candidate, reviewer) for reviewer in choose_reviewers(patch, verdict))
         )
         return candidate
 

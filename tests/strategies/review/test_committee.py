@@ -10,10 +10,11 @@ from coder.core.events import Warned
 from coder.core.notes import Findings
 from coder.core.state import candidate_verdicts
 from coder.core.values import Candidate, Patch
-from coder.models.scripted import ScriptedCall, ScriptStep
+from coder.core.verdict import BehaviorExample, BehaviorReport
+from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.session.context import SessionContext, Strategy
 from coder.strategies.candidate_status import is_judged_good
-from coder.strategies.review import review_and_repair
+from coder.strategies.review import review_and_repair, risk_reviewers
 from coder.strategies.verify_phase import judge_change
 from tests.session.fakes import PROVEN, STILL_RED, FakeVerifier, kit
 
@@ -54,9 +55,9 @@ def test_undoes_failed_repair_and_keeps_proof(tmp_path: Path, mending: Strategy,
 
     async def run_strategy() -> bool:
         candidate = context.repository.create_candidate("c1")
-        await review_and_repair(edit_strategy(2), mend, choose_reviewers=lambda _patch: ("tests",), rounds=2)(
-            context, candidate
-        )
+        await review_and_repair(
+            edit_strategy(2), mend, choose_reviewers=lambda _patch, _verdict: ("tests",), rounds=2
+        )(context, candidate)
         return await is_judged_good(context, candidate)
 
     assert asyncio.run(run_strategy())
@@ -64,3 +65,29 @@ def test_undoes_failed_repair_and_keeps_proof(tmp_path: Path, mending: Strategy,
     assert candidate_verdicts(context.log.records, "c1")[-1].kind is PROVEN.kind
     warning_texts = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
     assert warning_texts == warnings
+
+
+def test_contradicted_behavior_is_repaired_after_one_small_request(tmp_path: Path) -> None:
+    example = BehaviorExample(call="value(31)", before="'31st'", after="'31th'", function="a.py::value")
+    report = BehaviorReport(calls=1, compared=1, inputs=9, changed=2, examples=(example,))
+    proven = PROVEN.model_copy(update={"behavior": report})
+    flaw = OBJECTION.model_copy(update={"when": "value(31)  '31st' → '31th'"})
+    context = kit(tmp_path, [flaw], verifier=FakeVerifier(verdicts=[proven, PROVEN]))
+    repaired: list[str] = []
+
+    def mend(wanted: tuple[Findings, ...], _patch: Patch) -> Strategy:
+        repaired.extend(finding.text for findings in wanted for finding in findings.findings)
+        return edit_strategy(3)
+
+    async def run_strategy() -> None:
+        candidate = context.repository.create_candidate("c1")
+        strategy = review_and_repair(edit_strategy(2), mend, choose_reviewers=risk_reviewers, rounds=1)
+        await strategy(context, candidate)
+
+    asyncio.run(run_strategy())
+    assert repaired == ["It fails for none."]
+    assert (tmp_path / "a.py").read_text() == "VALUE = 3\n"
+    model = context.models.model
+    assert isinstance(model, ScriptedModel)
+    assert len(model.requests) == 1
+    assert len(model.requests[0].model_dump_json()) / 4 < 1_500

@@ -1,4 +1,7 @@
+import pytest
+
 from coder.core.values import Patch
+from coder.core.verdict import BehaviorExample, BehaviorReport, Verdict, VerdictKind
 from coder.strategies.review import LARGE_LINES, committee_reviewers, risk_reviewers
 
 
@@ -10,18 +13,28 @@ def make_patch(path: str, lines: int) -> Patch:
     )
 
 
-def test_two_reviewers_read_small_change() -> None:
-    assert committee_reviewers(make_patch("a.py", LARGE_LINES)) == ("correctness", "tests")
-    assert committee_reviewers(make_patch("tests/test_a.py", 2 * LARGE_LINES)) == ("correctness", "tests")
+VERDICT = Verdict(kind=VerdictKind.PROVEN, reason="")
+OTHER_ANSWER = BehaviorExample(call="ordinal(31)", before="'31st'", after="'31th'")
 
 
-def test_large_change_adds_simplicity_and_risky_adds_security() -> None:
-    assert committee_reviewers(make_patch("a.py", LARGE_LINES + 1)) == ("correctness", "tests", "simplicity")
-    assert committee_reviewers(make_patch("login.py", 1)) == ("correctness", "tests", "security")
+@pytest.mark.parametrize(
+    ("path", "lines", "reviewers"),
+    [
+        ("a.py", LARGE_LINES, ()),
+        ("tests/test_a.py", 2 * LARGE_LINES, ()),
+        ("a.py", LARGE_LINES + 1, ("simplicity",)),
+        ("login.py", 1, ("security",)),
+    ],
+)
+def test_reviewers_follow_size_and_risk(path: str, lines: int, reviewers: tuple[str, ...]) -> None:
+    patch = make_patch(path, lines)
+    assert committee_reviewers(patch, VERDICT) == ("correctness", "tests", *reviewers)
+    assert risk_reviewers(patch, VERDICT) == tuple(name for name in reviewers if name == "security")
 
 
-def test_otherwise_reviews_only_risky_change() -> None:
-    assert (risk_reviewers(make_patch("login.py", 1)), risk_reviewers(make_patch("a.py", 100))) == (
-        ("security",),
-        (),
-    )
+@pytest.mark.parametrize("is_tested", [True, False])
+def test_behavior_beyond_tests_is_reviewed(is_tested: bool) -> None:
+    example = OTHER_ANSWER.model_copy(update={"tested": is_tested})
+    report = BehaviorReport(calls=1, compared=1, inputs=9, changed=2, examples=(example,))
+    verdict = VERDICT.model_copy(update={"behavior": report})
+    assert risk_reviewers(make_patch("a.py", 1), verdict) == (() if is_tested else ("behavior",))
