@@ -18,8 +18,9 @@ Each is a composition over that loop (`strategies/registry.py` names them all):
 
 A security reviewer is added only where a change touches risky files (`permissions/risk.py`), a reviewer of
 behavior where calls beyond those of the tests are answered otherwise: it sees issue, diff and these calls in
-one request without tools. Reviewers who objected read the repaired change again. A change that came with locating is verified before siblings are
-paid for: a tree whose first patch is right costs what linear does. A fork shares the conversation so far
+one request without tools. Reviewers who objected read the repaired change again.
+A change that came with locating is verified before siblings are paid for: a tree whose first patch is right
+costs what linear does. A fork shares the conversation so far
 and the tests; what its parent changed elsewhere is set aside. It differs from its siblings by an approach,
 a temperature, and a model of its own where `branch_models` names one (role `branch 1`).
 
