@@ -32,6 +32,14 @@ OWNERS = (
     ("/sbin/apk", ("info", "--who-owns"), r" is owned by (\S+)$"),
 )
 """Programs that name the package of files, their options, and the pattern of a package in a line."""
+ANSWERS = {
+    "apt": ("--yes",),
+    "dnf": ("--assumeyes",),
+    "pacman": ("--noconfirm",),
+    "zypper": ("--non-interactive",),
+}
+"""Options by which a command asks nothing, by program; they follow its subcommand, except for zypper."""
+INSTALL_SECONDS = 1800.0
 QUERY_SECONDS = 20.0
 
 
@@ -54,6 +62,33 @@ def owning_packages(programs: frozenset[str], libraries: frozenset[str]) -> tupl
                 found = {*_output(program, "-W", "-f", "${Package} ${Version}\n", *found).splitlines()}
             return tuple(sorted(found))
     return ()
+
+
+def run_install_command(command: str) -> str:
+    """Run a command of `install_command` with all rights of the user, who has agreed to it.
+
+    Return the output if it failed, empty otherwise. Where sudo needs a password it fails: the user has to
+    run it in a terminal.
+    """
+    _, program, *words = command.split()
+    options = ANSWERS.get(program, ())
+    words = [*options, *words] if program == "zypper" else [*words[:1], *options, *words[1:]]
+    prefix = () if os.geteuid() == 0 else ("sudo", "--non-interactive")
+    try:
+        result = subprocess.run(
+            [*prefix, program, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=INSTALL_SECONDS,
+            check=False,
+            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"},
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return (result.stdout.strip() or f"exit code {result.returncode}") if result.returncode else ""
 
 
 def _output(*command: str) -> str:

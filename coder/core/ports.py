@@ -308,8 +308,25 @@ class Distribution(Value):
     is_installed: bool
 
 
+class SystemPackage(Value):
+    """A package of the operating system that builds or tests lack."""
+
+    what: str
+    """Its content in words, such as `a C compiler`."""
+    command: str
+    """The distribution's command that installs it; empty where that is not known."""
+
+
 class DependencyInstaller(Protocol):
     """Installs missing dependencies of test runs, never in one of the user's environments."""
+
+    def missing_system_package(self, report: TestReport) -> SystemPackage | None:
+        """Return the package of the operating system for want of which a run or a build failed."""
+        ...
+
+    def install_system_package(self, package: SystemPackage) -> str:
+        """Run the command of a package on this machine; return why that failed, or an empty string."""
+        ...
 
     def missing_packages(self, report: TestReport) -> tuple[str, ...]:
         """Return the names of packages without which tests of the untouched base cannot run."""

@@ -160,7 +160,8 @@ class ProviderModel:
             if exceeded := find_limit_error(error):
                 raise exceeded from error
             raise translate_error(error, choice=self._choice, key=self._key) from error
-        return _make_reply(message, response, self.name)
+        is_responses = (self._choice.provider, self._choice.base_url) == ("openai", None)
+        return _make_reply(message, response, self.name, is_incomplete_if_unknown=is_responses)
 
     async def _stream_response(
         self, request: Request, on_delta: Callable[[Delta], None], usages: list[Usage]
@@ -250,8 +251,13 @@ Gemini says `OTHER` and `TOO_MANY_TOOL_CALLS`, Mistral `model_length`, Zhipu `se
 """
 
 
-def _make_reply(message: AssistantMessage, response: ModelResponse, name: str) -> Reply:
+def _make_reply(
+    message: AssistantMessage, response: ModelResponse, name: str, *, is_incomplete_if_unknown: bool
+) -> Reply:
     """Return the reply with the reason of its end.
+
+    The Responses protocol has one reason of complete replies, which the library knows: with any other, such
+    as `steered`, the reply is incomplete.
 
     Raises:
         ModelError: the stream was cut, the provider failed, or the reply is empty.
@@ -261,6 +267,8 @@ def _make_reply(message: AssistantMessage, response: ModelResponse, name: str) -
     if response.finish_reason is None and not reason:
         raise ModelError(f"The reply of {name} broke off in the middle.", retryable=True)
     finish = response.finish_reason or FINISH_REASONS.get(str(reason).strip().lower())
+    if finish is None and is_incomplete_if_unknown:
+        finish = "length"
     if finish == "error":
         raise ModelError(f"{name} failed while it was writing ({reason}).", retryable=True)
     if finish == "content_filter" or (details.get("refusal") and not message.calls):

@@ -54,8 +54,36 @@ async def ensure_dependencies(
 
 async def offer_missing_packages(context: SessionContext, report: TestReport) -> bool:
     """Offer to install the packages that failing tests lack, and return whether they were installed."""
+    if await _offer_system_package(context, report):
+        return True
     missing = context.installer.missing_packages(report) if context.installer is not None else ()
     return await offer_packages(context, dict.fromkeys(missing, ""))
+
+
+async def _offer_system_package(context: SessionContext, report: TestReport) -> bool:
+    package = context.installer.missing_system_package(report) if context.installer is not None else None
+    if context.installer is None or not context.approval.attended or not (package and package.command):
+        return False
+    question = (
+        f"This machine lacks {package.what}. Run `{package.command}`? "
+        "It changes the machine, for all programs."
+    )
+    if _was_asked(context, question) or (
+        await context.approval.ask(question, options=(INSTALL, GO_ON), default=GO_ON) != INSTALL
+    ):
+        return False
+    if problem := await asyncio.to_thread(context.installer.install_system_package, package):
+        remedy = f"Run it in a terminal, then start again: {package.command}"
+        context.log.append(Warned(text=f"It could not be installed: {problem}. {remedy}"))
+        return False
+    return True
+
+
+def _was_asked(context: SessionContext, opening: str) -> bool:
+    return any(
+        isinstance(record.event, QuestionAsked | Warned) and record.event.text.startswith(opening)
+        for record in context.log.records
+    )
 
 
 async def offer_packages(context: SessionContext, packages: Mapping[str, str]) -> bool:
@@ -75,10 +103,7 @@ async def offer_packages(context: SessionContext, packages: Mapping[str, str]) -
 
 async def _is_wanted(context: SessionContext, package: str, module: str) -> bool:
     opening = f"Tests cannot run: {package}"
-    if any(
-        isinstance(record.event, QuestionAsked | Warned) and record.event.text.startswith(f"{opening} ")
-        for record in context.log.records
-    ):
+    if _was_asked(context, f"{opening} "):
         return False  # it was refused before, or could not be installed
     imported = f" (imported as {module})" if module not in ("", package) else ""
     lacking = f"{opening}{imported} is not installed for the project's interpreter."

@@ -105,7 +105,8 @@ async def run_verify_phase(
         patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
         test_ids = named_tests(context.log.records, candidate.id)
         verdict = await judge_change(context, candidate, patch, test_ids)
-        if verdict.has_environment_problem and await offer_missing_packages(
+        lacks_packages = verdict.has_environment_problem or verdict.kind is VerdictKind.INCONCLUSIVE
+        if lacks_packages and await offer_missing_packages(
             context, TestReport(command="", results=verdict.still_red)
         ):
             verdict = await judge_change(context, candidate, patch, test_ids)

@@ -1,6 +1,7 @@
 """The change under judgement: its tree, what it touches, and the base's results."""
 
 import re
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -247,7 +248,8 @@ class JudgedChange:
         `missing` are names that targets lack without the change, by test id.
         """
         used = {name for test in targets for name in names_used_by(self._texts[1], test)}
-        names = {missing[test] for test in targets if test in missing} | (used & self.find_added_names())
+        added = self.find_added_names() - sys.stdlib_module_names
+        names = {missing[test] for test in targets if test in missing} | (used & added)
         if not names:
             return ()
         with self.split.read("base") as base:

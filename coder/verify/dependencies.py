@@ -9,10 +9,11 @@ from pathlib import Path
 from coder.core.documents import parse_json
 from coder.core.errors import SandboxError
 from coder.core.phases import READ_ONLY, Policy
-from coder.core.ports import Distribution, Execution, Limits, Sandbox
+from coder.core.ports import Distribution, Execution, Limits, Sandbox, SystemPackage
 from coder.core.verdict import TestReport
+from coder.linux_distribution import run_install_command
 from coder.verify.layout import DISTRIBUTION_OF_MODULE, source_roots
-from coder.verify.project import Project, install_hint
+from coder.verify.project import Project, find_missing_package, install_hint
 from coder.verify.recording import find_error_line
 
 INSTALL_SECONDS = 300.0
@@ -74,6 +75,21 @@ class OverlayInstaller:
             for name in names
             if not self._is_project_module(name)
         )
+
+    def missing_system_package(self, report: TestReport) -> SystemPackage | None:
+        """Return the package of the operating system for want of which a run or a build failed."""
+        texts = [
+            f"{result.failure.message}\n{result.failure.text}" for result in report.failures if result.failure
+        ]
+        problem = report.problem.text if report.problem else ""
+        return find_missing_package("\n".join((problem, report.output, *texts)))
+
+    def install_system_package(self, package: SystemPackage) -> str:
+        """Run the command of a package on this machine; return why that failed, or an empty string."""
+        if output := run_install_command(package.command):
+            return find_error_line(output)
+        self._installed(f"Installed on this machine: {package.what} ({package.command}).")
+        return ""
 
     def find_distributions(self, modules: Sequence[str]) -> Mapping[str, Distribution]:
         """Return the distribution of each module: the installed one, else the one that a name suggests."""

@@ -184,6 +184,11 @@ class BuiltTrees:
                 _write_modules(self._build(self._builder, tree, paths, place), place)
             yield place
 
+    def forget_failures(self) -> None:
+        """Have what could not be built tried again: the machine has changed."""
+        with self._lock:
+            self._builds = {key: build for key, build in self._builds.items() if not build.error}
+
     def rebuild(self, place: Path, paths: Sequence[str]) -> str:
         """Build in a checkout whose changed `paths` touch extension modules; return why that failed."""
         projects = find_projects(compiled_sources(paths), place) if self._builder else ()

@@ -20,7 +20,7 @@ from coder.core.documents import parse_json
 from coder.core.errors import SandboxError, UserError
 from coder.core.paths import is_test_file, names_only_tests
 from coder.core.phases import READ_ONLY
-from coder.core.ports import Limits, Sandbox
+from coder.core.ports import Limits, Sandbox, SystemPackage
 from coder.core.text import suggest_name
 from coder.core.values import Value
 from coder.core.verdict import RunProblem
@@ -1068,14 +1068,18 @@ PACKAGES: tuple[tuple[str, str, Mapping[str, str]], ...] = (
 """Pattern of an error message, what is missing in words, and its package by distribution."""
 
 
-def install_hint(output: str, root: Path = Path("/")) -> str:
-    """Return what is missing and how to install it, as a sentence; empty if no pattern matches the output."""
+def find_missing_package(output: str, root: Path = Path("/")) -> SystemPackage | None:
+    """Return the system package for want of which a program printed its error; None if none is known."""
     for pattern, what, packages in PACKAGES:
         if re.search(pattern, output):
-            command = install_command(packages, root)
-            return (
-                f"This machine lacks {what}: {command}"
-                if command
-                else f"This machine lacks {what}; install its package"
-            )
-    return ""
+            return SystemPackage(what=what, command=install_command(packages, root))
+    return None
+
+
+def install_hint(output: str, root: Path = Path("/")) -> str:
+    """Return what is missing and how to install it, as a sentence; empty if no pattern matches the output."""
+    missing = find_missing_package(output, root)
+    if missing is None:
+        return ""
+    remedy = f": {missing.command}" if missing.command else "; install its package"
+    return f"This machine lacks {missing.what}{remedy}"

@@ -141,6 +141,7 @@ class WorktreeVerifier:
         with self._lock:
             self._store.change_environment(circumstance)
             self._base.reset()
+            self._trees.forget_failures()
             self._ties = None
             self._circumstances = (*self._circumstances, circumstance)
 

@@ -39,6 +39,7 @@ CONVERSATION = Request(
         ("google", "OTHER", None),
         ("responses", "content_filter", "refusal"),
         ("responses", "incomplete", "length"),
+        ("responses", "steered", "length"),
         ("bedrock", "malformed_tool_use", None),
     ],
 )

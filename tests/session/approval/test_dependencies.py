@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.events import Answer, QuestionAnswered, QuestionAsked, Warned
-from coder.core.ports import Distribution
+from coder.core.ports import Distribution, SystemPackage
 from coder.core.verdict import TestReport
 from coder.session.baseline import ensure_dependencies, offer_packages
 from tests.session.fakes import FakeVerifier, kit
@@ -20,9 +20,16 @@ class FakeEquipment:
     verifier: FakeVerifier
     problem: str = ""
     installed: list[str] = field(default_factory=list)
+    system_package: SystemPackage | None = None
 
     def missing_packages(self, report: TestReport) -> tuple[str, ...]:
-        return ("answers",) if report == LACKING else ()
+        return ("answers",) if report == LACKING and self.system_package is None else ()
+
+    def missing_system_package(self, report: TestReport) -> SystemPackage | None:
+        return self.system_package if report == LACKING else None
+
+    def install_system_package(self, package: SystemPackage) -> str:
+        return self.install([package.command])
 
     def find_distributions(self, modules: Sequence[str]) -> Mapping[str, Distribution]:
         return {module: Distribution(name=module, is_installed=False) for module in modules}
@@ -34,6 +41,10 @@ class FakeEquipment:
         return self.problem
 
 
+COMPILER = SystemPackage(what="a C compiler", command="sudo apt install build-essential")
+
+
+@pytest.mark.parametrize("system_package", [None, COMPILER])
 @pytest.mark.parametrize(
     ("option", "problem", "installed_packages", "report"),
     [
@@ -44,13 +55,14 @@ class FakeEquipment:
 )
 def test_installs_nothing_without_approval(
     tmp_path: Path,
+    system_package: SystemPackage | None,
     option: str,
     problem: str,
     installed_packages: list[str],
     report: TestReport,
 ) -> None:
     verifier = FakeVerifier(report=LACKING)
-    installer = FakeEquipment(verifier, problem)
+    installer = FakeEquipment(verifier, problem, system_package=system_package)
     context = replace(kit(tmp_path, verifier=verifier, attended=True), installer=installer)
 
     async def scenario() -> TestReport | None:
@@ -65,9 +77,12 @@ def test_installs_nothing_without_approval(
         return await asking
 
     assert asyncio.run(scenario()) == report
+    if system_package:
+        installed_packages = [system_package.command] * len(installed_packages)
     assert installer.installed == installed_packages
     warning_texts = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
-    assert warning_texts == (["answers could not be installed: no such package"] if problem else [])
+    assert len(warning_texts) == bool(problem)
+    assert all("could not be installed: no such package" in text for text in warning_texts)
 
 
 @pytest.mark.parametrize(("attended", "is_allowed"), [(True, True), (False, True), (False, False)])
