@@ -67,7 +67,7 @@ def build_attestation(records: Sequence[Record]) -> Attestation | None:
         version=started.version,
         at=at,
         issue=started.task.issue,
-        base=started.head if on_head else started.base,
+        base=started.judged_since or (started.head if on_head else started.base),
         repeatable=on_head or not started.dirty,
         diff=delivery.diff if delivery else diff,
         test_command=started.task.test_command,

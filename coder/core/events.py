@@ -87,6 +87,8 @@ class SessionStarted(EventValue):
     """The commit the candidates start from."""
     dirty: bool
     """Whether the base holds uncommitted work."""
+    judged_since: str = ""
+    """The commit before the first change of the conversation, where verdicts are about all of them."""
     model: str
     base_url: str | None = None
     """The server that the user gave; empty for the provider's own; None without a model, or if unknown."""

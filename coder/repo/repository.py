@@ -271,7 +271,30 @@ class SessionRepository:
 
     def on_head(self) -> "SessionRepository":
         """Return the same repository with plain HEAD as the base, for verifying a rebased change there."""
-        return replace(self, base=self.head)
+        return self.since(self.head)
+
+    def since(self, commit: str) -> "SessionRepository":
+        """Return the same repository with another base."""
+        return replace(self, base=commit)
+
+    def commit_before(self, sessions: Collection[str]) -> str:
+        """Return the commit before those at the end of HEAD that sessions delivered.
+
+        Empty if the last one is of none of them, or there is uncommitted work.
+        """
+        git, marks = self.user_checkout.git, {f"Coder-Session: {session}" for session in sessions}
+        output = git.call(
+            "log", "--first-parent", "-z", f"--max-count={len(marks) + 1}", "--format=%H%n%B", self.head
+        ).stdout
+        newest, before = "", ""
+        for entry in output.decode("utf-8", "replace").split("\0"):
+            commit, *lines = entry.strip("\n").split("\n")
+            newest, before = newest or commit, commit
+            if marks.isdisjoint(lines):
+                break
+        else:
+            return ""
+        return "" if self.dirty or before == newest else before
 
     def deliver(
         self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None

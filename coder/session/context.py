@@ -90,6 +90,10 @@ class SessionContext:
     prompts: Prompts
     repository: Repository
     verifier: Verifier
+    whole_verifier: Verifier | None = None
+    """Judges the change together with those that it continues; None where it continues none."""
+    judged_since: str = ""
+    """The commit before all of these."""
     make_verifier: Callable[[Repository], Verifier]
     """Makes a verifier with another base, to prove a fix again without the uncommitted work."""
     make_proposer: Callable[[], Proposer]
@@ -137,6 +141,11 @@ class SessionContext:
     def has_conversation(self) -> bool:
         """Whether the conversation with the model began in an earlier session."""
         return self.continued is not None and bool(self.continued.messages)
+
+    @property
+    def judge(self) -> Verifier:
+        """The verifier of verdicts."""
+        return self.whole_verifier or self.verifier
 
     @property
     def model(self) -> Model:

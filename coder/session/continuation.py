@@ -60,6 +60,8 @@ class Continuation(Value):
     """Whether the conversation and the code are of different points: one of them alone was rewound."""
     question: str = ""
     """Its request."""
+    requests: Mapping[str, str] = Field(default_factory=dict)
+    """The requests of its conversation by session, the oldest first, without questions."""
     unfinished_requests: tuple[str, ...] = ()
     """Requests of its conversation, the newest first, that were interrupted since the last one that ended."""
     answer: str = ""

@@ -67,7 +67,7 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
     all_verdicts = candidate_verdicts(context.log.records, candidate.id)
     newest = all_verdicts[-1] if all_verdicts else None
     if newest is not None and context.task.given:
-        page = context.verifier.commit_evidence(newest).page
+        page = context.judge.commit_evidence(newest).page
         return SessionOutcome(
             kind=newest.kind,
             summary=newest.reason,
@@ -275,7 +275,7 @@ async def _finish_despite_cancellation(delivery: Coroutine[None, None, Delivery]
 
 def _commit(context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict) -> Delivery:
     recent = context.repository.recent_subjects(30)
-    evidence = context.verifier.commit_evidence(verdict)
+    evidence = context.judge.commit_evidence(verdict)
     summary = _describe_by_test(_change_summary(context, candidate), verdict.targets)
     text = context.secrets.mask(
         compose_message(summary, context.task.issue, recent=recent, trailers=evidence.trailers)
@@ -357,7 +357,7 @@ async def minimize_change(
         return patch, verdict
     smaller, new_verdict = best
     new_verdict = await asyncio.to_thread(
-        context.verifier.assess_coverage, new_verdict, context.log.progress_listener(candidate.id)
+        context.judge.assess_coverage, new_verdict, context.log.progress_listener(candidate.id)
     )
     places = ", ".join(
         hunk_location(split_git_diff(patch.diff)[number]) for number in sorted(removed_numbers)

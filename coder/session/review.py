@@ -210,7 +210,7 @@ async def verify_hunks(
     await asyncio.to_thread(apply, rebuild_diff(patch.diff, accepted, edits), candidate.worktree)
     part = await asyncio.to_thread(context.repository.candidate_patch, candidate)
     verdict = await asyncio.to_thread(
-        context.verifier.verify,
+        context.judge.verify,
         part,
         named_tests(context.log.records, candidate.id),
         context.log.progress_listener(candidate.id),

@@ -92,6 +92,7 @@ class Session:
                 head=context.repository.head,
                 base=context.repository.base,
                 dirty=context.repository.dirty,
+                judged_since=context.judged_since,
                 model=context.model.name,
                 base_url=context.models.base_url,
                 version=self._version,

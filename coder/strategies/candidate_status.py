@@ -88,7 +88,7 @@ def summarize_attempt(context: SessionContext, candidate: Candidate) -> str:
         if isinstance(record.event, FilesChanged)
     )
     judgements = candidate_verdicts(context.log.records, candidate.id)
-    failure = context.verifier.explain_failure(judgements[-1]) if judgements else "It was not tested."
+    failure = context.judge.explain_failure(judgements[-1]) if judgements else "It was not tested."
     return f"{idea}\n{next(changes, '')[:DIFF_CHARACTERS]}\n{failure[:FAILURE_CHARACTERS]}"
 
 

@@ -214,7 +214,7 @@ async def _judge_without_targets(
         return None
     if attempts_left(context) < 1:
         return GiveUp(summary=f"No attempt is left. {verdict.reason}")
-    return await asyncio.to_thread(context.verifier.explain_failure, verdict)
+    return await asyncio.to_thread(context.judge.explain_failure, verdict)
 
 
 def _named_tests(
@@ -309,7 +309,7 @@ async def _open_diagnose(context: SessionContext, candidate: Candidate) -> str:
     own_records = candidate_records(context.log.records, candidate.id)
     current_diagnoses = newest_diagnoses(context, candidate)
     places, failure_count = unaddressed_places(own_records)
-    explanation = await asyncio.to_thread(context.verifier.explain_failure, judgements[-1])
+    explanation = await asyncio.to_thread(context.judge.explain_failure, judgements[-1])
     has_kept_source = context.task.mode != "build" and has_source(
         await asyncio.to_thread(context.repository.candidate_patch, candidate)
     )
@@ -330,7 +330,7 @@ async def _open_repair(context: SessionContext, _candidate: Candidate) -> str:
 
 async def _open_explain(context: SessionContext, candidate: Candidate) -> str:
     judgements = candidate_verdicts(context.log.records, candidate.id)
-    failure = await asyncio.to_thread(context.verifier.explain_failure, judgements[-1]) if judgements else ""
+    failure = await asyncio.to_thread(context.judge.explain_failure, judgements[-1]) if judgements else ""
     return context.prompts.render("give_up", failed=failure)
 
 

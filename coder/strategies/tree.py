@@ -167,7 +167,7 @@ async def fork_sibling(context: SessionContext, parent: Candidate, seed: Seed) -
     context.log.append(FilesChanged(candidate=child.id, paths=test_patch.paths, diff=test_patch.diff))
     judgements = candidate_verdicts(context.log.records, parent.id)
     failure = (
-        context.verifier.explain_failure(judgements[-1])
+        context.judge.explain_failure(judgements[-1])
         if judgements and not judgements[-1].is_deliverable
         else ""
     )

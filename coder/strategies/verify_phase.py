@@ -65,16 +65,18 @@ async def verify_change(
     target_tests = tuple(dict.fromkeys((*test_ids, *requested_tests(context, candidate))))
     async with context.models.rate_limiter.verification_slot():
         verdict = await asyncio.to_thread(
-            context.verifier.verify,
+            context.judge.verify,
             patch,
             target_tests,
             progress,
             excluded=excluded_tests(context, candidate),
             tell=context.log.run_listener(candidate.id),
         )
-        verdict = verdict.model_copy(update={"tree": patch.tree})
+        since = context.judged_since[:10]
+        whole = (f"judged together with what it continues: all changes since {since}",) if since else ()
+        verdict = verdict.model_copy(update={"tree": patch.tree, "notes": (*verdict.notes, *whole)})
         if verdict.is_deliverable and not verdict.cut_short:
-            verdict = await asyncio.to_thread(context.verifier.assess_coverage, verdict, progress)
+            verdict = await asyncio.to_thread(context.judge.assess_coverage, verdict, progress)
     return verdict
 
 

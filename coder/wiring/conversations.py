@@ -98,7 +98,11 @@ def _read_end(directory: Path, *, request: str = "") -> Continuation:
         deliveries = earlier_deliveries(directory)
         newest = deliveries[-1] if deliveries else Delivery(diff="")
         continuation = continuation.model_copy(update={"commit": newest.commit, "branch": newest.branch})
-    continuation = continuation.model_copy(update={"unfinished_requests": _unfinished_requests(directory)})
+    starts = [boundary_events(session)[0] for session in list_conversation(directory)]
+    requests = {start.session: start.task.issue for start in starts if start and start.task.mode != "ask"}
+    continuation = continuation.model_copy(
+        update={"unfinished_requests": _unfinished_requests(directory), "requests": requests}
+    )
     is_fork = started is not None and started.task.forks
     return continuation.model_copy(update={"branch": ""}) if is_fork else continuation
 

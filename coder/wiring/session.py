@@ -266,6 +266,9 @@ def _open_session(
         unfinished = tuple(
             request for request in (earlier.unfinished_requests if earlier else ()) if request != task.issue
         )
+        judged_since = repository.commit_before(earlier.requests) if earlier and earlier.requests else ""
+        if earlier and judged_since:
+            unfinished = tuple(dict.fromkeys((*unfinished, *[*earlier.requests.values()][::-1])))
         runtime = build_project_runtime(task, config, root=root, sandbox=sandbox, mask=private.mask)
         stack.callback(runtime.close)
         verifier = runtime.verifier_factory(
@@ -280,6 +283,12 @@ def _open_session(
             accepts_test_edits=task.accept_test_edits,
         )
         runs_nothing = task.mode == "ask" and chosen_approach.is_offline
+        bases = (repository, *([repository.since(judged_since)] if judged_since else ()))
+
+        def reset_baselines(circumstance: str) -> None:
+            for base in bases:
+                verifier(base).reset_baseline(circumstance)
+
         context = SessionContext(
             task=task,
             models=ModelAccess(
@@ -294,9 +303,11 @@ def _open_session(
             prompts=PackagedPrompts(),
             repository=repository,
             verifier=verifier(repository),
+            whole_verifier=verifier(bases[-1]) if judged_since else None,
+            judged_since=judged_since,
             make_verifier=verifier,
             make_proposer=runtime.proposer,
-            installer=runtime.installer(root, verifier(repository).reset_baseline),
+            installer=runtime.installer(root, reset_baselines),
             installs_packages=config.install,
             cutoff=runtime.cutoff,
             continued=earlier,

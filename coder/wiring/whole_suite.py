@@ -68,7 +68,7 @@ def start_whole_suite(
         return False
     git = find_checkout(Path(started.repository)).git
     commit = finished.delivery.commit if finished.delivery else None
-    base = started.head if commit else started.base
+    base = started.judged_since or (started.head if commit else started.base)
     try:
         commit = commit or make_commit(git, tree=verdict.tree, parent=base, message=started.task.issue)
         words = [sys.executable, "-m", "coder", "verify", commit, "--against", base]

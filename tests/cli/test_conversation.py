@@ -56,7 +56,8 @@ def test_follow_up_extends_conversation_and_branch(place: Place, server: FakeSer
     branch = git(place.repository, "for-each-ref", "--format=%(refname:short)", "refs/heads/coder")
     fix = git(place.repository, "rev-parse", branch)
 
-    request(place, server, "do", "Document minutes().", "--continue")
+    followed = request(place, server, "do", "Document minutes().", "--continue")
+    assert "PROVEN" in followed and "red before, green now" in followed  # judged together with the fix
     assert git(place.repository, "rev-parse", f"{branch}^") == fix
     assert messages(server, 1)[: len(messages(server, 0))] == messages(server, 0)
 
