@@ -8,6 +8,7 @@ from contextlib import suppress
 from coder.core.errors import GitError, UserError
 from coder.core.events import NoteMade, Warned
 from coder.core.notes import Diagnosis, Done, Plan, ResearchReport, Sites, WrittenAnswer, format_report
+from coder.core.paths import is_test_path
 from coder.core.plan import format_plan
 from coder.core.state import (
     candidate_notes,
@@ -277,6 +278,7 @@ def _commit(context: SessionContext, candidate: Candidate, patch: Patch, verdict
     recent = context.repository.recent_subjects(30)
     evidence = context.judge.commit_evidence(verdict)
     summary = _describe_by_test(_change_summary(context, candidate), verdict.targets)
+    summary = summary or describe_by_issue(patch, context.task.issue)
     text = context.secrets.mask(
         compose_message(summary, context.task.issue, recent=recent, trailers=evidence.trailers)
     )
@@ -315,6 +317,25 @@ def _describe_by_test(summary: str, targets: Sequence[str]) -> str:
     if edit is None or not 2 < len(words) <= MOST_TEST_WORDS:
         return summary
     return f"Fix {edit[1].rpartition('.')[2]}: {' '.join(words)}\n\n{summary}"
+
+
+_CHANGED_DEFINITION = re.compile(r"^@@ [^@]* @@ .*?\b(?:def|class|func|fn|function)\s+(\w+)", re.MULTILINE)
+
+
+def describe_by_issue(patch: Patch, issue: str) -> str:
+    """Return the issue as a summary of the change that fixes it, with the name of a changed definition."""
+    bodies = "\n".join(hunk.body for hunk in split_git_diff(patch.diff) if not is_test_path(hunk.path))
+    changed = _CHANGED_DEFINITION.search(bodies)
+    line = _first_line(issue)
+    is_instruction = line.partition(" ")[0].capitalize() in (
+        *_IMPERATIVES.values(),
+        "Let",
+        "Support",
+        "Allow",
+    )
+    if is_instruction or not line:
+        return line
+    return f"Fix{f' {changed[1]}' if changed else ''}: {_lower_first_letter(line)}"
 
 
 def _describe_test_edits(context: SessionContext, candidate: Candidate, verdict: Verdict) -> str:

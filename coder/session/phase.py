@@ -284,7 +284,7 @@ def _log_note(
 def _implied_note(context: SessionContext, candidate: Candidate, phase: Phase) -> Note:
     """Return the note of a reading phase that ended because the model began to change files."""
     reply = _last_reply(context, candidate)
-    summary = reply.strip() or "A change was made straight away."
+    summary = reply.strip()
     if phase.note != "diagnosis":
         return Sites(summary=summary)
     places = tuple(

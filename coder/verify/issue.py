@@ -62,8 +62,9 @@ def tie_tests_to_issue(
     """Return how each red test is tied to the issue, by id, without tests that nothing ties.
 
     `tree` holds the tested code; `tests` are the ids of all tests in it. An issue that only says that tests
-    fail is tied to all red ones.
+    fail is tied to all red ones. A test that did not get as far as to run is tied by its error alone.
     """
+    reds = [result for result in reds if result.when == "call" or _names_error(issue, result)]
     bodies = {result.id: read_test_source(tree, result.id) for result in reds}
     strong = {result.id: kind for result in reds if (kind := _strong_tie(issue, result, bodies[result.id]))}
     rest = [result for result in reds if result.id not in strong]
@@ -82,6 +83,12 @@ def tie_tests_to_issue(
     if not strong and not weak and _SUITE_FAILS.search(issue):
         weak = [result.id for result in reds]
     return {**strong, **dict.fromkeys(weak, "identifier")}
+
+
+def _names_error(issue: str, result: TestResult) -> bool:
+    """Tell whether an issue uses a name that occurs in the error of a test."""
+    words = {*_WORD.findall(result.failure.message if result.failure else "")}
+    return any(name in words and _is_identifier(name, issue) for name in {*_WORD.findall(issue)})
 
 
 def shares_names(issue: str, result: TestResult, tree: Path, *, more: Collection[str] = ()) -> bool:

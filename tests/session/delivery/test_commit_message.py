@@ -1,6 +1,7 @@
 import pytest
 
-from coder.session.delivery import branch_slug, compose_message, format_subject
+from coder.core.values import Patch
+from coder.session.delivery import branch_slug, compose_message, describe_by_issue, format_subject
 
 CAPITALS = ("Add a thing", "Mend another thing", "Release 2.0")
 CONVENTIONAL = ("feat: add a thing", "fix(core): mend it", "chore: release")
@@ -83,3 +84,19 @@ def test_body_from_the_issue_is_whole_paragraphs_without_code() -> None:
 )
 def test_slug_ends_with_a_whole_phrase(line: str, expected: str) -> None:
     assert branch_slug(line) == expected
+
+
+@pytest.mark.parametrize(
+    ("issue", "context", "expected"),
+    [
+        ("ordinal(11) gives 11st", " def ordinal(value):", "Fix ordinal: ordinal(11) gives 11st"),
+        ("Dates in March are lost", " export function days(a) {", "Fix days: dates in March are lost"),
+        ("Dates in March are lost", "", "Fix: dates in March are lost"),
+        ("Add a limit to search", " def search(text):", "Add a limit to search"),
+    ],
+)
+def test_change_without_description_is_described_by_its_issue(
+    issue: str, context: str, expected: str
+) -> None:
+    diff = f"diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,2 @@{context}\n a\n-b\n+c\n"
+    assert describe_by_issue(Patch(diff=diff, paths=("x.py",)), f"{issue}\n\nMore.") == expected

@@ -68,6 +68,20 @@ def test_ties_by_example_message_or_name(
     assert tie_tests_to_issue(issue, (result,), tmp_path, every).get(result.id) == expected
 
 
+@pytest.mark.parametrize(
+    ("error", "is_tied"),
+    [("No module named 'shop._version'", False), ("cannot import name 'apply_voucher' from 'shop'", True)],
+)
+def test_test_that_cannot_run_is_tied_by_its_error(error: str, is_tied: bool, tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_cart.py").write_text(CART, encoding="utf-8")
+    failure = Failure(type="ImportError", message=error)
+    name = "tests/test_cart.py::test_voucher"
+    result = TestResult(id=name, outcome="error", when="collect", failure=failure)
+    ties = tie_tests_to_issue("apply_voucher(300) takes too much off", (result,), tmp_path, [name])
+    assert (name in ties) == is_tied
+
+
 def test_common_identifier_is_no_tie(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
     for number in range(5):
