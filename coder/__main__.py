@@ -13,7 +13,11 @@ def main() -> None:
     if sys.argv[1:] in (["--version"], ["-V"]):
         from coder import __version__
 
-        print(f"coder {__version__}")
+        try:
+            print(f"coder {__version__}", flush=True)
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # so that the interpreter's end is quiet
+            raise SystemExit(2) from None
         return
     if sys.platform == "win32":
         print(

@@ -265,11 +265,12 @@ class _TableView:
             self._finished = [*self._finished, entry][-SHOWN_DONE:]
 
     def show(self, run: "Batch", rejected: "Sequence[RejectedLine]", *, place: str) -> None:
-        from rich.console import Console
         from rich.live import Live
 
+        from coder.ui.lines import PipedConsole
+
         self._run = run
-        console = Console(stderr=True)
+        console = PipedConsole(stderr=True)
         for line in rejected:
             console.print(f"line {line.line}: {line.reason}", style="red", markup=False)
         console.print(f"{len(run.progress)} issues, on {place}", markup=False)

@@ -298,13 +298,11 @@ def show(id: SessionArgument = "last") -> None:
     """Show a session again as it went."""
     import asyncio
 
-    from rich.console import Console
-
     from coder.core.text import sanitize_text
     from coder.directories import sessions_directory
     from coder.session.log import EventLog
     from coder.store.jsonl import boundary_events, find_session, read_records
-    from coder.ui.lines import LinePrinter
+    from coder.ui.lines import LinePrinter, PipedConsole
     from coder.ui.summary import print_summary as show_summary
     from coder.wiring.whole_suite import read_whole_suite
 
@@ -313,7 +311,7 @@ def show(id: SessionArgument = "last") -> None:
     )
     log = EventLog(records=read_records(directory))
     log.close()
-    console = Console(highlight=False)
+    console = PipedConsole(highlight=False)
     start_event, finish_event = boundary_events(directory)
     printer = LinePrinter(console, verbose=True, send=lambda _: None, has_summary=finish_event is not None)
     asyncio.run(printer.replay(log.follow()))

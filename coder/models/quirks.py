@@ -360,6 +360,10 @@ def _plain_content(message: Body) -> Body:
     return {**message, "content": _joined_text(content)} if is_text else message
 
 
+def _with_reasoning(message: Body) -> Body:
+    return {"reasoning_content": "", **message} if message.get("tool_calls") else message
+
+
 def _system_role(message: Body) -> Body:
     return {**message, "role": "system"} if message.get("role") == "developer" else message
 
@@ -488,6 +492,17 @@ QUIRKS = (
         partial(
             _drop, frozenset({"prompt_cache_options", "prompt_cache_breakpoint", "prompt_cache_retention"})
         ),
+    ),
+    # DeepSeek and Moonshot want it back with each call, of another model, too; Groq does not know it.
+    Quirk(
+        "missing reasoning",
+        re.compile(
+            r"missing\W+reasoning_content|reasoning_content.{0,80}(?:passed back|is missing)", re.I | re.S
+        ),
+        partial(_map_messages, _with_reasoning),
+    ),
+    Quirk(
+        "reasoning_content", _rejects("reasoning_content"), partial(_drop, frozenset({"reasoning_content"}))
     ),
     Quirk("store", _rejects("store"), partial(_drop, frozenset({"store"}))),
     Quirk("reasoning", _rejects("reasoning(?:\\.\\w+)?"), partial(_drop, frozenset({"reasoning"}))),

@@ -76,11 +76,17 @@ CALL_HEAD = re.compile(
 )
 """Name of a call outside of its arguments."""
 PARAMETER = re.compile(
-    r"<parameter(?:=| name=[\"'])(?P<key>[^>\"'\n]+)[\"']?>(?P<value>.*?)</parameter>"
+    r"<parameter(?:=| name=[\"'])(?P<key>[^>\"'\n]+)[\"']?>"
+    r"(?:(?P<value>(?:(?!<parameter[= ]).)*?)</parameter>"
+    r"|(?P<open>(?:(?!<parameter[= ]|</function>|</invoke>).)*))"
     r"|<arg_key>(?P<arg>.*?)</arg_key>\s*<arg_value>(?P<arg_value>.*?)</arg_value>"
     r"|<(?P<element>\w+)>(?P<content>.*?)</(?P=element)>",
     re.DOTALL,
 )
+STRAY_END = re.compile(r"\s*</(?:tool_?calls?|function_?calls?)>\s*\Z")
+OBJECT_START = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
+CALL_SHAPES = ({"name", "arguments"}, {"name", "parameters"})
+"""Keys of an object that is a call and nothing else."""
 CALL_TAGS = {"tool", "tool_call", "tool_code", "tools", "function", "function_call", "tool_use"}
 JSON_TAGS = {"json", "xml", ""}
 """Blocks with these tags are calls only if they name a tool."""
@@ -218,8 +224,8 @@ def parse_reply(
 def written_calls(reply: Reply, request: Request) -> Reply:
     """Return a reply without calls with those that it holds as text, as some servers pass them on.
 
-    Marked blocks are calls; fenced JSON and a bare object are only if a tool takes their arguments, since an
-    answer may show such text.
+    Marked blocks are calls, as is a reply that is nothing but an object in the form of a call; fenced JSON
+    and a bare object at the end are only if a tool takes their arguments, since an answer may show such text.
     """
     message = reply.message
     if message.calls or not request.tools or not message.text.strip():
@@ -231,34 +237,44 @@ def written_calls(reply: Reply, request: Request) -> Reply:
     marked = {match.start() for match in CALL_BLOCK.finditer(message.text) if match["tag"] is None}
     specs = {tool.name: tool for tool in request.tools}
     if not marked or not calls:
-        calls = tuple(
-            call
-            for call in calls or _bare_calls(message.text, specs, prefix=f"text_{len(request.messages)}")
-            if call.name in specs and _fits(call.arguments, specs[call.name])
-        )
+        if not calls:
+            text, calls = _bare_calls(message.text.strip(), specs, prefix=f"text_{len(request.messages)}")
+        if not _is_call(message.text):
+            calls = tuple(
+                call for call in calls if call.name in specs and _fits(call.arguments, specs[call.name])
+            )
         diffs = any(match["tag"] in DIFF_TAGS for match in CALL_BLOCK.finditer(message.text))
         if not calls or diffs:
             return reply
-        text = text if len(text) < len(message.text.strip()) else ""
+    text = STRAY_END.sub("", text)
     changed = message.model_copy(update={"text": text, "calls": calls, "opaque": ""})
     return reply.model_copy(
         update={"message": changed, "finish": "calls" if reply.finish == "stop" else reply.finish}
     )
 
 
-def _bare_calls(text: str, specs: Mapping[str, ToolSpec], *, prefix: str) -> tuple[ToolCall, ...]:
-    """Return the calls of a reply that is nothing but JSON, or but elements that are named like tools."""
-    text = text.strip()
-    if text.startswith(("{", "[")) and text.endswith(("}", "]")):
-        found = _body_calls(text, "", set(specs))
-    elif (match := re.fullmatch(r"<(\w+)>(.*)</\1>", text, re.DOTALL)) and match[1] in specs:
-        found = [(match[1], _xml_arguments(match[2]))]
-    else:
-        found = []
-    return tuple(
+def _bare_calls(text: str, specs: Mapping[str, ToolSpec], *, prefix: str) -> tuple[str, tuple[ToolCall, ...]]:
+    """Return the prose of a reply and the calls at its end: JSON, or an element that is named like a tool."""
+    prose, found = text, list[tuple[str, str]]()
+    if (element := re.fullmatch(r"<(\w+)>(.*)</\1>", text, re.DOTALL)) and element[1] in specs:
+        prose, found = "", [(element[1], _xml_arguments(element[2]))]
+    elif element and element[1] == "tools":  # Qwen's list of tools, in which it writes calls
+        prose, found = "", _body_calls(element[2], "", set(specs))
+    elif text.endswith(("}", "]")) and (start := OBJECT_START.search(text)):
+        prose, found = text[: start.start()].strip(), _body_calls(text[start.end() :], "", set(specs))
+    return prose, tuple(
         ToolCall(id=f"{prefix}_{index}", name=name, arguments=arguments)
         for index, (name, arguments) in enumerate(found)
     )
+
+
+def _is_call(text: str) -> bool:
+    """Return whether a text is an object in the form of a call, and nothing else."""
+    try:
+        value = parse_json(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and set(value) in CALL_SHAPES and isinstance(value["name"], str)
 
 
 def _fits(arguments: str, tool: ToolSpec) -> bool:
@@ -333,9 +349,9 @@ def _xml_arguments(text: str) -> str:
     values: dict[str, object] = {}
     for match in PARAMETER.finditer(text):
         key = next(key for key in (match["key"], match["arg"], match["element"]) if key is not None)
-        value = next(
-            value for value in (match["value"], match["arg_value"], match["content"]) if value is not None
-        )
+        unclosed = None if match["open"] is None else match["open"].strip()
+        values_found = (match["value"], unclosed, match["arg_value"], match["content"])
+        value = next(value for value in values_found if value is not None)
         values[key.strip()] = _plain_value(value)
     return json.dumps(values)
 
@@ -360,6 +376,9 @@ def _python_calls(text: str, names: set[str]) -> list[tuple[str, str]]:
     nodes = node.elts if isinstance(node, ast.List) else [node]
     calls: list[tuple[str, str]] = []
     for inner in nodes:
+        match inner:
+            case ast.Call(func=ast.Name(id="print"), args=[printed]):  # Gemma prints results
+                inner = printed
         if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id in names:
             try:
                 arguments = {keyword.arg or "": ast.literal_eval(keyword.value) for keyword in inner.keywords}
@@ -396,16 +415,23 @@ def _call_fields(content: dict[str, Any]) -> tuple[str, str]:
 
 
 def _parse_json(text: str) -> object:
-    """Parse a JSON object or list leniently; None on failure.
+    """Parse a JSON object or list leniently; None on failure, a list if several objects follow each other.
 
     Newlines in strings, a trailing comma and words around the object are accepted.
     """
     start = min((at for at in map(text.find, "{[") if at >= 0), default=-1)
     for candidate in (text[start:], re.sub(r",\s*([}\]])", r"\1", text[start:])):
+        values: list[object] = []
+        rest = candidate if start >= 0 else ""
         try:
-            return json.JSONDecoder(strict=False).raw_decode(candidate)[0] if start >= 0 else None
+            while rest.startswith("{") or (rest and not values):
+                value, end = json.JSONDecoder(strict=False).raw_decode(rest)
+                values.append(value)
+                rest = rest[end:].lstrip(" \t\r\n,;")
         except (json.JSONDecodeError, RecursionError):
-            continue
+            if not values:
+                continue
+        return values[0] if len(values) == 1 else values or None
     return None
 
 

@@ -158,7 +158,22 @@ def details(message: str) -> Any:
     }
 
 
+def reasoning_refusal(message: str, body: Body) -> str:
+    calls = [item for item in body["messages"] if item.get("tool_calls")]
+    return "" if all("reasoning_content" in item for item in calls) else message
+
+
 REJECTING_SERVERS = {
+    "reasoning, DeepSeek": Server(
+        refuses=partial(
+            reasoning_refusal, "The `reasoning_content` in the thinking mode must be passed back to the API."
+        )
+    ),
+    "reasoning, DeepSeek before": Server(
+        refuses=partial(
+            reasoning_refusal, "Missing `reasoning_content` field in the assistant message at index 2."
+        )
+    ),
     "stream_options": field_server("stream_options"),
     "stream_options, FastAPI": field_server("stream_options", "{}", status=422, error=details),
     "stream_options, plain text": field_server(
@@ -277,6 +292,10 @@ WRITTEN_CALLS = [
     f"<tool_call>\n{XML}\n</tool_call>",
     XML,
     '<function=read>{"path": "a.py"}</function>',
+    "<function=read>\n<parameter=path> a.py\n",
+    'I look.\n{"name": "read", "parameters": {"path": "a.py"}}',
+    '<tools>{"name": "read", "arguments": {"path": "a.py"}}</tools>',
+    '```tool_code\nprint(read(path="a.py"))\n```',
     "<tool_call>read\n<arg_key>path</arg_key>\n<arg_value>a.py</arg_value>\n</tool_call>",
     '<function_calls>\n<invoke name="read">\n<parameter name="path">a.py</parameter>\n</invoke>\n'
     "</function_calls>",
@@ -331,6 +350,8 @@ def test_text_that_shows_code_is_no_call(text: str) -> None:
     [
         ("<tool_call>\n{broken\n</tool_call>", "tool"),
         ('<tool_call>{"name": "open", "arguments": {}}</tool_call>', "open"),
+        ('{"name": "web_search", "arguments": {"query": "x"}}', "web_search"),
+        ('{"name": "read", "arguments": {"file": "a.py"}}', "read"),
         ('<tool_call>{"name": "read", "arguments": {"file": 1}}</tool_call>', "read"),
         ('<function=read>{"path": "a.py</function>', "read"),
     ],
