@@ -10,25 +10,26 @@ from typing import Protocol
 from coder.core.paths import test_file_of
 from coder.core.ports import Progress, Traces
 from coder.core.verdict import (
+    BehaviorExample,
     BehaviorReport,
     Finding,
     LineCoverage,
     LintReport,
     MutationReport,
     TestReport,
-    VerdictKind,
 )
-from coder.verify.issue import IssueScriptResults
+from coder.verify.issue import IssueCodeAnswers, IssueScriptResults
 from coder.verify.linters import api_changes
 from coder.verify.mutate import mutate_for_new_tests, mutate_verified_change
 from coder.verify.report import shorten_test_id
 from coder.verify.select import sources_imported_by
 from coder.verify.tracing import measure_coverage
 from coder.verify.trees import read_texts
-from coder.verify.verdict import Facts, decide, findings
+from coder.verify.verdict import Facts, findings
 from coder.verify.warm import WarmRunner
 
 NOTES_SHOWN = 4
+EXAMPLES_SHOWN = 5
 NEW_CODE_SECONDS = 60.0
 """Time limit for the mutants of new code, of which all lines are mutated."""
 LEAST_MUTANTS = 3
@@ -61,8 +62,8 @@ class ExaminationTools:
     """Compares the findings of linters in an old and a new tree at some paths."""
     scripts: Callable[[Path, Path, Sequence[str], str], IssueScriptResults]
     """Runs the code of an issue in an old and a new tree."""
-    persisting_errors: Callable[[Path, Path, str, Sequence[str]], Sequence[str]] = lambda *_: ()
-    """Finds errors of an issue's code that an old and a new tree both raise, given the target tests."""
+    issue_code: Callable[[Path, Path, str, Sequence[str]], IssueCodeAnswers] = lambda *_: IssueCodeAnswers()
+    """Runs the code that an issue quotes in an old and a new tree, given the target tests."""
     behavior: CompareBehavior | None = None
     """Compares the answers to calls in two trees with the same tests."""
     trace: Callable[[Path, Sequence[str]], Traces] | None = None
@@ -131,9 +132,10 @@ def examine_change(
     if _is_unguarded(change, mutation):
         caught = f"the new tests catch none of {mutation.mutants if mutation else 0} deliberate defects"
         facts.cap("unnoticed-mutants", f"{caught} of the fix")
-    if any(path.endswith(".py") for path in change.sources) and decide(facts).kind is VerdictKind.PROVEN:
-        errors = tools.persisting_errors(change.old, change.new, issue, facts.targets)
-        facts.cap("persisting-error", *errors)
+    if facts.targets and any(path.endswith(".py") for path in change.sources):
+        answers = tools.issue_code(change.old, change.new, issue, facts.targets)
+        facts.cap("persisting-error", *answers.persisting)
+        _show_first(facts, answers.examples)
     if linters.broken:
         commands = ", ".join(f"`{command}`" for command in linters.broken)
         broken = f"the change of the configuration breaks {commands}, which passed before"
@@ -162,6 +164,16 @@ def _compare_behavior(change: ExaminedChange, tools: ExaminationTools) -> None:
         report, found = tools.behavior(base, change.new, sources, targets=facts.targets, tests=passing)
     facts.details["behavior"] = report
     facts.findings += found
+
+
+def _show_first(facts: Facts, examples: Sequence[BehaviorExample]) -> None:
+    """Show these examples of changed behavior before those that are known."""
+    report = facts.details.get("behavior")
+    if report is None or not examples:
+        return
+    calls = {example.call for example in examples}
+    rest = (example for example in report.examples if example.call not in calls)
+    facts.details["behavior"] = report.model_copy(update={"examples": (*examples, *rest)[:EXAMPLES_SHOWN]})
 
 
 def _is_unguarded(change: ExaminedChange, mutation: MutationReport | None) -> bool:

@@ -13,13 +13,12 @@ from itertools import islice
 from pathlib import Path
 from textwrap import dedent
 
-from coder.core.documents import parse_json
 from coder.core.errors import SandboxError
 from coder.core.paths import test_file_of
 from coder.core.phases import READ_ONLY
 from coder.core.ports import Execution, Limits, Sandbox
 from coder.core.values import Value
-from coder.core.verdict import IssueTie, TestResult
+from coder.core.verdict import BehaviorExample, IssueTie, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.files.tokenize import STOP_WORDS, count_terms
 from coder.python.source import parse_module
@@ -355,8 +354,8 @@ class IssueScripts:
                     yield name
 
     def run_request(self, request: str, tree: Path) -> str:
-        """Run `coder_script.py --error` in a tree and return its output; empty if it cannot be run."""
-        execution = self._run(request, tree, "--error")
+        """Run `coder_script.py --answer` in a tree and return its output; empty if it cannot be run."""
+        execution = self._run(request, tree, "--answer")
         return execution.output if execution is not None and execution.exit_code == 0 else ""
 
     def _succeeds(self, code: str, tree: Path) -> bool | None:
@@ -388,30 +387,40 @@ class IssueScripts:
         return {**self._project.environment, "PYTHONPATH": roots, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def find_persisting_errors(
-    scripts: IssueScripts, old: Path, new: Path, issue: str, targets: Sequence[str]
-) -> tuple[str, ...]:
-    """Run the code that an issue quotes in both trees, with the imports of the target tests.
+class IssueCodeAnswers(Value):
+    """Answers to the code that an issue quotes, on both sides of a change."""
 
-    Return, half a sentence each, for which of it the change leaves the exception that the issue reports.
-    """
-    if _EXPECTS_ERROR.search(issue):
-        return ()
+    persisting: tuple[str, ...] = ()
+    """Half a sentence for each exception that the issue reports and that the change leaves."""
+    examples: tuple[BehaviorExample, ...] = ()
+    """Code that is answered otherwise than before."""
+
+
+def answer_issue_code(
+    scripts: IssueScripts, old: Path, new: Path, issue: str, targets: Sequence[str]
+) -> IssueCodeAnswers:
+    """Run the code that an issue quotes in both trees, with the imports of the target tests."""
     files = dict.fromkeys(map(test_file_of, targets))
     tests = [read_regular_text(new / path) for path in files if path.endswith(".py")]
     imports = [statement for text in tests for statement in _import_statements(text)]
     modules = [module for statement in imports for module in _imported_modules(statement)]
-    findings = []
+    persisting, examples = [], []
     for code in quoted_code(issue) if tests else ():
         request = json.dumps({"imports": imports, "modules": modules, "code": code})
-        before = _read_error(scripts.run_request(request, old))
-        if before is None or before.type in _INCOMPLETE or not before.is_reported_in(issue):
+        before = _read_answer(scripts.run_request(request, old))
+        if before is None or (before.error and before.error.type in _INCOMPLETE):
             continue
-        after = _read_error(scripts.run_request(request, new))
-        if after is not None and _comparable(after) == _comparable(before):
-            first_line = code.strip().partition("\n")[0]
-            findings.append(f"`{first_line}` of the issue raises {after.type} as before: {after.message}")
-    return tuple(findings)
+        after = _read_answer(scripts.run_request(request, new))
+        if after is None:
+            continue
+        lines = code.strip().splitlines()
+        if after.comparable_text != before.comparable_text:
+            call = "; ".join(lines)
+            examples.append(BehaviorExample(call=call, before=before.text, after=after.text, tested=True))
+        elif before.error and before.error.is_reported_in(issue) and not _EXPECTS_ERROR.search(issue):
+            raised = before.error
+            persisting.append(f"`{lines[0]}` of the issue raises {raised.type} as before: {raised.message}")
+    return IssueCodeAnswers(persisting=tuple(persisting), examples=tuple(examples))
 
 
 def quoted_code(issue: str) -> tuple[str, ...]:
@@ -450,18 +459,28 @@ def _imported_modules(statement: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _read_error(output: str) -> RaisedError | None:
-    """Return the exception on the last line of output; None if there was none, or it cannot be told."""
+class CodeAnswer(Value):
+    """Result of a piece of code, or the exception that ends it."""
+
+    error: RaisedError | None
+    value: str
+
+    @property
+    def text(self) -> str:
+        return f"raises {self.error.type}: {self.error.message}" if self.error else self.value
+
+    @property
+    def comparable_text(self) -> str:
+        """The answer without addresses and paths, which differ from run to run."""
+        return _ADDRESS.sub("", self.text)
+
+
+def _read_answer(output: str) -> CodeAnswer | None:
+    """Return the answer on the last line of output; None if there is none."""
     try:
-        error = parse_json(output.strip().rpartition("\n")[2])
-        return None if error is None else RaisedError(type=error["type"], message=error["message"])
-    except (ValueError, TypeError, KeyError):
+        return CodeAnswer.model_validate_json(output.strip().rpartition("\n")[2])
+    except ValueError:
         return None
-
-
-def _comparable(error: RaisedError) -> tuple[str, str]:
-    """Return an exception without addresses and paths, which differ from run to run."""
-    return error.type, _ADDRESS.sub("", error.message)
 
 
 SECONDS = 20.0

@@ -23,7 +23,7 @@ from coder.verify.dependencies import OverlayInstaller
 from coder.verify.examination import ExaminationTools
 from coder.verify.extensions import ExtensionBuilder
 from coder.verify.impact import TracedImpact
-from coder.verify.issue import IssueScripts, find_persisting_errors
+from coder.verify.issue import IssueScripts, answer_issue_code
 from coder.verify.linters import LinterChecks
 from coder.verify.project import Overlay, Project, SuiteHistory, find_candidates, use_interpreter
 from coder.verify.report import Denied
@@ -114,7 +114,7 @@ class ProjectRuntime:
             warm=self.warm_runner,
             checks=LinterChecks(self.project, self.sandbox, self.sandbox.scratch).compare,
             scripts=scripts.compare,
-            persisting_errors=partial(find_persisting_errors, scripts),
+            issue_code=partial(answer_issue_code, scripts),
             behavior=self.behavior_runs(seconds=self.behavior_seconds).examine,
             trace=self._trace_new_code if self.builds_code else None,
             strict=self.strict,

@@ -1,13 +1,16 @@
-"""Runner for one piece of an issue's code: `python coder_script.py [--error] FILE`.
+"""Runner for one piece of an issue's code: `python coder_script.py [--answer] FILE`.
 
-Runs in the project's interpreter. Exit code 1 means that the code fails. With `--error`, FILE is JSON:
+Runs in the project's interpreter. Exit code 1 means that the code fails. With `--answer`, FILE is JSON:
 statements that import names, modules to take further names from, and the code; the last line of output is
-then the exception that the code raised, as JSON, or `null`.
+then a JSON object with the exception that the code raised as `error` (null for none) and, as `value`, what
+it printed or what its last expression gives.
 """
 
+import ast
 import contextlib
 import doctest
 import importlib
+import io
 import json
 import sys
 from pathlib import Path
@@ -24,32 +27,38 @@ def run_piece(text: str) -> int:
     return 1 if runner.run(test).failed else 0
 
 
-def print_error(request: dict[str, Any]) -> int:
-    """Execute the code among the imported names, and print the exception that it raises."""
-    code = compile(request["code"], "the issue", "exec")
+def print_answer(request: dict[str, Any]) -> int:
+    """Execute the code among the imported names, and print what it gives or the exception that it raises."""
+    module = ast.parse(request["code"], "the issue")
+    code = compile(module, "the issue", "exec")
     names = {"__name__": "__main__"}
     for statement in request["imports"]:
         with contextlib.suppress(BaseException):
             exec(statement, names)
-    for module in request["modules"]:
+    for path in request["modules"]:
         with contextlib.suppress(BaseException):
-            imported = importlib.import_module(module)
+            imported = importlib.import_module(path)
             missing = [name for name in code.co_names if name not in names and hasattr(imported, name)]
             names.update({name: getattr(imported, name) for name in missing})
-    error = None
+    last = module.body.pop() if module.body and isinstance(module.body[-1], ast.Expr) else None
+    error, value, printed = None, None, io.StringIO()
     try:
-        exec(code, names)
+        with contextlib.redirect_stdout(printed):
+            exec(compile(module, "the issue", "exec"), names)
+            if last:
+                value = eval(compile(ast.Expression(last.value), "the issue", "eval"), names)
+        text = printed.getvalue().rstrip() or repr(value)
     except Exception as raised:  # noqa: BLE001 (whatever the code raises is the answer)
-        error = {"type": type(raised).__name__, "message": str(raised)}
+        error, text = {"type": type(raised).__name__, "message": str(raised)}, ""
     print()
-    print(json.dumps(error), flush=True)
+    print(json.dumps({"error": error, "value": text}), flush=True)
     return 0
 
 
 def main(arguments: list[str]) -> int:
     """Run what the command line asks for and return the exit code."""
     text = Path(arguments[-1]).read_text(encoding="utf-8")
-    return print_error(json.loads(text)) if "--error" in arguments else run_piece(text)
+    return print_answer(json.loads(text)) if "--answer" in arguments else run_piece(text)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from coder.core.ports import Limits
 from coder.core.verdict import LintReport, TestReport, Verdict, VerdictKind
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.examination import ExaminationTools, ExaminedChange, examine_change
-from coder.verify.issue import IssueScriptResults
+from coder.verify.issue import IssueCodeAnswers, IssueScriptResults
 from coder.verify.project import find_project
 from coder.verify.verdict import Facts, decide
 from coder.verify.warm import WarmRunner
@@ -54,7 +54,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
             ),
             checks=lambda _old, _new, _changed: checked,
             scripts=lambda _old, _new, _changed, _issue: script_result,
-            persisting_errors=lambda _old, _new, _issue, _targets: errors,
+            issue_code=lambda _old, _new, _issue, _targets: IssueCodeAnswers(persisting=errors),
             strict=strict,
         )
         facts = Facts(

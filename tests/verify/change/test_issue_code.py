@@ -1,11 +1,11 @@
-"""Errors of an issue's own code that both sides of a change raise."""
+"""Answers to an issue's own code on both sides of a change."""
 
 from pathlib import Path
 
 import pytest
 
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.issue import IssueScripts, find_persisting_errors, quoted_code
+from coder.verify.issue import IssueCodeAnswers, IssueScripts, answer_issue_code, quoted_code
 from coder.verify.project import find_project
 from tests.builders import write
 
@@ -21,12 +21,12 @@ TARGETS = ("tests/test_box.py::test_first",)
 FINDING = "of the issue raises ValueError as before: there is no item in it"
 
 
-def find_errors(tmp_path: Path, sandbox: ProcessSandbox, new: str, issue: str) -> tuple[str, ...]:
+def run_code(tmp_path: Path, sandbox: ProcessSandbox, new: str, issue: str) -> IssueCodeAnswers:
     for name, text in (("old", SOURCE), ("new", new)):
         write(tmp_path / name, {"box.py": text, "tests/test_box.py": TEST})
     project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
     scripts = IssueScripts(project, sandbox, sandbox.scratch)
-    return find_persisting_errors(scripts, tmp_path / "old", tmp_path / "new", issue, TARGETS)
+    return answer_issue_code(scripts, tmp_path / "old", tmp_path / "new", issue, TARGETS)
 
 
 @pytest.mark.parametrize(
@@ -44,8 +44,12 @@ def test_finds_error_that_the_change_leaves(
     tmp_path: Path, sandbox: ProcessSandbox, issue: str, code: str
 ) -> None:
     unrelated = f"{SOURCE}\n\nLIMIT = 3\n"
-    assert find_errors(tmp_path, sandbox, unrelated, issue) == (f"`{code}` {FINDING}",)
-    assert find_errors(tmp_path, sandbox, FIXED, issue) == ()
+    assert run_code(tmp_path, sandbox, unrelated, issue).persisting == (f"`{code}` {FINDING}",)
+    answers = run_code(tmp_path, sandbox, FIXED, issue)
+    assert answers.persisting == ()
+    (example,) = answers.examples
+    before = "raises ValueError: there is no item in it"
+    assert (example.call, example.before, example.after) == (code, before, "None")
 
 
 @pytest.mark.parametrize(
@@ -61,7 +65,7 @@ def test_finds_error_that_the_change_leaves(
 def test_other_issues_have_no_persisting_error(
     tmp_path: Path, sandbox: ProcessSandbox, issue: str, new: str
 ) -> None:
-    assert find_errors(tmp_path, sandbox, new, issue) == ()
+    assert run_code(tmp_path, sandbox, new, issue).persisting == ()
 
 
 def test_takes_expressions_and_sessions_from_issue() -> None:
