@@ -23,7 +23,7 @@ def why(
         str | None,
         typer.Option(
             metavar="ID",
-            help="Search the replies of this session, from its start to its last change.",
+            help="Search the replies of this session, from its start to the newest red one.",
             show_default="the newest one whose change you have, then the commits",
         ),
     ] = None,

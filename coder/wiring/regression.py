@@ -250,7 +250,7 @@ class _Search:
         records = read_records(directory)
         started = next((record.event for record in records if isinstance(record.event, SessionStarted)), None)
         base = started and self.git.resolve_commit(started.base)
-        changes = _reply_diffs(records)
+        changes = reply_diffs(records)
         if not base or not changes:
             return None
         states, parent = {base: "the session's start"}, base
@@ -262,14 +262,16 @@ class _Search:
         return states if len(states) > 1 else None
 
     def _search_replies(self, session: str, states: dict[str, str]) -> "Regression | Observation":
-        """Search a session's replies; return what the test is there if none of them turned it red."""
-        first, *_, last = states
-        now = self._begin(last)
-        if now.light != "red":
+        """Search a session's replies up to the newest red one; return what the test is if there is none."""
+        first, *replies = states
+        for last in reversed(replies):  # later ones may have taken the change back
+            if (now := self._begin(last)).light == "red":
+                break
+        else:
             return now
         if (at_start := self.observe(first)).light != "green":
             return at_start
-        self.report_progress(f"session {session}: green at its start, red at its end")
+        self.report_progress(f"session {session}: green at its start, red at {states[last]}")
         return self._blame(now, goods=[first], bad=last, stage="reply", names=states, suffix=f" of {session}")
 
     # commits
@@ -432,7 +434,7 @@ def _read_report(report: TestReport) -> Observation | None:
     return Observation(light="untestable", detail="it is skipped") if report.results else None
 
 
-def _reply_diffs(records: Sequence[Record]) -> dict[int, str]:
+def reply_diffs(records: Sequence[Record]) -> dict[int, str]:
     """Return the whole change after each reply that changed files, by the reply's number from 1.
 
     They are those of the candidate that was judged last, its ancestors' included.
@@ -447,7 +449,7 @@ def _reply_diffs(records: Sequence[Record]) -> dict[int, str]:
             case MessageFinished(message=AssistantMessage()):
                 replies += 1
             case FilesChanged(diff=diff):
-                diffs[replies] = diff
+                diffs.setdefault(replies, diff)  # a later one is no reply's: it takes a failed change back
     return diffs
 
 

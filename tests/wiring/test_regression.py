@@ -5,8 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from coder.core.events import Event, FilesChanged, MessageFinished, Record
+from coder.core.messages import AssistantMessage
 from coder.repo.git import find_git
-from coder.wiring.regression import Light, Observation, find_first_bad, find_regression, minimize_failure
+from coder.session.log import utc_now
+from coder.wiring.regression import (
+    Light,
+    Observation,
+    find_first_bad,
+    find_regression,
+    minimize_failure,
+    reply_diffs,
+)
 from tests.builders import git, repo, write
 
 
@@ -40,6 +50,14 @@ def test_bisects_past_untestable_commits(
     assert commits.index(bad) == first_bad
     assert commits.index(good) == max(number for number in range(first_bad) if lights[number] == "g")
     assert sorted(map(commits.index, others)) == list(suspects)
+
+
+def test_change_that_is_taken_back_is_no_replys() -> None:
+    reply = MessageFinished(candidate="c1", message=AssistantMessage())
+    changes = [FilesChanged(candidate="c1", paths=(), diff=diff) for diff in ("first", "second", "")]
+    events: list[Event] = [reply, changes[0], reply, reply, changes[1], changes[2]]
+    records = [Record(number=number, at=utc_now(), event=event) for number, event in enumerate(events, 1)]
+    assert reply_diffs(records) == {1: "first", 3: "second"}
 
 
 def test_blames_hunk_of_uncommitted_work_and_touches_nothing(tmp_path: Path) -> None:
