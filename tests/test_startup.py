@@ -20,6 +20,7 @@ HEAVY = {
     "tree_sitter",
     "unidiff",
     "ripgrepy",
+    "ray",
     "asyncio",
     "coder.wiring",
 }

@@ -123,7 +123,8 @@ def test_few_commands_are_not_run() -> None:
         "pipe-an-issue": 1,
         "mcp": 2,
         "why": 1,
-        "batch": 1,
+        "batch": 2,
+        "benchmark": 1,
     }
 
 
