@@ -2,12 +2,13 @@
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from coder.core.paths import is_test_file, is_test_path
+from coder.core.paths import is_test_file, is_test_path, test_file_of
 from coder.core.values import Value
 from coder.verify.layout import pytest_options, source_roots
 from coder.verify.packages import PackageRun, find_packages, package_of
@@ -136,13 +137,32 @@ def prepare_cold_launch(
 
 
 def prepare_plain_launch(project: Project, tree: Path, place: Path, *, run: PackageRun) -> Launch:
-    """Prepare a run of some tests with pytest in which nothing of ours is loaded, nor can be."""
+    """Prepare a run of some tests by the project's runner in which nothing of ours is loaded, nor can be."""
     launched = prepare_launch(project, tree, place, paths=(), requests={}, folder=run.root)
-    tests = (os.path.relpath(test, run.root) if run.root != "." else test for test in run.tests)
-    path = os.pathsep.join(search_path(project, tree, run.root))
+    paths = search_path(project, tree, run.root)
+    tests = [os.path.relpath(test, run.root) if run.root != "." else test for test in run.tests]
+    argv = (*launched.argv, *tests)
+    command = project.command
+    if not command.is_pytest:
+        files = tuple(dict.fromkeys(map(test_file_of, tests)))
+        labelled = prepare_labelled_run(command, files, tree / run.root)
+        options = labelled.arguments[: len(labelled.arguments) - len(labelled.labels)]
+        labels = {path: label for label, path in labelled.labels.items()}
+        known = (test for test in tests if test_file_of(test) in labels)
+        names = (f"{labels[test_file_of(test)]}.{_dotted_name(test)}" for test in known)
+        start = 3 if command.runner == "unittest" else 2
+        argv = (str(project.interpreter), *command.argv[1:start], *options, *names)
+        argv = _start_in(run.root, argv)
+        paths += [str(tree / run.root / labelled.root)] if labelled.root else []
+    path = os.pathsep.join(paths)
     return launched.model_copy(
-        update={"argv": (*launched.argv, *tests), "environment": {**launched.environment, "PYTHONPATH": path}}
+        update={"argv": argv, "environment": {**launched.environment, "PYTHONPATH": path}}
     )
+
+
+def _dotted_name(test: str) -> str:
+    """Return class and method of a test, without what tells its subtests apart."""
+    return re.sub(r"[\[(].*", "", test.partition("::")[2], flags=re.DOTALL).replace("::", ".").strip()
 
 
 def _start_request(

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import threading
 import time
@@ -56,6 +57,15 @@ TEST_SECONDS, ENDLESS_AGAIN_SECONDS, TIMES, ENDLESS_SHARE = 60.0, 5.0, 20.0, 3.0
 A test may use TEST_SECONDS (AGAIN_SECONDS once a test did not end), or TIMES as much as the longest one that
 ended; in any case no more than the limit of the run divided by SHARE.
 """
+
+
+_RAN = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
+
+
+def _has_run(output: str, count: int) -> bool:
+    """Tell whether the output of unittest, or of Django, says that so many tests ran."""
+    ran = sum(int(number) for number in _RAN.findall(output))
+    return ran == count and "unittest.loader._FailedTest" not in output
 
 
 class PytestRunner:
@@ -166,11 +176,11 @@ class PytestRunner:
     def run_plainly(self, tree: Path, tests: Sequence[str], *, timeout_seconds: float | None) -> int | None:
         """Run tests in `tree` as the project does, without our plugin; return the exit code.
 
-        None where it did not end by itself, or another runner than pytest would have to be asked.
+        None where it did not end by itself, not all tests ran, or they are of several packages.
         """
         tree = tree.resolve()
         parts = self._project.command.divide(tree, normalize_test_ids(tests, tree))
-        if not self._project.command.is_pytest or self._project.problem is not None or len(parts) != 1:
+        if not self.is_recorded or self._project.problem is not None or len(parts) != 1:
             return None
         (part,) = parts
         with numbered_directory(self._scratch, "run-") as place:
@@ -185,6 +195,8 @@ class PytestRunner:
                 )
             except SandboxError:
                 return None
+        if not self._project.command.is_pytest and not _has_run(execution.output, len(tests)):
+            return None
         return None if execution.timed_out else execution.exit_code
 
     def _run(

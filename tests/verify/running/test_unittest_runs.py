@@ -198,3 +198,29 @@ def test_dead_process_is_crash_of_running_test(tmp_path: Path, make_runner: Run)
     assert report.problem is not None
     assert report.problem.kind == "crash"
     assert outcomes(report) == {"test_a.py::A::test_a": "passed", "test_a.py::A::test_b": "error"}
+
+
+@pytest.mark.parametrize(
+    ("command", "folder"),
+    [
+        ("python -m unittest", ""),
+        ("python -m unittest discover -s tests", "tests/"),
+        ("python manage.py test", ""),
+    ],
+)
+def test_runs_single_tests_without_recorder(
+    tmp_path: Path, make_runner: Run, command: str, folder: str
+) -> None:
+    names = "[word for word in sys.argv if '-' not in word and word != 'test']"
+    script = f"import sys, unittest\nunittest.main(module=None, argv={names})\n"
+    code = "def add(a, b):\n    return a + b\n"
+    write(tmp_path, {"calc.py": code, "manage.py": script, f"{folder}test_calc.py": CASES})
+    runner = make_runner(tmp_path, command=command)
+
+    def run(*names: str) -> int | None:
+        tests = [f"{folder}test_calc.py::Adding::{name}" for name in names]
+        return runner.run_plainly(tmp_path, tests, timeout_seconds=60)
+
+    assert run("test_none", "test_some") == 0
+    assert run("test_each") == 1
+    assert run("test_nowhere") is None
