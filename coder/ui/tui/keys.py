@@ -1,5 +1,6 @@
 """Keys of the interface: the defaults, those that the user has set instead, and whom a key is meant for."""
 
+import os
 import select
 import sys
 import time
@@ -7,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations, groupby
 from math import inf
-from typing import Literal, NamedTuple, TypeVar
+from typing import ClassVar, Literal, NamedTuple, TypeVar
 
 from textual.app import App
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.events import DescendantFocus, Event, Paste
 from textual.events import Key as KeyEvent
@@ -53,6 +54,8 @@ BINDINGS: Mapping[str, Key] = {
         "ctrl+c", "copy what is selected; empty the prompt; stop what runs; twice: leave", "everywhere"
     ),
     "leave": Key("ctrl+q", "leave", "everywhere"),
+    "suspend": Key("ctrl+z", "suspend; fg in the shell goes on", "everywhere"),
+    "undo": Key("ctrl+underscore", "undo what you typed", "everywhere"),
     "palette": Key("ctrl+p", "palette: themes and more", "everywhere"),
     "help": Key("f1", "show this list; so does ? in an empty prompt"),
     "previous_hunk": Key("up,k", "previous hunk or line", "review"),
@@ -130,6 +133,11 @@ class KeyBindings:
 class KeyedApp(App[Result]):
     """Application whose keys the user can change, and that leaves when its terminal is gone."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+z", "suspend_process", "Suspend", priority=True, id="suspend"),
+        Binding("ctrl+underscore", "focused.undo", "Undo", priority=True, id="undo"),
+    ]
+
     def __init__(self, keys: KeyBindings | None, *, clock: Callable[[], float] = time.monotonic) -> None:
         """Take `clock`, which counts seconds."""
         super().__init__()
@@ -140,6 +148,11 @@ class KeyedApp(App[Result]):
     def on_mount(self) -> None:
         if not self.is_headless:
             self._hangup_timer = self.set_interval(HANGUP_SECONDS, self._leave_without_terminal)
+
+    def action_suspend_process(self) -> None:
+        """Suspend, unless no shell is there that could go on with it: its terminal began with coder."""
+        if os.getsid(os.getppid()) == os.getsid(0):
+            super().action_suspend_process()
 
     async def on_event(self, event: Event) -> None:
         """Let a dialog know of each key before anything acts on it."""

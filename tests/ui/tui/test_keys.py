@@ -9,7 +9,7 @@ from coder.core.errors import UserError
 from coder.core.events import Amend, Answer, Decide, Stop
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.dialogs import AnswerList, PlanScreen, VimScroll
-from coder.ui.tui.keys import BINDINGS, CLOSING_KEYS, KeyBindings, read_key_bindings
+from coder.ui.tui.keys import BINDINGS, CLOSING_KEYS, KeyBindings, KeyedApp, read_key_bindings
 from coder.ui.tui.prompt import Prompt
 from coder.ui.tui.review import HunkChoice, HunkEditor, HunkList, LineList, ReviewScreen
 from coder.ui.tui.services import SessionModel, UserRequest
@@ -43,7 +43,7 @@ def play(
 def test_every_binding_has_a_name_and_the_default_key() -> None:
     bound = {
         binding.id: binding.key
-        for owner in (CoderApp, SessionScreen, ReviewScreen, HunkList, HunkChoice, VimScroll)
+        for owner in (KeyedApp, CoderApp, SessionScreen, ReviewScreen, HunkList, HunkChoice, VimScroll)
         for binding in owner.BINDINGS
         if isinstance(binding, Binding) and (binding.id or binding.key not in CLOSING_KEYS)
     }
@@ -65,7 +65,7 @@ def test_every_binding_has_a_name_and_the_default_key() -> None:
         ({"accept": "escape"}, "'escape' closes the review"),
         ({"accept": "1"}, "'1' is the number of an answer"),
         ({"save": "escape"}, "'escape' is a key of the editor itself"),
-        ({"refuse": "ctrl+z"}, "'ctrl+z' is a key of the editor itself"),
+        ({"refuse": "ctrl+z"}, "is a key of the editor itself"),
         ({"save": "s"}, "'s' is a character that you type"),
         ({"save": "ctrl+g"}, "ctrl+g is the key of deliver_now and of save"),
         ({"accept": "n"}, "n is the key of accept and of reject: give one of them another"),
@@ -218,3 +218,11 @@ def test_help_scrolls_as_vim_does() -> None:
         assert places == [half, half + 1, 1, last, last - 1, 0]
 
     play(scene, KeyBindings())
+
+
+def test_undo_takes_back_what_was_typed() -> None:
+    async def scene(terminal: Stage) -> None:
+        await terminal.type("ab")
+        await terminal.pilot.press("ctrl+underscore")
+
+    assert play(scene, KeyBindings()) == ([], "")
