@@ -71,6 +71,26 @@ def test_exception_that_the_change_raises_is_no_accident() -> None:
     assert rules(BehaviorComparison(base, change, raised=["KeyError"])) == []
 
 
+def test_accident_that_is_raised_on_purpose_now_breaks_no_guard() -> None:
+    base = side({"1": "2"}, guards={"4": "raises KeyError: 4"})
+    change = side({"1": "3"}, guards={"4": "raises ValueError: 4"})
+    assert rules(BehaviorComparison(base, change, passing=[GUARD], raised=["ValueError"])) == []
+    assert rules(BehaviorComparison(base, change, passing=[GUARD])) == ["other"]
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"), [("Box(2, 1).get(1)", []), ("Box(1, 2).get(2)", ["other"]), ("", ["other"])]
+)
+def test_state_that_targets_expect_to_change_may_change(call: str, expected: list[str]) -> None:
+    target, guard = (CallKey("a.py", "Box.get", "own", f"Box({n}).get(1)") for n in ("2, 1", "1, 2"))
+    base = {target: CallAnswer("1", TARGET, is_target=True), guard: CallAnswer("1", GUARD)}
+    change = {
+        target: CallAnswer("1; arguments now Box(1, 2).get(1)" if call else "2", TARGET, is_target=True),
+        guard: CallAnswer(f"1; arguments now {call or 'Box(2, 1).get(1)'}", GUARD),
+    }
+    assert rules(BehaviorComparison(base, change, passing=[GUARD])) == expected
+
+
 @pytest.mark.parametrize(
     ("before", "now", "later", "expected"),
     [
