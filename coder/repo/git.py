@@ -77,7 +77,7 @@ MISSING_OBJECT = re.compile(
 )
 FAULTS = (
     (
-        re.compile(r"No space left on device|Disk quota exceeded", re.I),
+        re.compile(r"No space left on device|Disk quota exceeded|Out of disk ?space", re.I),
         "the disk is full. Free some space and try again.",
     ),
     (LOCK_ERROR, "another git process is at work here, or crashed: wait for it, or remove its lock file."),

@@ -7,7 +7,7 @@ import pytest
 
 from coder.core.errors import UserError
 from coder.repo.existing_change import resolve_change
-from coder.repo.git import find_checkout
+from coder.repo.git import FAULTS, find_checkout
 from tests.builders import git, repo, write
 
 FILES = {"a.py": "A = 1\n", "b.py": "B = 1\n", "data.bin": "x\n"}
@@ -94,6 +94,15 @@ def test_faults_of_a_repository_say_what_to_do(
     (root / "a.py").unlink()
     with pytest.raises(UserError, match=advice):
         find_checkout(root).git.call("checkout-index", "--force", "--all", "--index")
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["index.lock' write error. Out of diskspace", "unable to write file a.py: No space left on device"],
+)
+def test_full_disk_is_named(message: str) -> None:
+    advice = next(advice for pattern, advice in FAULTS if pattern.search(message))
+    assert advice.startswith("the disk is full")
 
 
 def _hide(*command: str) -> Callable[[Path], None]:
