@@ -510,32 +510,42 @@ SessionCommand = Say | Withdraw | Answer | Decide | Amend | DeliverNow | Stop
 def stage_seconds(records: Sequence[Record], *, total: float) -> Mapping[str, float]:
     """Return seconds by stage; they add up to `total`, the seconds of the whole session.
 
-    Stages are `model`, `tools`, `your answers`, those of the verdicts, `checks` (of a verdict beside test
-    runs) and `other`.
+    Stages are `model`, `tools`, `search` (of a place, or a repair), `your answers`, those of the verdicts,
+    `checks` (of a verdict beside test runs) and `other`.
     Time between two records belongs to the later one, so that branches in parallel count once.
     """
     seconds: defaultdict[str, float] = defaultdict(float)
     has_runs = any(isinstance(record.event, TestsEnded) for record in records)  # logs of format 1 have none
     for earlier, later in pairwise(records):
         gap = (later.at - earlier.at).total_seconds()
-        match later.event:
-            case MessageFinished(message=AssistantMessage()):
-                seconds["model"] += gap
-            case ToolFinished():
-                seconds["tools"] += gap
-            case BaselineMeasured():
-                seconds["base"] += gap
-            case TestsEnded(stage=stage):
-                seconds[stage] += gap
-            case Verified() if has_runs:
-                seconds["checks"] += gap
-            case QuestionAnswered() | ReviewAnswered() | PlanAnswered():
-                seconds["your answers"] += gap
-            case Verified(verdict=verdict):
-                for stage, spent in _verdict_stages(verdict, gap).items():
-                    seconds[stage] += spent
+        if isinstance(later.event, Verified) and not has_runs:
+            for stage, spent in _verdict_stages(later.event.verdict, gap).items():
+                seconds[stage] += spent
+        elif stage := _stage_before(later.event):
+            seconds[stage] += gap
     shown = {stage: spent for stage, spent in seconds.items() if spent > 0}
     return {**shown, "other": max(0.0, total - sum(shown.values()))}
+
+
+def _stage_before(event: Event) -> str:
+    """Return the stage that ends with an event; empty where none does."""
+    match event:
+        case MessageFinished(message=AssistantMessage()):
+            return "model"
+        case ToolFinished():
+            return "tools"
+        case BaselineMeasured():
+            return "base"
+        case NoteMade(phase="locate"):
+            return "search"
+        case TestsEnded(stage=stage):
+            return stage
+        case Verified():
+            return "checks"
+        case QuestionAnswered() | ReviewAnswered() | PlanAnswered():
+            return "your answers"
+        case _:
+            return ""
 
 
 def _verdict_stages(verdict: Verdict, gap: float) -> Mapping[str, float]:

@@ -41,9 +41,14 @@ def summarize_verdict(verdict: Verdict, *, session: str = "") -> tuple[Row, ...]
     return (Row(verdict.label, f" {verdict.headline}"), *evidence_rows(verdict, session=session))
 
 
-def evidence_rows(verdict: Verdict, *, session: str = "", by: str = "the change") -> tuple[Row, ...]:
-    """Return the rows below the verdict itself; those that would say nothing are absent."""
-    return tuple(_rows(verdict, session=session, by=by))
+def evidence_rows(
+    verdict: Verdict, *, session: str = "", by: str = "the change", has_seconds: bool = True
+) -> tuple[Row, ...]:
+    """Return the rows below the verdict itself; those that would say nothing are absent.
+
+    They tell how long it took, unless another line does, without `has_seconds`.
+    """
+    return tuple(_rows(verdict, session=session, by=by, has_seconds=has_seconds))
 
 
 def summary_text(verdict: Verdict, *, session: str = "") -> str:
@@ -51,7 +56,7 @@ def summary_text(verdict: Verdict, *, session: str = "") -> str:
     return "\n".join(row.line for row in summarize_verdict(verdict, session=session))
 
 
-def _rows(verdict: Verdict, *, session: str, by: str) -> Iterator[Row]:
+def _rows(verdict: Verdict, *, session: str, by: str, has_seconds: bool) -> Iterator[Row]:
     if verdict.broken:
         yield Row("broken", f"passed before, fails now: {_describe_failing(verdict.broken)}")
     elif verdict.still_red:
@@ -61,7 +66,7 @@ def _rows(verdict: Verdict, *, session: str, by: str) -> Iterator[Row]:
         kinds = "" if are_plain else describe_proof(verdict, by=by)
         yield Row("fixed", f"red before, green now: {condense_tests(verdict.targets)}{_in_brackets(kinds)}")
     if verdict.after or verdict.runs:
-        yield Row("tests", _describe_runs(verdict))
+        yield Row("tests", _describe_runs(verdict, has_seconds=has_seconds))
     if verdict.behavior:
         yield Row("behavior", describe_changes(verdict.behavior))
     if verdict.kind is VerdictKind.PASSING and (doubts := _describe_doubts(verdict)):
@@ -193,7 +198,7 @@ def _describe_failing(results: Sequence[TestResult]) -> str:
     return f"{names}: {failure.type}{f': {first}' if first else ''}"
 
 
-def _describe_runs(verdict: Verdict) -> str:
+def _describe_runs(verdict: Verdict, *, has_seconds: bool) -> str:
     """Return the counts on both sides, what noticed deliberate defects, the command and the time."""
     parts = []
     if verdict.after:
@@ -204,7 +209,7 @@ def _describe_runs(verdict: Verdict) -> str:
     elif verdict.runs:
         parts.append(f"{verdict.runs[-1].label}: {format_counts(verdict.runs[-1].counts)}")
     command = f" with {verdict.runs[-1].command}" if verdict.runs and verdict.runs[-1].command else ""
-    parts[-1] += f" in {verdict.seconds:.0f} s{command}"
+    parts[-1] += f"{f' in {verdict.seconds:.0f} s' if has_seconds else ''}{command}"
     if caught := describe_mutation(verdict.mutation):
         parts.append(caught)
     return "; ".join(parts)

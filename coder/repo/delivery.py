@@ -225,7 +225,8 @@ def _edit_notes(git: Git, *arguments: str, stdin: bytes = b"", subject: str) -> 
     """Run `git notes` under the repository lock, and give its commit a subject that says what it is.
 
     Without the lock, a note is lost when another process adds one at the same time. A newer note on the same
-    commit takes the place of the one before in the history of the notes, too.
+    commit takes the place of the one before in the history of the notes, too; where all is again as it was
+    after one of the last commits of the notes, they end there.
     """
     with repository_lock(git.common_directory):
         before = git.resolve_commit(NOTES_REF) or ""
@@ -233,12 +234,21 @@ def _edit_notes(git: Git, *arguments: str, stdin: bytes = b"", subject: str) -> 
         after = git.resolve_commit(NOTES_REF)
         if after is None or after == before:
             return
+        trees = dict(line.split()[::-1] for line in reversed(_recent_trees(git, before)))
+        if earlier := trees.get(git.text("rev-parse", f"{after}^{{tree}}").strip()):
+            git.call("update-ref", NOTES_REF, earlier, after)
+            return
         is_same = before and git.text("log", "-1", "--format=%s", before).strip() == subject
         parent = (git.resolve_commit(f"{before}^") or "") if is_same else before
         commit = make_commit(
             git, tree=f"{after}^{{tree}}", parent=parent, message=f"{subject}\n\n{NOTES_HELP}\n"
         )
         git.call("update-ref", NOTES_REF, commit.strip(), after)
+
+
+def _recent_trees(git: Git, commit: str) -> list[str]:
+    """Return `commit tree` for the last commits of the notes, the newest first."""
+    return git.text("log", "-20", "--format=%H %T", commit).splitlines() if commit else []
 
 
 def _identity_variables(git: Git) -> Mapping[str, str]:

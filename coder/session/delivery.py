@@ -19,6 +19,7 @@ from coder.core.state import (
     reviewer_findings,
 )
 from coder.core.text import sanitize_text
+from coder.core.value_text import shorten_value
 from coder.core.values import Candidate, Delivery, Patch, Value
 from coder.core.verdict import Verdict, VerdictKind
 from coder.patching import PatchError
@@ -277,7 +278,7 @@ async def _finish_despite_cancellation(delivery: Coroutine[None, None, Delivery]
 def _commit(context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict) -> Delivery:
     recent = context.repository.recent_subjects(30)
     evidence = context.judge.commit_evidence(verdict)
-    summary = _describe_by_test(_change_summary(context, candidate), verdict.targets)
+    summary = _describe_by_test(_change_summary(context, candidate), verdict)
     summary = summary or describe_by_issue(patch, context.task.issue)
     text = context.secrets.mask(
         compose_message(summary, context.task.issue, recent=recent, trailers=evidence.trailers)
@@ -309,14 +310,27 @@ _TEMPLATE = re.compile(r"([\w.]+): (?:use|replace) .+ (?:instead of|by) .+")
 MOST_TEST_WORDS = 9
 
 
-def _describe_by_test(summary: str, targets: Sequence[str]) -> str:
-    """Return a summary that says what works now, by the name of a test, where it only names an operand."""
+def _describe_by_test(summary: str, verdict: Verdict) -> str:
+    """Return a summary that says what works now, where it only names an operand.
+
+    It is the name of a test, or a call that a test makes and that is answered otherwise now.
+    """
     edit = _TEMPLATE.fullmatch(_first_line(summary))
-    name = targets[0].rpartition("::")[2].partition("[")[0] if targets else ""
-    words = name.removeprefix("test").strip("_").split("_")
-    if edit is None or not 2 < len(words) <= MOST_TEST_WORDS:
+    if edit is None:
         return summary
-    return f"Fix {edit[1].rpartition('.')[2]}: {' '.join(words)}\n\n{summary}"
+    function = edit[1].rpartition(".")[2]
+    name = verdict.targets[0].rpartition("::")[2].partition("[")[0] if verdict.targets else ""
+    words = name.removeprefix("test").strip("_").split("_")
+    if 2 < len(words) <= MOST_TEST_WORDS:
+        return f"Fix {function}: {' '.join(words)}\n\n{summary}"
+    examples = verdict.behavior.examples if verdict.behavior else ()
+    calls = (shorten_value(example.call, limit=SUBJECT_CALL) for example in examples if example.tested)
+    call = next((call for call in calls if f"{function}(" in call and len(call) <= SUBJECT_CALL), "")
+    return f"Fix {call}\n\n{summary}" if call else summary
+
+
+SUBJECT_CALL = 55
+"""Characters of a call in a commit subject, which has 60."""
 
 
 _CHANGED_DEFINITION = re.compile(r"^@@ [^@]* @@ .*?\b(?:def|class|func|fn|function)\s+(\w+)", re.MULTILINE)

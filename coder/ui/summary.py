@@ -118,7 +118,7 @@ def summary_lines(
         yield _row("changed", _changed_files(finish_event.delivery.diff))
     if verdict:
         by = "the model" if finish_event.delivery else "the change"
-        for row in evidence_rows(verdict, session=session, by=by):
+        for row in evidence_rows(verdict, session=session, by=by, has_seconds=is_judged):
             yield _row(row.name, sanitize_text(row.text))
     if not is_judged or finish_event.spent.requests:
         yield _row("cost", format_cost(finish_event))
@@ -136,20 +136,22 @@ WAITING = "your answers"
 
 
 def format_cost(finish_event: SessionFinished) -> str:
-    """Format the seconds of tests, model and coder itself, then requests, tokens and money."""
-    stages, seconds = finish_event.stages, finish_event.seconds
-    waiting, model = stages.get(WAITING, 0.0), stages.get("model", 0.0)
-    tests = sum(stages.get(name, 0.0) for name in TEST_STAGES)
-    own = max(0.0, seconds - waiting - model - tests)
-    parts = [f"tests {tests:.0f} s", f"coder {own:.0f} s", f"model {model:.0f} s"]
-    shown = [part for part in parts if not part.endswith(" 0 s")]
+    """Format the seconds by what they were spent on, which add up, then requests, tokens and money."""
+    stages = finish_event.stages
+    seconds = round(finish_event.seconds - stages.get(WAITING, 0.0))
+    shares = {
+        "tests": round(sum(stages.get(name, 0.0) for name in TEST_STAGES)),
+        **{name: round(stages.get(name, 0.0)) for name in ("search", "checks", "tools", "model")},
+    }
+    shares["other"] = max(0, seconds - sum(shares.values()))
+    shown = [f"{name} {share} s" for name, share in shares.items() if share]
     split = f" ({', '.join(shown)})" if len(shown) > 1 else ""
     attempts, spent = finish_event.attempts, finish_event.spent
     hint = " (the setting max_tokens limits it)" if spent.cost_usd is None and spent.requests else ""
     *spending, money = format_spending(spent) or [""]
     return ", ".join(
         [
-            f"{seconds - waiting:.0f} s{split}",
+            f"{seconds} s{split}",
             *([f"{attempts} attempts"] if attempts > 1 else []),
             *spending,
             *([f"{money}{hint}"] if money else []),

@@ -26,6 +26,10 @@ BUSY = "Say something to the model"
 NO_MODEL_PLACEHOLDER = "No model is running; what you write waits until this has ended"
 
 
+APP_ACTIONS = {"stop": "app.stop_or_rewind", "suspend": "app.suspend_process", "help": "app.help"}
+"""Actions of the interface by the names of their keys."""
+
+
 class Prompt(TextArea):
     """Sends its text on Enter, and grows with it up to a few lines."""
 
@@ -126,10 +130,8 @@ class Prompt(TextArea):
                 return self._recall(-1)
             case "later":
                 return self._recall(1)
-            case "stop":
-                await self.run_action("app.stop_or_rewind")
-            case "help":
-                await self.run_action("app.help")
+            case "stop" | "suspend" | "help" as name:
+                await self.run_action(APP_ACTIONS[name])
             case "" if key == "question_mark" and not self.text:
                 await self.run_action("app.help")
             case _:
@@ -142,7 +144,7 @@ class Prompt(TextArea):
         Terminals send the ends of pasted lines as carriage returns.
         """
         event.text = event.text.replace("\r\n", "\n").replace("\r", "\n")
-        lines = event.text.count("\n") + 1
+        lines = len(event.text.splitlines())
         if lines <= MOST_PASTED_LINES and len(event.text) <= MOST_PASTED_CHARACTERS:
             return
         event.prevent_default()
