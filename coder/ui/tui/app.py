@@ -60,7 +60,6 @@ class CoderApp(KeyedApp[None]):
     CSS_PATH: ClassVar[list[str | PurePath] | None] = ["app.tcss", "session.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop_or_rewind", "Stop, or rewind", id="stop"),
-        Binding("ctrl+z", "suspend_process", "Back to the shell", id="suspend"),
         Binding("ctrl+g", "deliver_now", "Deliver now", priority=True, id="deliver_now"),
         Binding(
             "ctrl+c",
@@ -142,7 +141,6 @@ class CoderApp(KeyedApp[None]):
         if self._wished_theme in self.available_themes:
             self.theme = self._wished_theme
         self.theme_changed_signal.subscribe(self, self._remember_theme)
-        self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh(layout=True))
         self.call_after_refresh(self._prepare)
 
     def on_unmount(self) -> None:

@@ -49,7 +49,6 @@ BINDINGS: Mapping[str, Key] = {
     "scroll_down": Key("pagedown", "scroll down"),
     "follow": Key("ctrl+end", "follow what is new again"),
     "stop": Key("escape", "stop what runs; while nothing does, twice: rewind"),
-    "suspend": Key("ctrl+z", "go back to the shell; fg returns"),
     "deliver_now": Key("ctrl+g", "deliver now, while tests run", "everywhere"),
     "copy": Key(
         "ctrl+c", "copy what is selected; empty the prompt; stop what runs; twice: leave", "everywhere"

@@ -26,10 +26,6 @@ BUSY = "Say something to the model"
 NO_MODEL_PLACEHOLDER = "No model is running; what you write waits until this has ended"
 
 
-APP_ACTIONS = {"stop": "app.stop_or_rewind", "suspend": "app.suspend_process", "help": "app.help"}
-"""Actions of the interface by the names of their keys."""
-
-
 class Prompt(TextArea):
     """Sends its text on Enter, and grows with it up to a few lines."""
 
@@ -130,8 +126,10 @@ class Prompt(TextArea):
                 return self._recall(-1)
             case "later":
                 return self._recall(1)
-            case "stop" | "suspend" | "help" as name:
-                await self.run_action(APP_ACTIONS[name])
+            case "stop":
+                await self.run_action("app.stop_or_rewind")
+            case "help":
+                await self.run_action("app.help")
             case "" if key == "question_mark" and not self.text:
                 await self.run_action("app.help")
             case _:
