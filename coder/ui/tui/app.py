@@ -141,6 +141,7 @@ class CoderApp(KeyedApp[None]):
         if self._wished_theme in self.available_themes:
             self.theme = self._wished_theme
         self.theme_changed_signal.subscribe(self, self._remember_theme)
+        self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh(layout=True))
         self.call_after_refresh(self._prepare)
 
     def on_unmount(self) -> None:
