@@ -98,6 +98,10 @@ FAULTS = (
         re.compile(r"Permission denied|Read-only file system|insufficient permission", re.I),
         "git may not write to this repository. Check the owner and the rights of its .git.",
     ),
+    (
+        re.compile(r"unable to write|write error", re.I),
+        "a file cannot be written; most likely the disk is full. Free some space and try again.",
+    ),
 )
 """Faults of the repository or the machine, with advice; exit code 2, as for all wrong uses."""
 LOCK_SECONDS = 3.0

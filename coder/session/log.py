@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from coder.core.events import DeliverNowOffered, Event, Record, ToolStreamed, TransientEvent, Warned
@@ -80,7 +81,11 @@ class EventLog:
 
         def append(event: Event) -> None:
             if not loop.is_closed():  # a thread may outlive a stopped session for a moment
-                loop.call_soon_threadsafe(self.append, event)
+                loop.call_soon_threadsafe(append_in_loop, event)
+
+        def append_in_loop(event: Event) -> None:
+            with suppress(OSError):  # of a full disk: the session's own next event meets it as well
+                self.append(event)
 
         return append
 
