@@ -85,6 +85,7 @@ PARAMETER = re.compile(
 )
 STRAY_END = re.compile(r"\s*</(?:tool_?calls?|function_?calls?)>\s*\Z")
 OBJECT_START = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
+OBJECT_GAP = re.compile(r"\}\s*\{")
 CALL_SHAPES = ({"name", "arguments"}, {"name", "parameters"})
 """Keys of an object that is a call and nothing else."""
 CALL_TAGS = {"tool", "tool_call", "tool_code", "tools", "function", "function_call", "tool_use"}
@@ -224,8 +225,8 @@ def parse_reply(
 def written_calls(reply: Reply, request: Request) -> Reply:
     """Return a reply without calls with those that it holds as text, as some servers pass them on.
 
-    Marked blocks are calls, as is a reply that is nothing but an object in the form of a call; fenced JSON
-    and a bare object at the end are only if a tool takes their arguments, since an answer may show such text.
+    Marked blocks are calls, as is a reply that is nothing but objects in the form of calls, fenced or not;
+    JSON beside prose is only if a tool takes its arguments, since an answer may show such text.
     """
     message = reply.message
     if message.calls or not request.tools or not message.text.strip():
@@ -237,9 +238,13 @@ def written_calls(reply: Reply, request: Request) -> Reply:
     marked = {match.start() for match in CALL_BLOCK.finditer(message.text) if match["tag"] is None}
     specs = {tool.name: tool for tool in request.tools}
     if not marked or not calls:
+        content = message.text.strip()
+        fence = CALL_BLOCK.fullmatch(content)
+        if fence and (fence["tag"] or "").lower() in JSON_TAGS:
+            content = (fence["body"] or content).strip()
         if not calls:
-            text, calls = _bare_calls(message.text.strip(), specs, prefix=f"text_{len(request.messages)}")
-        if not _is_call(message.text):
+            text, calls = _bare_calls(content, specs, prefix=f"text_{len(request.messages)}")
+        if not _are_calls(content):
             calls = tuple(
                 call for call in calls if call.name in specs and _fits(call.arguments, specs[call.name])
             )
@@ -268,13 +273,18 @@ def _bare_calls(text: str, specs: Mapping[str, ToolSpec], *, prefix: str) -> tup
     )
 
 
-def _is_call(text: str) -> bool:
-    """Return whether a text is an object in the form of a call, and nothing else."""
+def _are_calls(text: str) -> bool:
+    """Return whether a text is one or several objects in the form of calls, and nothing else."""
     try:
-        value = parse_json(text)
+        values = parse_json(f"[{OBJECT_GAP.sub('},{', text)}]")
     except (ValueError, RecursionError):
         return False
-    return isinstance(value, dict) and set(value) in CALL_SHAPES and isinstance(value["name"], str)
+    values = values[0] if len(values) == 1 and isinstance(values[0], list) else values
+    inner = [value.get("function", value) if isinstance(value, dict) else value for value in values]
+    return bool(inner) and all(
+        isinstance(value, dict) and set(value) in CALL_SHAPES and isinstance(value["name"], str)
+        for value in inner
+    )
 
 
 def _fits(arguments: str, tool: ToolSpec) -> bool:

@@ -321,6 +321,10 @@ WRITTEN_CALLS = [
 ]
 
 
+UNKNOWN = '{"name": "web_search", "arguments": {"query": "x"}}'
+"""A call of a tool that is not offered."""
+
+
 @pytest.mark.parametrize("text", WRITTEN_CALLS)
 def test_runs_a_call_written_as_text(text: str) -> None:
     reply = exchange(Server(text=text)).reply
@@ -334,6 +338,8 @@ def test_runs_a_call_written_as_text(text: str) -> None:
     [
         'The settings are:\n```json\n{"name": "reader", "version": "1"}\n```',
         'Send this:\n```json\n{"name": "read", "color": "red"}\n```',
+        f"Send this:\n```json\n{UNKNOWN}\n```",
+        '```json\n{"name": "reader", "version": "1"}\n```',
         "Qwen writes `<tool_call>` before a call.",
         '```python\nprint("<tool_call>")\n```',
         "```diff\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n```",
@@ -346,11 +352,28 @@ def test_text_that_shows_code_is_no_call(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (UNKNOWN, ["web_search"]),
+        (f"{UNKNOWN}\n{UNKNOWN}", ["web_search"] * 2),
+        (f"[{UNKNOWN}, {UNKNOWN}]", ["web_search"] * 2),
+        (f'{{"name": "read", "arguments": {{"path": "}} {{"}}}}\n{UNKNOWN}', ["read", "web_search"]),
+        (f'{{"type": "function", "function": {UNKNOWN}}}', ["web_search"]),
+        (f"```json\n{UNKNOWN}\n```", ["web_search"]),
+        (f"```\n{UNKNOWN}\n{UNKNOWN}\n```", ["web_search"] * 2),
+        ('```json\n{"name": "read", "arguments": {"file": "a.py"}}\n```', ["read"]),
+    ],
+)
+def test_a_reply_of_calls_alone_is_passed_on_to_be_refused(text: str, names: list[str]) -> None:
+    reply = exchange(Server(text=text)).reply
+    assert ([call.name for call in reply.message.calls], reply.message.text) == (names, "")
+
+
+@pytest.mark.parametrize(
     ("text", "name"),
     [
         ("<tool_call>\n{broken\n</tool_call>", "tool"),
         ('<tool_call>{"name": "open", "arguments": {}}</tool_call>', "open"),
-        ('{"name": "web_search", "arguments": {"query": "x"}}', "web_search"),
         ('{"name": "read", "arguments": {"file": "a.py"}}', "read"),
         ('<tool_call>{"name": "read", "arguments": {"file": 1}}</tool_call>', "read"),
         ('<function=read>{"path": "a.py</function>', "read"),
