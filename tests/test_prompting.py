@@ -192,6 +192,11 @@ CASES: dict[str, dict[str, Any]] = {
         "paths": ("a.py",),
         "failure": "",
     },
+    "review_behavior": {
+        "issue": "It is wrong.",
+        "diff": "a.py\n+x",
+        "rows": "ordinal(31)  '31st' → '31th'  not tested",
+    },
     "review_correctness": {},
     "review_tests": {},
     "review_security": {},

@@ -383,7 +383,9 @@ class WorktreeVerifier:
         return self._describe_environment(self._trees.system_packages)
 
     def _all_circumstances(self) -> tuple[str, ...]:
-        return (*self._circumstances, *self._trees.circumstances, self.environment().sentence)
+        environment = self.environment()
+        known = [environment.sentence] if environment.sha256 else []
+        return (*self._circumstances, *self._trees.circumstances, *known)
 
     def commit_evidence(self, verdict: Verdict) -> Evidence:
         """Return the evidence to attach to the commit."""
