@@ -36,6 +36,12 @@ class AnswerList(OptionList):
         *(Binding(str(number), f"screen.choose({number})") for number in range(1, MOST_NUMBERS + 1)),
     ]
 
+    def action_page_up(self) -> None:
+        self.call_later(self.run_action, "screen.scroll_text(-1)")
+
+    def action_page_down(self) -> None:
+        self.call_later(self.run_action, "screen.scroll_text(1)")
+
     def action_cursor_up(self) -> None:
         if self.highlighted:
             super().action_cursor_up()
@@ -100,8 +106,9 @@ class QuestionScreen(Dialog[ChosenOption]):
     def _fit_text(self) -> None:
         """Let the text scroll where options and keys leave it too little room."""
         dialog, text = self.query_one("#dialog"), self.query_one("#text")
-        others = dialog.outer_size.height - text.outer_size.height
-        text.styles.max_height = max(1, self.size.height - others)
+        others = sum(child.outer_size.height + child.styles.margin.height for child in dialog.children[1:])
+        room = self.size.height - dialog.gutter.height - text.styles.margin.height - others
+        text.styles.max_height = max(1, room)
 
     def action_scroll_text(self, direction: int) -> None:
         text = self.query_one("#text", VerticalScroll)

@@ -1,6 +1,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
 from textual.events import Key, Paste
 
 from coder.core.events import (
@@ -74,6 +75,26 @@ def test_refusal_says_what_to_do_instead() -> None:
         await terminal.pilot.press("enter")
 
     assert received_commands(scene) == [Answer(question="q1", option="refuse", instruction="yes, by hand")]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 12)])
+def test_long_question_leaves_room_for_options_and_keys(size: tuple[int, int]) -> None:
+    words = " ".join(f"word{number}" for number in range(120))
+    question = APPROVAL.model_copy(update={"text": words, "options": ("allow", "always", "refuse")})
+
+    async def scenario() -> None:
+        async with stage(size=size) as terminal:
+            await terminal.fix()
+            terminal.session.tell(question)
+            await terminal.wait_for_question()
+            await terminal.settle()
+            for shown in ("word0 ", "allow", "always", "refuse", "do this instead", "enter ·"):
+                assert shown in terminal.text, terminal.text
+            await terminal.pilot.press(*["pagedown"] * 12)
+            await terminal.settle()
+            assert "word119" in terminal.text, terminal.text
+
+    asyncio.run(scenario())
 
 
 def test_y_answers_only_approvals_among_several_options() -> None:
