@@ -26,7 +26,7 @@ from coder.core.paths import is_test_path, test_file_of
 from coder.core.phases import READ_ONLY
 from coder.core.ports import Limits, Sandbox
 from coder.core.verdict import BehaviorReport, Finding, RunProblem
-from coder.python.source import parse_module
+from coder.python.source import dump_node, parse_module
 from coder.verify.layout import nested_projects, source_roots, test_file_predicate
 from coder.verify.packages import package_of
 from coder.verify.project import Project
@@ -297,7 +297,7 @@ def find_changed_code(old: Mapping[str, str], new: Mapping[str, str]) -> Changed
             before, after = _parse_code(old.get(path, "")), _parse_code(new.get(path, ""))
         except (SyntaxError, ValueError, RecursionError):
             continue
-        is_changed |= ast.dump(before) != ast.dump(after)
+        is_changed |= dump_node(before) != dump_node(after)
         known, now = dict(_functions(before)), dict(_functions(after))
         changed = [name for name in {**known, **now} if _dump(known.get(name)) != _dump(now.get(name))]
         assigned = _changed_names(before, after)
@@ -352,7 +352,7 @@ def _functions(module: ast.AST, prefix: str = "") -> Iterator[tuple[str, Functio
 
 def _dump(node: Function | None) -> str:
     """Return a function's code as text."""
-    return "".join(map(ast.dump, [node.args, *node.decorator_list, *node.body])) if node else ""
+    return "".join(map(dump_node, [node.args, *node.decorator_list, *node.body])) if node else ""
 
 
 def _changed_names(before: ast.Module, after: ast.Module) -> set[str]:
@@ -365,7 +365,7 @@ def _changed_names(before: ast.Module, after: ast.Module) -> set[str]:
             elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
                 yield node
 
-    old, new = ({ast.dump(node): node for node in statements(module)} for module in (before, after))
+    old, new = ({dump_node(node): node for node in statements(module)} for module in (before, after))
     differing = [node for text, node in [*old.items(), *new.items()] if (text in old) != (text in new)]
     return {
         part.id

@@ -5,7 +5,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 
-from coder.python.source import PARSER_LOCK, parse_module
+from coder.python.source import PARSER_LOCK, dump_node, parse_module
 
 
 def find_syntax_error(text: str, path: str) -> str:
@@ -114,4 +114,4 @@ def _tests_in(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, list[ast
 
 
 def _dump_statements(body: list[ast.stmt]) -> list[str]:
-    return [ast.dump(statement) for statement in body]
+    return [dump_node(statement) for statement in body]

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
+from typing import NamedTuple
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 BLOCK_FIELDS = ("body", "orelse", "finalbody")
@@ -222,6 +223,50 @@ def parse_module(text: str, filename: str = "<unknown>") -> ast.Module:
         return ast.parse(older, filename=filename)
 
 
+def dump_node(node: ast.AST) -> str:
+    """Return what `ast.dump` does, however deep a node nests (a chain of 900 `elif`)."""
+    try:
+        return ast.dump(node)
+    except RecursionError:
+        return _dump_iteratively(node)
+
+
+def _dump_iteratively(node: ast.AST) -> str:
+    parts: list[str] = []
+    remaining: list[object] = [node]
+    while remaining:
+        match remaining.pop():
+            case _Text(text):
+                parts.append(text)
+            case ast.AST() as item:
+                remaining.append(_Text(")"))
+                for number, name in reversed([*enumerate(_given_fields(item))]):
+                    remaining += [getattr(item, name), _Text(f"{', ' if number else ''}{name}=")]
+                parts.append(f"{type(item).__name__}(")
+            case list() as items:
+                remaining.append(_Text("]"))
+                for number, item in reversed([*enumerate(items)]):
+                    remaining += [item, _Text(", " if number else "")]
+                parts.append("[")
+            case value:
+                parts.append(repr(value))
+    return "".join(parts)
+
+
+class _Text(NamedTuple):
+    """Text that stands in a dump as it is."""
+
+    text: str
+
+
+def _given_fields(node: ast.AST) -> Iterator[str]:
+    """Yield the fields of a node but those that have their default, None."""
+    for name in node._fields:
+        has_default = getattr(node, name, None) is None and getattr(type(node), name, ...) is None
+        if hasattr(node, name) and not has_default:
+            yield name
+
+
 @contextmanager
 def _nesting_is_syntax_error() -> Iterator[None]:
     try:
@@ -290,7 +335,7 @@ def _normalize(path: str, text: str) -> str:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return ast.dump(parse_module(text))
+                return dump_node(parse_module(text))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             pass  # what does not parse is compared as text
     return "\n".join(line.rstrip() for line in text.strip().splitlines())

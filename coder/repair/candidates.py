@@ -108,11 +108,18 @@ def _suspicious_statements(
             yield suspicion, source, statement
 
 
+LONGEST_EXPRESSION = 1_000
+"""Characters of an expression that is edited as a whole: an edit costs its length, and a sum of thousands of
+terms has as many parts."""
+
+
 def _candidates_at(
     source: PythonSource, statement: ast.stmt, suspicion: float, failures: tuple[Failure, ...]
 ) -> Iterator[RepairCandidate]:
     timed_out = has_timeout(failures)
     for node in own_nodes(statement):
+        if isinstance(node, ast.expr) and len(source.text_of(node)) > LONGEST_EXPRESSION:
+            continue
         site = RewriteSite(source, node, failures)
         for family, template in TEMPLATES.items():
             for rewrite in template(site):

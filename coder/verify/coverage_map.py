@@ -26,7 +26,7 @@ from coder.core.paths import test_file_of
 from coder.core.ports import Progress
 from coder.core.verdict import TestReport
 from coder.files.regular_files import read_regular, replace_bytes
-from coder.python.source import LINE_END, parse_module
+from coder.python.source import LINE_END, dump_node, parse_module
 from coder.verify.layout import test_file_predicate
 from coder.verify.run import PytestRunner
 from coder.verify.select import names_imported_by, project_files
@@ -65,7 +65,7 @@ def split_source(text: str) -> SourceParts:
         bodies = ["\n".join(lines[node.body[0].lineno - 1 : node.end_lineno]) for node in functions]
         for node in functions:
             node.body = []
-        outside = ast.dump(module)
+        outside = dump_node(module)
     except (SyntaxError, ValueError, RecursionError):
         return SourceParts(keys=(f"o{_digest(text)}",))
     return SourceParts(

@@ -1,6 +1,5 @@
 """Tests of the base that are not there on the change: renamed, moved, or removed with what they exercise."""
 
-import ast
 import re
 from collections.abc import Collection, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -10,6 +9,7 @@ from typing import NamedTuple
 from coder.core.paths import match_test_ids, test_file_of, test_function_of
 from coder.core.verdict import Finding, TestReport
 from coder.index.parsers import Definition, definitions
+from coder.python.source import dump_node
 from coder.verify.base import Runs
 from coder.verify.change import JudgedChange
 from coder.verify.failures import find_words
@@ -172,7 +172,7 @@ class CodeRemovals:
 
 
 def _dump_unnamed(function: Function) -> str:
-    return ast.dump(function).replace(f"name={function.name!r}", "", 1)
+    return dump_node(function).replace(f"name={function.name!r}", "", 1)
 
 
 def _source(text: str, definition: Definition) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from coder.core.verdict import MutationReport, UntestedPlace
-from coder.python.source import Positions, decode_text, parse_module
+from coder.python.source import Positions, decode_text, dump_node, parse_module
 from coder.verify.warm import WarmRefusal, WarmRunner
 
 SECONDS, LEAST_SECONDS = 10.0, 3.0
@@ -263,7 +263,7 @@ def _dump_code(text: str) -> str:
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             node.body = [statement for statement in node.body if not _is_docstring(statement)] or [ast.Pass()]
-    return ast.dump(tree)
+    return dump_node(tree)
 
 
 def _is_docstring(statement: ast.stmt) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from coder.core.paths import is_test_file, is_test_path
 from coder.core.values import Value
 from coder.files.regular_files import read_regular_text
-from coder.python.source import parse_module
+from coder.python.source import dump_node, parse_module
 from coder.verify.launch import EXCLUDED_DIRECTORIES
 from coder.verify.layout import is_module, is_package, may_configure, pytest_options, source_roots
 from coder.verify.packages import find_packages, package_of
@@ -344,7 +344,7 @@ def _import_effects(text: str) -> list[str]:
         module = parse_module(text)
     except (SyntaxError, ValueError, RecursionError):
         return [text]
-    return [ast.dump(statement) for statement in module.body if not _is_binding(statement)]
+    return [dump_node(statement) for statement in module.body if not _is_binding(statement)]
 
 
 def _is_binding(statement: ast.stmt) -> bool:
@@ -436,13 +436,13 @@ def _bodies(text: str) -> dict[str, str]:
                 for target in child.targets if isinstance(child, ast.Assign) else [child.target]:
                     for leaf in ast.walk(target):
                         if isinstance(leaf, ast.Name):
-                            bodies[leaf.id] = ast.dump(child)
+                            bodies[leaf.id] = dump_node(child)
             elif not name and isinstance(child, ast.Import | ast.ImportFrom):
                 bodies.update(
-                    {alias.asname or alias.name.partition(".")[0]: ast.dump(child) for alias in child.names}
+                    {alias.asname or alias.name.partition(".")[0]: dump_node(child) for alias in child.names}
                 )
             else:
-                own.append(ast.dump(child))
+                own.append(dump_node(child))
         bodies[name] = "\n".join(own)
 
     visit(module, "")

@@ -15,6 +15,7 @@ from coder.core.text import shorten_line
 from coder.core.verdict import ReplacedAssertion
 from coder.index.parsers import SyntaxNode, node_text, parse_syntax, walk_syntax
 from coder.python import source
+from coder.python.source import dump_node
 from coder.verify.languages import (
     CHAINS,
     SYNTAX_TABLES,
@@ -83,7 +84,7 @@ def weakened_tests(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
         new_tests = read_tests(after)
         findings += [f"{path}: {finding}" for finding in _changed_settings(before, after)]
         for name, test in read_tests(before).items():
-            if name in new_tests and ast.dump(test.function) != ast.dump(new_tests[name].function):
+            if name in new_tests and dump_node(test.function) != dump_node(new_tests[name].function):
                 findings += [
                     f"{path}: {name} {finding}" for finding in find_weakenings([test], [new_tests[name]])
                 ]
@@ -151,7 +152,7 @@ def _settings(tree: ast.Module) -> Iterator[tuple[str, str]]:
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Name) and target.id in MODULE_WIDE_SETTINGS:
-                    yield target.id, ast.dump(node.value)
+                    yield target.id, dump_node(node.value)
 
 
 def find_weakenings(before: Sequence[ParsedTest], after: Sequence[ParsedTest]) -> Iterator[str]:
@@ -243,7 +244,7 @@ def read_check(node: ast.AST) -> Check | None:
     """Return the check of a test that a node is; None if it is none."""
     match node:
         case ast.Assert(test=claim):
-            return Check(ast.dump(claim), _strength(claim))
+            return Check(dump_node(claim), _strength(claim))
         case ast.Call(func=function) if (
             name := dotted_name(function).rpartition(".")[2]
         ) in EXPECTATION_CALLS:
@@ -251,10 +252,10 @@ def read_check(node: ast.AST) -> Check | None:
             has_pattern = any(
                 word.arg in ("match", "expected_regex") for word in node.keywords
             ) or name.endswith("Regex")
-            return Check(ast.dump(node), (1 if broad else 3) + has_pattern)
+            return Check(dump_node(node), (1 if broad else 3) + has_pattern)
         case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("assert"):
             is_value = name in ("assertEqual", "assertIs", "assertEquals") or "called_once_with" in name
-            return Check(ast.dump(node), 4 if is_value else 3)
+            return Check(dump_node(node), 4 if is_value else 3)
         case _:
             return None
 
@@ -435,7 +436,7 @@ def _read_all(texts: Mapping[str, str]) -> dict[str, ParsedTest]:
 
 
 def _is_same(old: ParsedTest, new: ParsedTest) -> bool:
-    return ast.dump(old.function) == ast.dump(new.function)
+    return dump_node(old.function) == dump_node(new.function)
 
 
 def _successors_of(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from coder.core.paths import SOURCE_SUFFIXES, is_test_path, test_file_of
 from coder.files.regular_files import read_regular_text
 from coder.index.parsers import SyntaxNode, node_text, parse_syntax
-from coder.python.source import decode_text, parse_module
+from coder.python.source import decode_text, dump_node, parse_module
 from coder.verify.select import project_files
 
 _SUITE_WIDE = ("pytest_", "pytestmark", "__test__", "collect_ignore", "load_tests", "setup", "teardown")
@@ -124,9 +124,9 @@ def adds_only_fixtures(old: str, new: str, *, taken: Collection[str], changed: C
         before, after = parse_module(old).body, parse_module(new).body
     except (SyntaxError, ValueError, RecursionError):
         return False
-    known = [ast.dump(node) for node in before]
-    added = [node for node in after if ast.dump(node) not in known]
-    kept = [ast.dump(node) for node in after if ast.dump(node) in known]
+    known = [dump_node(node) for node in before]
+    added = [node for node in after if dump_node(node) not in known]
+    kept = [dump_node(node) for node in after if dump_node(node) in known]
     return kept == known and all(_is_inert(node, taken, changed) for node in added)
 
 
@@ -305,7 +305,7 @@ def _used_names(nodes: tuple[ast.AST, ...] | list[ast.AST]) -> Iterator[str]:
 
 
 def _dump(nodes: tuple[ast.AST, ...] | list[ast.AST]) -> list[str]:
-    return [ast.dump(node) for node in nodes]
+    return [dump_node(node) for node in nodes]
 
 
 CODE = (*SOURCE_SUFFIXES, ".bats", ".dart", ".ex", ".exs", ".fs", ".groovy", ".hs", ".jl", ".pl", ".t")

@@ -2,7 +2,7 @@ import ast
 
 import pytest
 
-from coder.python.source import parse_module
+from coder.python.source import _dump_iteratively, dump_node, parse_module
 
 
 def test_parses_module() -> None:
@@ -34,3 +34,17 @@ def test_type_parameters_keep_all_positions() -> None:
 def test_other_syntax_errors_are_raised() -> None:
     with pytest.raises(SyntaxError):
         parse_module("class Box[T]:\n    def (\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = " + " + ".join(["1"] * 2_000),
+        "if a == 0:\n    pass\n" + "".join(f"elif a == {number}:\n    pass\n" for number in range(900)),
+    ],
+    ids=["sum", "chain"],
+)
+def test_dumps_what_nests_deeply(text: str) -> None:
+    assert dump_node(parse_module(text)).count("Constant(") >= 900
+    sample = "def f(a, *, b=None):\n    return a[1:], lambda: b'', {**a}\n"
+    assert _dump_iteratively(parse_module(sample)) == ast.dump(parse_module(sample))

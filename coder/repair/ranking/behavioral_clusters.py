@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from coder.core.ports import CallComparison
 from coder.core.value_text import shorten_value
-from coder.python.source import PythonSource, parse_module
+from coder.python.source import PythonSource, dump_node, parse_module
 from coder.repair.candidates import RepairCandidate
 from coder.repair.ranking.answers import (
     PART_SEPARATOR,
@@ -169,7 +169,7 @@ def normalize_module(text: str) -> str:
     It is equal for `not x in y` and `x not in y`, with or without parentheses.
     """
     try:
-        return ast.dump(EquivalenceNormalizer().visit(parse_module(text)))
+        return dump_node(EquivalenceNormalizer().visit(parse_module(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
 

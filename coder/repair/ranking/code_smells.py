@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from coder.python.source import BLOCK_FIELDS, Function, PythonSource
+from coder.python.source import BLOCK_FIELDS, Function, PythonSource, dump_node
 from coder.repair.candidates import RepairCandidate
 from coder.repair.context.scope import assigned_names, parameter_names
 
@@ -77,9 +77,9 @@ def _has_no_effect(node: ast.AST) -> bool:
 def _has_equal_branches(node: ast.AST) -> bool:
     match node:
         case ast.If(body=body, orelse=[_, *_] as orelse):
-            return [*map(ast.dump, body)] == [*map(ast.dump, orelse)]
+            return [*map(dump_node, body)] == [*map(dump_node, orelse)]
         case ast.IfExp(body=body, orelse=orelse):
-            return ast.dump(body) == ast.dump(orelse)
+            return dump_node(body) == dump_node(orelse)
         case _:
             return False
 
@@ -151,7 +151,7 @@ def has_donor_operation(before: Function, after: Function, source: PythonSource)
 def dump_operations(node: ast.AST) -> Iterator[str]:
     """Yield the calculations, comparisons and subscripts under a node."""
     return (
-        ast.dump(descendant)
+        dump_node(descendant)
         for descendant in ast.walk(node)
         if isinstance(descendant, ast.BinOp | ast.BoolOp | ast.Compare | ast.Subscript)
     )
@@ -172,7 +172,7 @@ def count_repetitions(function: Function) -> int:
         for name in BLOCK_FIELDS
         if isinstance(block := getattr(node, name, None), list)
     ]
-    pairs = [pair for block in blocks for pair in pairwise(map(ast.dump, block))]
+    pairs = [pair for block in blocks for pair in pairwise(map(dump_node, block))]
     return sum(previous == following for previous, following in pairs) + sum(
         _passes_variable_twice(node) for node in nodes if isinstance(node, ast.Call)
     )

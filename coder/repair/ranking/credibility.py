@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coder.files.tokenize import count_terms
-from coder.python.source import Function, PythonSource, parse_module
+from coder.python.source import Function, PythonSource, dump_node, parse_module
 from coder.repair.candidates import RepairCandidate
 from coder.repair.context.donor_code import BUILTIN_NAMES, callee_name, calls_by_callee
 from coder.repair.context.scope import assigned_names, name_similarity, names_never_read
@@ -207,11 +207,11 @@ def _consistency_factor(
 
     Built-in functions do not count: their arguments vary.
     """
-    old_calls = Counter(ast.dump(node) for node in ast.walk(function) if isinstance(node, ast.Call))
+    old_calls = Counter(dump_node(node) for node in ast.walk(function) if isinstance(node, ast.Call))
     new_calls = [
         node
         for node in ast.walk(after)
-        if isinstance(node, ast.Call) and not _take_one(old_calls, ast.dump(node))
+        if isinstance(node, ast.Call) and not _take_one(old_calls, dump_node(node))
     ]
     checked = [
         call for call in new_calls if not (isinstance(call.func, ast.Name) and call.func.id in BUILTIN_NAMES)
@@ -245,9 +245,9 @@ def _take_one(counted: Counter[str], call: str) -> bool:
 def _agreements(call: ast.Call, others: Sequence[ast.Call]) -> Iterator[bool]:
     """Yield, for each position at which all other calls pass the same, whether this call does."""
     for argument, *other_arguments in zip(call.args, *(other.args for other in others), strict=False):
-        dumps = {ast.dump(their) for their in other_arguments}
+        dumps = {dump_node(their) for their in other_arguments}
         if len(other_arguments) >= MIN_OTHER_CALLS and len(dumps) == 1:
-            yield ast.dump(argument) in dumps
+            yield dump_node(argument) in dumps
 
 
 def _is_unchanged(call: ast.Call, candidate: RepairCandidate) -> bool:

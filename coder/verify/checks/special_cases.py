@@ -9,6 +9,7 @@ from typing import NamedTuple
 from coder.core.paths import is_test_path
 from coder.files.tokenize import count_terms
 from coder.index.parsers import SyntaxNode, node_text, parse_syntax, walk_syntax
+from coder.python.source import dump_node
 from coder.verify.checks.harness import process_accesses
 from coder.verify.languages import (
     SUFFIXES,
@@ -64,7 +65,7 @@ def _signs(before: ast.Module, after: ast.Module, lengths: Collection[int]) -> I
     A length after which so many parts are unpacked is none.
     """
     unpacked = {
-        (ast.dump(node.value), len(target.elts))
+        (dump_node(node.value), len(target.elts))
         for node in ast.walk(after)
         if isinstance(node, ast.Assign)
         for target in node.targets
@@ -76,7 +77,7 @@ def _signs(before: ast.Module, after: ast.Module, lengths: Collection[int]) -> I
                 left=ast.Call(func=ast.Name(id="len"), args=[measured]),
                 ops=[ast.Eq()],
                 comparators=[ast.Constant(value=int() as length)],
-            ) if length in lengths and (ast.dump(measured), length) not in unpacked:
+            ) if length in lengths and (dump_node(measured), length) not in unpacked:
                 yield node.lineno, "chooses by the length of the test's own input"
             case ast.ClassDef(bases=bases, body=body) if any(
                 dotted_name(base) in BUILT_IN for base in bases
@@ -86,11 +87,11 @@ def _signs(before: ast.Module, after: ast.Module, lengths: Collection[int]) -> I
 
 def _added_nodes(before: ast.Module, after: ast.Module, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
     """Yield the nodes of these types that do not occur in the old file."""
-    counts = Counter(ast.dump(node) for node in ast.walk(before) if isinstance(node, kinds))
+    counts = Counter(dump_node(node) for node in ast.walk(before) if isinstance(node, kinds))
     for node in ast.walk(after):
         if isinstance(node, kinds):
-            counts[ast.dump(node)] -= 1
-            if counts[ast.dump(node)] < 0:
+            counts[dump_node(node)] -= 1
+            if counts[dump_node(node)] < 0:
                 yield node
 
 

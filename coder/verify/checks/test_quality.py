@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from coder.core.paths import test_file_of
 from coder.core.verdict import BodyExecution, TestReport, TestResult
+from coder.python.source import dump_node
 from coder.verify.report import shorten_test_id
 from coder.verify.test_edits import Function, dotted_name, parse_or_empty
 
@@ -332,11 +333,11 @@ def _definitions(tree: ast.Module) -> dict[str, str]:
     definitions: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, Function | ast.ClassDef):
-            definitions[node.name] = ast.dump(node)
+            definitions[node.name] = dump_node(node)
     for statement in tree.body:
         if isinstance(statement, ast.Assign):
             definitions |= {
-                target.id: ast.dump(statement.value)
+                target.id: dump_node(statement.value)
                 for target in statement.targets
                 if isinstance(target, ast.Name)
             }

@@ -126,7 +126,9 @@ def test_expands_best_candidates_and_shares_failures(tmp_path: Path) -> None:
 
 def test_model_error_ends_only_its_branch(tmp_path: Path) -> None:
     best, context, _ = run_beam(tmp_path, {"c1": [ModelError("down")], "c2": [STILL_RED], "c3": [PROVEN]})
-    assert (best.id, drop_reasons(context)) == ("c3", {"c1": "down"})
+    reasons = drop_reasons(context)
+    assert (best.id, reasons.pop("c1")) == ("c3", "down")
+    assert reasons in ({}, {"c2": "c3 has it first."})  # whichever of them is judged first
 
 
 def test_branches_use_assigned_models(tmp_path: Path) -> None:

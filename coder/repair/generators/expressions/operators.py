@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 
 from coder.core.ports import TextChange
+from coder.python.source import dump_node
 from coder.repair.context.site import ATOMIC_EXPRESSIONS, Rewrite, RewriteSite
 from coder.repair.generators.expressions.negation import is_condition
 
@@ -86,10 +87,10 @@ def arithmetic(site: RewriteSite) -> Iterator[Rewrite]:
 
 def _has_remainder(site: RewriteSite, value: ast.expr) -> bool:
     """Tell whether the function computes a remainder of the same value."""
-    same = ast.dump(value)
+    same = dump_node(value)
     nodes = ast.walk(site.function) if site.function else ()
     return any(
-        isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and ast.dump(node.left) == same
+        isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and dump_node(node.left) == same
         for node in nodes
     )
 

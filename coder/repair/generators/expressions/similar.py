@@ -54,13 +54,19 @@ def other_condition(site: RewriteSite) -> Iterator[Rewrite]:
             )
 
 
+LONGEST = 100
+"""Characters of an expression that is replaced by a similar one."""
+LONGEST_SIMILAR = LONGEST * 3 // 2
+"""Characters of expressions that can be similar to such a one."""
+
+
 def similar(site: RewriteSite) -> Iterator[Rewrite]:
     """Use a similar expression of the same kind from elsewhere in the file."""
     node = site.node
     if not isinstance(node, COPYABLE_TYPES) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return
     code = site.source.text_of(node)
-    if not 6 <= len(code) <= 100 or (isinstance(site.parent, ast.Call) and site.parent.func is node):
+    if not 6 <= len(code) <= LONGEST or (isinstance(site.parent, ast.Call) and site.parent.func is node):
         return
     visible_names = names_in_scope(site.source, site.function)
     scored: dict[str, float] = {}
@@ -98,6 +104,7 @@ def _expressions(
             isinstance(node, COPYABLE_TYPES)
             and isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
             and node.lineno == node.end_lineno
+            and (node.end_col_offset or 0) - node.col_offset <= LONGEST_SIMILAR * 4  # bytes
         ):
             nodes_by_text[type(node)].setdefault(source.text_of(node), node)
     result = {}
