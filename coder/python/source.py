@@ -240,7 +240,7 @@ def _dump_iteratively(node: ast.AST) -> str:
                 parts.append(text)
             case ast.AST() as item:
                 remaining.append(_Text(")"))
-                for number, name in reversed([*enumerate(_given_fields(item))]):
+                for number, name in reversed([*enumerate(_dumped_fields(item))]):
                     remaining += [getattr(item, name), _Text(f"{', ' if number else ''}{name}=")]
                 parts.append(f"{type(item).__name__}(")
             case list() as items:
@@ -259,7 +259,7 @@ class _Text(NamedTuple):
     text: str
 
 
-def _given_fields(node: ast.AST) -> Iterator[str]:
+def _dumped_fields(node: ast.AST) -> Iterator[str]:
     """Yield the fields of a node but those that have their default, None."""
     for name in node._fields:
         has_default = getattr(node, name, None) is None and getattr(type(node), name, ...) is None

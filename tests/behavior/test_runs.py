@@ -79,10 +79,10 @@ import sys
 
 def whole(function):
     @functools.wraps(function)
-    def rounded(*args):
+    def wrapper(*args):
         return round(function(*args))
 
-    return rounded
+    return wrapper
 
 
 class Basket:

@@ -369,9 +369,9 @@ LOCKS = (type(threading.Lock()), type(threading.RLock()))
 
 
 class ArgumentPickler(pickle.Pickler):
-    """Pickler with a stand-in for each object that cannot be copied or comes from a test file.
+    """Pickler that stubs each object that cannot be copied or comes from a test file.
 
-    A replayed call that uses a stand-in is not compared. The stored form refers to no test module.
+    A replayed call that uses a stub is not compared. The stored form refers to no test module.
     """
 
     def __init__(self, buffer: io.BytesIO, is_test: Callable[[str], bool]) -> None:
@@ -388,10 +388,10 @@ class ArgumentPickler(pickle.Pickler):
             if "<" not in name and not self.is_test(module):
                 return NotImplemented
             if isinstance(value, types.FunctionType):
-                return call_in_replay("stand_in", name)
+                return call_in_replay("function_stub", name)
             kept = (*PLAIN, types.FunctionType)
             members = {name: item for name, item in vars(value).items() if isinstance(item, kept)}
-            members["__getattr__"] = members.get("__getattr__", lambda *_: None)
+            members["__getattr__"] = members.get("__getattr__", lambda *_: None)  # a stub, too
             return type(value), (value.__name__, value.__bases__, members)
         if isinstance(value, LOCKS):
             return (threading.RLock if isinstance(value, LOCKS[1]) else threading.Lock), ()
@@ -400,7 +400,7 @@ class ArgumentPickler(pickle.Pickler):
         try:
             value.__reduce_ex__(pickle.DEFAULT_PROTOCOL)
         except Exception:  # noqa: BLE001 - whatever their own methods raise
-            return call_in_replay("Absent")
+            return call_in_replay("ObjectStub")
         return NotImplemented
 
 

@@ -476,16 +476,18 @@ def in_fork(produce: Callable[[], str], seconds: float, *, last: bool = False) -
     return data.decode("utf-8", "replace") or "crash"
 
 
-class Absent:
-    """Stand-in for an object that cannot be copied; a call that uses it is not compared."""
+class ObjectStub:
+    """Stub of an object that cannot be copied; a call that uses it is not compared."""
 
-    def __getattr__(self, _name: str) -> Any:
+    def refuse(self, *_arguments: Any, **_keywords: Any) -> Any:
+        """Stop the call."""
         raise Blocked
 
-    __iter__ = __len__ = __enter__ = __getitem__ = __call__ = __getattr__
+    __getattr__ = __getitem__ = __setitem__ = __contains__ = __iter__ = __next__ = __len__ = refuse
+    __call__ = __enter__ = __exit__ = __bool__ = __add__ = __radd__ = __lt__ = __gt__ = refuse
 
 
-def stand_in(name: str) -> Callable[..., Any]:
+def function_stub(name: str) -> Callable[..., Any]:
     """Return a function of this qualified name; a call that uses it is not compared."""
 
     def refuse(*_arguments: Any, **_keywords: Any) -> Any:
