@@ -52,7 +52,7 @@ def search_pairs(
         if first_halves
         else combinations(second_halves, 2)
     )
-    pairs = [pair for some, others in parts for pair in _combine(some, others)]
+    pairs = [pair for some, others in parts for pair in _combine_pairs(some, others)]
     if not pairs:
         return total
     unique = rank_candidates({item.edit.changes: item for item in pairs}.values())
@@ -74,7 +74,7 @@ def _most_common_red(red: Mapping[str, Sequence[RepairCandidate]]) -> str:
     return max(red, key=lambda test: len(red[test]), default="")
 
 
-def _combine(some: Sequence[RepairCandidate], others: Sequence[RepairCandidate]) -> Iterator[RepairCandidate]:
+def _combine_pairs(some: Sequence[RepairCandidate], others: Sequence[RepairCandidate]) -> Iterator[RepairCandidate]:
     for left, right in product(some, others):
         changes = sorted((*left.edit.changes, *right.edit.changes), key=lambda change: change.start)
         if left.edit.path == right.edit.path and all(

@@ -50,12 +50,12 @@ def combine_repeated_edits(
         for candidate in everywhere:
             by_place.setdefault(candidate.place, []).append(candidate)
         for in_place in by_place.values():
-            yield from _combine(in_place, FUNCTION_FACTOR)
+            yield from _apply_together(in_place, FUNCTION_FACTOR)
         if len(by_place) > 1:
-            yield from _combine(everywhere, FILE_FACTOR)
+            yield from _apply_together(everywhere, FILE_FACTOR)
 
 
-def _combine(places: list[RepairCandidate], factor: float) -> Iterator[RepairCandidate]:
+def _apply_together(places: list[RepairCandidate], factor: float) -> Iterator[RepairCandidate]:
     changes = [place.edit.changes[0] for place in places]
     if 2 <= len(places) <= MAX_PLACES and _are_disjoint(changes):
         best = max(places, key=lambda place: place.score)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from coder.repair.context.conditions import length_conditions, possible_conditions
 from coder.repair.context.site import Rewrite, RewriteSite
 
-MOST = 120
+MOST_CONDITIONS = 120
 BRANCH, RESULT, STORED = 0.8, 0.35, 0.3
 
 
@@ -27,7 +27,7 @@ def unconditional(site: RewriteSite) -> Iterator[Rewrite]:
         case _:
             return
     length_tests = length_conditions(site.source, site.parent) if isinstance(site.parent, ast.If) else ()
-    for text, likelihood in (*possible_conditions(site.source, node)[:MOST], *length_tests):
+    for text, likelihood in (*possible_conditions(site.source, node)[:MOST_CONDITIONS], *length_tests):
         yield from site.replace_expression(
             node, text, weight=weight * likelihood, summary=f"check `{text[:40]}`"
         )

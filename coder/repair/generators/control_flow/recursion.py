@@ -11,7 +11,7 @@ from coder.repair.context.site import Rewrite, RewriteSite
 
 BASE_CONDITIONS = ("not {}", "{} <= 0", "{} <= 1", "{} == 0", "{} == 1")
 BASE_RESULTS = ("{}", "0", "1", "None", "[]", "True", "False")
-MOST = 3
+MOST_PARAMETERS = 3
 
 
 def base_case(site: RewriteSite) -> Iterator[Rewrite]:
@@ -32,7 +32,7 @@ def base_case(site: RewriteSite) -> Iterator[Rewrite]:
     yield from _skip_visited(site, node) if calls else ()
     if node is next((descendant for descendant in function.body if not is_docstring(descendant)), None):
         guards = product(
-            parameter_names(function)[:MOST], enumerate(BASE_CONDITIONS), enumerate(BASE_RESULTS)
+            parameter_names(function)[:MOST_PARAMETERS], enumerate(BASE_CONDITIONS), enumerate(BASE_RESULTS)
         )
         for name, (place, end), (rank, value) in guards:
             lines = [f"if {end.format(name)}:", f"    return {value.format(name)}"]

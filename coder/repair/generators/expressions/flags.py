@@ -13,7 +13,7 @@ FLAG = re.compile(r"(?:\w+\.)+[A-Z][A-Z0-9_]*|[A-Z][A-Z0-9]*_[A-Z0-9_]+")
 """Matches `re.I`, `os.O_RDONLY`, `FLG_OPEN`."""
 FLAG_PREFIX = re.compile(r"(?:\w+\.)+|[A-Z][A-Z0-9]*_")
 """The common prefix of flags that may be combined."""
-MOST = 12
+MOST_FLAGS = 12
 ADD_WEIGHT, DROP_WEIGHT, FIRST_FLAG_WEIGHT = 0.4, 0.4, 0.25
 
 
@@ -28,7 +28,7 @@ def flag(site: RewriteSite) -> Iterator[Rewrite]:
         return
     others = [name for name in _combinable(site.source).get(_kind(present[0]), ()) if name not in present]
     weight = ADD_WEIGHT if combined else FIRST_FLAG_WEIGHT
-    for rank, name in enumerate(others[:MOST]):
+    for rank, name in enumerate(others[:MOST_FLAGS]):
         new = f"{site.source.text_of(node)} | {name}"
         yield from site.replace_expression(
             node, new, weight=weight * 0.95**rank, summary=f"add the flag `{name}`"

@@ -11,7 +11,7 @@ from coder.repair.context.site import Rewrite, RewriteSite
 NUMBER_COMPARISON = re.compile(
     r"(?:^|assert )(-?\d+(?:\.\d+)?) (?:==|!=) (-?\d+(?:\.\d+)?)\s*$", re.MULTILINE
 )
-MOST = 10
+MOST_NAMES = 10
 UNREAD_PARAMETER_WEIGHT = 0.8
 """Weight of a parameter that nothing reads."""
 SAME_NAME_WEIGHT = 0.9
@@ -24,7 +24,7 @@ def named_value(site: RewriteSite) -> Iterator[Rewrite]:
     if not isinstance(node, ast.Constant) or isinstance(site.parent, ast.Expr | ast.JoinedStr | ast.If):
         return
     weight, unused_parameters = _position_weight(site), parameters_never_read(site.function)
-    for rank, name in enumerate(local_names(site.source, node)[:MOST]):
+    for rank, name in enumerate(local_names(site.source, node)[:MOST_NAMES]):
         if (
             name_weight := UNREAD_PARAMETER_WEIGHT
             if name in unused_parameters
@@ -35,7 +35,7 @@ def named_value(site: RewriteSite) -> Iterator[Rewrite]:
             summary = f"use `{name}` instead of {site.source.text_of(node)[:20]}"
             yield from site.replace_expression(node, name, weight=name_weight, summary=summary)
     if isinstance(site.parent, ast.Call | ast.keyword):
-        for rank, name in enumerate(self_attribute_names(site.source, node)[:MOST]):
+        for rank, name in enumerate(self_attribute_names(site.source, node)[:MOST_NAMES]):
             summary = f"use `self.{name}` instead of {site.source.text_of(node)[:20]}"
             yield from site.replace_expression(node, f"self.{name}", weight=0.3 * 0.95**rank, summary=summary)
 

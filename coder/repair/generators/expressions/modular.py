@@ -9,7 +9,7 @@ from coder.repair.context.scope import local_names, self_attribute_names
 from coder.repair.context.site import Rewrite, RewriteSite
 
 COMMON_MODULI = ("2", "10", "7", "12", "24", "26", "60", "256", "360")
-MOST = 12
+MOST_MODULI = 12
 
 
 def wraparound(site: RewriteSite) -> Iterator[Rewrite]:
@@ -20,7 +20,7 @@ def wraparound(site: RewriteSite) -> Iterator[Rewrite]:
     code = site.source.text_of(node)
     if any(letter in code for letter in "'\"[{\n") and not isinstance(site.parent, ast.Subscript):
         return
-    for text, weight in _moduli(site)[:MOST]:
+    for text, weight in _moduli(site)[:MOST_MODULI]:
         yield from site.replace_expression(
             node, f"({code}) % {text}", weight=weight, summary=f"take the result modulo {text}"
         )

@@ -12,7 +12,7 @@ from coder.repair.context.donor_code import donor_conditions, names_bound_in, na
 from coder.repair.context.site import Rewrite, RewriteSite
 from coder.repair.generators.expressions.negation import is_condition
 
-MOST = 12
+MOST_SIMILAR = 12
 MOST_EXPRESSIONS = 6
 MIN_SIMILARITY = 0.6
 MAX_COMPARED_PER_SIDE = 50
@@ -40,7 +40,7 @@ def other_condition(site: RewriteSite) -> Iterator[Rewrite]:
             weights[piece.text] = max(
                 weights.get(piece.text, 0.0), proximity * (1.0 if piece.names & _names_read(node) else 0.6)
             )
-    for other in sorted(weights, key=lambda text: (-weights[text], text))[:MOST]:
+    for other in sorted(weights, key=lambda text: (-weights[text], text))[:MOST_SIMILAR]:
         weight, other_text = weights[other], _parenthesize(other)
         yield from site.replace_expression(node, other, weight=0.3 * weight, summary=f"check `{other[:40]}`")
         for new, rank in (

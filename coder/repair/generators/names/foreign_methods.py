@@ -30,7 +30,7 @@ PYTHON_EQUIVALENTS = {
 }
 LENGTH_NAMES = frozenset({"len", "length", "size", "count"})
 UNCALLED_SUPER = re.compile(r"type object '(super)' has no attribute")
-WEIGHT_WITH_EVIDENCE = 1.4
+FOREIGN_METHOD_WEIGHT = 1.4
 
 
 def vocabulary(site: RewriteSite) -> Iterator[Rewrite]:
@@ -44,7 +44,7 @@ def vocabulary(site: RewriteSite) -> Iterator[Rewrite]:
             yield from site.replace_expression(
                 site.node,
                 f"len({code(value)})",
-                weight=WEIGHT_WITH_EVIDENCE,
+                weight=FOREIGN_METHOD_WEIGHT,
                 summary=f"call `len`, not `{name}`",
             )
         case ast.Call(
@@ -53,7 +53,7 @@ def vocabulary(site: RewriteSite) -> Iterator[Rewrite]:
             yield from site.replace_expression(
                 site.node,
                 f"{code(argument)} in {code(value)}",
-                weight=WEIGHT_WITH_EVIDENCE,
+                weight=FOREIGN_METHOD_WEIGHT,
                 summary=f"use `in` instead of `{name}`",
             )
         case ast.Attribute(value=value, attr=name), parent if (
@@ -62,7 +62,7 @@ def vocabulary(site: RewriteSite) -> Iterator[Rewrite]:
             yield from site.replace_expression(
                 site.node,
                 f"len({code(value)})",
-                weight=WEIGHT_WITH_EVIDENCE,
+                weight=FOREIGN_METHOD_WEIGHT,
                 summary=f"call `len`, not `{name}`",
             )
         case ast.Attribute(attr=name) as node, ast.Call(func=callee) if callee is node and name in unknown:
@@ -70,11 +70,11 @@ def vocabulary(site: RewriteSite) -> Iterator[Rewrite]:
                 yield from site.rename_attribute(
                     node,
                     other,
-                    weight=WEIGHT_WITH_EVIDENCE * 0.9**rank,
+                    weight=FOREIGN_METHOD_WEIGHT * 0.9**rank,
                     summary=f"call `{other}`, not `{name}`",
                 )
         case ast.Name(id="super"), ast.Attribute() if find_in_messages(site.failures, UNCALLED_SUPER):
             _, end = site.source.span(site.node)
-            yield Rewrite((TextChange(start=end, end=end, text="()"),), WEIGHT_WITH_EVIDENCE, "call `super`")
+            yield Rewrite((TextChange(start=end, end=end, text="()"),), FOREIGN_METHOD_WEIGHT, "call `super`")
         case _:
             pass

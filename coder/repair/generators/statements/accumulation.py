@@ -9,7 +9,7 @@ from coder.repair.context.scope import local_names, self_attribute_names
 from coder.repair.context.site import Rewrite, RewriteSite
 
 ADDING_METHODS = {"list": ("append", "extend"), "deque": ("append", "appendleft"), "set": ("add", "update")}
-SIMPLE_VALUES = ("None", "True", "False", "0", "1", "''", "[]")
+INITIAL_VALUES = ("None", "True", "False", "0", "1", "''", "[]")
 MOST_NAMES = 6
 PASS_FACTOR, LOOP_END_FACTOR = 1.0, 0.4
 """Weight factors of a step in place of `pass`, and after the last statement of a loop."""
@@ -67,7 +67,7 @@ def _simple_assignments(site: RewriteSite) -> Iterator[tuple[str, float]]:
     names = local_names(site.source, site.node)[:MOST_NAMES]
     attributes = [f"self.{name}" for name in self_attribute_names(site.source, site.node)[:MOST_NAMES]]
     for name in (*names, *attributes):
-        for rank, value in enumerate((*SIMPLE_VALUES, *names, *attributes)):
+        for rank, value in enumerate((*INITIAL_VALUES, *names, *attributes)):
             if value != name:
                 yield f"{name} = {value}", 0.25 * 0.97**rank
 

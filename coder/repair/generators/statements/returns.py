@@ -10,7 +10,7 @@ from coder.repair.context.site import Rewrite, RewriteSite
 
 RETURNING_SELF = frozenset({"__enter__", "__iter__", "__aenter__", "__aiter__"})
 EXCEPTION_SUFFIXES = ("Error", "Exception")
-SIMPLE_VALUES = ("None", "True", "False", "[]", "0", "''")
+RETURNED_VALUES = ("None", "True", "False", "[]", "0", "''")
 
 
 def missing_return(site: RewriteSite) -> Iterator[Rewrite]:
@@ -109,7 +109,7 @@ def returned_value(site: RewriteSite) -> Iterator[Rewrite]:
     for rank, name in enumerate(local_names(site.source, node)):
         if not isinstance(node.value, ast.Name):
             yield from _return_value(start, end, name, 0.3 * 0.95**rank)
-    for value in SIMPLE_VALUES:
+    for value in RETURNED_VALUES:
         if node.value is None or not isinstance(node.value, ast.Constant):
             yield from _return_value(start, end, value, 0.12)
 
