@@ -36,7 +36,7 @@ from benchmarks.judging import answers, changed_functions
 from benchmarks.suites import Suite
 from coder.patching import apply
 from coder.patching.git_hunks import split_git_diff
-from coder.repair.ranking.behavioral_clusters import EquivalenceNormalizer
+from coder.repair.clusters import EquivalenceNormalizer
 
 TRIED = re.compile(r"tried ([\d,]+) candidates(?:, (\d+) a second)?")
 

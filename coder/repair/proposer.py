@@ -12,12 +12,19 @@ from coder.core.values import Proposal, Proposals, Suspect
 from coder.index.index import SymbolIndex
 from coder.python.source import PythonSource, decode_text
 from coder.repair.candidates import RepairCandidate
-from coder.repair.ranking.behavioral_clusters import find_distinguishing_call
-from coder.repair.ranking.credibility import CredibilityEvidence, rate_credibility
-from coder.repair.search.fault import MAX_SUSPECTS, FaultCase, trace_fault
-from coder.repair.search.pairs import partial_fixes, search_pairs
-from coder.repair.search.search import SearchState, search_candidates, search_in_fresh_processes
-from coder.repair.search.selection import MAX_CONFIRMED_CLUSTERS, SelectionResult, SurvivorSelector
+from coder.repair.clusters import find_distinguishing_call
+from coder.repair.credibility import CredibilityEvidence, rate_credibility
+from coder.repair.fault import MAX_SUSPECTS, FaultCase, trace_fault
+from coder.repair.search import (
+    MAX_CONFIRMED_CLUSTERS,
+    SearchState,
+    SelectionResult,
+    SurvivorSelector,
+    partial_fixes,
+    search_candidates,
+    search_in_fresh_processes,
+    search_pairs,
+)
 from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.ranking import locate_issue
 

@@ -10,7 +10,7 @@ from coder.core.ports import Edit, TextChange
 from coder.core.verdict import Failure
 from coder.python.source import parse_module
 from coder.repair.candidates import RepairCandidate
-from coder.repair.context.scope import name_similarity
+from coder.repair.generators.site import name_similarity
 
 TYPES = frozenset({"SyntaxError", "IndentationError", "TabError"})
 MAX_PARSES = 2_000

@@ -104,7 +104,7 @@ class ProjectRuntime:
         )
 
     def faults(self) -> FaultLocator:
-        from coder.repair.search.fault import SpectrumFaults
+        from coder.repair.fault import SpectrumFaults
 
         return SpectrumFaults(self.tracer())
 
@@ -145,7 +145,7 @@ class ProjectRuntime:
 
     def proposer(self) -> Proposer:
         from coder.repair.proposer import TemplateProposer
-        from coder.repair.search.counted_trials import CountedTrials
+        from coder.repair.search import CountedTrials
 
         scratch = self.sandbox.scratch
         trials = PytestTrials(project=self.project, sandbox=self.sandbox, scratch=scratch, limits=self.limits)

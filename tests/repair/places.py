@@ -7,8 +7,8 @@ from coder.core.ports import Edit
 from coder.core.verdict import Failure
 from coder.python.source import PythonSource
 from coder.repair.candidates import RepairCandidate
-from coder.repair.context.site import RewriteSite
 from coder.repair.generators import TEMPLATES
+from coder.repair.generators.site import RewriteSite
 
 
 def split_edits(text: str) -> tuple[str, str]:

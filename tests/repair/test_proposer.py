@@ -11,13 +11,12 @@ from coder.core.ports import CallComparison, Progress, Trace, Traces
 from coder.core.values import Proposals
 from coder.core.verdict import Failure, Outcome, RunProblem, TestReport, TestResult
 from coder.patching import apply
+from coder.repair.fault import FaultCase, trace_fault
 from coder.repair.proposer import TemplateProposer
-from coder.repair.search.fault import FaultCase, trace_fault
-from coder.repair.search.search import SearchState
-from coder.repair.search.selection import SurvivorSelector, guard_factor
+from coder.repair.search import SearchState, SurvivorSelector, guard_factor
 from tests.builders import write
 from tests.repair.places import candidate
-from tests.repair.search.test_search import FakeRunner, FakeTrials
+from tests.repair.test_search import FakeRunner, FakeTrials
 
 FILES = {
     "a.py": "def f(a):\n    return a < 1\n",
@@ -88,7 +87,7 @@ def test_retries_timed_out_edit_with_more_time(tmp_path: Path) -> None:
 
 
 def test_continues_search_after_failed_confirmation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coder.repair.search.search.MAX_TRIED_AFTER_SURVIVOR", 0)
+    monkeypatch.setattr("coder.repair.search.MAX_TRIED_AFTER_SURVIVOR", 0)
     write(tmp_path, FILES)
     runner = FakeRunner(tmp_path / "a.py", right="a >= 1")
     result = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials("<=", ">="), runner=runner).propose(
@@ -98,7 +97,7 @@ def test_continues_search_after_failed_confirmation(tmp_path: Path, monkeypatch:
 
 
 def test_continues_search_after_implausible_survivor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coder.repair.search.search.MAX_TRIED_AFTER_SURVIVOR", 0)
+    monkeypatch.setattr("coder.repair.search.MAX_TRIED_AFTER_SURVIVOR", 0)
     monkeypatch.setattr(
         "coder.repair.proposer.rate_credibility",
         lambda candidate, _: 0.01 if "<=" in candidate.edit.summary else 1.0,

@@ -10,8 +10,8 @@ import pytest
 
 from coder.core.verdict import Failure, Frame
 from coder.python.source import PythonSource
-from coder.repair.context.site import RewriteSite
 from coder.repair.generators import TEMPLATES
+from coder.repair.generators.site import RewriteSite
 from tests.repair.places import failure_of, rewritten, split_edits
 
 REPAIRED = {

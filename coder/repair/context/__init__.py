@@ -1,1 +1,0 @@
-"""Context of a candidate edit: names in scope, donor code, conditions, imports."""

@@ -1,1 +1,0 @@
-"""Generators of edits to calls and signatures."""

@@ -1,1 +1,0 @@
-"""Generators of edits to guards, branches, loops and exceptions."""

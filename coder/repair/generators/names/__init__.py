@@ -1,1 +1,0 @@
-"""Generators of edits to names, attributes and imports."""

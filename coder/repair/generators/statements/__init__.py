@@ -1,1 +1,0 @@
-"""Generators of edits that add, move, copy or change statements."""

@@ -1,1 +1,0 @@
-"""Generators of edits to string literals, formats and regular expressions."""

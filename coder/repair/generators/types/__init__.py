@@ -1,1 +1,0 @@
-"""Generators of edits to types, conversions and collection members."""

@@ -1,1 +1,0 @@
-"""Fault localization from coverage of failing and passing tests."""

@@ -1,1 +1,0 @@
-"""Search over candidate edits: generation order, pairs, repeated edits, selection."""

@@ -1,0 +1,174 @@
+"""Suspicion of lines and functions."""
+
+import pytest
+
+from coder.core.ports import Trace
+from coder.core.values import Suspect
+from coder.core.verdict import Failure, Frame, Outcome, TestResult
+from coder.python.source import PythonSource
+from coder.repair.fault_localization import (
+    lower_comparison_methods,
+    ochiai_scores,
+    raise_class_bodies,
+    raise_confused_names,
+    raise_failure_frames,
+    raise_import_time_code,
+    raise_miscalled_functions,
+    raise_misnamed_definitions,
+    rank_suspects,
+)
+
+TEXT = """\
+LIMIT = 3
+OTHER = 4
+
+def inner(x):
+    if x > LIMIT:
+        return 1
+    return 0
+
+def outer(x):
+    return inner(x)
+"""
+
+
+def trace(name: str, outcome: Outcome, *lines: int) -> Trace:
+    return Trace(result=TestResult(id=name, outcome=outcome), lines={"a.py": lines})
+
+
+TRACES = [
+    trace("red", "failed", 5, 6, 10),
+    trace("green", "passed", 5, 7, 10),
+    trace("other", "passed", 10),
+    trace("out", "skipped", 6),
+]
+
+
+def test_ochiai_matches_formula() -> None:
+    scores = ochiai_scores(TRACES)["a.py"]
+    assert scores == {5: pytest.approx(1 / 2**0.5), 6: 1.0, 10: pytest.approx(1 / 3**0.5)}
+
+
+def test_ranks_functions_by_worst_line() -> None:
+    ranked = rank_suspects(ochiai_scores(TRACES), {"a.py": PythonSource("a.py", TEXT)})
+    assert [(suspect.place, suspect.line) for suspect in ranked] == [("a.py::inner", 6), ("a.py::outer", 10)]
+    assert ranked[0] == Suspect(place="a.py::inner", line=6, score=1.0)
+
+
+def test_raises_innermost_frames() -> None:
+    frames = (
+        Frame(path="tests/test_a.py", line=3, function="test"),
+        Frame(path="a.py", line=10, function="outer"),
+    )
+    scores = ochiai_scores(TRACES)
+    raised = raise_failure_frames(scores, [Failure(type="ValueError", message="", frames=frames)])
+    assert raised["a.py"][10] == pytest.approx(scores["a.py"][10] * 1.3)
+    assert raised["a.py"][6] == scores["a.py"][6]
+    assert raise_failure_frames(scores, [Failure(type="TooLong", message="", frames=frames)]) == scores
+
+
+def test_lowers_comparison_methods() -> None:
+    text = (
+        "class A:\n    def __eq__(self, other):\n        return True\n\n    def total(self):\n"
+        "        return 1\n"
+    )
+    scores = lower_comparison_methods({"a.py": {3: 1.0, 6: 0.9}}, {"a.py": PythonSource("a.py", text)})
+    assert scores == {"a.py": {3: pytest.approx(0.6), 6: 0.9}}
+
+
+def test_raises_import_time_code_with_its_readers() -> None:
+    scores = raise_import_time_code(ochiai_scores(TRACES), {"a.py": PythonSource("a.py", TEXT)}, {})["a.py"]
+    assert scores[1] == pytest.approx(0.4)
+    assert scores[4] == pytest.approx(0.4)
+    assert 2 not in scores
+
+
+def test_raises_function_called_at_import_by_shared_names() -> None:
+    text = "TABLE = []\n\ndef add(x):\n    TABLE.append(x)\n\nadd(1)\n\ndef read():\n    return TABLE[0]\n"
+    sources = {"a.py": PythonSource("a.py", text), "b.py": PythonSource("b.py", "TABLE = 1\nOTHER = 2\n")}
+    scores = raise_import_time_code({"a.py": {9: 1.0}}, sources, {"a.py": (1, 3, 4, 6, 8), "b.py": (1, 2)})
+    assert scores["a.py"] == {9: 1.0, 8: pytest.approx(0.4), 1: pytest.approx(0.4), 4: pytest.approx(0.4)}
+    assert scores["b.py"] == {1: pytest.approx(0.28)}
+
+
+def test_equal_parameter_names_are_not_shared() -> None:
+    method = "    def {}(self, text):\n        self.text = text\n"
+    text = "\n".join(
+        [
+            "class A:",
+            method.format("__init__"),
+            "class B:",
+            method.format("__init__"),
+            method.format("read"),
+            "A(1)",
+            "B(1)",
+        ]
+    )
+    scores = raise_import_time_code(
+        {"a.py": {10: 1.0}}, {"a.py": PythonSource("a.py", text)}, {"a.py": (3, 7)}
+    )["a.py"]
+    assert scores == {10: 1.0, 9: pytest.approx(0.4), 7: pytest.approx(0.4)}
+
+
+def test_divides_suspicion_of_long_table() -> None:
+    text = "TABLE = [\n" + "    1,\n" * 62 + "]\n\ndef read():\n    return TABLE[0]\n"
+    scores = raise_import_time_code({"a.py": {67: 1.0}}, {"a.py": PythonSource("a.py", text)}, {})["a.py"]
+    assert scores[1] == scores[64] == pytest.approx(0.4 * 0.5)
+
+
+def test_raises_lines_with_confused_names() -> None:
+    unread = "def keep(one, other):\n    saved = one\n    return saved + one\n"
+    swapped = "def give(size, depth):\n    told = make(size=depth)\n    return told + size\n"
+    sources = {"a.py": PythonSource("a.py", unread), "b.py": PythonSource("b.py", swapped)}
+    scores = raise_confused_names({"a.py": {2: 0.01, 3: 0.8}, "b.py": {2: 0.02, 3: 0.02}}, sources)
+    assert scores == {"a.py": {2: pytest.approx(0.2), 3: 0.8}, "b.py": {2: pytest.approx(0.2), 3: 0.02}}
+
+
+def test_raises_function_that_builds_suspicious_data() -> None:
+    makers = "def made():\n    return [1]\n\ndef other():\n    return [2]\n\n"
+    text = f"{makers}TABLE = made()\nREST = other()\n\ndef read():\n    return TABLE[0]\n"
+    scores = raise_import_time_code(
+        {"a.py": {11: 1.0}}, {"a.py": PythonSource("a.py", text)}, {"a.py": (1, 2, 4, 5, 7, 8, 10)}
+    )["a.py"]
+    assert scores == {11: 1.0, 10: pytest.approx(0.4), 7: pytest.approx(0.4), 2: pytest.approx(0.4)}
+
+
+def test_raises_names_read_by_test_and_their_decorators() -> None:
+    text = (
+        "SIZE = 1\nOTHER = 2\n\ndef noted(call):\n    call.noted = True\n    return call\n\n"
+        "@noted\ndef double(x):\n    return x\n"
+    )
+    scores = raise_import_time_code(
+        {}, {"a.py": PythonSource("a.py", text)}, {"a.py": (1, 2, 4, 5, 6, 9)}, {"SIZE", "double"}
+    )["a.py"]
+    assert scores.keys() == {1, 5, 6, 9}
+    assert scores[1] == scores[5] == pytest.approx(0.28)
+
+
+def test_raises_header_of_miscalled_function() -> None:
+    source = PythonSource(
+        "a.py",
+        "class A:\n    def size(unit):\n        return 1\n\n    def other(self):\n"
+        "        return self.size(1)\n",
+    )
+    failure = Failure(
+        type="TypeError", message="A.size() takes 1 positional argument but 2 were given", text=""
+    )
+    scores = raise_miscalled_functions({"a.py": {6: 0.5}}, {"a.py": source}, [failure])
+    assert scores == {"a.py": {6: 0.5, 2: pytest.approx(0.45)}}
+
+
+def test_raises_body_of_class_that_failed() -> None:
+    text = "import x\n\n@x.made\nclass A:\n    b: int = 1\n    c: list = []\n\nclass B:\n    d = 1\n"
+    scores = raise_class_bodies({"a.py": {3: 1.3}}, {"a.py": PythonSource("a.py", text)})["a.py"]
+    assert scores[5] == scores[6] > 1.0
+    assert 9 not in scores
+
+
+def test_raises_definition_named_like_missing_name() -> None:
+    source = PythonSource("a.py", "def totl(x):\n    return x\n\ndef other(x):\n    return x\n")
+    frame = Frame(path="tests/test_a.py", line=1, function="<module>")
+    failure = Failure(
+        type="ImportError", message="cannot import name 'total' from 'a' (a.py)", frames=(frame,)
+    )
+    assert raise_misnamed_definitions({}, {"a.py": source}, [failure]) == {"a.py": {1: 0.9}}

@@ -1,0 +1,51 @@
+"""Passing tests that guard an edit."""
+
+from coder.core.ports import Trace
+from coder.core.verdict import TestResult
+from coder.python.source import PythonSource
+from coder.repair.fault_localization import GuardSelector
+from tests.repair.places import candidate
+
+TEXT = "LIMIT = 1\n\n\ndef f(a):\n    return a < 1\n\n\ndef g(a):\n    return a > 1\n"
+
+
+def trace(name: str, seconds: float, *lines: int) -> Trace:
+    return Trace(result=TestResult(id=name, outcome="passed", seconds=seconds), lines={"a.py": lines})
+
+
+TRACES = [trace("slow", 0.3, 5), trace("quick", 0.1, 5), trace("other", 0.0, 9), trace("endless", 60.0, 5)]
+
+
+def test_selects_quickest_tests_of_changed_function() -> None:
+    assert GuardSelector(TRACES).select_guards(
+        candidate(TEXT, "a < 1", "a <= 1"), PythonSource("a.py", TEXT)
+    ) == ("quick", "slow")
+
+
+def test_selects_tests_of_file_outside_functions() -> None:
+    assert GuardSelector(TRACES).select_guards(
+        candidate(TEXT, "LIMIT = 1", "LIMIT = 2"), PythonSource("a.py", TEXT)
+    ) == (
+        "other",
+        "quick",
+        "slow",
+    )
+
+
+def test_keeps_one_slow_guard() -> None:
+    assert GuardSelector(TRACES[3:]).select_guards(
+        candidate(TEXT, "a < 1", "a <= 1"), PythonSource("a.py", TEXT)
+    ) == ("endless",)
+
+
+def test_interleaves_test_functions() -> None:
+    traces = [
+        trace("told[1]", 0.1, 5),
+        trace("told[2]", 0.2, 5),
+        trace("other", 0.3, 5),
+        trace("told[0]", 0.0, 5),
+    ]
+    guards = GuardSelector(traces).select_guards(
+        candidate(TEXT, "a < 1", "a <= 1"), PythonSource("a.py", TEXT)
+    )
+    assert guards == ("told[0]", "other", "told[1]", "told[2]")
