@@ -1,8 +1,9 @@
 """Findings on the behavior of a change: calls that are answered otherwise than before, or not."""
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import starmap
 from typing import Any, Literal, NamedTuple
@@ -35,8 +36,12 @@ LEAST_CONSTANT, LEAST_VARIED = 5, 3
 """Changed results, and different results on the base, from which on a constant is suspicious; with fewer
 different results, variations are no inputs that the function can take, and say nothing either."""
 EMPTY = ("None", "''", '""', "b''", "[]", "()", "{}", "0", "False", "True", "set{}")
-SHOWN, MOST_ALIKE = 5, 3
-"""Examples of a report, and those of one function whose answers are of the same kinds."""
+SHOWN, LEAST_SHOWN = 5, 2
+"""Examples of a report, and those after which variations are chosen for being unlike."""
+VARIED = 3
+"""Rank of an example that no test calls."""
+MOST_CANDIDATES, MOST_CHARACTERS = 200, 300
+"""Calls of which examples are chosen, and characters of each that are compared."""
 
 
 class CallKey(NamedTuple):
@@ -180,7 +185,6 @@ class BehaviorComparison:
         """Return counts and examples of each function, those that answer otherwise first."""
         own = self._own_calls
         names = dict.fromkeys((key.path, key.name) for key in own)
-        examples = list(self._examples(most=len(self.changed)))
         found = [
             ComparedFunction(
                 path=path,
@@ -189,7 +193,7 @@ class BehaviorComparison:
                 compared=sum((key.path, key.name) == (path, name) for key in own if key in self.pairs),
                 inputs=sum((key.path, key.name) == (path, name) for key in self.pairs),
                 changed=sum((key.path, key.name) == (path, name) for key in self.changed),
-                examples=tuple(row for row in examples if row.function == f"{path}::{name}")[:SHOWN],
+                examples=tuple(row for row in self._examples([(path, name)]) if row.before != row.after),
             )
             for path, name in names
         ]
@@ -202,7 +206,7 @@ class BehaviorComparison:
             compared=sum(key in self.pairs for key in self._own_calls),
             inputs=len(self.pairs),
             changed=len(self.changed),
-            examples=tuple(self._examples()),
+            examples=self._examples(),
             proving=max(map(len, self._affected_calls.values()), default=0),
         )
 
@@ -408,29 +412,63 @@ class BehaviorComparison:
         )
         return ARGUMENTS in new and ARGUMENTS not in old and not is_expected
 
-    def _examples(self, *, most: int = SHOWN) -> Iterator[BehaviorExample]:
-        """Yield the most telling differences: new errors first, the shortest call of each kind."""
-        rows = sorted(self.changed.items(), key=lambda row: (self._rank(*row), len(row[0].call)))
-        seen: Counter[tuple[str, str]] = Counter()
-        count = 0
-        for key, (old, new) in rows:
-            alike = (key.name, f"{_shape(old.text)}>{_shape(new.text)}>{key.kind == 'own'}")
-            if (
-                seen[alike] >= (MOST_ALIKE if key.kind != "own" else 1)
-                or (key.path, key.name) not in self._shown_functions
-            ):
-                continue
-            seen[alike] += 1
-            yield BehaviorExample(
-                call=key.call,
-                before=old.text,
-                after=new.text,
-                function=f"{key.path}::{key.name}",
-                tested=key.kind == "own",
-            )
-            count += 1
-            if count == most:
-                return
+    def _examples(self, functions: Collection[tuple[str, str]] | None = None) -> tuple[BehaviorExample, ...]:
+        """Return the most telling answers, of the functions given or of all that tests call.
+
+        First accidental errors and calls that tests make, then variations as unlike each other as possible.
+        Every second of these is answered as before although it is near a call of a target: it shows how far
+        the change reaches.
+        """
+        functions = self._shown_functions if functions is None else functions
+        changed = [key for key in self.changed if (key.path, key.name) in functions]
+        changed.sort(key=lambda key: (self._rank(key), len(key.call)))
+        seen: set[tuple[str, str]] = set()
+        shown: list[CallKey] = []
+        for key in changed:
+            old, new = self.changed[key]
+            alike = key.name, f"{_shape(old.text)}>{_shape(new.text)}>{key.kind == 'own'}"
+            if alike not in seen and (self._rank(key) < VARIED or len(shown) < LEAST_SHOWN):
+                seen.add(alike)
+                shown.append(key)
+        shown = shown[: SHOWN - 2]
+        varied = [key for key in changed if key not in shown and key.kind != "own"][:MOST_CANDIDATES]
+        pools = [varied, self._unchanged_near_targets(functions)[:MOST_CANDIDATES]]
+        while len(shown) < SHOWN and any(pools):
+            pool = pools[0] or pools[1]
+            key = max(pool, key=lambda key: min((self._distance(key, other) for other in shown), default=0.0))
+            pool.remove(key)
+            shown.append(key)
+            pools.reverse()
+        return tuple(self._example(key) for key in shown)
+
+    def _unchanged_near_targets(self, functions: Collection[tuple[str, str]]) -> list[CallKey]:
+        """Return variations of target calls that get the same result as before, faulty results first."""
+        rows = [
+            (key, old)
+            for function, varied in self._varied_near_targets.items()
+            if function in functions
+            for key, (old, new) in varied.items()
+            if old == new and key.kind != "state" and not old.startswith(RAISES)
+        ]
+        rows.sort(key=lambda row: ((row[0].path, row[0].name, row[1]) not in self._faults, len(row[0].call)))
+        return [key for key, _ in rows]
+
+    def _distance(self, key: CallKey, other: CallKey) -> float:
+        """Return how unlike two calls are, from 0 to 1."""
+        return 1 - SequenceMatcher(None, self._row(key), self._row(other), autojunk=False).ratio()
+
+    def _row(self, key: CallKey) -> str:
+        return f"{key.call} {self.pairs[key][1].text}"[:MOST_CHARACTERS]
+
+    def _example(self, key: CallKey) -> BehaviorExample:
+        old, new = self.pairs[key]
+        return BehaviorExample(
+            call=key.call,
+            before=old.text,
+            after=new.text,
+            function=f"{key.path}::{key.name}",
+            tested=key.kind == "own",
+        )
 
     @cached_property
     def _shown_functions(self) -> set[tuple[str, str]]:
@@ -438,13 +476,13 @@ class BehaviorComparison:
         direct = {(key.path, key.name) for key, pair in self.changed.items() if pair[1].is_direct}
         return direct or {(key.path, key.name) for key in self.changed}
 
-    def _rank(self, key: CallKey, pair: tuple[CallAnswer, CallAnswer]) -> int:
-        old, new = pair
+    def _rank(self, key: CallKey) -> int:
+        old, new = self.changed[key]
         if self._is_new_error(key, old.text, new.text):
-            return 3 if key.kind == "state" else 0  # the object may never be in that state
+            return VARIED if key.kind == "state" else 0  # the object may never be in that state
         if key.kind == "own":
             return 1 if not new.is_target else 2
-        return 3 if key.kind == "near" else 4
+        return VARIED
 
 
 def _follow_moves(base: CallAnswers, change: CallAnswers) -> CallAnswers:

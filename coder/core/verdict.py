@@ -359,7 +359,7 @@ class VerdictKind(StrEnum):
 
 
 class BehaviorExample(Value):
-    """A call that is answered otherwise than before."""
+    """A call that is answered otherwise than before, or as before although it is near a target's."""
 
     call: str
     """As it would be written, such as `ordinal(33)`."""
@@ -384,7 +384,7 @@ class BehaviorReport(Value):
     changed: int
     """Compared calls that are answered otherwise than before, variations included."""
     examples: tuple[BehaviorExample, ...] = ()
-    """The most telling differences, at most five."""
+    """The most telling differences, and answers as before near the targets; at most five."""
     proving: int = 0
     """Different calls of the targets that are answered otherwise; 0 where none could be compared."""
 
@@ -399,6 +399,8 @@ def describe_behavior(report: BehaviorReport) -> tuple[str, ...]:
 
 def describe_example(example: BehaviorExample) -> str:
     """Return a call with what it gave and gives, each shortened around the difference."""
+    if example.before == example.after:
+        return f"{shorten_value(example.call)}  {shorten_value(example.after)}  as before"
     before = shorten_value(example.before, other=example.after)
     after = shorten_value(example.after, other=example.before)
     return f"{shorten_value(example.call)}  {before} → {after}{'' if example.tested else '  not tested'}"
