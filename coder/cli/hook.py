@@ -30,11 +30,17 @@ class HookOwner(StrEnum):
     claude = "claude"
     codex = "codex"
     gemini = "gemini"
+    qwen = "qwen"
     git = "git"
+    copilot = "copilot"
+    cursor = "cursor"
+    opencode = "opencode"
+    vibe = "vibe"
 
 
 OwnerArgument = Annotated[
-    HookOwner, typer.Argument(help="Claude Code, Codex, Gemini CLI, or git (before a push).")
+    HookOwner,
+    typer.Argument(help="Claude Code, Codex, Gemini CLI, Qwen Code, git (before a push); others get advice."),
 ]
 UserOption = Annotated[
     bool, typer.Option("--user", help="In your own settings, for all repositories, instead of this one's.")
@@ -70,20 +76,20 @@ def install(
     When the agent ends its turn, `coder verify` judges what it changed. BROKEN and NOT FIXED send it back
     with the reasons. Before a push, BROKEN refuses it.
     """
-    from coder.hooks.agents import AGENTS, find_program, hook_command, install_entries
+    from coder.hooks.agents import find_program, hook_command, install_entries
     from coder.hooks.git_hook import install_hook
     from coder.repo.existing_change import find_hooks_directory
 
+    agent = None if owner is HookOwner.git else _find_agent(owner)
     program = find_program(absolute=absolute)
     options = ["--unsafe-no-sandbox"] if unsafe_no_sandbox else []
-    if owner is HookOwner.git:
+    if agent is None:
         _refuse_user(user)
         path = install_hook(
             find_hooks_directory(repo), program=program, options="".join(f"{option} " for option in options)
         )
         print(f"{path} has coder judge each push. To push anyway: git push --no-verify")
     else:
-        agent = AGENTS[owner.value]
         path = _settings_path(agent, repo, user=user, team=team)
         options += [] if rounds == 3 else [f"--rounds {rounds}"]
         command = hook_command(agent, program, options)
@@ -97,7 +103,7 @@ def install(
 @app.command()
 def remove(owner: OwnerArgument, user: UserOption = False, repo: RepositoryOption = Path()) -> None:
     """Remove the hook; all other settings and hooks are kept."""
-    from coder.hooks.agents import AGENTS, remove_entries
+    from coder.hooks.agents import remove_entries
     from coder.hooks.git_hook import remove_hook
     from coder.repo.existing_change import find_hooks_directory
 
@@ -106,7 +112,7 @@ def remove(owner: OwnerArgument, user: UserOption = False, repo: RepositoryOptio
         paths = [find_hooks_directory(repo)]
         removed = [path for path in paths if remove_hook(path)]
     else:
-        agent = AGENTS[owner.value]
+        agent = _find_agent(owner)
         paths = _settings_paths(agent, repo, user=user)
         removed = [path for path in paths if remove_entries(path, agent, memory=_memory(path))]
     for path in removed:
@@ -163,7 +169,6 @@ def run(
     import os
 
     from coder.core.text import sanitize_text
-    from coder.hooks.agents import AGENTS
     from coder.hooks.judging import answer_agent
 
     try:
@@ -173,7 +178,7 @@ def run(
     if not isinstance(event, dict):
         print("coder hook run reads an agent's event, a JSON object, from standard input.", file=sys.stderr)
         return 1  # not 2, by which agents mean a refusal
-    agent = AGENTS[owner.value]
+    agent = _find_agent(owner)
     answer = answer_agent(
         agent,
         event,
@@ -254,6 +259,20 @@ def _show_heartbeat(activity: str) -> Iterator[None]:
         yield
     finally:
         end.set()
+
+
+def _find_agent(owner: HookOwner) -> "Agent":
+    """Return the agent.
+
+    Raises:
+        UserError: it has no hook of its own; the message says what serves it.
+    """
+    from coder.core.errors import UserError
+    from coder.hooks.agents import AGENTS, OTHER_AGENTS
+
+    if advice := OTHER_AGENTS.get(owner.value):
+        raise UserError(advice)
+    return AGENTS[owner.value]
 
 
 def _settings_path(agent: "Agent", repo: Path, *, user: bool, team: bool) -> Path:

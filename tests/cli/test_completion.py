@@ -68,7 +68,7 @@ def test_bash_completes_values_and_prefixes() -> None:
         "linear plan tree committee auto offline",
         "committee",
         "",
-        "claude codex gemini git",
+        "claude codex gemini qwen git copilot cursor opencode vibe",
         "",
         "locate log",
     ]

@@ -70,8 +70,13 @@ MISUSES = (
     ),
     Misuse(
         arguments=("hook", "install", "claud"),
-        message="'claud' is not one of 'claude', 'codex', 'gemini', 'git'. Did you mean claude? See coder "
-        "hook install --help",
+        message="'claud' is not one of 'claude', 'codex', 'gemini', 'qwen', 'git', 'copilot', 'cursor', "
+        "'opencode', 'vibe'. Did you mean claude? See coder hook install --help",
+    ),
+    Misuse(
+        arguments=("hook", "install", "copilot"),
+        message="Copilot CLI runs Claude Code's hooks where it trusts the directory: coder hook "
+        "install claude",
     ),
     Misuse(
         arguments=("config", "set", "a", "b"),

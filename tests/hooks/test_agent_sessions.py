@@ -153,6 +153,7 @@ def test_users_work_that_the_agent_undid_is_named_with_the_way_back(agent: Agent
 STOP_FIELDS: dict[str, list[dict[str, Any]]] = {
     "gemini": [{"prompt": "Fix it.", "prompt_response": "I did." * number} for number in range(1, 20)],
     "claude": [{"stop_hook_active": number > 1} for number in range(1, 20)],
+    "qwen": [{"stop_hook_active": number > 1} for number in range(1, 20)],
 }
 """Fields of continued turns, of Gemini CLI 0.61 in a turn that called a tool."""
 

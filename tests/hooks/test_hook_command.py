@@ -141,6 +141,7 @@ def test_installs_removes_and_describes_by_command(place: Place, tmp_path: Path)
         ("claude", ".claude/settings.local.json", ".claude/settings.json"),
         ("codex", ".codex/hooks.json", ".codex/hooks.json"),
         ("gemini", ".gemini/settings.json", ".gemini/settings.json"),
+        ("qwen", ".qwen/settings.json", ".qwen/settings.json"),
     ):
         for file, options in (
             (place.repository / path, ()),
