@@ -169,7 +169,7 @@ def test_wrong_key_gives_one_line_and_exit_2(place: Place, server: FakeServer) -
         (("fix", "it fails", "--plan", "clock.py"), "clock.py holds no plan: there is no step in it"),
         (("fix", "it fails", "--plan", "clock.py", "--strategy", "tree"), "--plan runs a plan"),
         (("apply", "nope"), "No session"),
-        (("apply", "last"), "No session with a fix that is still there in"),
+        (("apply", "last"), "No session with a fix to apply or undo in"),
         (("log", "show", "nope"), "No session"),
         (("frobnicate",), "frobnicate"),
     ],
@@ -300,7 +300,7 @@ def test_last_fix_is_per_repository_and_spares_dirty_paths(
     place.fix(server)
     other = repo(tmp_path / "other", FILES)
     result = place.coder("apply", "last", "--repo", str(other))
-    assert (result.returncode, f"still there in {other}" in result.stderr) == (2, True)
+    assert (result.returncode, f"to apply or undo in {other}" in result.stderr) == (2, True)
     session = place.coder("log").stdout.split()[0]
     result = place.coder("undo", session, "--yes", "--repo", str(other))
     assert (result.returncode, f"belongs to {place.repository}" in result.stderr) == (2, True)

@@ -171,14 +171,8 @@ def _run_command(arguments: list[str] | None) -> object:
         print(f"coder: {_describe_misuse(error)}", file=sys.stderr)
         return 2
     except (typer.Abort, EOFError):
-        at_terminal = sys.stdin.isatty()
-        print(
-            "Interrupted."
-            if at_terminal
-            else "This is not interactive, so nothing was done. To confirm: add --yes.",
-            file=sys.stderr,
-        )
-        return 130 if at_terminal else 2
+        print("Interrupted.", file=sys.stderr)
+        return 130
 
 
 def _finish_json(arguments: list[str], message: str, code: int) -> None:
@@ -216,7 +210,7 @@ def _describe_misuse(error: Any) -> str:
         return f"{path} has no command {request[1]!r}. {names}All commands: {path} --help"
     if parameter and message.startswith("Missing") and (purpose := getattr(parameter, "help", "")):
         name = parameter.metavar or parameter.name.upper()
-        return f"{path} needs {name} ({purpose.rstrip('.')}). See {path} --help"
+        return f"{path} needs {name} ({purpose[0].lower()}{purpose[1:].rstrip('.')}). See {path} --help"
     if extra := re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)", message):
         return f"{path} does not take the further words {extra[1]!r}. See {path} --help"
     return f"{message}. See {path} --help"

@@ -15,7 +15,7 @@ from coder.cli.options import (
     TrustOption,
     UnsafeOption,
 )
-from coder.cli.terminal import can_review, review_on_terminal
+from coder.cli.terminal import can_review, confirm_change, review_on_terminal
 
 if TYPE_CHECKING:
     from coder.api import ChangedFile
@@ -449,10 +449,8 @@ def undo(
         else "the diff, out of the working tree"
     )
     if not yes:
-        is_confirmed = typer.confirm(
-            f"Take back {description}? Where the current branch holds the fix, it is reverted."
-        )
-        if not is_confirmed:
+        question = f"Undo {description}? Where the current branch holds the fix, it is reverted."
+        if not confirm_change(question):
             print("Nothing was changed.")
             return
     print(undo_session(repo, id))

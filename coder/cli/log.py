@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from coder.cli.options import AttemptOption, SessionArgument
+from coder.cli.terminal import confirm_change
 
 if TYPE_CHECKING:
     from coder.core.events import SessionFinished, SessionStarted
@@ -106,6 +107,26 @@ def session_lines(repository: "Path | None", *, query: str = "") -> "list[str]":
     return lines
 
 
+def recent_requests(repository: "Path", count: int) -> "Iterator[str]":
+    """Yield a line for each of the newest sessions that can go on, with the command for it."""
+    from coder.core.errors import UserError
+    from coder.directories import sessions_directory
+    from coder.store.jsonl import boundary_events
+    from coder.store.jsonl import list_sessions as stored
+
+    for directory in reversed(stored(sessions_directory())):
+        try:
+            start_event, finish_event = boundary_events(directory)
+        except UserError:
+            continue
+        if start_event and start_event.repository == str(repository) and not start_event.task.given:
+            kind, issue = _describe_outcome(start_event, finish_event)
+            yield f"/resume {directory.name}  {kind}  {issue}"
+            count -= 1
+        if not count:
+            return
+
+
 def _find_undone(repository: Path, finish_events: "Iterable[SessionFinished | None]") -> "frozenset[str]":
     """Return the commits of finished sessions that were delivered in a repository, and taken back."""
     from coder.core.errors import CoderError
@@ -127,17 +148,25 @@ def _session_line(
     *,
     undone: "frozenset[str]",
 ) -> str:
-    from coder.core.state import outcome_label
-    from coder.core.text import sanitize_text
     from coder.store.jsonl import list_conversation
 
-    kind = outcome_label(finish_event) if finish_event else "cut off"
+    kind, issue = _describe_outcome(start_event, finish_event)
     if finish_event is not None and finish_event.delivery and finish_event.delivery.commit in undone:
         kind += ", undone"
-    issue = sanitize_text(next(iter(start_event.task.issue.splitlines()), "")[:60])
     cost = "" if finish_event is None else _format_cost(finish_event.spent)
     name = f"{directory.name}  @{len(list_conversation(directory)):<2}"
     return f"{name}  {kind:<14}  {start_event.model:<24.24}  {cost:>13}  {issue}"
+
+
+def _describe_outcome(
+    start_event: "SessionStarted", finish_event: "SessionFinished | None"
+) -> tuple[str, str]:
+    """Return the outcome of a session in a word, and the first line of its request."""
+    from coder.core.state import outcome_label
+    from coder.core.text import sanitize_text
+
+    kind = outcome_label(finish_event) if finish_event else "cut off"
+    return kind, sanitize_text(next(iter(start_event.task.issue.splitlines()), "")[:60])
 
 
 def _match_lines(directory: Path, query: str) -> list[str]:
@@ -496,7 +525,7 @@ def clean(
         print("Nothing is that old.")
         return
     summary = f"{len(old)} of these, {_format_size(old)}"
-    if not yes and not typer.confirm(f"Remove {summary}?"):
+    if not yes and not confirm_change(f"Remove {summary}?"):
         print("Nothing was removed.")
         return
     print(f"Removed {_format_size([item for item in old if _remove(item.path)])}.")

@@ -17,6 +17,21 @@ if TYPE_CHECKING:
     from coder.ui.tui.review import ReviewPurpose
 
 
+def confirm_change(question: str) -> bool:
+    """Ask whether to go on.
+
+    Raises:
+        UserError: nobody can answer.
+    """
+    import typer
+
+    from coder.core.errors import UserError
+
+    if not sys.stdin.isatty():
+        raise UserError(f"{question} This is not interactive, so nothing was done. To confirm: add --yes.")
+    return typer.confirm(question, err=True)
+
+
 def can_review() -> bool:
     """Return whether the user can review a change on a terminal, and does not have a screen read aloud."""
     streams = (sys.stdin, sys.stdout, sys.stderr)

@@ -111,6 +111,7 @@ class InterfaceRepository:
         Raises:
             CoderError: git or the tests' configuration cannot be read.
         """
+        from coder.cli.log import recent_requests
         from coder.repo.checkout import describe_branch
         from coder.ui.tui.services import Overview
         from coder.verify.project import SuiteHistory
@@ -123,7 +124,7 @@ class InterfaceRepository:
             branch=describe_branch(self._root),
             test_command=command,
             red_tests=SuiteHistory(suite_history_path(self._root), command).read().red,
-            sessions=tuple(self._archive.list()[:SHOWN_SESSIONS]),
+            sessions=tuple(recent_requests(self._root, SHOWN_SESSIONS)),
             sandbox=limited if self._backend else "none",
         )
 

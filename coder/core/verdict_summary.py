@@ -62,7 +62,7 @@ def _rows(verdict: Verdict, *, session: str, by: str, has_seconds: bool) -> Iter
     elif verdict.still_red:
         yield Row("red", f"still failing: {_describe_failing(verdict.still_red)}")
     elif verdict.targets:
-        are_plain = {*verdict.target_kinds.values()} <= {"existing"} and not verdict.chosen_names
+        are_plain = {*verdict.target_kinds.values()} <= {"existing", "named"} and not verdict.chosen_names
         kinds = "" if are_plain else describe_proof(verdict, by=by)
         yield Row("fixed", f"red before, green now: {condense_tests(verdict.targets)}{_in_brackets(kinds)}")
     if verdict.after or verdict.runs:
@@ -145,7 +145,7 @@ def verdict_json(verdict: Verdict, *, session: str) -> str:
 
 
 REMEDIES: Mapping[str, str] = {
-    "no-target": "add a test that fails without the change, or name one: coder verify --test ID",
+    "no-target": "add a test of the new behavior, or name one: coder verify --test ID",
     "untied-target": "say what the change is for: coder verify --issue 'TEXT', or name the test: --test ID",
     "special-case": "name the inputs that the change is about: coder verify --issue 'TEXT'",
     "rewritten-test": "look at the edits, then accept them: coder verify --accept-test-edits",

@@ -225,7 +225,7 @@ def parse_reply(
 def written_calls(reply: Reply, request: Request) -> Reply:
     """Return a reply without calls with those that it holds as text, as some servers pass them on.
 
-    Marked blocks are calls, as is a reply that is nothing but objects in the form of calls, fenced or not;
+    Marked blocks are calls, as is a block for calls at the end, and a reply that is nothing but calls;
     JSON beside prose is only if a tool takes its arguments, since an answer may show such text.
     """
     message = reply.message
@@ -235,7 +235,7 @@ def written_calls(reply: Reply, request: Request) -> Reply:
     text, calls = parse_reply(
         message.text, request.tools, prefix=f"text_{len(request.messages)}", is_cut=is_cut
     )
-    marked = {match.start() for match in CALL_BLOCK.finditer(message.text) if match["tag"] is None}
+    marked = any(_is_marked(match) for match in CALL_BLOCK.finditer(message.text.rstrip()))
     specs = {tool.name: tool for tool in request.tools}
     if not marked or not calls:
         content = message.text.strip()
@@ -256,6 +256,14 @@ def written_calls(reply: Reply, request: Request) -> Reply:
     return reply.model_copy(
         update={"message": changed, "finish": "calls" if reply.finish == "stop" else reply.finish}
     )
+
+
+def _is_marked(block: re.Match[str]) -> bool:
+    """Tell whether a block can be nothing but calls: by its marks, or at the end by its tag and form."""
+    if block["tag"] is None:
+        return True
+    ends = block.end() == len(block.string)
+    return ends and block["tag"].lower() in CALL_TAGS and _are_calls(block["body"].strip())
 
 
 def _bare_calls(text: str, specs: Mapping[str, ToolSpec], *, prefix: str) -> tuple[str, tuple[ToolCall, ...]]:

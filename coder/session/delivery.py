@@ -279,7 +279,8 @@ def _commit(context: SessionContext, candidate: Candidate, patch: Patch, verdict
     recent = context.repository.recent_subjects(30)
     evidence = context.judge.commit_evidence(verdict)
     summary = _describe_by_test(_change_summary(context, candidate), verdict)
-    summary = summary or describe_by_issue(patch, context.task.issue)
+    if not summary or STATEMENT.match(_first_line(summary)):
+        summary = describe_by_issue(patch, summary or context.task.issue)
     text = context.secrets.mask(
         compose_message(summary, context.task.issue, recent=recent, trailers=evidence.trailers)
     )
@@ -305,6 +306,11 @@ def _change_summary(context: SessionContext, candidate: Candidate) -> str:
     return ""
 
 
+STATEMENT = re.compile(
+    r"(?:[\w'`().-]+ ){1,4}?(?<!what )(?<!that )(?<!which )(?<!where )"
+    r"(?:is|are|was|were|has|have|had|does|did|should|must|cannot|lacks?|misses|needs|never|always)\b"
+)
+"""Matches a summary that tells what is wrong rather than, as a commit subject does, what to do."""
 _TEMPLATE = re.compile(r"([\w.]+): (?:use|replace) .+ (?:instead of|by) .+")
 """Matches the summary of an edit by the built-in engine that only says which operand it replaces."""
 MOST_TEST_WORDS = 9

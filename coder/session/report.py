@@ -256,7 +256,7 @@ def summarize_reviews(opinions: Mapping[str, Findings]) -> tuple[str, ...]:
     lines = []
     for reviewer, opinion in opinions.items():
         lines.append(
-            f"{'approved' if opinion.approve else 'not approved'} by a reader for {reviewer}: "
+            f"{'approved' if opinion.approve else 'not approved'} by the model's review of {reviewer}: "
             f"{_first_line(opinion.summary)}"
         )
         lines += [

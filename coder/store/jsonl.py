@@ -144,7 +144,7 @@ def find_session(
         if (
             newest := next((directory for directory in reversed(directories) if is_eligible(directory)), None)
         ) is None:
-            kind = "with a fix that is still there" if delivered else "yet"
+            kind = "with a fix to apply or undo" if delivered else "yet"
             raise UserError(f"No session {kind}{f' in {repository}' if repository else ''}.")
         return newest
     matching = (

@@ -159,7 +159,7 @@ class _Page:
         subjects = self.read.subjects
         if subjects and not self.read.is_named:
             yield (
-                "The question names nothing that is defined here. By its words, it is likeliest about "
+                "By its words, the question is likeliest about "
                 f"{', '.join(f'`{subject.name}`' for subject in subjects)}."
             )
         for order, subject in enumerate(subjects):

@@ -91,6 +91,13 @@ def describe_event(event: Event) -> Iterator[Line]:
             yield from _describe_course(event)
 
 
+def change_heading(heading: PhaseEntered, tool: str) -> PhaseEntered:
+    """Return the heading of a phase that begins with a call: a patch is no reproduction."""
+    if heading.phase == "reproduce" and tool == "apply_patch":
+        return heading.model_copy(update={"phase": "edit"})
+    return heading
+
+
 def _describe_course(event: Event) -> Iterator[Line]:
     """Describe the course that a session takes: its strategy, its candidates and their tests."""
     match event:
@@ -143,8 +150,7 @@ def _describe_summary(summary: str) -> Iterator[Line]:
 
 def _describe_verdict(verdict: Verdict) -> Iterator[Line]:
     reds = [*verdict.still_red, *verdict.broken]
-    text = verdict.headline if reds else verdict.reason
-    yield Line(lead=verdict.label, text=f"  {text}", style="verdict", indent=1, kind=verdict.kind)
+    yield Line(lead=verdict.label, text=f"  {verdict.headline}", style="verdict", indent=1, kind=verdict.kind)
     for result in reds[:MOST_RED_TESTS]:
         yield Line(text=result.id, style="red", indent=2)
         for text in result.output_tail:

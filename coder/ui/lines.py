@@ -40,7 +40,15 @@ from coder.core.state import Status, advance_status
 from coder.core.text import sanitize_text
 from coder.core.verdict import Verdict
 from coder.session.log import utc_now
-from coder.ui.describe import Line, Style, current_activity, describe_event, shorten, summarize_arguments
+from coder.ui.describe import (
+    Line,
+    Style,
+    change_heading,
+    current_activity,
+    describe_event,
+    shorten,
+    summarize_arguments,
+)
 from coder.ui.summary import STYLES, format_spending
 
 STYLES_OF_LINES: Mapping[Style, str] = {
@@ -171,12 +179,8 @@ class LinePrinter:
         if not lines or self._heading is None:
             return lines
         heading, self._heading = self._heading, None
-        if (
-            isinstance(event, ToolFinished)
-            and event.message.name == "apply_patch"
-            and heading.phase == "reproduce"
-        ):
-            heading = heading.model_copy(update={"phase": "edit"})  # the model changed code immediately
+        if isinstance(event, ToolFinished):
+            heading = change_heading(heading, event.message.name)
         return lines if isinstance(event, PhaseEntered) else [*_plain_lines(heading), *lines]
 
     def _lines(self, event: Event) -> list[Text]:

@@ -532,15 +532,15 @@ LEAST_SECONDS, TIMES = 60.0, 5.0
 PARALLEL_RUNS = frozenset({"impacted tests", "suite", "old tests"})
 """Labels of runs that no target's red or green rests on."""
 LONG_SECONDS = 5.0
-STEADINESS = ("steadiness", "steadiness, again")
+STEADINESS = ("flakiness check", "flakiness check, again")
 """Labels of runs on the change that only show whether targets always end alike: three in all."""
-STEADY_ON_BASE = "steadiness, without the change"
+STEADY_ON_BASE = "flakiness check, on the base"
 """Label of the third run without the change, at the same time as those on it."""
 STAGE_OF_RUN = {
     **dict.fromkeys((*STEADINESS, STEADY_ON_BASE), "targets"),
     "targets": "targets",
-    "red check": "targets",
-    "red check, again": "targets",
+    "targets on the base": "targets",
+    "targets on the base, again": "targets",
     "impacted tests": "impacted",
     "suite": "suite",
     "old tests": "old tests",

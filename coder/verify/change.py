@@ -431,4 +431,4 @@ def _describe_part(report: TestReport) -> str:
     if report.selected is None:
         return "only a part of the tests could be run"
     ran = sum(result.when != "collect" for result in report.results)
-    return f"{ran} of {report.selected} tests ran"
+    return f"{ran} of {report.selected} tests ran" if ran < report.selected else f"only {ran} tests ran"

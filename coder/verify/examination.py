@@ -245,7 +245,7 @@ def _survivor_notes(mutation: MutationReport | None) -> list[str]:
     """Describe surviving mutants, half a sentence each, hunks first."""
     survivors = sorted(mutation.survivors if mutation else (), key=lambda place: not place.whole_hunk)
     return _limit(
-        [f"untested: {place.path}:{place.line} (no target fails when it {place.what})" for place in survivors]
+        [f"untested: {place.path}:{place.line} (no test fails when it {place.what})" for place in survivors]
     )
 
 

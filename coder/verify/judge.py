@@ -11,6 +11,7 @@ from coder.core.paths import match_test_ids, test_file_of, test_function_of
 from coder.core.ports import Progress, RunListener, SelectiveTestRunner
 from coder.core.values import Value
 from coder.core.verdict import Finding, RunProblem, TestReport, TestResult, VerdictKind
+from coder.core.verdict_summary import condense_tests
 from coder.verify.base import (
     STEADINESS,
     STEADY_ON_BASE,
@@ -414,11 +415,7 @@ class Judge:
         if not untied:
             return
         verb = "does" if len(untied) == 1 else "do"
-        names = ", ".join(map(shorten_test_id, untied[:SHOWN]))
-        text = f"{names} {verb} not mention anything from the issue"
-        if any(map(match_test_ids(self._named), untied)):
-            text += " (that the model names it is no evidence: name it, or what it shows, in the request)"
-        self._facts.cap(UNTIED, text)
+        self._facts.cap(UNTIED, f"{condense_tests(untied)} {verb} not mention anything from the issue")
 
     def _confirm(self, suspected: Sequence[TestResult], report: TestReport) -> tuple[TestResult, ...]:
         """Return the suspected tests that the change breaks, seen again on both sides."""
@@ -492,7 +489,7 @@ def check_red(
     if not suspects:
         return RedCheck()
     seconds = patience_without_change(green)
-    report = runs.run("red check", "tests", aims, seconds=seconds)
+    report = runs.run("targets on the base", "tests", aims, seconds=seconds)
     if report.problem is not None and report.problem.kind not in PARTIAL:
         return RedCheck(problem=report.problem)
     known_suspects = frozenset(suspects)  # a file that cannot be collected stands for its tests
@@ -544,7 +541,7 @@ def check_red(
     flaky: list[str] = []
     if any(not _is_red_on_base(change, target) for target in targets):
         tests = targets if is_long(green) else aims
-        flaky = _find_flaky(runs.run("red check, again", "tests", tests, seconds=seconds), targets)
+        flaky = _find_flaky(runs.run("targets on the base, again", "tests", tests, seconds=seconds), targets)
     notes += [
         f"{shorten_test_id(target)} is flaky without the change, so it proves nothing" for target in flaky
     ]

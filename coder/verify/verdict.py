@@ -282,10 +282,10 @@ def _mutation_lines(mutation: MutationReport | None) -> Iterator[str]:
     if mutation is None:
         return
     cutoff = "" if mutation.ended else ", as far as time went"
-    yield f"Guard: {mutation.share} variants of the change are noticed by a test{cutoff}."
+    yield f"Mutation check: tests caught {mutation.share} deliberate defects{cutoff}."
     yield ""
     yield from (
-        f"- `{place.path}:{place.line}` {place.what}, and no target fails" for place in mutation.survivors
+        f"- `{place.path}:{place.line}` {place.what}, and no test fails" for place in mutation.survivors
     )
     yield from [""] if mutation.survivors else []
 

@@ -163,7 +163,7 @@ class WorktreeVerifier:
             sources = tuple(path for path in change.sources if (tree / path).is_file())
             tests = [*named, *own]
             report = self._store.recall(
-                (content_key(tree, change.split.tests), "red check", *tests),
+                (content_key(tree, change.split.tests), "targets on the base", *tests),
                 lambda: self._runner.run(
                     tree,
                     tests,

@@ -167,7 +167,7 @@ def test_bare_word_is_session_unless_file_exists(coder: Coder) -> None:
     assert coder("last").code == 0
     assert box_source() == FIXED
     assert coder("session:last") == Answer(
-        code=2, out="", err=f"coder: No session with a fix that is still there in {root}.\n"
+        code=2, out="", err=f"coder: No session with a fix to apply or undo in {root}.\n"
     )
     assert "No session named 'nope'" in coder("nope").err
     assert "No session named 'coder/nope-1'" in coder("coder/nope-1").err

@@ -57,7 +57,7 @@ MISUSES = (
     ),
     Misuse(
         arguments=("fix",),
-        message="coder fix needs ISSUE (What is wrong: text, @file, or - for standard input). See coder fix "
+        message="coder fix needs ISSUE (what is wrong: text, @file, or - for standard input). See coder fix "
         "--help",
     ),
     Misuse(

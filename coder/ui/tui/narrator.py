@@ -30,7 +30,7 @@ from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, UserMes
 from coder.core.state import Status, advance_status
 from coder.core.text import sanitize_text
 from coder.core.verdict import Verdict
-from coder.ui.describe import Line, current_activity, describe_event, summarize_arguments
+from coder.ui.describe import Line, change_heading, current_activity, describe_event, summarize_arguments
 from coder.ui.summary import abbreviate_number, format_money, report_body, summary_lines
 from coder.ui.tui.diff import render_diff, render_diff_lines
 from coder.ui.tui.prompt import Prompt
@@ -98,6 +98,9 @@ class Narrator:
         self._stages: dict[str, StageRow] = {}
         self._shown_verdict = ""
         """Verdict of the phase that is shown."""
+        self._heading: PhaseEntered | None = None
+        """Phase without a line so far."""
+        self._shown_heading: PhaseEntered | None = None
 
     def show_record(self, record: Record) -> None:
         """Show one record."""
@@ -115,7 +118,7 @@ class Narrator:
                 self._show_call(record.event)
             case SessionStarted(task=task):
                 self._transcript.add_issue(task.issue)
-                self._transcript.add(*_event_widgets(record.event))
+                self._add(*_event_widgets(record.event))
             case QuestionAsked(question=question, text=text):
                 self._questions[question] = text
             case QuestionAnswered():
@@ -125,21 +128,38 @@ class Narrator:
             case SessionFinished():
                 self._finish(record.event)
             case _:
-                self._take_verdict(record.event)
-                self._transcript.add(*_event_widgets(record.event))
+                self._show_course(record.event)
+
+    def _show_course(self, event: Event) -> None:
+        if isinstance(event, PhaseEntered):
+            self._heading, self._shown_verdict = event, ""
+            return
+        if isinstance(event, Verified):
+            self._shown_verdict = _verdict_text(event.verdict)
+        self._add(*_event_widgets(event))
+
+    def _add(self, *widgets: Widget) -> None:
+        """Add widgets, after the heading of their phase if they are the first of it."""
+        heading, self._heading = (self._heading, None) if widgets else (None, self._heading)
+        if heading is not None and heading != self._shown_heading:
+            self._shown_heading = heading
+            self._transcript.add(*_event_widgets(heading))
+        self._transcript.add(*widgets)
 
     def _show_call(self, event: ToolStarted | ToolFinished) -> None:
         if isinstance(event, ToolStarted):
+            if self._heading is not None:
+                self._heading = change_heading(self._heading, event.call.name)
             self._calls[event.candidate, event.call.id] = CallFold(event.call)
-            self._transcript.add(self._calls[event.candidate, event.call.id])
+            self._add(self._calls[event.candidate, event.call.id])
         elif (fold := self._calls.pop((event.candidate, event.message.call_id), None)) is not None:
             fold.finish(event.message, event.seconds, refused=event.refused)
 
     def _show_answer(self, event: QuestionAnswered) -> None:
         """Show a question, which has been in its dialog so far, and the answer."""
         if text := self._questions.pop(event.question, ""):
-            self._transcript.add_line(text, "question")
-        self._transcript.add(*_event_widgets(event))
+            self._add(_line(text, "question"))
+        self._add(*_event_widgets(event))
 
     def _show_status(self) -> None:
         if self._status_bar is not None:
@@ -147,16 +167,10 @@ class Narrator:
                 _format_status(self._status), seconds=self._status.seconds, activity=self._activity
             )
 
-    def _take_verdict(self, event: Event) -> None:
-        if isinstance(event, Verified):
-            self._shown_verdict = _verdict_text(event.verdict)
-        elif isinstance(event, PhaseEntered):
-            self._shown_verdict = ""
-
     def _show_stage(self, event: StageChanged) -> None:
         if event.stage not in self._stages:
             self._stages[event.stage] = StageRow(event.stage)
-            self._transcript.add(self._stages[event.stage])
+            self._add(self._stages[event.stage])
         self._stages[event.stage].show_change(event)
 
     def skip(self, records: Sequence[Record]) -> None:
@@ -164,12 +178,12 @@ class Narrator:
         newest_of_type = {record.event.type: record for record in records}
         for record in sorted(newest_of_type.values(), key=lambda record: record.number):
             self._status = advance_status(self._status, record)
-        self._transcript.add(EarlierRecords(records))
+        self._add(EarlierRecords(records))
 
     def _reply(self, candidate: str) -> ReplyView:
         if candidate not in self._replies:
             self._replies[candidate] = ReplyView()
-            self._transcript.add(self._replies[candidate])
+            self._add(self._replies[candidate])
         return self._replies[candidate]
 
     def _finish_reply(self, candidate: str, text: str) -> None:
@@ -182,6 +196,7 @@ class Narrator:
 
     def _finish(self, event: SessionFinished) -> None:
         """Mark interrupted calls, then show the summary, without the verdict if it stands right above."""
+        self._heading = None
         for call in self._calls.values():
             call.set_remark("stopped")
         if (
@@ -196,7 +211,7 @@ class Narrator:
         lines = [line.plain for line in summary_lines(event, session=session, command=command)]
         if lines[0] == self._shown_verdict:
             lines[0] = ""
-        self._transcript.add(*_summary_widgets(event, lines))
+        self._add(*_summary_widgets(event, lines))
 
 
 def _format_status(status: Status) -> str:

@@ -62,16 +62,16 @@ class ReviewApp(KeyedApp[HunkDecisions]):
         self.push_screen(screen, self.exit)
 
 
+HUNK_KEYS = "{previous_hunk}/{next_hunk} hunk"
 DECISION_KEYS = (
-    "{accept} accept · {reject} reject · {accept_all}/{reject_all} all · {lines} lines · {edit} edit · "
-    "{restore} undo edits"
+    f"{HUNK_KEYS} · {{accept}} accept · {{reject}} reject · {{accept_all}}/{{reject_all}} all · "
+    "{lines} lines · {edit} edit"
 )
-FILE_KEYS = "{next_file}/{previous_file} file · {files} files"
-END_KEYS = f"{FILE_KEYS} · {{confirm}} confirm"
+END_KEYS = "{files} files · {confirm} confirm"
 REVIEW_KEYS: Mapping[ReviewPurpose, str] = {
     "deliver": f"{DECISION_KEYS} · {{comment}} comment · {END_KEYS} · esc deliver nothing",
     "apply": f"{DECISION_KEYS} · {END_KEYS} · esc apply nothing",
-    "read": f"{{previous_hunk}}/{{next_hunk}} hunk · {FILE_KEYS} · q close",
+    "read": f"{HUNK_KEYS} · {{next_file}}/{{previous_file}} file · {{files}} files · q close",
 }
 """Hints, with names of bindings instead of their keys."""
 MOST_NOTES = 4
@@ -197,7 +197,7 @@ class HunkChoice(Vertical, can_focus=True):
         if self.draft:
             remarks.append("an edit is not kept yet: e")
         if self._droppable:
-            remarks.append("untested: no target fails without it")
+            remarks.append("untested: no test fails without it")
         return f"{mark}{' · '.join(remarks)}"
 
     def on_mount(self) -> None:

@@ -29,8 +29,9 @@ GREETING = (
 
 EXAMPLES = (
     "Try:  a description of a bug, or the text of an issue",
-    "      where is the discount computed?     (a question is answered, nothing is changed)",
-    "      /verify     (judges your uncommitted work)     @ names a file, ! runs a command",
+    "      where is the discount computed?   (a question: nothing is changed)",
+    "      /verify   (judges your uncommitted work)",
+    "      @ completes a file or symbol, ! runs a command",
 )
 
 
@@ -92,7 +93,7 @@ class SessionScreen(Screen[None]):
             lines[0] += f"; when they last ran, red: {red[0]}{more}"
             for prompt in self.query(Prompt):
                 prompt.offer(f"{red[0]} fails.", f"fix {red[0]}")
-        lines += [f"earlier: {' '.join(line.split())}" for line in overview.sessions]
+        lines += overview.sessions
         lines += ["", *EXAMPLES]
         self.show_lines(lines, "about")
 

@@ -377,6 +377,7 @@ def test_a_reply_of_calls_alone_is_passed_on_to_be_refused(text: str, names: lis
         ('{"name": "read", "arguments": {"file": "a.py"}}', "read"),
         ('<tool_call>{"name": "read", "arguments": {"file": 1}}</tool_call>', "read"),
         ('<function=read>{"path": "a.py</function>', "read"),
+        (f"I look first.\n```tool\n{UNKNOWN}\n```", "web_search"),
     ],
 )
 def test_a_malformed_call_is_passed_on_to_be_refused(text: str, name: str) -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from coder.core.values import Patch
-from coder.session.delivery import branch_slug, compose_message, describe_by_issue, format_subject
+from coder.session.delivery import STATEMENT, branch_slug, compose_message, describe_by_issue, format_subject
 
 CAPITALS = ("Add a thing", "Mend another thing", "Release 2.0")
 CONVENTIONAL = ("feat: add a thing", "fix(core): mend it", "chore: release")
@@ -100,3 +100,9 @@ def test_change_without_description_is_described_by_its_issue(
 ) -> None:
     diff = f"diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,2 @@{context}\n a\n-b\n+c\n"
     assert describe_by_issue(Patch(diff=diff, paths=("x.py",)), f"{issue}\n\nMore.") == expected
+
+
+def test_statement_is_told_from_instruction() -> None:
+    statements = ("13 is missing among the exceptions", "Text has no suffix.", "`ordinal` never knew 13")
+    instructions = ("Return what is left", "Clamp the index, which was negative", "Use <= instead of <")
+    assert [*map(bool, map(STATEMENT.match, statements + instructions))] == [True] * 3 + [False] * 3

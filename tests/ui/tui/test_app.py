@@ -704,12 +704,14 @@ def test_long_session_opens_with_its_end_and_scrolling_up_shows_chunks_in_place(
 
 
 def test_start_shows_what_was_red_and_enter_fixes_it() -> None:
-    overview = Overview("main*", "pytest", ("test_a.py::test_b", "test_c.py::test_d"), ("s1 PROVEN",), "full")
+    overview = Overview(
+        "main*", "pytest", ("test_a.py::test_b", "test_c.py::test_d"), ("/resume s1  PROVEN",), "full"
+    )
 
     async def scene(terminal: Stage) -> None:
         await terminal.settle()
         assert "tests: pytest; when they last ran, red: test_a.py::test_b and 1 more" in terminal.text
-        assert "earlier: s1 PROVEN" in terminal.text and "main* · sandbox full" in terminal.text
+        assert "/resume s1  PROVEN" in terminal.text and "main* · sandbox full" in terminal.text
         assert "enter: fix test_a.py::test_b" in terminal.text
         await terminal.pilot.click(StatusBar, offset=(3, 0))
         assert prompt_text(terminal) == "/diff"

@@ -95,7 +95,10 @@ def test_old_failure_in_touched_file_is_no_reproduction(tmp_path: Path) -> None:
 def test_old_failure_in_touched_file_does_not_block(tmp_path: Path) -> None:
     verdict = judge(tmp_path, FIX, [NEW])
     assert (verdict.label, verdict.targets) == ("PROVEN", (NEW,))
-    assert [run.tests for run in verdict.runs if run.label in ("targets", "red check")] == [(NEW,), (NEW,)]
+    assert [run.tests for run in verdict.runs if run.label in ("targets", "targets on the base")] == [
+        (NEW,),
+        (NEW,),
+    ]
 
 
 def test_edit_of_old_failure_is_no_reproduction(tmp_path: Path) -> None:
