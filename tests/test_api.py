@@ -35,6 +35,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(walls() is None, reason="no sandbox works here")
 def test_examples_of_the_page_hold(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {}

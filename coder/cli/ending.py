@@ -54,12 +54,12 @@ def _end_later(seconds: float) -> None:
     end_now()
 
 
-def end_now() -> NoReturn:
+def end_now(exit_code: int = INTERRUPTED) -> NoReturn:
     """Remove the worktrees of this process's sessions as far as that is quick, and end it."""
     cleanup = threading.Thread(target=_clean_up, daemon=True)
     cleanup.start()
     cleanup.join(CLEANUP_SECONDS)
-    os._exit(INTERRUPTED)
+    os._exit(exit_code)
 
 
 def _clean_up() -> None:

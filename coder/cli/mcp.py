@@ -39,7 +39,7 @@ def serve(repo: RepositoryOption = Path(), unsafe_no_sandbox: UnsafeOption = Fal
 
     def close() -> None:
         closed.set()
-        timer = Timer(CLOSE_SECONDS, end_now)
+        timer = Timer(CLOSE_SECONDS, end_now, (0,))
         timer.daemon = True
         timer.start()
 

@@ -136,6 +136,7 @@ def make_two_requests(place: Place, server: FakeServer) -> tuple[str, str]:
     return branch, fix
 
 
+@pytest.mark.thorough
 def test_undo_takes_back_the_newest_request_alone(place: Place, server: FakeServer) -> None:
     branch, fix = make_two_requests(place, server)
     for name in ("last@3", "last@0", "last@two"):

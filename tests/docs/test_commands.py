@@ -28,7 +28,7 @@ pytestmark = pytest.mark.loopback
 DOCS = Path(__file__).parents[2] / "docs"
 SAMPLE = DOCS / "how-to" / "index.md"
 PAGES = [DOCS / "tutorial.md", *(path for path in sorted(SAMPLE.parent.glob("*.md")) if path != SAMPLE)]
-IN_CI = ("tutorial",)
+IN_CI = ("undo",)
 """The pages that a run without `--thorough` plays; of the others it looks at commands and options."""
 ANSWER = Turn(text="Clock times are parsed in `minutes` (`clock.py:2`).")
 LISTING = {"object": "list", "data": [{"id": "qwen3:8b"}]}

@@ -32,6 +32,7 @@ def build(source: Path, target: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.thorough
 @needs_sphinx
 def test_site_builds_without_warnings(tmp_path: Path) -> None:
     result = build(ROOT / "docs", tmp_path)
@@ -44,6 +45,7 @@ def test_site_builds_without_warnings(tmp_path: Path) -> None:
     assert "https://fonts" not in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 @needs_sphinx
 def test_broken_link_fails_the_build(tmp_path: Path) -> None:
     source = tmp_path / "source"

@@ -214,6 +214,7 @@ class MeetingModel(ScriptedModel):
         return await super().complete(request, on_delta)
 
 
+@pytest.mark.thorough
 def test_resumes_in_the_middle_of_a_stage(root: Path) -> None:
     plan = plan_of(NAMES)
     finished: list[str] = []

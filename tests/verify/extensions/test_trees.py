@@ -100,6 +100,7 @@ def judge(root: Path, change: dict[str, str]) -> tuple[Verdict, TestReport]:
         return verdict, preview
 
 
+@pytest.mark.thorough
 def test_proves_right_fix(root: Path) -> None:
     verdict, preview = judge(root, FIX)
     assert verdict.kind is VerdictKind.PROVEN, verdict.reason

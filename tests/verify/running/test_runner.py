@@ -359,7 +359,7 @@ PROJECT = (
 LAYOUTS = {"src": "src/{}/__init__.py", "flat": "{}/__init__.py"}
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", ["src", pytest.param("flat", marks=pytest.mark.thorough)])
 def test_worktree_tests_its_own_code_despite_installation(
     tmp_path: Path, make_runner: Run, plugin_venv: Path, layout: str
 ) -> None:
