@@ -1,5 +1,7 @@
 """The interface against a ten-line Textual app: start, memory, idle CPU, keys under load, long sessions.
 
+Where tmux is installed, also a session of real work that is resized, suspended, interrupted and cut off.
+
 Run: python -m benchmarks tui
 """
 
@@ -8,6 +10,7 @@ import fcntl
 import os
 import pty
 import select
+import shutil
 import statistics
 import struct
 import subprocess
@@ -189,6 +192,81 @@ async def measure_opening(count: int) -> float:
         return time.process_time() - started
 
 
+BUGGY = {
+    "clock.py": "def minutes(hours):\n    return hours * 61\n",
+    "test_clock.py": "from clock import minutes\n\n\ndef test_two():\n    assert minutes(2) == 120\n",
+}
+SIZES = ((80, 24), (40, 12), (60, 16), (120, 36))
+PASTED, REQUEST = "[pasted 300 lines]", "minutes(2) gives 122 instead of 120"
+
+
+class Tmux:
+    """A shell in a tmux server of its own."""
+
+    def __init__(self, directory: Path, environment: dict[str, str]) -> None:
+        self._environment = environment
+        self.run("-f", "/dev/null", "new-session", "-d", "-x120", "-y36", "-c", str(directory), "sh")
+
+    def run(self, *arguments: str, text: str = "") -> str:
+        command = ["tmux", "-L", f"coder-{os.getpid()}", *arguments]
+        return subprocess.run(
+            command, input=text, env=self._environment, capture_output=True, text=True, check=True
+        ).stdout
+
+    def type(self, text: str, *keys: str) -> None:
+        if text:
+            self.run("send-keys", "-l", text)
+        if keys:
+            self.run("send-keys", *keys)
+
+    def wait_for(self, *texts: str) -> str:
+        """Return the screen as soon as it shows all texts."""
+        deadline = time.monotonic() + MOST_SECONDS
+        while True:
+            screen = self.run("capture-pane", "-p")
+            if all(text in screen for text in texts):
+                return screen
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"no {texts} in\n{screen}")
+            time.sleep(0.1)
+
+
+def endure(repository: Path, environment: dict[str, str]) -> None:
+    """Work in a terminal that is resized, suspended, interrupted and closed; raise if anything is lost."""
+    coder = [sys.executable, "-m", "coder"]
+    subprocess.run([*coder, "trust", str(repository)], env=environment, check=True)
+    terminal = Tmux(repository, environment)
+    try:
+        terminal.type(" ".join(coder), "Enter")
+        terminal.wait_for("What is wrong?", "sandbox")
+        terminal.run("load-buffer", "-", text="".join(f"line {number}\n" for number in range(300)))
+        terminal.run("paste-buffer", "-p")
+        terminal.wait_for(PASTED)
+        terminal.type("", "C-z")
+        terminal.wait_for("Stopped")
+        terminal.type("fg", "Enter")
+        for columns, rows in SIZES:
+            terminal.run("resize-window", f"-x{columns}", f"-y{rows}")
+            terminal.wait_for(PASTED, f"╭─ fix {'─' * (columns - 8)}╮")
+        terminal.type("", "C-u", "BSpace")
+        terminal.type(REQUEST, "Enter")
+        terminal.wait_for("locate")
+        terminal.type("", "C-c")
+        terminal.wait_for("Interrupted")
+        terminal.type(REQUEST, "Enter")
+        terminal.wait_for("verify")
+        terminal.run("kill-server")
+        terminal = Tmux(repository, environment)
+        terminal.type(" ".join([*coder, "resume"]), "Enter")
+        terminal.wait_for(REQUEST, "sandbox")
+    finally:
+        terminal.run("kill-server")
+    left = [["status", "--porcelain"], ["stash", "list"]]
+    if any(subprocess.check_output(["git", "-C", str(repository), *command]) for command in left):
+        raise RuntimeError("the repository was touched")
+    print("endured: paste, ctrl+z, four sizes, ctrl+c, a closed terminal; nothing was lost", flush=True)
+
+
 def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
@@ -216,6 +294,8 @@ def main() -> int:
         for name, command in commands.items():
             megabytes, share = measure_rest(command, repository, environment)
             print(f"at rest, {name:<10} {megabytes:6.0f} MB  {share:6.1%} of a core", flush=True)
+        if shutil.which("tmux"):
+            endure(repo(directory / "buggy", BUGGY), environment)
     waits = sorted(asyncio.run(measure_keys()))
     print(
         f"key to prompt at {EVENTS_A_SECOND} events/s: median {statistics.median(waits) * 1000:.0f} ms, "

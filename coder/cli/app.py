@@ -168,7 +168,8 @@ def _run_command(arguments: list[str] | None) -> object:
     except typer.Exit as ending:
         return ending.exit_code
     except typer.TyperException as error:
-        print(f"coder: {_describe_misuse(error)}", file=sys.stderr)
+        typed = sys.argv[1:] if arguments is None else arguments
+        print(f"coder: {_describe_misuse(error, _command_path(command, typed))}", file=sys.stderr)
         return 2
     except (typer.Abort, EOFError):
         print("Interrupted.", file=sys.stderr)
@@ -186,10 +187,20 @@ def _finish_json(arguments: list[str], message: str, code: int) -> None:
     write_failure(message, code, at=datetime.now(UTC))
 
 
-def _describe_misuse(error: Any) -> str:
+def _command_path(command: Any, arguments: list[str]) -> str:
+    """Return the command that these arguments call, as it is written: `coder log show`."""
+    words = ["coder"]
+    for argument in arguments:
+        command = getattr(command, "commands", {}).get(argument)
+        if command is None:
+            break
+        words.append(argument)
+    return " ".join(words)
+
+
+def _describe_misuse(error: Any, path: str) -> str:
     """Return what is wrong with a command line, and what to do: a request in words is likely an issue."""
     context, parameter = getattr(error, "ctx", None), getattr(error, "param", None)
-    path = context.command_path if context else "coder"
     message = explain_invalid_value(error.format_message().replace("Value error, ", "")).rstrip(".")
     if option := getattr(error, "option_name", ""):
         if advice := _advise_setting(re.sub("^--(no-)?", "", option).replace("-", "_")):
@@ -198,7 +209,8 @@ def _describe_misuse(error: Any) -> str:
             message = f"{path} has no option {option}"
             names = suggest_name(option, getattr(error, "possibilities", None) or (), closeness=0.3)
             return f"{message}. {names}All options: {path} --help"
-    if choice := re.search(r": '(.*)' is not one of (.*)$", message):
+    message = re.sub("^Invalid value for '[^-'][^']*': ", "", message)
+    if choice := re.search(r"'(.*)' is not one of (.*)$", message):
         names = suggest_name(choice[1], re.findall(r"'([^']*)'", choice[2]))
         return f"{message}. {names}See {path} --help"
     if request := re.match("No such command '(.*?)'", message, re.DOTALL):
@@ -208,12 +220,20 @@ def _describe_misuse(error: Any) -> str:
             return f"coder config {request[1]} does not exist. Settings are set in a file: see coder config"
         names = suggest_name(request[1], context.command.list_commands(context) if context else ())
         return f"{path} has no command {request[1]!r}. {names}All commands: {path} --help"
-    if parameter and message.startswith("Missing") and (purpose := getattr(parameter, "help", "")):
-        name = parameter.metavar or parameter.name.upper()
-        return f"{path} needs {name} ({purpose[0].lower()}{purpose[1:].rstrip('.')}). See {path} --help"
+    if message.startswith("Missing") and (need := _describe_need(context, parameter)):
+        return f"{path} needs {need}. See {path} --help"
     if extra := re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)", message):
         return f"{path} does not take the further words {extra[1]!r}. See {path} --help"
     return f"{message}. See {path} --help"
+
+
+def _describe_need(context: Any, parameter: Any) -> str:
+    """Return what is missing after a command: one of its commands, or an argument with its purpose."""
+    if parameter is None:
+        return f"a command: {', '.join(context.command.list_commands(context))}" if context else ""
+    purpose = getattr(parameter, "help", "") or ""
+    name = parameter.metavar or parameter.name.upper()
+    return f"{name} ({purpose[0].lower()}{purpose[1:].rstrip('.')})" if purpose else ""
 
 
 def _advise_setting(name: str) -> str:

@@ -65,7 +65,7 @@ def run_task(
                 continues=continues,
                 confirm=typer.confirm if attended else None,
             )
-            if not (json or quiet):
+            if setup.approach.reason and not (json or quiet):
                 console.print(
                     Text(f"{setup.approach.model.name}: {setup.approach.reason}", "dim"),
                     soft_wrap=not console.is_terminal,

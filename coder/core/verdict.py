@@ -546,15 +546,13 @@ class Evidence(Value):
 
 
 _KINDS: dict[TargetKind, tuple[str, str]] = {
-    "named": ("named test", "named tests"),
-    "existing": ("existing test", "existing tests"),
     "edited": ("existing test edited by the change", "existing tests edited by the change"),
     "new": ("new test written with the change", "new tests written with the change"),
 }
 
 
 def describe_proof(verdict: Verdict, *, by: str) -> str:
-    """Return which kinds of tests went from red to green; empty if none did, or if that is unknown.
+    """Return how many tests that went from red to green the change edits or adds; empty if none.
 
     `by` is who made the change, for names that neither the issue nor the project contains.
     """
@@ -563,7 +561,7 @@ def describe_proof(verdict: Verdict, *, by: str) -> str:
     names = ", ".join(f"`{name}`" for name in verdict.chosen_names)
     it = "it" if len(verdict.chosen_names) == 1 else "them"
     chosen = [f"names chosen by {by}: {names}; check {it}"] if names else []
-    return "; ".join([", ".join(kinds), *chosen]) if kinds else ""
+    return "; ".join([*kinds, *chosen]) if verdict.target_kinds else ""
 
 
 def failure_signature(result: TestResult) -> str:

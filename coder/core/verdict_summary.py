@@ -62,8 +62,7 @@ def _rows(verdict: Verdict, *, session: str, by: str, has_seconds: bool) -> Iter
     elif verdict.still_red:
         yield Row("red", f"still failing: {_describe_failing(verdict.still_red)}")
     elif verdict.targets:
-        are_plain = {*verdict.target_kinds.values()} <= {"existing", "named"} and not verdict.chosen_names
-        kinds = "" if are_plain else describe_proof(verdict, by=by)
+        kinds = describe_proof(verdict, by=by)
         yield Row("fixed", f"red before, green now: {condense_tests(verdict.targets)}{_in_brackets(kinds)}")
     if verdict.after or verdict.runs:
         yield Row("tests", _describe_runs(verdict, has_seconds=has_seconds))

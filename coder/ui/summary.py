@@ -1,6 +1,6 @@
 """Summary of a session on the screen: the diff, and a line for each thing to know."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from rich.console import Console
 from rich.markdown import Markdown
@@ -36,15 +36,6 @@ def format_spending(spent: UsageTotals) -> list[str]:
         f"{abbreviate_number(tokens)} tokens{cached_text}",
         format_money(spent),
     ]
-
-
-def format_role_shares(roles: Mapping[str, UsageTotals]) -> list[str]:
-    """Format the share of each role; empty if there is only one."""
-    parts = [
-        f"{role} {spent.requests} with {abbreviate_number(spent.input_tokens + spent.output_tokens)}"
-        for role, spent in roles.items()
-    ]
-    return [f"of which {'; '.join(parts)}"] if len(parts) > 1 else []
 
 
 def format_money(spent: UsageTotals) -> str:
@@ -126,11 +117,11 @@ def summary_lines(
         yield _row("next", _next_step(finish_event.delivery, command))
     elif not is_judged or not verdict:
         record = f"nothing was left in the repository; the record: coder log show {session}"
-        yield _row("next", f"{record}{_interrupted_work_hint(finish_event, session)}")
+        yield _row("next", f"{_resume_hint(finish_event, session, command)}{record}")
 
 
-MISUSE = 2
-"""Exit code of wrong use, or of a model that cannot be asked."""
+MISUSE, INTERRUPTED = 2, 130
+"""Exit codes: wrong use, or a model that cannot be asked; stopped by the user."""
 WAITING = "your answers"
 """Stage in which the session waits for the user, which is no cost."""
 
@@ -155,7 +146,6 @@ def format_cost(finish_event: SessionFinished) -> str:
             *([f"{attempts} attempts"] if attempts > 1 else []),
             *spending,
             *([f"{money}{hint}"] if money else []),
-            *format_role_shares(finish_event.roles),
         ]
     )
 
@@ -164,13 +154,12 @@ TEST_STAGES = ("base", "targets", "impacted", "suite", "old tests")
 """Stages in which tests of the project run."""
 
 
-def _interrupted_work_hint(finish_event: SessionFinished, session: str) -> str:
-    """Return how to see the work of an interrupted session, if it changed anything."""
-    return (
-        f"; what had been changed: coder log diff {session}"
-        if finish_event.kind is None and finish_event.exit_code and finish_event.has_changes
-        else ""
-    )
+def _resume_hint(finish_event: SessionFinished, session: str, command: str) -> str:
+    """Return how to go on with an interrupted session, and how to see what it had changed."""
+    if finish_event.kind is not None or finish_event.exit_code != INTERRUPTED:
+        return ""
+    changed = f"; what had been changed: coder log diff {session}" if finish_event.has_changes else ""
+    return f"go on: {command.partition('{')[0]}resume {session}{changed}; "
 
 
 def _next_step(delivery: Delivery, command: str) -> str:

@@ -237,7 +237,7 @@ def _report_lines(verdict: Verdict) -> Iterator[str]:
         yield from (f"- `{target}`" for target in verdict.targets)
         yield ""
         if proof := describe_proof(verdict, by="the change"):
-            yield f"Proof: {proof}."
+            yield f"Among these: {proof}."
             yield ""
     if verdict.replaced_assertions:
         accepted = ", accepted by the user" if verdict.accepted_test_edits else ""

@@ -533,7 +533,7 @@ def choose_approach(
     nobody = ScriptedModel((), name="no model")
     if config.strategy == "offline" and (mode == "fix" or (mode == "ask" and model_name is None)):
         strategy = answer_offline if mode == "ask" else search_repair()
-        return Approach(model=nobody, strategy=strategy, reason="as asked", is_offline=True)
+        return Approach(model=nobody, strategy=strategy, reason="", is_offline=True)
     choice = choose_model(
         model=model_name, configured=config.model, base_url=config.base_url, environment=os.environ
     )

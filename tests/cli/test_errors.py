@@ -61,6 +61,14 @@ MISUSES = (
         "--help",
     ),
     Misuse(
+        arguments=("hook",),
+        message="coder hook needs a command: install, remove, status, run. See coder hook --help",
+    ),
+    Misuse(
+        arguments=("verify", "--evidence"),
+        message="Option '--evidence' requires an argument. See coder verify --help",
+    ),
+    Misuse(
         arguments=("undo", "a", "b"),
         message="coder undo does not take the further words 'b'. See coder undo --help",
     ),

@@ -174,11 +174,17 @@ def test_interruption_says_where_work_is() -> None:
     stopped = SessionFinished(
         kind=None, summary="Interrupted; your files are as they were.", exit_code=130, attempts=1, seconds=3.2
     )
-    record = "next     nothing was left in the repository; the record: coder log show s1"
-    lines = ["stopped  Interrupted; your files are as they were.", "cost     3 s", record]
+    resume, record = (
+        "next     go on: coder resume s1",
+        "nothing was left in the repository; the record: coder log show s1",
+    )
+    lines = ["stopped  Interrupted; your files are as they were.", "cost     3 s", f"{resume}; {record}"]
     assert render_end(stopped).splitlines()[1:] == lines
     session_end = stopped.model_copy(update={"has_changes": True})
-    assert render_end(session_end).splitlines()[-1] == f"{record}; what had been changed: coder log diff s1"
+    assert (
+        render_end(session_end).splitlines()[-1]
+        == f"{resume}; what had been changed: coder log diff s1; {record}"
+    )
 
 
 def test_unknown_cost_is_not_shown_as_zero() -> None:
