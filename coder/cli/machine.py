@@ -62,7 +62,8 @@ def doctor_lines(repo: Path) -> Iterator[str]:
     for title, group in groups.items():
         yield title
         for ok, name, text in chain.from_iterable(group):
-            yield f"{'ok ' if ok else 'no '} {name:<12} {text}"
+            mark = "no" if not ok else "ok" if group is works else ""
+            yield f"{mark:<3} {name:<12} {text}"
 
 
 def _check_program() -> Iterator[CheckResult]:
@@ -110,7 +111,7 @@ def _check_repository(directory: Path, *, backend: "SandboxBackend | None") -> I
     yield (
         is_trusted(root),
         "trust",
-        "as you have said"
+        "trusted"
         if is_trusted(root)
         else f"not trusted: its tests run in the sandbox alone; if it is yours: coder trust {root}",
     )
@@ -162,15 +163,13 @@ def _check_models() -> Iterator[CheckResult]:
     )
     from coder.settings import collect_settings, config_from_settings
 
-    keys = list_key_variables(os.environ)
-    yield True, "keys", ", ".join(keys) or "none set"
+    if keys := list_key_variables(os.environ):
+        yield True, "keys", ", ".join(keys)
     running = find_local_servers(os.environ)
     for server in running:
         yield True, "server", f"{server.provider} at {server.base_url}: {', '.join(server.models[:4])}"
-    if not running:
-        host = os.environ.get("OLLAMA_HOST")
-        place = f", nor anything at {server_addresses(os.environ)['ollama']} (OLLAMA_HOST)" if host else ""
-        yield True, "server", f"no Ollama, llama.cpp, LM Studio or vLLM answers on this machine{place}"
+    if not running and os.environ.get("OLLAMA_HOST"):
+        yield False, "server", f"nothing answers at {server_addresses(os.environ)['ollama']} (OLLAMA_HOST)"
     effective = config_from_settings(collect_settings())
     try:
         choice = choose_model(
@@ -186,19 +185,11 @@ def _check_models() -> Iterator[CheckResult]:
             "model",
             f"{choice.name} ({choice.reason}){fault}"
             if choice
-            else f"none: set a key ({KEY_VARIABLES['openai'][0]}, ...) or start a model server; without one: "
-            "coder fix --offline",
+            else f"none: set a key ({KEY_VARIABLES['openai'][0]}, ...) or start a model server; without one, "
+            "the built-in engine repairs simple bugs that a test shows",
         )
     except UserError as error:
         yield False, "model", str(error)
-    yield (
-        True,
-        "offline",
-        (
-            "without a model, simple bugs that a test shows are repaired by the built-in engine: coder fix "
-            "--offline"
-        ),
-    )
 
 
 def _model_fault(choice: "ModelChoice") -> str:

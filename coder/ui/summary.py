@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.syntax import Syntax
+from rich.table import Table
 from rich.text import Text
 
 from coder.core.events import SessionFinished
@@ -55,8 +56,15 @@ def print_summary(
     """Print the summary of a session; one that judges an existing change has neither diff nor report."""
     if not is_judged:
         print_result(console, finish_event)
-    for line in summary_lines(finish_event, session=session, is_judged=is_judged):
-        console.print(line, soft_wrap=not console.is_terminal)
+    verdict, *rows = summary_lines(finish_event, session=session, is_judged=is_judged)
+    console.print(verdict, soft_wrap=not console.is_terminal)
+    for row in rows:
+        if console.is_terminal:
+            table = Table.grid()
+            table.add_row(row[:NAME_COLUMNS], row[NAME_COLUMNS:])
+            console.print(table)
+        else:
+            console.print(row, soft_wrap=True)
 
 
 def print_result(console: Console, finish_event: SessionFinished) -> None:
@@ -187,4 +195,7 @@ def _changed_files(diff: str) -> str:
 
 
 def _row(name: str, text: str) -> Text:
-    return Text.assemble((f"{name:<9}", "dim"), text)
+    return Text.assemble((f"{name:<{NAME_COLUMNS}}", "dim"), text)
+
+
+NAME_COLUMNS = 9
