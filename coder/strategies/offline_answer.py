@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from coder.core.errors import CoderError, UserError
+from coder.core.errors import CoderError
 from coder.core.events import NoteMade, PhaseEntered
 from coder.core.notes import WrittenAnswer
 from coder.core.values import Candidate
@@ -55,8 +55,6 @@ TITLES: dict[Aspect, str] = {
 
 async def answer_offline(context: SessionContext, candidate: Candidate) -> Candidate:
     """Answer the question of the task from the index and the history, as the candidate's note."""
-    if context.task.deep:
-        raise UserError("--deep needs a model, and your settings choose the strategy offline: add --model.")
     context.log.append(PhaseEntered(candidate=candidate.id, phase="locate", attempt=1))
     write_sources(candidate.worktree, context.task.sources)
     workspace = context.workspace(candidate)

@@ -124,7 +124,8 @@ def summary_lines(
     if finish_event.delivery:
         yield _row("next", _next_step(finish_event.delivery, command))
     elif not is_judged or not verdict:
-        record = f"nothing was left in the repository; the record: coder log show {session}"
+        left = "nothing was left in the repository; " if finish_event.exit_code else ""
+        record = f"{left}the record: coder log show {session}"
         yield _row("next", f"{_resume_hint(finish_event, session, command)}{record}")
 
 

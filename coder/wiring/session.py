@@ -283,6 +283,8 @@ def _open_session(
             accepts_test_edits=task.accept_test_edits,
         )
         runs_nothing = task.mode == "ask" and chosen_approach.is_offline
+        if runs_nothing and task.deep:
+            raise UserError("--deep needs a model: add --model. Without --deep, search and history answer.")
         bases = (repository, *([repository.since(judged_since)] if judged_since else ()))
 
         def reset_baselines(circumstance: str) -> None:
@@ -546,19 +548,16 @@ def choose_approach(
             reason=choice.reason,
             base_url=_recordable_url(config.base_url or ""),
         )
+    if mode == "ask":
+        reason = f"{NO_MODEL} So search and history answer."
+        return Approach(model=nobody, strategy=answer_offline, reason=reason, is_offline=True)
     if mode != "fix":
-        requests = {"ask": "A question", "build": "New code"}
-        request = requests.get(mode, "A change that is not a bug")
-        search = " coder ask --offline answers what search can." if mode == "ask" else ""
-        raise UserError(f"{request} needs a model: {NO_MODEL}{search}")
+        request = "New code" if mode == "build" else "A change that is not a bug"
+        raise UserError(f"{request} needs a model: {NO_MODEL}")
     if config.strategy is not None:
         raise UserError(f"The strategy {config.strategy} needs a model: {NO_MODEL}")
-    return Approach(
-        model=nobody,
-        strategy=search_repair(),
-        reason=f"{NO_MODEL} So the built-in engine looks for a repair.",
-        is_offline=True,
-    )
+    reason = f"{NO_MODEL} So the built-in engine looks for a repair."
+    return Approach(model=nobody, strategy=search_repair(), reason=reason, is_offline=True)
 
 
 def _recordable_url(url: str) -> str | None:

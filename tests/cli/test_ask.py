@@ -134,7 +134,7 @@ def test_document_is_cited_like_a_file(place: Place, tmp_path: Path) -> None:
         (("--offline", "--deep"), "--offline works without a model"),
         (("--max-iterations", "2"), "--max-iterations limits the rounds of --deep"),
         (("--offline", "--url", "http://127.0.0.1:9/"), "url_hosts"),
-        (("--deep",), "coder ask --offline answers what search can"),
+        (("--deep",), "--deep needs a model: add --model"),
     ],
 )
 def test_wrong_use_gets_one_line(place: Place, options: tuple[str, ...], message: str) -> None:

@@ -72,13 +72,13 @@ def test_follow_up_extends_conversation_and_branch(place: Place, server: FakeSer
     assert "coder undo" in place.coder("log", "rewind", "last@2").stdout
 
 
-def test_question_changes_nothing_and_needs_a_model(place: Place, server: FakeServer) -> None:
+def test_question_changes_nothing_and_is_answered_without_a_model(place: Place, server: FakeServer) -> None:
     before = place.user_state()
     server.turns += [Turn(calls=(call("apply_patch", diff=NAMED),)), Turn(text="It is in `clock.py:1`.")]
     assert "It is in `clock.py:1`." in request(place, server, "ask", "Where is minutes()?")
     assert place.user_state() == before
-    result = place.coder("ask", "Where?", "--trust")
-    assert (result.returncode, "A question needs a model" in result.stderr) == (2, True)
+    result = place.coder("ask", "Where is minutes()?")
+    assert (result.returncode, "`clock.py:1`" in result.stdout) == (0, True)
 
 
 def test_unknown_session_cannot_be_continued(place: Place, server: FakeServer) -> None:

@@ -90,7 +90,7 @@ class SessionScreen(Screen[None]):
         lines = [f"tests: {overview.test_command}"]
         if red := overview.red_tests:
             more = f" and {len(red) - 1} more" if len(red) > 1 else ""
-            lines[0] += f"; when they last ran, red: {red[0]}{more}"
+            lines.append(f"red when they last ran: {red[0]}{more}")
             for prompt in self.query(Prompt):
                 prompt.offer(f"{red[0]} fails.", f"fix {red[0]}")
         lines += overview.sessions

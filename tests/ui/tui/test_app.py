@@ -710,7 +710,7 @@ def test_start_shows_what_was_red_and_enter_fixes_it() -> None:
 
     async def scene(terminal: Stage) -> None:
         await terminal.settle()
-        assert "tests: pytest; when they last ran, red: test_a.py::test_b and 1 more" in terminal.text
+        assert "red when they last ran: test_a.py::test_b and 1 more" in terminal.text
         assert "/resume s1  PROVEN" in terminal.text and "main* · sandbox full" in terminal.text
         assert "enter: fix test_a.py::test_b" in terminal.text
         await terminal.pilot.click(StatusBar, offset=(3, 0))
