@@ -171,8 +171,8 @@ class Completion(AutoComplete):
     def _align_to_target(self) -> None:
         """Place the list above the prompt, which is at the bottom, and its longest option on the screen."""
         options = [self.option_list.get_option_at_index(row) for row in range(self.option_list.option_count)]
-        width = max((cell_len(cast(DropdownItem, option).value) for option in options), default=0) + 2
-        x = min(self._prompt.cursor_screen_offset.x - 1, self.screen.size.width - width)
+        width = max((cell_len(cast(DropdownItem, option).value) for option in options), default=0) + 3
+        x = min(self._prompt.cursor_screen_offset.x - 2, self.screen.size.width - width)
         y = self._prompt.region.y - min(len(options), MOST_ROWS)
         self.absolute_offset = Offset(max(x, 0), max(y, 0))
 

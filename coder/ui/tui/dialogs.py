@@ -155,7 +155,7 @@ class QuestionScreen(Dialog[ChosenOption]):
             self.dismiss(ChosenOption(self._question.default, instruction))
 
 
-PLAN_KEYS = "edit as you like · {save} run it · {refuse} refuse it · esc stop"
+PLAN_KEYS = "{save} run it · {refuse} refuse it · esc stop"
 """Hint, with names of bindings instead of their keys."""
 
 
