@@ -63,17 +63,16 @@ class ReviewApp(KeyedApp[HunkDecisions]):
 
 
 HUNK_KEYS = "{previous_hunk}/{next_hunk} hunk"
-DECISION_KEYS = (
-    f"{HUNK_KEYS} · {{accept}} accept · {{reject}} reject · {{accept_all}}/{{reject_all}} all · "
-    "{lines} lines · {edit} edit"
+DECISION_KEYS = "{accept} accept · {reject} reject · {confirm} confirm"
+MORE_KEYS = (
+    f"{HUNK_KEYS} · {{accept_all}}/{{reject_all}} all · {{lines}} lines · {{edit}} edit · {{files}} files"
 )
-END_KEYS = "{files} files · {confirm} confirm"
 REVIEW_KEYS: Mapping[ReviewPurpose, str] = {
-    "deliver": f"{DECISION_KEYS} · {{comment}} comment · {END_KEYS} · esc deliver nothing",
-    "apply": f"{DECISION_KEYS} · {END_KEYS} · esc apply nothing",
+    "deliver": f"{DECISION_KEYS} · esc deliver nothing · {MORE_KEYS} · {{comment}} comment",
+    "apply": f"{DECISION_KEYS} · esc apply nothing · {MORE_KEYS}",
     "read": f"{HUNK_KEYS} · {{next_file}}/{{previous_file}} file · {{files}} files · q close",
 }
-"""Hints, with names of bindings instead of their keys."""
+"""Hints, with names of bindings instead of their keys; a low terminal shows only the first line."""
 MOST_NOTES = 4
 FILE_TREE_COLUMNS = 100
 """Width of the terminal from which the files are always shown."""
@@ -425,7 +424,7 @@ class ReviewScreen(Dialog[HunkDecisions]):
             return f"{confirm} has the model work on {noun}; then you review again"
         verb = "delivers" if self._purpose == "deliver" else "applies"
         changed_fate = (
-            "verifies them again, then delivers"
+            "verifies and delivers them"
             if self._purpose == "deliver"
             else "applies them, uncommitted and not verified"
         )

@@ -149,7 +149,7 @@ def test_review_describes_delivery_and_has_one_column_if_narrow() -> None:
         terminal.session.tell(story.REVIEW)
         await terminal.wait_for_question("Review: enter delivers the whole fix")
         await terminal.pilot.press("n")
-        await terminal.wait_for_question("Review: 2 of 3 hunks: enter verifies them again, then delivers")
+        await terminal.wait_for_question("Review: 2 of 3 hunks: enter verifies and delivers them")
         await terminal.pilot.press("r")
         await terminal.wait_for_question("Review: enter delivers nothing")
         await terminal.pilot.press("a")

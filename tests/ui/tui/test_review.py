@@ -90,7 +90,7 @@ def test_review_shows_what_is_left_of_a_hunk() -> None:
         assert "@@ -14,6 +15,5 @@ def add" in terminal.text
         assert "-    if hour >= 24:" not in terminal.text
         assert "clock/arithmetic.py · 1 line left out · untested" in terminal.text
-        assert "Review: 3 of 3 hunks, 1 changed: enter verifies them again" in terminal.text
+        assert "Review: 3 of 3 hunks, 1 changed: enter verifies and delivers them" in terminal.text
         await press_each(terminal, "u")
         assert "-    if hour >= 24:" in terminal.text
         assert "Review: enter delivers the whole fix" in terminal.text
