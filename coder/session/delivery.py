@@ -279,7 +279,8 @@ def _commit(context: SessionContext, candidate: Candidate, patch: Patch, verdict
     recent = context.repository.recent_subjects(30)
     evidence = context.judge.commit_evidence(verdict)
     summary = _describe_by_test(_change_summary(context, candidate), verdict)
-    if not summary or STATEMENT.match(_first_line(summary)):
+    is_statement = context.task.mode == "fix" and STATEMENT.match(_first_line(summary)) is not None
+    if not summary or (is_statement and _changed_definition(patch)):
         summary = describe_by_issue(patch, summary or context.task.issue)
     text = context.secrets.mask(
         compose_message(summary, context.task.issue, recent=recent, trailers=evidence.trailers)
@@ -307,8 +308,8 @@ def _change_summary(context: SessionContext, candidate: Candidate) -> str:
 
 
 STATEMENT = re.compile(
-    r"(?:[\w'`().-]+ ){1,4}?(?<!what )(?<!that )(?<!which )(?<!where )"
-    r"(?:is|are|was|were|has|have|had|does|did|should|must|cannot|lacks?|misses|needs|never|always)\b"
+    r"(?:[\w'`().-]+ ){1,4}?(?:(?:is|are) (?:missing|wrong|not|never|lost|ignored)|ha(?:s|ve|d) no|lacks?|"
+    r"misses|was|were|cannot|does not|did not|never)\b"
 )
 """Matches a summary that tells what is wrong rather than, as a commit subject does, what to do."""
 _TEMPLATE = re.compile(r"([\w.]+): (?:use|replace) .+ (?:instead of|by) .+")
@@ -342,10 +343,16 @@ SUBJECT_CALL = 55
 _CHANGED_DEFINITION = re.compile(r"^@@ [^@]* @@ .*?\b(?:def|class|func|fn|function)\s+(\w+)", re.MULTILINE)
 
 
-def describe_by_issue(patch: Patch, issue: str) -> str:
-    """Return the issue as a summary of the change that fixes it, with the name of a changed definition."""
+def _changed_definition(patch: Patch) -> str:
+    """Return the name of the first definition outside of tests that a patch changes; empty if none."""
     bodies = "\n".join(hunk.body for hunk in split_git_diff(patch.diff) if not is_test_path(hunk.path))
     changed = _CHANGED_DEFINITION.search(bodies)
+    return changed[1] if changed else ""
+
+
+def describe_by_issue(patch: Patch, issue: str) -> str:
+    """Return the issue as a summary of the change that fixes it, with the name of a changed definition."""
+    changed = _changed_definition(patch)
     line = _first_line(issue)
     is_instruction = line.partition(" ")[0].capitalize() in (
         *_IMPERATIVES.values(),
@@ -355,7 +362,7 @@ def describe_by_issue(patch: Patch, issue: str) -> str:
     )
     if is_instruction or not line:
         return line
-    return f"Fix{f' {changed[1]}' if changed else ''}: {_lower_first_letter(line)}"
+    return f"Fix{f' {changed}' if changed else ''}: {_lower_first_letter(line)}"
 
 
 def _describe_test_edits(context: SessionContext, candidate: Candidate, verdict: Verdict) -> str:
