@@ -3,6 +3,7 @@
 import atexit
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -47,6 +48,26 @@ def end_on_signals(request_end: Callable[[], object], *, seconds: float = SESSIO
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+
+
+RECOVERY = "from coder.wiring.conversations import recover_sessions; recover_sessions()"
+
+
+@contextmanager
+def clean_up_if_killed() -> Iterator[None]:
+    """Have a process of its own remove this one's worktrees, should it be killed in the block.
+
+    Agents kill a hook that the user interrupts, or whose time is over, and no session may follow.
+    """
+    script = 'read -r line || exec "$0" -P -c "$1"'
+    with subprocess.Popen(
+        ["/bin/sh", "-c", script, sys.executable, RECOVERY], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, cwd="/", start_new_session=True, text=True,
+    ) as guard:  # fmt: skip
+        try:
+            yield
+        finally:
+            guard.communicate("ended\n")
 
 
 def _end_later(seconds: float) -> None:

@@ -199,7 +199,7 @@ def _make_judge(*, unsafe_no_sandbox: bool) -> "Judge":
 
     def judge(**change: Any) -> "Result":
         from coder import api  # which takes long to load, and only a change is judged
-        from coder.cli.ending import end_on_signals
+        from coder.cli.ending import clean_up_if_killed, end_on_signals
         from coder.hooks.agents import SECONDS
 
         stop = Event()
@@ -207,7 +207,7 @@ def _make_judge(*, unsafe_no_sandbox: bool) -> "Judge":
         timer.daemon = True
         timer.start()
         try:
-            with end_on_signals(stop.set):
+            with clean_up_if_killed(), end_on_signals(stop.set):
                 return api.verify(**change, unsafe_no_sandbox=unsafe_no_sandbox, stop=stop)
         finally:
             timer.cancel()
