@@ -5,17 +5,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from coder.cli.options import RepositoryOption, TestOption, TrustOption, UnsafeOption
-from coder.core.documents import parse_json
 
 if TYPE_CHECKING:
-    from coder.api.results import Result
     from coder.hooks.agents import Agent
-    from coder.hooks.judging import Judge
 
 BROKEN = 6
 app = typer.Typer(
@@ -54,8 +51,6 @@ AbsoluteOption = Annotated[
 ]
 RememberTrustOption = Annotated[bool, typer.Option("--trust", help="Trust this repository from now on.")]
 RoundsOption = Annotated[int, typer.Option(min=0, help="Times that an agent is sent back in one turn.")]
-MARGIN_SECONDS = 60.0
-"""A check ends so long before the time limit of its hook."""
 HEARTBEAT_SECONDS = 10.0
 """Interval in which a push says that it is still judged."""
 
@@ -165,54 +160,9 @@ def run(
     """
     if owner is HookOwner.git:
         return _judge_push(remote=(arguments or [""])[0], unsafe_no_sandbox=unsafe_no_sandbox)
-    import json
-    import os
+    from coder.cli.agent_turn import answer_event
 
-    from coder.core.text import sanitize_text
-    from coder.hooks.judging import answer_agent
-
-    try:
-        event = parse_json(sys.stdin.read())
-    except ValueError:
-        event = None
-    if not isinstance(event, dict):
-        print("coder hook run reads an agent's event, a JSON object, from standard input.", file=sys.stderr)
-        return 1  # not 2, by which agents mean a refusal
-    agent = _find_agent(owner)
-    answer = answer_agent(
-        agent,
-        event,
-        rounds=rounds,
-        judge=_make_judge(unsafe_no_sandbox=unsafe_no_sandbox),
-        project=os.environ.get(agent.project_variable, ""),
-    )
-    if answer:
-        print(json.dumps({name: sanitize_text(text) for name, text in answer.items()}))
-    if message := answer.get("systemMessage"):
-        print(sanitize_text(message), file=sys.stderr)  # not all agents show the message without an interface
-    return 0
-
-
-def _make_judge(*, unsafe_no_sandbox: bool) -> "Judge":
-    """Return what judges in time for the hook's limit, and ends in order when the agent stops the hook."""
-    from threading import Event, Timer
-
-    def judge(**change: Any) -> "Result":
-        from coder import api  # which takes long to load, and only a change is judged
-        from coder.cli.ending import clean_up_if_killed, end_on_signals
-        from coder.hooks.agents import SECONDS
-
-        stop = Event()
-        timer = Timer(SECONDS - MARGIN_SECONDS, stop.set)
-        timer.daemon = True
-        timer.start()
-        try:
-            with clean_up_if_killed(), end_on_signals(stop.set):
-                return api.verify(**change, unsafe_no_sandbox=unsafe_no_sandbox, stop=stop)
-        finally:
-            timer.cancel()
-
-    return judge
+    return answer_event(_find_agent(owner), rounds=rounds, unsafe_no_sandbox=unsafe_no_sandbox)
 
 
 def _judge_push(*, remote: str, unsafe_no_sandbox: bool) -> int:
