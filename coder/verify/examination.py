@@ -62,7 +62,9 @@ class ExaminationTools:
     """Compares the findings of linters in an old and a new tree at some paths."""
     scripts: Callable[[Path, Path, Sequence[str], str], IssueScriptResults]
     """Runs the code of an issue in an old and a new tree."""
-    issue_code: Callable[[Path, Path, str, Sequence[str]], IssueCodeAnswers] = lambda *_: IssueCodeAnswers()
+    issue_code: Callable[[Path, Path, str, Sequence[str], Sequence[str]], IssueCodeAnswers] = lambda *_: (
+        IssueCodeAnswers()
+    )
     """Runs the code that an issue quotes in an old and a new tree, given the target tests."""
     behavior: CompareBehavior | None = None
     """Compares the answers to calls in two trees with the same tests."""
@@ -133,7 +135,7 @@ def examine_change(
         caught = f"the new tests catch none of {mutation.mutants if mutation else 0} deliberate defects"
         facts.cap("unnoticed-mutants", f"{caught} of the fix")
     if facts.targets and any(path.endswith(".py") for path in change.sources):
-        answers = tools.issue_code(change.old, change.new, issue, facts.targets)
+        answers = tools.issue_code(change.old, change.new, issue, facts.targets, change.sources)
         facts.cap("persisting-error", *answers.persisting)
         _show_first(facts, answers.examples)
     if linters.broken:

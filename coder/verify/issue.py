@@ -17,6 +17,7 @@ from coder.core.errors import SandboxError
 from coder.core.paths import test_file_of
 from coder.core.phases import READ_ONLY
 from coder.core.ports import Execution, Limits, Sandbox
+from coder.core.value_text import shorten_value
 from coder.core.values import Value
 from coder.core.verdict import BehaviorExample, IssueTie, TestResult
 from coder.files.regular_files import read_regular_text
@@ -288,6 +289,10 @@ MOST = 5
 LEAST_MESSAGE = 6
 """Shorter messages may occur in any issue by chance."""
 _INLINE = re.compile(r"(?<!`)`(?P<code>[^`\n]{3,200})`(?!`)")
+
+_CALL_BEGIN, _CALL_END = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*\("), re.compile(r"[])]")
+_ATTRIBUTES = re.compile(r"(?:\.[A-Za-z_]\w*)+(?![\w(])")
+LONGEST_CALL = 200
 _FENCE = re.compile(r"^[ \t]*```.*?^[ \t]*```", re.MULTILINE | re.DOTALL)
 _EXPECTS_ERROR = re.compile(
     r"(?i)\b(?:should|must|ha(?:s|ve) to|ought to)\s+(?:also\s+|still\s+|then\s+|always\s+)?"
@@ -397,16 +402,22 @@ class IssueCodeAnswers(Value):
 
 
 def answer_issue_code(
-    scripts: IssueScripts, old: Path, new: Path, issue: str, targets: Sequence[str]
+    scripts: IssueScripts, old: Path, new: Path, issue: str, targets: Sequence[str], changed: Sequence[str]
 ) -> IssueCodeAnswers:
-    """Run the code that an issue quotes in both trees, with the imports of the target tests."""
+    """Run the code that an issue quotes in both trees, with the imports of the target tests.
+
+    `changed` are the paths of changed sources. A result persists if the issue quotes it, and the change
+    answers none of the issue's code otherwise than before.
+    """
     files = dict.fromkeys(map(test_file_of, targets))
     tests = [read_regular_text(new / path) for path in files if path.endswith(".py")]
     imports = [statement for text in tests for statement in _import_statements(text)]
     modules = [module for statement in imports for module in _imported_modules(statement)]
-    persisting, examples = [], []
+    modules += [name for path in changed if (name := module_name(path, new)) and name not in modules]
+    calls, prose = _separate_calls(issue)
+    persisting, unchanged, examples = [], [], []
     for code in quoted_code(issue) if tests else ():
-        request = json.dumps({"imports": imports, "modules": modules, "code": code})
+        request = json.dumps({"imports": imports, "modules": modules, "code": code, "changed": [*changed]})
         before = _read_answer(scripts.run_request(request, old))
         if before is None or (before.error and before.error.type in _INCOMPLETE):
             continue
@@ -420,17 +431,61 @@ def answer_issue_code(
         elif before.error and before.error.is_reported_in(issue) and not _EXPECTS_ERROR.search(issue):
             raised = before.error
             persisting.append(f"`{lines[0]}` of the issue raises {raised.type} as before: {raised.message}")
-    return IssueCodeAnswers(persisting=tuple(persisting), examples=tuple(examples))
+        elif (
+            before.is_affected
+            and not before.error
+            and before.value != lines[0]
+            and (before.value in calls or _is_quoted(before.value, prose))
+        ):
+            unchanged.append(f"`{lines[0]}` of the issue gives {shorten_value(before.value)} as before")
+    return IssueCodeAnswers(
+        persisting=tuple(persisting if examples else (*persisting, *unchanged)), examples=tuple(examples)
+    )
+
+
+def _is_quoted(value: str, prose: str) -> bool:
+    """Tell whether a text names a value, whose quotes and `.0` may be missing."""
+    written = {value, value.strip("'\""), value.removesuffix(".0")} - {""}
+    return any(re.search(rf"(?<![\w.]){re.escape(text)}(?![\w])", prose) for text in written)
 
 
 def quoted_code(issue: str) -> tuple[str, ...]:
-    """Return the code in an issue that can be run: expressions in backticks, fenced code, sessions."""
-    inline = [match["code"].strip() for match in _INLINE.finditer(_FENCE.sub("", issue))]
+    """Return the code in an issue that can be run: expressions in backticks, calls in prose, fenced code,
+    sessions.
+    """
+    text = _FENCE.sub("", issue)
+    inline = [match["code"].strip() for match in _INLINE.finditer(text)]
     pieces = [code for code in inline if _is_evaluable(code)]
+    pieces += [text[start:end] for start, end in _calls_in_prose(_INLINE.sub("", _SESSION.sub("", text)))]
     for code in code_in_issue(issue):
         examples = doctest.DocTestParser().get_examples(code) if ">>>" in code else []
         pieces.append("".join(example.source for example in examples) or code)
     return tuple(dict.fromkeys(pieces))[:MOST]
+
+
+def _calls_in_prose(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of Python calls in a text, with what is called on their results."""
+    position = 0
+    while begin := _CALL_BEGIN.search(text, position):
+        position = begin.end()
+        end = 0
+        for close in _CALL_END.finditer(text, begin.end(), begin.start() + LONGEST_CALL):
+            if end and text[end : end + 1] not in (".", "(", "["):
+                break
+            if _is_evaluable(text[begin.start() : close.end()]):
+                end = position = close.end()
+        if end:
+            attributes = _ATTRIBUTES.match(text, end)
+            yield begin.start(), attributes.end() if attributes else end
+
+
+def _separate_calls(text: str) -> tuple[frozenset[str], str]:
+    """Return the calls in a text, and the rest of it."""
+    places = [*_calls_in_prose(text)]
+    rest = text
+    for start, end in reversed(places):
+        rest = f"{rest[:start]}(){rest[end:]}"
+    return frozenset(text[start:end] for start, end in places), rest
 
 
 def _is_evaluable(code: str) -> bool:
@@ -464,6 +519,8 @@ class CodeAnswer(Value):
 
     error: RaisedError | None
     value: str
+    is_affected: bool = False
+    """True if the code entered a function of a changed file."""
 
     @property
     def text(self) -> str:

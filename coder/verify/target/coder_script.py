@@ -1,9 +1,10 @@
 """Runner for one piece of an issue's code: `python coder_script.py [--answer] FILE`.
 
 Runs in the project's interpreter. Exit code 1 means that the code fails. With `--answer`, FILE is JSON:
-statements that import names, modules to take further names from, and the code; the last line of output is
-then a JSON object with the exception that the code raised as `error` (null for none) and, as `value`, what
-it printed or what its last expression gives.
+statements that import names, modules to take further names from, the code, and the `changed` paths; the last
+line of output is then a JSON object with the exception that the code raised as `error` (null for none), as
+`value`, what it printed or what its last expression gives, and whether it entered a function of a changed
+file (`is_affected`).
 """
 
 import ast
@@ -11,10 +12,16 @@ import contextlib
 import doctest
 import importlib
 import io
+import itertools
 import json
+import os
 import sys
 from pathlib import Path
+from types import FrameType, GeneratorType
 from typing import Any
+
+MOST_ITEMS = 30
+"""Items that are taken of a generator."""
 
 
 def run_piece(text: str) -> int:
@@ -42,16 +49,29 @@ def print_answer(request: dict[str, Any]) -> int:
             names.update({name: getattr(imported, name) for name in missing})
     last = module.body.pop() if module.body and isinstance(module.body[-1], ast.Expr) else None
     error, value, printed = None, None, io.StringIO()
+    changed = {os.path.realpath(path) for path in request.get("changed", ())}
+    entered: set[str] = set()
+
+    def follow(frame: FrameType, event: str, _argument: Any) -> None:
+        if event == "call" and not frame.f_code.co_name.startswith("<module"):
+            entered.add(frame.f_code.co_filename)
+
+    sys.setprofile(follow)
     try:
         with contextlib.redirect_stdout(printed):
             exec(compile(module, "the issue", "exec"), names)
             if last:
                 value = eval(compile(ast.Expression(last.value), "the issue", "eval"), names)
+                value = (
+                    list(itertools.islice(value, MOST_ITEMS)) if isinstance(value, GeneratorType) else value
+                )
         text = printed.getvalue().rstrip() or repr(value)
     except Exception as raised:  # noqa: BLE001 (whatever the code raises is the answer)
         error, text = {"type": type(raised).__name__, "message": str(raised)}, ""
+    sys.setprofile(None)
+    is_affected = any(os.path.realpath(path) in changed for path in entered)
     print()
-    print(json.dumps({"error": error, "value": text}), flush=True)
+    print(json.dumps({"error": error, "value": text, "is_affected": is_affected}), flush=True)
     return 0
 
 

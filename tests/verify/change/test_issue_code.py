@@ -26,7 +26,7 @@ def run_code(tmp_path: Path, sandbox: ProcessSandbox, new: str, issue: str) -> I
         write(tmp_path / name, {"box.py": text, "tests/test_box.py": TEST})
     project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
     scripts = IssueScripts(project, sandbox, sandbox.scratch)
-    return answer_issue_code(scripts, tmp_path / "old", tmp_path / "new", issue, TARGETS)
+    return answer_issue_code(scripts, tmp_path / "old", tmp_path / "new", issue, TARGETS, ["box.py"])
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,33 @@ def test_other_issues_have_no_persisting_error(
 def test_takes_expressions_and_sessions_from_issue() -> None:
     issue = "`a - b(1)`, `name`, `x = f()`\n\n>>> import a\n>>> a.b()\n3\n"
     assert quoted_code(issue) == ("a - b(1)", "import a\na.b()\n")
+    prose = "Since 2.0 (beta) box.last(')', [1]).name gives x; see f() and g(h(1)) (not i( ) or 3(4))."
+    assert quoted_code(prose) == ("box.last(')', [1]).name", "f()", "g(h(1))", "i( )")
+
+
+LAST = "def last(items):\n    return items[0]\n\n\ndef count(items):\n    return len(items)\n"
+LAST_FIXED = LAST.replace("items[0]", "items[-1]")
+
+
+@pytest.mark.parametrize(
+    ("issue", "new", "is_persisting"),
+    [
+        ("last([1, 2]) gives 1, it should be 2.", LAST, True),
+        ("last([1, 2]) gives 1, it should be 2.", LAST_FIXED, False),
+        ("count([1]) is 1, but last([1, 2]) gives 1, too.", LAST_FIXED, False),
+        ("last(['a', 'b']).upper() is A", LAST, True),
+        ("last([1, 2]) is wrong", LAST, False),
+        ("count([1]) is 1, and `items` is not a name of ours", LAST_FIXED, True),
+        ("sum([1, 2]) is 3 and unknown(4) is 4", LAST, False),
+    ],
+)
+def test_finds_result_that_the_change_leaves(
+    tmp_path: Path, sandbox: ProcessSandbox, issue: str, new: str, is_persisting: bool
+) -> None:
+    test = "import box\n\n\ndef test_last():\n    assert box.last([1]) == 1\n"
+    for name, text in (("old", LAST), ("new", f"{new}\n\nLIMIT = 3\n")):
+        write(tmp_path / name, {"box.py": text, "tests/test_box.py": test})
+    project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
+    scripts = IssueScripts(project, sandbox, sandbox.scratch)
+    answers = answer_issue_code(scripts, tmp_path / "old", tmp_path / "new", issue, TARGETS, ["box.py"])
+    assert bool(answers.persisting) is is_persisting, answers

@@ -54,7 +54,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
             ),
             checks=lambda _old, _new, _changed: checked,
             scripts=lambda _old, _new, _changed, _issue: script_result,
-            issue_code=lambda _old, _new, _issue, _targets: IssueCodeAnswers(persisting=errors),
+            issue_code=lambda *_: IssueCodeAnswers(persisting=errors),
             strict=strict,
         )
         facts = Facts(
