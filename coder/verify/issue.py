@@ -9,9 +9,12 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from textwrap import dedent
+
+from pydantic import TypeAdapter
 
 from coder.core.errors import SandboxError
 from coder.core.paths import test_file_of
@@ -359,8 +362,8 @@ class IssueScripts:
                     yield name
 
     def run_request(self, request: str, tree: Path) -> str:
-        """Run `coder_script.py --answer` in a tree and return its output; empty if it cannot be run."""
-        execution = self._run(request, tree, "--answer")
+        """Run `coder_script.py --answers` in a tree and return its output; empty if it cannot be run."""
+        execution = self._run(request, tree, "--answers")
         return execution.output if execution is not None and execution.exit_code == 0 else ""
 
     def _succeeds(self, code: str, tree: Path) -> bool | None:
@@ -416,13 +419,11 @@ def answer_issue_code(
     modules += [name for path in changed if (name := module_name(path, new)) and name not in modules]
     calls, prose = _separate_calls(issue)
     persisting, unchanged, examples = [], [], []
-    for code in quoted_code(issue) if tests else ():
-        request = json.dumps({"imports": imports, "modules": modules, "code": code, "changed": [*changed]})
-        before = _read_answer(scripts.run_request(request, old))
-        if before is None or (before.error and before.error.type in _INCOMPLETE):
-            continue
-        after = _read_answer(scripts.run_request(request, new))
-        if after is None:
+    pieces = quoted_code(issue) if tests else ()
+    request = json.dumps({"imports": imports, "modules": modules, "pieces": pieces, "changed": [*changed]})
+    sides = [_read_answers(scripts.run_request(request, tree)) if pieces else () for tree in (old, new)]
+    for code, before, after in zip(pieces, *sides, strict=False):
+        if before is None or after is None or (before.error and before.error.type in _INCOMPLETE):
             continue
         lines = code.strip().splitlines()
         if after.comparable_text != before.comparable_text:
@@ -453,13 +454,15 @@ def quoted_code(issue: str) -> tuple[str, ...]:
     """Return the code in an issue that can be run: expressions in backticks, calls in prose, fenced code,
     sessions.
     """
+    issue = issue.replace("\r\n", "\n")
     text = _FENCE.sub("", issue)
     inline = [match["code"].strip() for match in _INLINE.finditer(text)]
     pieces = [code for code in inline if _is_evaluable(code)]
     pieces += [text[start:end] for start, end in _calls_in_prose(_INLINE.sub("", _SESSION.sub("", text)))]
     for code in code_in_issue(issue):
-        examples = doctest.DocTestParser().get_examples(code) if ">>>" in code else []
-        pieces.append("".join(example.source for example in examples) or code)
+        with suppress(ValueError):  # a session that is not written as doctest requires
+            examples = doctest.DocTestParser().get_examples(code) if ">>>" in code else []
+            pieces.append("".join(example.source for example in examples) or code)
     return tuple(dict.fromkeys(pieces))[:MOST]
 
 
@@ -532,14 +535,15 @@ class CodeAnswer(Value):
         return _ADDRESS.sub("", self.text)
 
 
-def _read_answer(output: str) -> CodeAnswer | None:
-    """Return the answer on the last line of output; None if there is none."""
+def _read_answers(output: str) -> list[CodeAnswer | None]:
+    """Return the answers on the last line of output, by piece; empty if there are none."""
     try:
-        return CodeAnswer.model_validate_json(output.strip().rpartition("\n")[2])
+        return _ANSWERS.validate_json(output.strip().rpartition("\n")[2])
     except ValueError:
-        return None
+        return []
 
 
+_ANSWERS = TypeAdapter(list[CodeAnswer | None])
 SECONDS = 20.0
 _FENCED = re.compile(
     r"^[ \t]*```[ \t]*(?:python|py|pycon|python3)?[ \t]*\n(?P<code>.*?)^[ \t]*```", re.MULTILINE | re.DOTALL
@@ -549,6 +553,7 @@ _SESSION = re.compile(r"^[ \t]*>>> .*(?:\n[ \t]*\S.*)*", re.MULTILINE)
 
 def code_in_issue(issue: str) -> tuple[str, ...]:
     """Return the code in an issue: fenced Python, and interpreter sessions anywhere in it."""
+    issue = issue.replace("\r\n", "\n")
     candidates = [dedent(match["code"]) for match in _FENCED.finditer(issue)]
     candidates += [dedent(match[0]) for match in _SESSION.finditer(_FENCED.sub("", issue))]
     return tuple(dict.fromkeys(piece for piece in candidates if ">>>" in piece or _is_code(piece)))[:MOST]

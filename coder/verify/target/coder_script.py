@@ -1,10 +1,10 @@
-"""Runner for one piece of an issue's code: `python coder_script.py [--answer] FILE`.
+"""Runner for an issue's code: `python coder_script.py [--answers] FILE`.
 
-Runs in the project's interpreter. Exit code 1 means that the code fails. With `--answer`, FILE is JSON:
-statements that import names, modules to take further names from, the code, and the `changed` paths; the last
-line of output is then a JSON object with the exception that the code raised as `error` (null for none), as
-`value`, what it printed or what its last expression gives, and whether it entered a function of a changed
-file (`is_affected`).
+Runs in the project's interpreter. Exit code 1 means that the code fails. With `--answers`, FILE is JSON:
+statements that import names (`imports`), `modules` to take further names from, `pieces` of code, and the
+`changed` paths. The last line of output is then a list with an object for each piece: the exception that it
+raised as `error` (null for none), as `value`, what it printed or what its last expression gives, and whether
+it entered a function of a changed file (`is_affected`); null for a piece that ended the process.
 """
 
 import ast
@@ -34,22 +34,45 @@ def run_piece(text: str) -> int:
     return 1 if runner.run(test).failed else 0
 
 
-def print_answer(request: dict[str, Any]) -> int:
-    """Execute the code among the imported names, and print what it gives or the exception that it raises."""
-    module = ast.parse(request["code"], "the issue")
-    code = compile(module, "the issue", "exec")
-    names = {"__name__": "__main__"}
+def print_answers(request: dict[str, Any]) -> int:
+    """Execute pieces of code among the imported names, each in a fork of its own, and print their answers."""
+    names: dict[str, Any] = {"__name__": "__main__"}
     for statement in request["imports"]:
         with contextlib.suppress(BaseException):
             exec(statement, names)
+    modules = []
     for path in request["modules"]:
         with contextlib.suppress(BaseException):
-            imported = importlib.import_module(path)
-            missing = [name for name in code.co_names if name not in names and hasattr(imported, name)]
-            names.update({name: getattr(imported, name) for name in missing})
-    last = module.body.pop() if module.body and isinstance(module.body[-1], ast.Expr) else None
+            modules.append(importlib.import_module(path))
+    changed = frozenset(map(os.path.realpath, request["changed"]))
+    answers = [answer_in_fork(code, names, modules, changed) for code in request["pieces"]]
+    print()
+    print(json.dumps(answers), flush=True)
+    return 0
+
+
+def answer_in_fork(code: str, names: dict[str, Any], modules: list[Any], changed: frozenset[str]) -> Any:
+    """Return the answer of a piece of code that a fork executes, None if that one dies."""
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        with contextlib.suppress(BaseException), os.fdopen(writing, "w", encoding="utf-8") as stream:
+            stream.write(json.dumps(answer(code, names, modules, changed)))
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8") as stream:
+        text = stream.read()
+    return json.loads(text) if text else None
+
+
+def answer(text: str, names: dict[str, Any], modules: list[Any], changed: frozenset[str]) -> dict[str, Any]:
+    """Return what a piece of code gives or raises; `names` lack some that the modules define."""
+    module = ast.parse(text, "the issue")
+    code = compile(module, "the issue", "exec")
+    for imported in modules:
+        missing = [name for name in code.co_names if name not in names and hasattr(imported, name)]
+        names.update({name: getattr(imported, name) for name in missing})
+    last: Any = module.body.pop() if module.body and isinstance(module.body[-1], ast.Expr) else None
     error, value, printed = None, None, io.StringIO()
-    changed = {os.path.realpath(path) for path in request.get("changed", ())}
     entered: set[str] = set()
 
     def follow(frame: FrameType, event: str, _argument: Any) -> None:
@@ -62,23 +85,20 @@ def print_answer(request: dict[str, Any]) -> int:
             exec(compile(module, "the issue", "exec"), names)
             if last:
                 value = eval(compile(ast.Expression(last.value), "the issue", "eval"), names)
-                value = (
-                    list(itertools.islice(value, MOST_ITEMS)) if isinstance(value, GeneratorType) else value
-                )
-        text = printed.getvalue().rstrip() or repr(value)
+                if isinstance(value, GeneratorType):
+                    value = list(itertools.islice(value, MOST_ITEMS))
+        shown = printed.getvalue().rstrip() or repr(value)
     except Exception as raised:  # noqa: BLE001 (whatever the code raises is the answer)
-        error, text = {"type": type(raised).__name__, "message": str(raised)}, ""
+        error, shown = {"type": type(raised).__name__, "message": str(raised)}, ""
     sys.setprofile(None)
     is_affected = any(os.path.realpath(path) in changed for path in entered)
-    print()
-    print(json.dumps({"error": error, "value": text, "is_affected": is_affected}), flush=True)
-    return 0
+    return {"error": error, "value": shown, "is_affected": is_affected}
 
 
 def main(arguments: list[str]) -> int:
     """Run what the command line asks for and return the exit code."""
     text = Path(arguments[-1]).read_text(encoding="utf-8")
-    return print_answer(json.loads(text)) if "--answer" in arguments else run_piece(text)
+    return print_answers(json.loads(text)) if "--answers" in arguments else run_piece(text)
 
 
 if __name__ == "__main__":

@@ -101,3 +101,8 @@ def test_finds_result_that_the_change_leaves(
     scripts = IssueScripts(project, sandbox, sandbox.scratch)
     answers = answer_issue_code(scripts, tmp_path / "old", tmp_path / "new", issue, TARGETS, ["box.py"])
     assert bool(answers.persisting) is is_persisting, answers
+
+
+def test_reads_issues_with_carriage_returns_and_careless_sessions() -> None:
+    assert quoted_code("Text\r\n\r\n```python\r\nimport a\r\na.b()\r\n```\r\n") == ("import a\na.b()\n",)
+    assert quoted_code(">>> for a in b():\n...print(a)\n") == ()
