@@ -138,6 +138,7 @@ class BehaviorComparison:
         change: CallAnswers,
         *,
         replayed: tuple[Mapping[CallKey, Replayed], Mapping[CallKey, Replayed]] = ({}, {}),
+        replaced: Collection[str] = (),
         passing: Collection[str] = (),
         raised: Collection[str] = (),
         is_cut: bool = False,
@@ -145,12 +146,14 @@ class BehaviorComparison:
     ) -> None:
         """Compare two sides.
 
-        `replayed` are the answers outside of the tests, `passing` tests that pass on both sides, `raised` the
-        names of exceptions that the change raises itself; it `is_cut` if calls of targets are not there, and
-        `problem` is that of the runs that recorded them.
+        `replayed` are the answers outside of the tests, `replaced` the names of the standard library for
+        which the change puts code of its own, `passing` tests that pass on both sides, `raised` the names of
+        exceptions that the change raises itself; it `is_cut` if calls of targets are not there, and `problem`
+        is that of the runs that recorded them.
         """
         self.base, self.change = _follow_moves(base, change), change
         self.replayed = replayed
+        self.replaced = sorted(replaced)
         self.passing = frozenset(passing)
         self.raised = frozenset(raised)
         self.is_cut, self.problem = is_cut, problem
@@ -217,6 +220,7 @@ class BehaviorComparison:
             ("behavior-same", self._find_same()),
             ("behavior-context", self._find_context()),
             ("behavior-unsteady", self._find_unsteady()),
+            ("behavior-replaced", self._find_replaced()),
             ("behavior-narrow", self._find_narrow()),
             ("behavior-constant", self._find_constant()),
             ("behavior-other", other),
@@ -284,6 +288,12 @@ class BehaviorComparison:
                 first, second = map(_brief, replayed.now[:2])
                 return f"{shorten_value(key.call)} gives {first}, and later {second}"
         return ""
+
+    def _find_replaced(self) -> str:
+        names = " and ".join(self.replaced[:2])
+        return (
+            f"the change replaces {names} of the standard library, which tests use as well" if names else ""
+        )
 
     @cached_property
     def _affected_calls(self) -> dict[tuple[str, str], list[CallKey]]:

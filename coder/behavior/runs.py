@@ -37,7 +37,8 @@ from coder.verify.trees import read_texts
 TARGET = Path(__file__).parent / "target"
 STARTING_SECONDS = 60.0
 """Allowed on top of the seconds for answers, for the tests themselves."""
-MOST_REPLAYED, REPEATED = 60, 8
+MOST_REPLAYED, MOST_VARIED, REPEATED = 60, 16, 8
+"""Calls of tests and variations that are replayed, and how often each."""
 MOST_TESTS, MOST_FILES = 60, 4
 """Tests beside the targets whose calls are recorded, nearest first, and files of all."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -63,6 +64,16 @@ class Side(NamedTuple):
 
     project: Project
     runner: PytestRunner
+
+
+class Replay(NamedTuple):
+    """Output of one process that replays calls."""
+
+    answers: Sequence[tuple[str, ...]] = ()
+    replaced: frozenset[str] = frozenset()
+    """Names of the standard library whose code is the project's."""
+    is_complete: bool = False
+    """True if the names are known."""
 
 
 class BehaviorRuns:
@@ -141,10 +152,12 @@ class BehaviorRuns:
         old, new = read_answers(old_records), read_answers(new_records)
         problems = [problem.text for problem in (old_problem, new_problem) if problem]
         seconds = max(1.0, (deadline - time.monotonic()) / 2)
+        *replayed, replaced = self._replay_all(base, change, code, (old, new), seconds)
         return BehaviorComparison(
             old,
             new,
-            replayed=self._replay_all(base, change, code, new, seconds),
+            replayed=(replayed[0], replayed[1]),
+            replaced=replaced,
             passing=passing,
             raised=code.raised,
             is_cut=any(record["kind"] == CUT for record in (*old_records, *new_records)),
@@ -177,11 +190,26 @@ class BehaviorRuns:
         )
 
     def _replay_all(
-        self, base: Path, change: Path, code: ChangedCode, answers: CallAnswers, seconds: float
-    ) -> tuple[dict[CallKey, Replayed], dict[CallKey, Replayed]]:
-        """Replay the own calls that can be copied on both sides, each now and at another time and place."""
-        own = [(key, answer) for key, answer in answers.items() if key.kind == "own" and answer.data]
-        own.sort(key=lambda row: not row[1].is_target)
+        self,
+        base: Path,
+        change: Path,
+        code: ChangedCode,
+        answers: tuple[CallAnswers, CallAnswers],
+        seconds: float,
+    ) -> tuple[dict[CallKey, Replayed], dict[CallKey, Replayed], frozenset[str]]:
+        """Replay calls that can be copied on both sides, each now and at another time and place.
+
+        They are own calls, those of targets first, and variations that are answered otherwise than before.
+        The last value is what the change alone replaces in the standard library.
+        """
+        copied = [(key, answer) for key, answer in answers[1].items() if answer.data]
+        own = sorted((row for row in copied if row[0].kind == "own"), key=lambda row: not row[1].is_target)
+        own = own[:MOST_REPLAYED]
+        own += [
+            (key, answer)
+            for key, answer in copied
+            if key.kind in ("near", "far") and key in answers[0] and answers[0][key].text != answer.text
+        ][:MOST_VARIED]
         calls = [
             {
                 "module": answer.module,
@@ -190,12 +218,12 @@ class BehaviorRuns:
                 "data": answer.data,
                 "environment": answer.environment,
             }
-            for key, answer in own[:MOST_REPLAYED]
+            for key, answer in own
         ]
-        keys = [key for key, _ in own[:MOST_REPLAYED]]
+        keys = [key for key, _ in own]
         sides = list(zip(self._sides, (base, change), strict=True))
 
-        def replay(job: tuple[bool, tuple[Side, Path]]) -> list[tuple[str, ...]]:
+        def replay(job: tuple[bool, tuple[Side, Path]]) -> Replay:
             later, (side, tree) = job
             return self._replay(side.project, tree, code, calls, seconds, later=later)
 
@@ -204,9 +232,9 @@ class BehaviorRuns:
         old, new, old_later, new_later = found
         replayed: list[dict[CallKey, Replayed]] = []
         for now, later in ((old, old_later), (new, new_later)):
-            rows = zip(keys, now, [*later, *[()] * len(now)], strict=False)
+            rows = zip(keys, now.answers, [*later.answers, *[()] * len(now.answers)], strict=False)
             replayed.append({key: Replayed(first, second) for key, first, second in rows})
-        return replayed[0], replayed[1]
+        return replayed[0], replayed[1], new.replaced - old.replaced if old.is_complete else frozenset()
 
     def _replay(
         self,
@@ -217,10 +245,10 @@ class BehaviorRuns:
         seconds: float,
         *,
         later: bool,
-    ) -> list[tuple[str, ...]]:
+    ) -> Replay:
         """Return the answers of calls in a process that knows of no test; none if it fails."""
         if not calls:
-            return []
+            return Replay()
         tree = tree.resolve()
         projects = [path.relative_to(tree).as_posix() for path in nested_projects(tree)]
         owners = dict.fromkeys(package_of(projects, path) for path, _ in code.functions)
@@ -255,9 +283,14 @@ class BehaviorRuns:
                     limits=Limits(wall_seconds=seconds + STARTING_SECONDS / 4),
                 )
             except SandboxError:
-                return []
-        lines = [line for line in execution.output.splitlines() if line.startswith("[")]
-        return [_read_line(line) for line in lines]
+                return Replay()
+        lines = execution.output.splitlines()
+        objects = [json.loads(line) for line in lines if line.startswith('{"replaced": ')]
+        return Replay(
+            answers=[_read_line(line) for line in lines if line.startswith("[")],
+            replaced=frozenset(name for found in objects for name in found["replaced"]),
+            is_complete=bool(objects),
+        )
 
 
 def _read_line(line: str) -> tuple[str, ...]:

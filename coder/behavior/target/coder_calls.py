@@ -239,6 +239,7 @@ class CallRecorder:
         code, arguments = site.code, site.arguments
         end_after(FORK_SECONDS + 1)
         data = pickle_arguments(arguments, self.is_test_module)
+        environment = self.changed_environment()
         rows = [("own", arguments)]
         if not is_repeated:
             rows += variations(arguments, self.literals, near=NEAR, far=FAR, read=code.co_names)
@@ -258,8 +259,9 @@ class CallRecorder:
                 self.is_affected = call["changed"] or self.is_affected or answer[0] == ENTERED
                 answer = answer[1:]
             row = {**call, "kind": kind, "call": shown, "answer": answer, "affected": self.is_affected}
-            copied = {"data": data, "environment": self.changed_environment()}
-            self.write({**row, **copied} if kind == "own" else row)
+            if kind != "own":
+                data = pickle_arguments(varied, self.is_test_module) if call["changed"] else None
+            self.write({**row, "data": data, "environment": environment})
 
     def write(self, record: dict[str, Any]) -> None:
         """Write one record in one piece."""

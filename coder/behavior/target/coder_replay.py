@@ -2,8 +2,9 @@
 
 Reads a JSON file, named on the command line, with `tree`, `path` (directories to import from), `ignored`,
 `seconds`, `repeat`, `later` (whether the clock is moved) and `calls` (module, name, code, data, environment);
-writes one JSON line for each call to standard output: its answers, two where equal calls are answered
-differently. Standard library only, Python 3.8 or later.
+writes JSON lines to standard output: an object with the names of the standard library that the project has
+`replaced`, then for each call its answers, two where equal calls are answered differently. Standard library
+only, Python 3.8 or later.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ def replay(job: dict[str, Any]) -> None:
             importlib.import_module(module)
         except BaseException:  # noqa: BLE001, S112 - it is missing for all of its calls
             continue
+    replaced = json.dumps({"replaced": sorted(replaced_names(texts.tree))})
+    os.write(results, replaced.encode("utf-8") + b"\n")
     deadline = time.monotonic() + job["seconds"]
     for call in job["calls"]:
 
@@ -59,6 +62,26 @@ def replay(job: dict[str, Any]) -> None:
         text = in_fork(answer, 2.0) if time.monotonic() < deadline else NOT_COMPARED
         line = text if text.startswith("[") else json.dumps([text])
         os.write(results, line.encode("utf-8") + b"\n")
+
+
+def replaced_names(tree: str) -> set[str]:
+    """Return the functions and methods of the standard library whose code is in the tree."""
+    library = os.path.realpath(os.__file__).rpartition("os.py")[0]
+    found = set()
+    for module_name, module in list(sys.modules.items()):
+        path = os.path.realpath(getattr(module, "__file__", None) or library + "builtin")
+        if module_name == "__main__" or not path.startswith(library) or "site-packages" in path:
+            continue
+        for name, value in list(vars(module).items()):
+            members = {name: value}
+            if isinstance(value, type) and value.__module__ == module_name:
+                members = {f"{name}.{member}": item for member, item in list(vars(value).items())}
+            for member, item in members.items():
+                code = getattr(getattr(item, "__func__", item), "__code__", None)
+                path = getattr(code, "co_filename", "")
+                if path.startswith("/") and os.path.realpath(path).startswith(tree + os.sep):
+                    found.add(f"{module_name}.{member}")
+    return found
 
 
 def answer_repeatedly(call: dict[str, Any], texts: Any, most: int) -> list[str]:
