@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 
 from coder.core.errors import GitError, RepositoryFault, UserError
 from coder.files.regular_files import ScratchDirectory, find_special_files, lock_file, read_regular
@@ -108,6 +109,14 @@ DISCOVERY_SECONDS = 10.0
 POINTER_BYTES = 10_000
 PIPE_CHECK_SECONDS = 2.0
 """The wait before the tree is searched for pipes, which takes about a second for 100,000 files."""
+
+
+class GitProcess(Protocol):
+    """A started git process as GitPython wraps it."""
+
+    def communicate(self, *, timeout: float) -> tuple[bytes, bytes]: ...
+
+    def kill(self) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -307,34 +316,34 @@ class Git:
             raise UserError(
                 "git was not found on PATH; coder keeps its work in git: install it and try again."
             )
+        try:
+            import git  # late, since GitPython searches for the executable on import
+        except ImportError as error:
+            raise UserError(f"git does not run here: {str(error).strip().splitlines()[0]}") from None
         variables = {**ENVIRONMENT, **self._location_variables(), **environment}
         with tempfile.TemporaryFile() as file:
             file.write(stdin)
             file.seek(0)
+            command = [*_unset_prefix(variables), executable, *self._setting_options(), *arguments]
+            # As a process: the thread of GitPython's own time limit survives an interrupt and delays exit.
             try:
-                process = subprocess.Popen(
-                    [executable, *self._setting_options(), *arguments],
-                    cwd=self.directory,
-                    env={**_inherited_variables(), **variables},
-                    stdin=file,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
+                process = git.Git(str(self.directory)).execute(
+                    command,
+                    istream=file,
+                    env=variables,
+                    as_process=True,
                     start_new_session=not has_terminal,
                 )
-            except FileNotFoundError:
+            except git.GitCommandNotFound:  # Popen says so of a missing working directory, too
                 raise GitError(f"git {arguments[0]} cannot start: {self.directory} is gone.") from None
-            with process:
-                try:
-                    stdout, stderr = self._communicate(process, timeout_seconds)
-                except subprocess.TimeoutExpired as late:
-                    process.kill()
-                    return GitOutput(status=-1, stdout=late.stdout or b"", stderr="", timed_out=True)
-                except BaseException:
-                    process.terminate()  # by which git removes its locks
-                    raise
+            try:
+                stdout, stderr = self._communicate(process, timeout_seconds)
+            except subprocess.TimeoutExpired as late:
+                process.kill()
+                return GitOutput(status=-1, stdout=late.stdout or b"", stderr="", timed_out=True)
         return GitOutput(status=process.returncode, stdout=stdout, stderr=stderr.decode("utf-8", "replace"))
 
-    def _communicate(self, process: subprocess.Popen[bytes], timeout_seconds: float) -> tuple[bytes, bytes]:
+    def _communicate(self, process: GitProcess, timeout_seconds: float) -> tuple[bytes, bytes]:
         """Wait for git to end.
 
         If that takes long, check that git does not wait for a named pipe in the place of a file.
@@ -376,17 +385,17 @@ class Git:
         return {name: str(path) for name, path in locations.items() if path is not None}
 
 
-def _inherited_variables() -> dict[str, str]:
-    """Return the environment without git's own variables, and with messages in English."""
-    return {
-        **{
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith("GIT_") or PRESERVED_VARIABLES.fullmatch(name)
-        },
-        "LANGUAGE": "C",
-        "LC_ALL": "C",
-    }
+def _unset_prefix(variables: Mapping[str, str]) -> list[str]:
+    """Return an `env -u` prefix that removes inherited GIT_ variables.
+
+    GitPython can add to the environment but not remove from it.
+    """
+    names = [
+        name
+        for name in os.environ
+        if name.startswith("GIT_") and name not in variables and not PRESERVED_VARIABLES.fullmatch(name)
+    ]
+    return ["/usr/bin/env", *(argument for name in names for argument in ("-u", name))] if names else []
 
 
 @dataclass(frozen=True, kw_only=True)
