@@ -1,5 +1,7 @@
 """Findings on answers that two sides give to the same calls."""
 
+from typing import Self
+
 import pytest
 
 from coder.behavior.comparison import BehaviorComparison, CallAnswer, CallKey, Replayed
@@ -152,3 +154,31 @@ def test_finds_changed_functions(old: str, new: str, functions: list[str]) -> No
 def test_addresses_do_not_tell_values_apart(one: str, other: str, are_equal: bool) -> None:
     texts = coder_values.Texts("/tree")
     assert (texts.clean(one) == texts.clean(other)) is are_equal
+
+
+class SharesState:
+    """Copies of it have the same dictionary of attributes, as those of a model of pydantic 1."""
+
+    def __init__(self) -> None:
+        self.price = 2.0
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"attributes": self.__dict__}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        object.__setattr__(self, "__dict__", state["attributes"])
+
+
+class CopiesNothing(SharesState):
+    """Its copies are the object itself."""
+
+    def __copy__(self) -> Self:
+        return self
+
+
+@pytest.mark.parametrize("kind", [SharesState, CopiesNothing])
+def test_variations_leave_the_object_of_the_test_alone(kind: type[SharesState]) -> None:
+    owner = kind()
+    rows = list(coder_values.variations({"self": owner}, [], near=8, far=8))
+    assert owner.price == 2.0
+    assert 2.0 not in [row["self"].price for _, row in rows]

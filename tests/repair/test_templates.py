@@ -432,6 +432,7 @@ REPAIRED = {
     ],
     "enlisted": [
         "x = y in '«uxn→Uuxn»'\n",
+        "x = y % 100 in (11, 12«→, 13»)\n",
     ],
     "enclosed": [
         "def f(x):\n    with x:\n        g()\ndef h(x):\n    «→with x:\n        »k()\n",
@@ -598,6 +599,7 @@ REPAIRED_WITH_FAILURE = {
     "enlisted": [
         ("x = y in {'first', 'second'«→, 'third'»}\n", "AssertionError: third is not kept"),
         ("x = ('check', '«→popen', '»run')\n", "AssertionError: assert 'popen()' == 'run()'"),
+        ("x = y in {404, «→409, »503}\n", "AssertionError: 409 is not retried"),
         ("x = y[-1] «== 's'→in ('s', 'x')»\n", "AssertionError: assert 'boxs' == 'boxes'"),
         (
             "unit = 'minutes'\nx = unit in ('days', 'hours'«→, 'minutes'»)\n",

@@ -196,12 +196,34 @@ def _add_member(site: RewriteSite, members: Sequence[ast.expr]) -> Iterator[Rewr
             yield from _insert_member(
                 site, members, texts, text, string_literal(text, site.source.text_of(members[-1]))
             )
+    elif all(isinstance(member, ast.Constant) and type(member.value) is int for member in members):
+        numbers = [int(site.source.text_of(member), 0) for member in members]
+        mentioned = {int(text) for failure in site.failures for text in NUMBER.findall(failure.message)}
+        for number in dict.fromkeys((max(numbers) + 1, min(numbers) - 1, *sorted(mentioned))):
+            if number not in numbers and number >= 0:
+                yield from _insert_number(site, members, numbers, number, is_mentioned=number in mentioned)
     elif all(isinstance(member, ast.Name | ast.Attribute) for member in members):
         names = [site.source.text_of(member) for member in members]
         known_names = BUILTIN_NAMES | {*module_names(site.source)}
         for name in _types_in_messages(site.failures):
             if name not in names and name.partition(".")[0] in known_names:
                 yield from _insert_member(site, members, names, name, name)
+
+
+NUMBER = re.compile(r"(?<![\w.])\d{1,4}(?![\d.])")
+"""A number in a message, such as 13 of `'13rd' == '13th'`."""
+
+
+def _insert_number(
+    site: RewriteSite, members: Sequence[ast.expr], numbers: Sequence[int], number: int, *, is_mentioned: bool
+) -> Iterator[Rewrite]:
+    """Insert a number before the first larger one, else at the end."""
+    index = next((index for index, other in enumerate(numbers) if other > number), len(numbers))
+    start, end = site.source.span(members[min(index, len(members) - 1)])
+    position, new = (start, f"{number}, ") if index < len(members) else (end, f", {number}")
+    weight = QUOTED_WEIGHT if is_mentioned else MENTIONED_WEIGHT
+    change = TextChange(start=position, end=position, text=new)
+    yield Rewrite((change,), weight, f"add {number} to the collection")
 
 
 def _insert_member(
