@@ -48,7 +48,8 @@ NEAR, FAR = 24, 20
 REPEATED = 2
 """Equal calls of targets that are answered: they show a state that outlives a call."""
 CALL_SECONDS, FORK_SECONDS = 0.5, 4.0
-MOST_PICKLED = 20_000
+MOST_PICKLED, MOST_VARIED = 20_000, 2_000
+"""Bytes of the arguments of a call that a test makes, and of a variation."""
 TARGETS_SHARE = 0.7
 """Share of the time that is kept for the targets."""
 UNCALLABLE = inspect.CO_ASYNC_GENERATOR
@@ -260,7 +261,9 @@ class CallRecorder:
                 answer = answer[1:]
             row = {**call, "kind": kind, "call": shown, "answer": answer, "affected": self.is_affected}
             if kind != "own":
-                data = pickle_arguments(varied, self.is_test_module) if call["changed"] else None
+                data = None
+                if call["changed"] and kind != "state":
+                    data = pickle_arguments(varied, self.is_test_module, MOST_VARIED)
             self.write({**row, "data": data, "environment": environment})
 
     def write(self, record: dict[str, Any]) -> None:
@@ -411,15 +414,17 @@ def call_in_replay(name: str, argument: str = "") -> tuple[Any, tuple[str, dict[
     return eval, (f"__import__('__main__').{name}(*arguments)", {"arguments": [argument] if argument else []})
 
 
-def pickle_arguments(arguments: dict[str, Any], is_test: Callable[[str], bool]) -> str | None:
-    """Return arguments in pickled form, None if they cannot be copied."""
+def pickle_arguments(
+    arguments: dict[str, Any], is_test: Callable[[str], bool], most: int = MOST_PICKLED
+) -> str | None:
+    """Return arguments in pickled form, None if they cannot be copied or have more bytes than `most`."""
     buffer = io.BytesIO()
     try:
         ArgumentPickler(buffer, is_test).dump(arguments)
         data = buffer.getvalue()
     except Exception:  # noqa: BLE001 - whatever their own methods raise
         return None
-    return base64.b64encode(data).decode("ascii") if len(data) <= MOST_PICKLED else None
+    return base64.b64encode(data).decode("ascii") if len(data) <= most else None
 
 
 def wait_for(child: int, seconds: float) -> bool:

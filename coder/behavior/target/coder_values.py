@@ -277,7 +277,7 @@ def changed_copy(value: Any, name: str, new: Any) -> Any:
 
     try:
         other = copy.copy(value)
-        attributes = getattr(value, "__dict__", None)
+        attributes: Any = getattr(value, "__dict__", None)
         if other is value:
             return None
         if attributes is not None and getattr(other, "__dict__", None) is attributes:
