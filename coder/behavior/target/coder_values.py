@@ -277,11 +277,11 @@ def changed_copy(value: Any, name: str, new: Any) -> Any:
 
     try:
         other = copy.copy(value)
-        attributes: Any = getattr(value, "__dict__", None)
+        attributes = getattr(value, "__dict__", None)
         if other is value:
             return None
-        if attributes is not None and getattr(other, "__dict__", None) is attributes:
-            object.__setattr__(other, "__dict__", dict(attributes))  # as of models of pydantic 1
+        if type(attributes) is dict and getattr(other, "__dict__", None) is attributes:
+            object.__setattr__(other, "__dict__", {**attributes})  # as of models of pydantic 1
         object.__setattr__(other, name, new)
     except Exception:  # noqa: BLE001 - whatever its own methods raise
         return None
