@@ -281,7 +281,7 @@ def changed_copy(value: Any, name: str, new: Any) -> Any:
         if other is value:
             return None
         if type(attributes) is dict and getattr(other, "__dict__", None) is attributes:
-            object.__setattr__(other, "__dict__", {**attributes})  # as of models of pydantic 1
+            object.__setattr__(other, "__dict__", dict(value.__dict__))  # as of models of pydantic 1
         object.__setattr__(other, name, new)
     except Exception:  # noqa: BLE001 - whatever its own methods raise
         return None
