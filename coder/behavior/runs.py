@@ -266,6 +266,7 @@ class BehaviorRuns:
         with tempfile.TemporaryDirectory(prefix="app-", dir=self._scratch) as name:
             place = Path(name)
             (place / "main.py").write_text(_replay_script(), encoding="utf-8")
+            job["directory"] = str(place if later else tree)
             (place / "data.json").write_text(json.dumps(job), encoding="utf-8")
             started = ("-c", _replay_script()) if later else (str(place / "main.py"),)
             argv = (str(project.interpreter), *started, str(place / "data.json"))
@@ -277,7 +278,7 @@ class BehaviorRuns:
             try:
                 execution = self._sandbox.run(
                     argv,
-                    cwd=place if later else tree,
+                    cwd=tree,  # a sandbox may show no other tree
                     environment=environment,
                     policy=READ_ONLY,
                     limits=Limits(wall_seconds=seconds + STARTING_SECONDS / 4),

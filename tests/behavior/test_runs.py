@@ -1,12 +1,14 @@
 """Comparison of the behavior of real changes, in place and outside of the tests."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from coder.behavior.runs import BehaviorRuns, Side
-from coder.core.ports import Limits
+from coder.core.ports import Execution, Limits
 from coder.core.verdict import BehaviorReport, Finding
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.project import find_project
@@ -69,6 +71,25 @@ def test_tells_what_a_change_does(
         assert calls["ordinal(31)"] == "'31th'"
     if case in ("right", "runner"):
         assert calls["ordinal(11)"] == "'11th'"
+
+
+class WatchedSandbox(ProcessSandbox):
+    """Notes where commands are run: each sees the tree in which it is run, and no other."""
+
+    directories: set[Path]
+
+    def run(self, argv: Sequence[str], *, cwd: Path, **options: Any) -> Execution:
+        self.directories.add(cwd)
+        return super().run(argv, cwd=cwd, **options)
+
+
+def test_replays_in_the_tree_that_is_visible(tmp_path: Path, plain_venv: Path) -> None:
+    text = BASE.replace(CONDITION, SPECIAL.format("number % 100 == 11 and os.path.exists('shop.py')"))
+    with WatchedSandbox(os.environ) as sandbox:
+        sandbox.directories = set()
+        _, found = compare(tmp_path, plain_venv, sandbox, f"import os\n{text}")
+        assert [path for path in sandbox.directories if path.name.startswith("app-")] == []
+    assert "behavior-context" in [finding.rule for finding in found]
 
 
 BASKET = """
