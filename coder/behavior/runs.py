@@ -57,6 +57,8 @@ class ChangedCode(NamedTuple):
     """Names of the exceptions that the edited functions raise."""
     is_changed: bool = True
     """False if the sources differ in nothing but comments and docstrings."""
+    has_fields: bool = False
+    """True if fields of a decorated class differ: methods that are generated from them are in no file."""
 
 
 class Side(NamedTuple):
@@ -160,7 +162,7 @@ class BehaviorRuns:
             replaced=replaced,
             passing=passing,
             raised=code.raised,
-            is_cut=any(record["kind"] == CUT for record in (*old_records, *new_records)),
+            is_cut=code.has_fields or any(record["kind"] == CUT for record in (*old_records, *new_records)),
             problem=problems[0] if problems else "",
         )
 
@@ -322,7 +324,7 @@ def find_changed_code(old: Mapping[str, str], new: Mapping[str, str]) -> Changed
     functions: dict[tuple[str, str], None] = {}
     literals: dict[Any, None] = {}
     raised: dict[str, None] = {}
-    is_changed = False
+    is_changed = has_fields = False
     attributes: list[set[str]] = [set(), set()]
     for path in dict.fromkeys([*old, *new]):
         if not path.endswith(".py"):
@@ -335,6 +337,10 @@ def find_changed_code(old: Mapping[str, str], new: Mapping[str, str]) -> Changed
         known, now = dict(_functions(before)), dict(_functions(after))
         changed = [name for name in {**known, **now} if _dump(known.get(name)) != _dump(now.get(name))]
         assigned = _changed_names(before, after)
+        classes = {name: node for name, node in _classes(before) if node.decorator_list}
+        has_fields |= any(
+            _changed_names(classes[name], node) for name, node in _classes(after) if name in classes
+        )
         changed += [name for name, node in now.items() if name not in changed and _uses(node, assigned)]
         functions |= dict.fromkeys((path, name) for name in changed)
         for name in changed:
@@ -357,6 +363,7 @@ def find_changed_code(old: Mapping[str, str], new: Mapping[str, str]) -> Changed
         ignored=tuple(sorted(attributes[0] ^ attributes[1])),
         raised=tuple(raised),
         is_changed=is_changed,
+        has_fields=has_fields,
     )
 
 
@@ -384,12 +391,17 @@ def _functions(module: ast.AST, prefix: str = "") -> Iterator[tuple[str, Functio
             yield from _functions(node, prefix)
 
 
+def _classes(module: ast.AST) -> Iterator[tuple[str, ast.ClassDef]]:
+    """Yield all classes with their names."""
+    return ((node.name, node) for node in ast.walk(module) if isinstance(node, ast.ClassDef))
+
+
 def _dump(node: Function | None) -> str:
     """Return a function's code as text."""
     return "".join(map(dump_node, [node.args, *node.decorator_list, *node.body])) if node else ""
 
 
-def _changed_names(before: ast.Module, after: ast.Module) -> set[str]:
+def _changed_names(before: ast.AST, after: ast.AST) -> set[str]:
     """Return the names that statements outside of functions assign differently."""
 
     def statements(module: ast.AST) -> Iterator[ast.stmt]:

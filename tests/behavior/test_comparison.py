@@ -144,6 +144,21 @@ def test_finds_changed_functions(old: str, new: str, functions: list[str]) -> No
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "has_fields"),
+    [
+        ("    x: int\n", "    x: int = field(compare=False)\n", True),
+        ("    x: int\n", "    x: int\n\n    def f(self): ...\n", False),
+    ],
+)
+def test_finds_fields_of_generated_methods(old: str, new: str, has_fields: bool) -> None:
+    head = "@dataclass\nclass A:\n"
+    assert find_changed_code({"a.py": head + old}, {"a.py": head + new}).has_fields is has_fields
+    plain = "class A:\n"
+    assert not find_changed_code({"a.py": plain + old}, {"a.py": plain + new}).has_fields
+    assert not find_changed_code({"a.py": ""}, {"a.py": head + new}).has_fields
+
+
+@pytest.mark.parametrize(
     ("one", "other", "are_equal"),
     [
         ("<Cart at 0x7f75c0ffee10>", "<Cart at 0x55d2b1a00e40>", True),

@@ -273,7 +273,7 @@ class CallRecorder:
     def answer(self, site: CallSite, arguments: dict[str, Any]) -> str:
         """Call the function and return result, changed arguments and output, or the exception, as text."""
         code, function = site.code, rebuilt(site.frame)
-        before = describe_call(code, arguments, self.texts)
+        before = describe_call(code, arguments, self.texts, has_state=True)
         sys.stdout = sys.stderr = printed = io.StringIO()
         sys.addaudithook(forbid_effects)
         entered: list[bool] = []
@@ -292,7 +292,7 @@ class CallRecorder:
         result: str = answer_of(call, self.texts)
         if result == NOT_COMPARED:
             return f"{ENTERED if entered else BESIDE}{result}"
-        after = describe_call(code, arguments, self.texts)
+        after = describe_call(code, arguments, self.texts, has_state=True)
         rest: str = rest_of(before, after, self.texts.clean(printed.getvalue()))
         return f"{ENTERED if entered else BESIDE}{result}{rest}"
 

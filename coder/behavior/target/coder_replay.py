@@ -124,7 +124,7 @@ def answer_once(called: Any, code: Any, arguments: dict[str, Any], texts: Any, p
     more = code.co_varnames[count] if code.co_flags & inspect.CO_VARKEYWORDS else ""
     if {*arguments} != {*code.co_varnames[: count + bool(more)]}:
         return "missing"
-    before = describe_call(code, arguments, texts)
+    before = describe_call(code, arguments, texts, has_state=True)
     printed.seek(0)
     printed.truncate()
     text: str = answer_of(lambda: call_with(called, code, (rest, more), arguments), texts)
@@ -135,7 +135,8 @@ def answer_once(called: Any, code: Any, arguments: dict[str, Any], texts: Any, p
     output = printed.read().decode("utf-8", "replace")
     if text == NOT_COMPARED:
         return NOT_COMPARED  # type: ignore[no-any-return]
-    return f"{text}{rest_of(before, describe_call(code, arguments, texts), texts.clean(output))}"
+    after = describe_call(code, arguments, texts, has_state=True)
+    return f"{text}{rest_of(before, after, texts.clean(output))}"
 
 
 def find_function(module: Any, name: str, code_name: str) -> tuple[Any, Any]:
