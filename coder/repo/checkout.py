@@ -48,7 +48,11 @@ def has_delivery(git: Git, delivery: Delivery) -> bool:
         return True
     return git.resolve_commit(commit) is not None and (
         (delivery.branch and _holds(git, f"refs/heads/{delivery.branch}", commit))
-        or (_holds(git, "refs/heads", commit) and not _is_reverted(git, commit))
+        or (
+            _holds(git, "refs/heads", commit)
+            and not _is_reverted(git, commit)
+            and any(not _has_revert(git, found) for found in (commit, *find_copies(git, commit)))
+        )
     )
 
 
@@ -286,7 +290,7 @@ def _find_applied(git: Git, commits: Iterable[str], *, branch: str) -> list[str]
         if git.resolve_commit(commit) is None:
             continue
         if git.succeeds("merge-base", "--is-ancestor", commit, "HEAD"):
-            return [commit]
+            return _newest_in_effect(git, [*find_copies(git, commit), commit])
         others = git.text(
             "for-each-ref", "--format=%(refname:short)", f"--contains={commit}", "refs/heads"
         ).split()
@@ -295,7 +299,19 @@ def _find_applied(git: Git, commits: Iterable[str], *, branch: str) -> list[str]
                 f"The fix {commit[:10]} is on {others[0]}, not on the current branch; check that out "
                 "first. Nothing was changed."
             )
-    return find_copies(git, commit)[:1]
+    return _newest_in_effect(git, find_copies(git, commit))
+
+
+def _newest_in_effect(git: Git, commits: Sequence[str]) -> list[str]:
+    """Return the first commit that is not reverted, else the last one, as a list of at most one."""
+    return [commit for commit in commits if not _has_revert(git, commit)][:1] or [*commits[-1:]]
+
+
+def _has_revert(git: Git, commit: str) -> bool:
+    """Tell whether a later commit of HEAD says that it reverts this one, and is not reverted itself."""
+    endings = (f"--grep=This reverts commit {commit}", f"--grep=..{commit}.")
+    reverts = git.text("log", "--format=%H", "--fixed-strings", *endings, f"{commit}..HEAD").split()
+    return any(not _has_revert(git, revert) for revert in reverts)
 
 
 def _revert(git: Git, commit: str) -> tuple[str, str]:
@@ -303,6 +319,8 @@ def _revert(git: Git, commit: str) -> tuple[str, str]:
 
     Return what was done, and a message if git could not sign the new commit.
     """
+    if _has_revert(git, commit):
+        return f"found {commit[:10]} reverted already", ""
     head, base = _require_head(git), delivery_base(git, commit)
     tree = merge_change(git, old=commit, new=base, onto=head)
     if tree is None:

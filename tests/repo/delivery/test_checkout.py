@@ -298,6 +298,20 @@ def test_undone_change_can_be_applied_again(root: Path) -> None:
     assert (root / "a.py").read_text(encoding="utf-8") == FIXED
 
 
+def test_undo_takes_back_no_work_of_the_user_that_is_like_the_fix(root: Path) -> None:
+    fix = delivery(root)
+    apply_commit(root, fix.commit)
+    undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
+    commit(root, {"a.py": FIXED, "test_a.py": "def test_a(): ...\n"})
+    own = git(root, "rev-parse", "HEAD")
+    assert "reverted already" in undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
+    assert git(root, "rev-parse", "HEAD") == own
+    git(root, "revert", "--no-edit", "HEAD")
+    git(root, "revert", "--no-edit", "HEAD~2")
+    assert (root / "a.py").read_text(encoding="utf-8") == FIXED  # the fix itself is in effect again
+    assert "Reverted" in undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
+
+
 def test_reverted_change_is_no_longer_there(root: Path) -> None:
     fix, checkout = delivery(root), find_checkout(root).git
     apply_commit(root, fix.commit)
