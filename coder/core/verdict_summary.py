@@ -225,9 +225,11 @@ def describe_changes(behavior: BehaviorReport) -> str:
     """Return the most telling calls with another result than before, in one line."""
     compared = f"{behavior.compared} of {behavior.calls} calls"
     if not behavior.inputs:
-        return f"not compared (0 of {behavior.calls} calls that the tests make could be repeated)"
+        return f"not compared (0 of {behavior.calls} calls of targets and passing tests could be repeated)"
     if not behavior.changed:
-        return f"same results as before for {behavior.inputs} inputs ({compared} that the tests make)"
+        return (
+            f"same results as before for {behavior.inputs} inputs ({compared} of targets and passing tests)"
+        )
     text = ""
     for line in map(describe_example, behavior.examples):
         if text and len(text) + len(line) > EXAMPLES_CHARACTERS:

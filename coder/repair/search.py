@@ -201,7 +201,7 @@ MIN_CREDIBILITY, MIN_WEIGHT, MIN_INDISTINGUISHABLE_WEIGHT = 0.3, 0.1, 0.35
 more pass by chance. The third is the minimum weight if no call distinguishes the edit from the unchanged
 code."""
 MIN_CONFIRMATION_SECONDS = 5.0
-HARDLY_CREDIBLE = "what holds is hardly credible"
+HARDLY_CREDIBLE = "what passes has little in its favor"
 FLATTENED = "what holds no longer tells apart what it told apart before"
 UNGUARDED_FACTOR, FULL_GUARD_COUNT = 0.7, 4
 """Factor of an edit whose function no passing test executes, and the number of guards that counts in full."""

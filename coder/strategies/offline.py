@@ -29,6 +29,7 @@ NEEDS_A_TEST = (
     "(such as --test 'pytest tests/test_x.py::test_y'), write one, or configure a model."
 )
 DECIDING_TEST_HINT = "A test of a call in which they differ would decide."
+SINGLE_EDIT_HINT = "If it is what you want, apply it by hand; a further test of the same fault speaks for it."
 NARROWING_HINT = (
     "A further failing test, smaller than these, narrows the place down; more than one small edit needs a "
     "model."
@@ -192,10 +193,13 @@ def _failure_summary(proposals: Proposals) -> str:
         alternatives = "\n\n".join(
             f"{_format_proposal(alternative)}\n{alternative.diff}" for alternative in proposals.alternatives
         )
-        return (
-            "Several edits turn the failing tests green, and none can be told to be right "
-            f"({proposals.note}).{where} {DECIDING_TEST_HINT}\n\n{alternatives}"
+        found = (
+            "Several edits turn the failing tests green, and none can be told to be right"
+            if len(proposals.alternatives) > 1
+            else "One edit turns the failing tests green, and too little shows that it is right"
         )
+        hint = DECIDING_TEST_HINT if len(proposals.alternatives) > 1 else SINGLE_EDIT_HINT
+        return f"{found} ({proposals.note}).{where} {hint}\n\n{alternatives}"
     missing = f"No simple edit was found that turns the failing tests green ({proposals.note})."
     return f"{missing}{where} {NARROWING_HINT}"
 

@@ -147,8 +147,9 @@ TYPE_MENTION = re.compile(
     r"\b([^\W\d][\w.]*)\(|type '?([^\W\d][\w.]*)|<class '([\w.]+)'>|'([^\W\d][\w.]*)' object"
 )
 """How messages name types: by the text of a value, or directly."""
-QUOTED_WEIGHT, MENTIONED_WEIGHT = 0.9, 0.45
-"""Weight of a member that the failures quote, and of one that they mention."""
+QUOTED_WEIGHT, MENTIONED_WEIGHT, NEXT_NUMBER_WEIGHT = 0.9, 0.45, 1.2
+"""Weight of a member that the failures quote, of one that they mention, and of a number that they mention and
+that continues the others."""
 MOST, MOST_LETTERS = 8, 12
 LONGEST = 40
 
@@ -221,7 +222,8 @@ def _insert_number(
     index = next((index for index, other in enumerate(numbers) if other > number), len(numbers))
     start, end = site.source.span(members[min(index, len(members) - 1)])
     position, new = (start, f"{number}, ") if index < len(members) else (end, f", {number}")
-    weight = QUOTED_WEIGHT if is_mentioned else MENTIONED_WEIGHT
+    is_next = number in (max(numbers) + 1, min(numbers) - 1)
+    weight = (NEXT_NUMBER_WEIGHT if is_next else QUOTED_WEIGHT) if is_mentioned else MENTIONED_WEIGHT
     change = TextChange(start=position, end=position, text=new)
     yield Rewrite((change,), weight, f"add {number} to the collection")
 
