@@ -77,8 +77,8 @@ def fix(
 
     SIGUSR1 while impacted tests or the suite run: deliver now, by what has run so far; PASSING at most.
 
-    Exit codes: 0 PROVEN, 3 PASSING, 4 GAVE UP, 5 LIMIT, 6 BROKEN, 7 INCONCLUSIVE, 2 wrong use, 130
-    interrupted.
+    Exit codes: 0 PROVEN, 3 PASSING or NOT FIXED, 4 GAVE UP, 5 LIMIT, 6 BROKEN, 7 INCONCLUSIVE, 2 wrong use,
+    130 interrupted.
     """
     from coder.core.errors import UserError
 

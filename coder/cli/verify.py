@@ -102,8 +102,8 @@ def verify(
 
     SIGUSR1 while impacted tests or the suite run: judge now, by what has run so far; PASSING at most.
 
-    Exit codes: 0 PROVEN or as --require says, 3 PASSING, 6 BROKEN, 7 INCONCLUSIVE, 2 wrong use, 130
-    interrupted. Under pre-commit, what is committed or pushed is judged.
+    Exit codes: 0 PROVEN or as --require says, 3 PASSING or NOT FIXED, 6 BROKEN, 7 INCONCLUSIVE, 2 wrong
+    use, 130 interrupted. Under pre-commit, what is committed or pushed is judged.
     """
     from coder.cli.running import check_writable
     from coder.core.errors import NothingToJudgeError
