@@ -40,7 +40,7 @@ SHOWN, LEAST_SHOWN = 5, 2
 """Examples of a report, and those after which variations are chosen for being unlike."""
 VARIED = 3
 """Rank of an example that no test calls."""
-MOST_CANDIDATES, MOST_CHARACTERS = 200, 300
+MOST_CANDIDATES, MOST_CHARACTERS = 100, 160
 """Calls of which examples are chosen, and characters of each that are compared."""
 
 
@@ -196,7 +196,7 @@ class BehaviorComparison:
                 compared=sum((key.path, key.name) == (path, name) for key in own if key in self.pairs),
                 inputs=sum((key.path, key.name) == (path, name) for key in self.pairs),
                 changed=sum((key.path, key.name) == (path, name) for key in self.changed),
-                examples=tuple(row for row in self._examples([(path, name)]) if row.before != row.after),
+                examples=self._examples([(path, name)]),
             )
             for path, name in names
         ]
@@ -443,11 +443,15 @@ class BehaviorComparison:
         shown = shown[: SHOWN - 2]
         varied = [key for key in changed if key not in shown and key.kind != "own"][:MOST_CANDIDATES]
         pools = [varied, self._unchanged_near_targets(functions)[:MOST_CANDIDATES]]
+        distances = dict.fromkeys([*pools[0], *pools[1]], 1.0)  # to the most similar example that is shown
+        compared = 0
         while len(shown) < SHOWN and any(pools):
+            for other in shown[compared:]:
+                distances = {key: min(least, self._distance(key, other)) for key, least in distances.items()}
+            compared = len(shown)
             pool = pools[0] or pools[1]
-            key = max(pool, key=lambda key: min((self._distance(key, other) for other in shown), default=0.0))
-            pool.remove(key)
-            shown.append(key)
+            shown.append(max(pool, key=lambda key: distances[key]))
+            pool.remove(shown[-1])
             pools.reverse()
         return tuple(self._example(key) for key in shown)
 

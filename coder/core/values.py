@@ -126,7 +126,7 @@ class Environment(Value):
     sandbox: str = ""
     """Name of the sandbox, with the image of a container; empty without a sandbox."""
     is_reduced: bool = False
-    """Whether isolation is reduced: fewer namespaces than in a full sandbox."""
+    """True if isolation is reduced: fewer namespaces than in a full sandbox."""
     sha256: str = ""
     """Of all other fields."""
 

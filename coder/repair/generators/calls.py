@@ -390,7 +390,7 @@ WITHOUT_ARGUMENTS = re.compile(
     r"|rstrip|sort|split|splitlines|strip|title|total_seconds|upper|values"
 )
 FUNCTION_OBJECT_MENTION = re.compile(r"\b(method|function|builtin_function_or_method)\b")
-"""How failure messages name a function object that was used instead of its result."""
+"""Patterns of failure messages on a function object that was used instead of its result."""
 NOT_CALLABLE = re.compile(r"(object is not callable)")
 WEIGHT_WITH_EVIDENCE, WEIGHT_WITHOUT_EVIDENCE = 1.1, 0.45
 """Weights with and without a failure message that points to it."""

@@ -746,7 +746,7 @@ SIMILAR_EXCEPTIONS = (
     "StopIteration",
 )
 EXPECTED_EXCEPTION = re.compile(r"(?:raises|assertRaises(?:Regex)?)\(\s*(?:\d+\s+)?\(?([A-Za-z_][\w.]*)")
-"""How tests name the exception that they expect."""
+"""Patterns of the exception that tests expect."""
 
 
 def exception_type(site: RewriteSite) -> Iterator[Rewrite]:
@@ -825,12 +825,12 @@ def _is_builtin(name: str) -> bool:
 NOT_RAISED = re.compile(
     r"DID NOT RAISE (?:any of \()?(?:<class ')?([\w.]+)|\b(\w+) not raised", re.IGNORECASE
 )
-"""How pytest, unittest and hand-written tests report a missing exception."""
+"""Patterns of reports of a missing exception, by pytest, unittest and hand-written tests."""
 EXPECTED_MESSAGE = re.compile(r"\bmatch=r?(['\"])([^'\"\n]{1,80})\1")
 MESSAGE_MISMATCH = re.compile(
     r"^\"([^\"\n]{1,80})\" does not match \"|Expected regex: '([^'\n]{1,80})'", re.MULTILINE
 )
-"""How pytest and unittest report an exception with another message."""
+"""Patterns of reports of an exception with another message, by pytest and unittest."""
 MOST_NAMES = 3
 INVALID_VALUE_CONDITIONS = (
     ("not {}", 0.4),

@@ -146,7 +146,7 @@ WORD = re.compile(r"[^\W\d]\w{2,}")
 TYPE_MENTION = re.compile(
     r"\b([^\W\d][\w.]*)\(|type '?([^\W\d][\w.]*)|<class '([\w.]+)'>|'([^\W\d][\w.]*)' object"
 )
-"""How messages name types: by the text of a value, or directly."""
+"""Patterns of types in messages: by the text of a value, or directly."""
 QUOTED_WEIGHT, MENTIONED_WEIGHT, NEXT_NUMBER_WEIGHT = 0.9, 0.45, 1.2
 """Weight of a member that the failures quote, of one that they mention, and of a number that they mention and
 that continues the others."""
