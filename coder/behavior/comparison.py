@@ -176,7 +176,9 @@ class BehaviorComparison:
         self.changed = {
             key: pair
             for key, pair in self.pairs.items()
-            if pair[0].text != pair[1].text and (key.path, key.name) not in random
+            if pair[0].text != pair[1].text
+            and (key.path, key.name) not in random
+            and not (key.kind != "own" and _is_alike(pair[0].text, pair[1].text))
         }
 
     @cached_property
@@ -334,7 +336,14 @@ class BehaviorComparison:
         return varied
 
     def _find_narrow(self) -> str:
+        wide = {
+            (key.path, key.name)
+            for key in self.changed
+            if key.kind != "own" and _without_kinds(key.call) not in self._tested_values
+        }
         for function, rows in self._varied_near_targets.items():
+            if function in wide:
+                continue
             near = sum(key.kind != "far" for key in rows)
             if len(rows) < LEAST_NARROW or near < LEAST_NEAR or not all(starmap(_is_alike, rows.values())):
                 continue

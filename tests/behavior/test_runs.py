@@ -158,6 +158,63 @@ def test_calls_decorated_methods_of_objects_that_cannot_be_copied(
     assert any("prices=[" in call for call in calls)
 
 
+LABELS = """
+class Label:
+    def __init__(self, text, width=6, *, fill=None):
+        self.text = text[:width]
+
+
+def cut(text, width=6):
+    return text[:width]
+"""
+LABEL_TESTS = """
+import pytest
+
+from shop import Label, cut
+
+
+def test_new():
+    assert cut("a  ") == "a"
+
+
+def test_label():
+    with pytest.raises(ValueError):
+        Label("")
+
+
+def test_old():
+    cut("abcdefgh")
+    cut("abcdefgh", 3)
+"""
+SIGNATURES = {
+    "right": [],
+    "new parameter": ["text, width=6):", "text, width=6, end=''):"],
+    "changed default": ["text, width=6):", "text, width=7):"],
+}
+
+
+@pytest.mark.parametrize("case", SIGNATURES)
+def test_calls_are_written_and_matched_as_callers_write_them(
+    tmp_path: Path, plain_venv: Path, sandbox: ProcessSandbox, case: str
+) -> None:
+    text = LABELS.replace("return text[:width]", "return text[:width].rstrip()")
+    text = text.replace(
+        "        self.text", "        if not text:\n            raise ValueError\n        self.text"
+    )
+    text = text.replace(*SIGNATURES[case]) if SIGNATURES[case] else text
+    targets = ("test_new", "test_label")
+    report, found = compare(tmp_path, plain_venv, sandbox, text, LABELS, LABEL_TESTS, targets)
+    assert [finding.rule.removeprefix("behavior-") for finding in found] == (
+        ["other"] if case == "changed default" else []
+    )
+    assert report is not None
+    answers = {example.call: (example.before, example.after) for example in report.examples}
+    assert case == "changed default" or answers["cut('a  ')"] == ("'a  '", "'a'")
+    assert answers["Label('')"] == ("an instance", "raises ValueError: ")
+    if case == "changed default":
+        assert answers["cut('abcdefgh')"] == ("'abcdef'", "'abcdefg'")
+
+
 def compare(
     place: Path,
     venv: Path,
@@ -165,6 +222,7 @@ def compare(
     text: str,
     base: str = BASE,
     tests: str = TESTS,
+    targets: Sequence[str] = ("test_new",),
 ) -> tuple[BehaviorReport | None, list[Finding]]:
     for side, source in (("base", base), ("change", text)):
         (place / side / "tests").mkdir(parents=True)
@@ -182,6 +240,6 @@ def compare(
         place / "base",
         place / "change",
         ["shop.py"],
-        targets=["tests/test_shop.py::test_new"],
+        targets=[f"tests/test_shop.py::{name}" for name in targets],
         tests=[old],
     )

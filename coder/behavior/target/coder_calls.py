@@ -16,6 +16,7 @@ import io
 import json
 import os
 import pickle
+import random
 import signal
 import sys
 import threading
@@ -30,11 +31,14 @@ from coder_values import (  # type: ignore[import-not-found]  # on the import pa
     Texts,
     answer_of,
     call_with,
+    defaults_of,
     describe_call,
     end_after,
     forbid_effects,
     in_fork,
+    parameters_of,
     rest_of,
+    variadic_names,
     variations,
 )
 
@@ -82,6 +86,7 @@ class CallRecorder:
         self.reserve = self.seconds * TARGETS_SHARE
         self.pid = os.getpid()
         self.environment = dict(os.environ)
+        random.seed(0)  # the same on both sides, also where the project draws as it is imported
 
     def watch(self, recorder: Any) -> None:
         """Follow the tests of a class of recorders: each of them writes a record as it begins."""
@@ -199,7 +204,7 @@ class CallRecorder:
     def record(self, site: CallSite, kind: int, *, is_direct: bool) -> bool:
         """Answer a call in a fork and wait for it; tell whether it ended in time."""
         code = site.code
-        text = describe_call(code, site.arguments, self.texts)
+        text = describe_call(code, site.given(site.arguments), self.texts)
         times = self.seen[code, text] = self.seen.get((code, text), 0) + 1
         if times > (REPEATED if self.is_target and kind == CHANGED else 1):
             return True
@@ -222,7 +227,7 @@ class CallRecorder:
                     "kind": "own",
                     "call": text,
                     "answer": NOT_COMPARED,
-                    "data": pickle_arguments(site.arguments, self.is_test_module),
+                    "data": pickle_arguments(site.given(site.arguments), self.is_test_module),
                     "environment": self.changed_environment(),
                 }
             )
@@ -237,18 +242,19 @@ class CallRecorder:
 
     def answer_all(self, site: CallSite, text: str, call: dict[str, Any], *, is_repeated: bool) -> None:
         """Write the answers to a call as it was made and, the first time, varied, each from its own fork."""
-        code, arguments = site.code, site.arguments
+        code = site.code
         end_after(FORK_SECONDS + 1)
-        data = pickle_arguments(arguments, self.is_test_module)
+        data = pickle_arguments(site.given(site.arguments), self.is_test_module)
         environment = self.changed_environment()
-        rows = [("own", arguments)]
+        rows = [("own", site.arguments)]
         if not is_repeated:
-            rows += variations(arguments, self.literals, near=NEAR, far=FAR, read=code.co_names)
+            rows += variations(site.arguments, self.literals, near=NEAR, far=FAR, read=code.co_names)
         known = set()
         self.is_affected = not self.changed  # with no changed function, every call is of interest
-        for kind, varied in rows:
+        for kind, row_arguments in rows:
             if kind != "own" and not self.is_affected:
                 return
+            varied = site.given(row_arguments)
             shown = text if kind == "own" else describe_call(code, varied, self.texts)
             if kind == "state" and shown == text:  # what the object shows of itself is not all of it
                 shown = describe_call(code, varied, self.texts, has_state=True)
@@ -272,10 +278,11 @@ class CallRecorder:
 
     def answer(self, site: CallSite, arguments: dict[str, Any]) -> str:
         """Call the function and return result, changed arguments and output, or the exception, as text."""
-        code, function = site.code, rebuilt(site.frame)
+        code, function = site.code, site.rebuilt()
         before = describe_call(code, arguments, self.texts, has_state=True)
         sys.stdout = sys.stderr = printed = io.StringIO()
         sys.addaudithook(forbid_effects)
+        random.seed(0)
         entered: list[bool] = []
 
         def follow(frame: types.FrameType, event: str, _argument: Any) -> None:
@@ -285,11 +292,11 @@ class CallRecorder:
         def call() -> Any:
             sys.setprofile(follow)
             try:
-                return call_with(function, code, site.variadic, arguments)
+                return call_with(function, code, arguments)
             finally:
                 sys.setprofile(None)
 
-        result: str = answer_of(call, self.texts)
+        result: str = answer_of(call, code, self.texts)
         if result == NOT_COMPARED:
             return f"{ENTERED if entered else BESIDE}{result}"
         after = describe_call(code, arguments, self.texts, has_state=True)
@@ -308,20 +315,53 @@ class CallSite:
         code_name = getattr(self.code, "co_qualname", self.code.co_name)
         self.name: str = function.__qualname__ if function else code_name
         self.arguments = bound_arguments(frame, function) if function else arguments_of(frame)
-        self.variadic = variadic_names(self.code)
+        self.own = function_of(frame)
+        """The function of the frame, None if it is not found."""
+        known = function or self.own
+        self.defaults = defaults_of(known) if known else {}
+
+    def given(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return arguments without those that are the parameter's default, which a caller need not write."""
+        code = self.code
+        kept = set(code.co_varnames[: code.co_posonlyargcount])
+        if arguments.get(variadic_names(code)[0]):
+            kept.update(code.co_varnames[: code.co_argcount])
+        return {
+            name: value
+            for name, value in arguments.items()
+            if name in kept or name not in self.defaults or value is not self.defaults[name]
+        }
+
+    def rebuilt(self) -> types.FunctionType:
+        """Return the function of the frame, without its decorators."""
+        code, values = self.frame.f_code, self.frame.f_locals
+        cells = tuple(
+            types.CellType(values[name]) if name in values else types.CellType() for name in code.co_freevars
+        )
+        defaults = self.own.__defaults__ if self.own else None
+        function = types.FunctionType(code, self.frame.f_globals, code.co_name, defaults, cells or None)
+        function.__kwdefaults__ = self.own.__kwdefaults__ if self.own else None
+        return function
 
 
-def variadic_names(code: types.CodeType) -> tuple[str, str]:
-    """Return the names of `*` and `**` parameters, empty where there are none."""
-    names = list(code.co_varnames[code.co_argcount + code.co_kwonlyargcount :])
-    rest = names.pop(0) if code.co_flags & inspect.CO_VARARGS else ""
-    return rest, names[0] if code.co_flags & inspect.CO_VARKEYWORDS else ""
-
-
-def parameters_of(code: types.CodeType) -> list[str]:
-    """Return the names of a function's parameters, variadic ones last."""
-    plain = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return [*plain, *filter(None, variadic_names(code))]
+def function_of(frame: types.FrameType) -> Any:
+    """Return the function that was just called; None if it is not where its name says."""
+    code = frame.f_code
+    names = getattr(code, "co_qualname", code.co_name).split(".")
+    first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+    kind = first if isinstance(first, type) else type(first)
+    scopes: list[tuple[Any, list[str]]] = [(frame.f_globals, names)]
+    scopes += [(vars(base), names[-1:]) for base in kind.__mro__]
+    for scope, path in scopes:
+        found = scope.get(path[0])
+        for part in path[1:]:
+            found = getattr(found, "__dict__", {}).get(part)
+        for _ in range(20):
+            found = getattr(found, "__func__", None) or getattr(found, "fget", None) or found
+            if getattr(found, "__code__", None) is code:
+                return found
+            found = getattr(found, "__wrapped__", None)
+    return None
 
 
 def arguments_of(frame: types.FrameType) -> dict[str, Any]:
@@ -359,15 +399,6 @@ def bound_arguments(frame: types.FrameType, function: types.FunctionType) -> dic
         return {}
     bound.apply_defaults()
     return {name: bound.arguments[name] for name in parameters_of(function.__code__)}
-
-
-def rebuilt(frame: types.FrameType) -> types.FunctionType:
-    """Return the function of a frame, without its decorators."""
-    code, values = frame.f_code, frame.f_locals
-    cells = tuple(
-        types.CellType(values[name]) if name in values else types.CellType() for name in code.co_freevars
-    )
-    return types.FunctionType(code, frame.f_globals, code.co_name, None, cells or None)
 
 
 LOCKS = (type(threading.Lock()), type(threading.RLock()))

@@ -13,10 +13,10 @@ import base64
 import contextlib
 import datetime
 import importlib
-import inspect
 import json
 import os
 import pickle
+import random
 import sys
 import tempfile
 import time
@@ -27,10 +27,13 @@ from coder_values import (  # type: ignore[import-not-found]  # joined to this m
     Texts,
     answer_of,
     call_with,
+    defaults_of,
     describe_call,
     forbid_effects,
     in_fork,
+    parameters_of,
     rest_of,
+    variadic_names,
 )
 
 REPEAT_SECONDS = 0.3
@@ -42,6 +45,7 @@ def replay(job: dict[str, Any]) -> None:
     if job["later"]:
         move_clock(1200 * 86400.0)
     sys.path[:0] = job["path"]
+    random.seed(0)
     texts = Texts(os.path.realpath(job["tree"]), frozenset(job["ignored"]))
     results = os.dup(1)
     silent = os.open(os.devnull, os.O_WRONLY)
@@ -103,12 +107,13 @@ def answer_repeatedly(call: dict[str, Any], texts: Any, most: int) -> list[str]:
     sys.addaudithook(forbid_effects)
     found: list[str] = []
     end = time.monotonic() + REPEAT_SECONDS
-    for _ in range(most):
+    for repetition in range(most):
+        random.seed(repetition)
         try:
             arguments = pickle.loads(base64.b64decode(call["data"]))
         except BaseException:  # noqa: BLE001 - a module of the tests is not there
             return [NOT_COMPARED]
-        text = answer_once(called, function.__code__, arguments, texts, printed)
+        text = answer_once(called, function, arguments, texts, printed)
         if text not in found:
             found.append(text)
         if time.monotonic() > end:
@@ -116,18 +121,19 @@ def answer_repeatedly(call: dict[str, Any], texts: Any, most: int) -> list[str]:
     return found[:2]
 
 
-def answer_once(called: Any, code: Any, arguments: dict[str, Any], texts: Any, printed: Any) -> str:
-    """Call a function and return what came out as text; `printed` is the file of standard output."""
-    count = code.co_argcount + code.co_kwonlyargcount
-    rest = code.co_varnames[count] if code.co_flags & inspect.CO_VARARGS else ""
-    count += bool(rest)
-    more = code.co_varnames[count] if code.co_flags & inspect.CO_VARKEYWORDS else ""
-    if {*arguments} != {*code.co_varnames[: count + bool(more)]}:
+def answer_once(called: Any, function: Any, arguments: dict[str, Any], texts: Any, printed: Any) -> str:
+    """Call a function, decorated as `called`, and return what came out as text.
+
+    `printed` is the file of standard output.
+    """
+    code = function.__code__
+    defaults = {*defaults_of(function), *variadic_names(code)}
+    if not {*arguments} <= {*parameters_of(code)} <= {*arguments, *defaults}:
         return "missing"
     before = describe_call(code, arguments, texts, has_state=True)
     printed.seek(0)
     printed.truncate()
-    text: str = answer_of(lambda: call_with(called, code, (rest, more), arguments), texts)
+    text: str = answer_of(lambda: call_with(called, code, arguments), code, texts)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()

@@ -6,6 +6,7 @@ Runs in the project's interpreter. Standard library only, Python 3.8 or later.
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
 import itertools
 import os
@@ -19,6 +20,8 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 DEEPEST, MOST_ELEMENTS, LONGEST = 4, 40, 400
+SIMPLE = re.compile(r"[\w.]*(?:[(\[{'\"<].*)?$", re.DOTALL)
+"""Text of a value whose attribute is written without parentheses around it."""
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+|\b(?:0x)?(?:7[ef]|5[56])[0-9a-f]{10}\b")
 """An address as Python writes it, or as a project writes `id(...)` in hexadecimal on a 64-bit Linux."""
 TEMPORARY = re.compile(r"/[\w./-]*?/(pytest-of-[^/'\"]+/pytest-\d+|tmp[a-z0-9_]{8})")
@@ -47,6 +50,8 @@ EFFECTS = frozenset(
         "sqlite3.connect",
     ]
 )
+INSTANCE = "an instance"
+"""Answer of `__init__`."""
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
@@ -80,6 +85,8 @@ class Texts:
             value, (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
         ):
             return str(getattr(value, "__qualname__", None) or value.__name__)
+        if kind.__module__ == "builtins" and kind.__name__.endswith("iterator"):
+            return f"iter({self.of(list(itertools.islice(copy.copy(value), MOST_ELEMENTS)), depth)})"
         if hasattr(kind, "__array__") or hasattr(kind, "to_numpy"):  # NumPy and pandas show what they contain
             return self.shorten(self.clean(repr(value)))
         return self.of_object(value, depth)
@@ -170,13 +177,14 @@ def variations(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield `near` (one leaf changed, shape kept) and `far` variations of arguments, with their kind.
 
-    `literals` are those of the changed code: they, and their neighbours, are among the far values. Variations
-    of the `state` of the object whose method is called come last, where it has attributes
-    that are `read`, those alone. The order is the same for equal arguments.
+    `literals` are those of the changed code: they, the other arguments, and the neighbours of both are among
+    the far values. Variations of the `state` of the object whose method is called come last, where it has
+    attributes that are `read`, those alone. The order is the same for equal arguments.
     """
+    telling = [*literals, *(value for value in arguments.values() if type(value) in (int, float, str))]
     for kind, most, vary in (
         ("near", near, near_values),
-        ("far", far, lambda value: far_values(value, literals)),
+        ("far", far, lambda value: far_values(value, telling)),
     ):
         columns = []
         for name, value in arguments.items():
@@ -249,15 +257,16 @@ def near_objects(value: Any, depth: int) -> list[Any]:
                 new = operation(value)
             except Exception:  # noqa: BLE001, S112 - most objects have no arithmetic
                 continue
-            if type(new) is type(value):
+            if any(isinstance(new, base) for base in type(value).__mro__ if base.__module__ != "builtins"):
                 found.append(new)
     return found
 
 
-def state_values(value: Any, read: Collection[str]) -> list[Any]:
+def state_values(value: Any, read: Collection[str], depth: int = 3) -> list[Any]:
     """Return copies of an object with another value of one attribute, of those that are `read` if it has any.
 
-    Not all of them are states that the object can have.
+    Attributes of the objects that are read from it follow, `depth` levels in all. Not all of them are states
+    that the object can have.
     """
     if value is None or type(value) in PLAIN or isinstance(value, (type, types.ModuleType)):
         return []
@@ -266,6 +275,9 @@ def state_values(value: Any, read: Collection[str]) -> list[Any]:
         if type(item) in PLAIN[1:] or type(item) in (list, tuple, dict, set, frozenset):
             far, near = vary_safely(lambda item: far_values(item, []), item), vary_safely(near_values, item)
             columns[name not in read].append([(name, new) for new in take_turns([far, near], 16)])
+        elif name in read and depth > 1:
+            inner = state_values(item, [other for other in read if other != name], depth - 1)
+            columns[0].append([(name, new) for new in inner[:8]])
     rows = take_turns(columns[0] or columns[1], 24)
     copies = (changed_copy(value, name, new) for name, new in rows)
     return [copy for copy in copies if copy is not None]
@@ -273,8 +285,6 @@ def state_values(value: Any, read: Collection[str]) -> list[Any]:
 
 def changed_copy(value: Any, name: str, new: Any) -> Any:
     """Return a copy of an object with another value of one attribute; None if that is impossible."""
-    import copy
-
     try:
         other = copy.copy(value)
         attributes = getattr(value, "__dict__", None)
@@ -376,28 +386,57 @@ class Blocked(BaseException):
     """Raised where a repeated call would have an effect outside of its process."""
 
 
+def variadic_names(code: types.CodeType) -> tuple[str, str]:
+    """Return the names of `*` and `**` parameters, empty where there are none."""
+    names = list(code.co_varnames[code.co_argcount + code.co_kwonlyargcount :])
+    rest = names.pop(0) if code.co_flags & inspect.CO_VARARGS else ""
+    return rest, names[0] if code.co_flags & inspect.CO_VARKEYWORDS else ""
+
+
+def parameters_of(code: types.CodeType) -> list[str]:
+    """Return the names of a function's parameters, variadic ones last."""
+    plain = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return [*plain, *filter(None, variadic_names(code))]
+
+
+def defaults_of(function: Any) -> dict[str, Any]:
+    """Return the defaults of a function by parameter."""
+    code, values = function.__code__, function.__defaults__ or ()
+    names = code.co_varnames[code.co_argcount - len(values) : code.co_argcount]
+    return {**dict(zip(names, values)), **(function.__kwdefaults__ or {})}  # noqa: B905 - Python 3.8
+
+
 def describe_call(
     code: types.CodeType, arguments: dict[str, Any], texts: Any, *, has_state: bool = False
 ) -> str:
     """Return a call as it would be written, `Class(...).method(1)` where it is one of a method.
 
-    With `has_state` the object is shown by its attributes.
+    Parameters without an argument are left out. With `has_state` the object is shown by its attributes;
+    that of `__init__` has none yet.
     """
-    names = list(code.co_varnames)
+    rest, more = variadic_names(code)
+    positional = code.co_varnames[: code.co_argcount]
     shown = []
-    owner = ""
-    count = code.co_argcount + code.co_kwonlyargcount
-    rest = names[count] if code.co_flags & inspect.CO_VARARGS else ""
-    for index, (name, value) in enumerate(arguments.items()):
-        if index == 0 and name in ("self", "cls"):
-            owner = f"{texts.of_attributes(value) if has_state else texts.of(value)}."
+    called = code.co_name
+    is_by_name = False
+    for name in parameters_of(code):
+        is_by_name = is_by_name or name not in positional or name not in arguments
+        if name not in arguments:
+            continue
+        value = arguments[name]
+        if name in ("self", "cls") and name == positional[0]:
+            if called == "__init__":
+                called = type(value).__name__
+            else:
+                owner = texts.of_attributes(value) if has_state else texts.of(value)
+                called = f"{owner if SIMPLE.match(owner) else f'({owner})'}.{called}"
         elif name == rest:
             shown += [texts.of(item) for item in value]
-        elif index >= count:
+        elif name == more:
             shown += [f"{key}={texts.of(item)}" for key, item in value.items()]
         else:
-            shown.append(texts.of(value) if index < code.co_argcount else f"{name}={texts.of(value)}")
-    return f"{owner}{code.co_name}({', '.join(shown)})"
+            shown.append(f"{name}={texts.of(value)}" if is_by_name else texts.of(value))
+    return f"{called}({', '.join(shown)})"
 
 
 def rest_of(before: str, after: str, printed: str) -> str:
@@ -406,10 +445,12 @@ def rest_of(before: str, after: str, printed: str) -> str:
     return changed + (f"; prints {printed[:400]!r}" if printed else "")
 
 
-def answer_of(call: Callable[[], Any], texts: Any) -> str:
-    """Return the result of a call, or its exception, as text."""
+def answer_of(call: Callable[[], Any], code: types.CodeType, texts: Any) -> str:
+    """Return the result of a call of the function with this code, or its exception, as text."""
     try:
         result = call()
+        if code.co_name == "__init__" and result is None:
+            return INSTANCE
         if isinstance(result, types.GeneratorType):
             result = [item for item, _ in zip(result, range(MOST_ITEMS))]  # noqa: B905 - not in Python 3.8
         elif inspect.iscoroutine(result):
@@ -430,17 +471,24 @@ def result_of_coroutine(coroutine: Any) -> Any:
     raise Blocked
 
 
-def call_with(
-    function: Any, code: types.CodeType, variadic: tuple[str, str], arguments: dict[str, Any]
-) -> Any:
-    """Call a function, or its decorator's, with arguments by the names of the parameters of its `code`."""
-    names = code.co_varnames
-    positional = [arguments[name] for name in names[: code.co_argcount]]
-    keywords = {
-        name: arguments[name] for name in names[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    }
-    rest, more = variadic
-    return function(*positional, *arguments.get(rest, ()), **keywords, **arguments.get(more, {}))
+def call_with(function: Any, code: types.CodeType, arguments: dict[str, Any]) -> Any:
+    """Call a function, or its decorator's, with arguments by the names of the parameters of its `code`.
+
+    Parameters without an argument have their defaults.
+    """
+    rest, more = variadic_names(code)
+    names = code.co_varnames[: code.co_argcount]
+    positional = list(itertools.takewhile(arguments.__contains__, names))
+    by_name = [
+        name for name in parameters_of(code) if name in arguments and name not in (*positional, rest, more)
+    ]
+    keywords = {name: arguments[name] for name in by_name}
+    return function(
+        *(arguments[name] for name in positional),
+        *arguments.get(rest, ()),
+        **keywords,
+        **arguments.get(more, {}),
+    )
 
 
 def end_after(seconds: float) -> None:
