@@ -193,7 +193,7 @@ def test_answers_of_the_front_are_those_of_the_server() -> None:
     assert '"format": "path"' not in render_answers()
 
 
-@pytest.mark.parametrize("ending", ["cancelled", "closed"])
+@pytest.mark.parametrize("ending", ["cancelled", pytest.param("closed", marks=pytest.mark.thorough)])
 def test_verify_ends_with_its_call_or_client(place: Place, ending: str) -> None:
     (place.repository / "test_slow.py").write_text(
         "import time, unittest\n\nfrom clock import minutes\n\n\nclass Slow(unittest.TestCase):\n"

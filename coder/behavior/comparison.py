@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from coder.core.value_text import shorten_value
 from coder.core.values import Value
-from coder.core.verdict import BehaviorExample, BehaviorReport, Finding
+from coder.core.verdict import BehaviorExample, BehaviorReport, Finding, describe_example
 
 NOT_COMPARED = "not compared"
 MISSING = "missing"
@@ -453,15 +453,19 @@ class BehaviorComparison:
         varied = [key for key in changed if key not in shown and key.kind != "own"][:MOST_CANDIDATES]
         pools = [varied, self._unchanged_near_targets(functions)[:MOST_CANDIDATES]]
         distances = dict.fromkeys([*pools[0], *pools[1]], 1.0)  # to the most similar example that is shown
+        texts = {describe_example(self._example(key)) for key in shown}
         compared = 0
         while len(shown) < SHOWN and any(pools):
             for other in shown[compared:]:
                 distances = {key: min(least, self._distance(key, other)) for key, least in distances.items()}
             compared = len(shown)
             pool = pools[0] or pools[1]
-            shown.append(max(pool, key=lambda key: distances[key]))
-            pool.remove(shown[-1])
-            pools.reverse()
+            chosen = max(pool, key=lambda key: distances[key])
+            pool.remove(chosen)
+            if (text := describe_example(self._example(chosen))) not in texts:
+                texts.add(text)
+                shown.append(chosen)
+                pools.reverse()
         return tuple(self._example(key) for key in shown)
 
     def _unchanged_near_targets(self, functions: Collection[tuple[str, str]]) -> list[CallKey]:

@@ -154,7 +154,9 @@ class BehaviorRuns:
         old, new = read_answers(old_records), read_answers(new_records)
         problems = [problem.text for problem in (old_problem, new_problem) if problem]
         seconds = max(1.0, (deadline - time.monotonic()) / 2)
-        *replayed, replaced = self._replay_all(base, change, code, (old, new), seconds)
+        *replayed, replaced = self._replay_all(
+            base, change, code, (old, new), seconds, has_targets=bool(targets)
+        )
         return BehaviorComparison(
             old,
             new,
@@ -198,9 +200,12 @@ class BehaviorRuns:
         code: ChangedCode,
         answers: tuple[CallAnswers, CallAnswers],
         seconds: float,
+        *,
+        has_targets: bool,
     ) -> tuple[dict[CallKey, Replayed], dict[CallKey, Replayed], frozenset[str]]:
         """Replay calls that can be copied on both sides, each now and at another time and place.
 
+        Without targets nothing is judged, and one replay tells which functions answer equal calls otherwise.
         They are own calls, those of targets first, and variations that are answered otherwise than before.
         The last value is what the change alone replaces in the standard library.
         """
@@ -229,9 +234,10 @@ class BehaviorRuns:
             later, (side, tree) = job
             return self._replay(side.project, tree, code, calls, seconds, later=later)
 
+        jobs = [*product((False, True), sides)] if has_targets else [(False, sides[0])]
         with ThreadPoolExecutor(2) as pool:
-            found = list(pool.map(replay, product((False, True), sides)))
-        old, new, old_later, new_later = found
+            found = list(pool.map(replay, jobs))
+        old, new, old_later, new_later = [*found, *[Replay()] * (4 - len(found))]
         replayed: list[dict[CallKey, Replayed]] = []
         for now, later in ((old, old_later), (new, new_later)):
             rows = zip(keys, now.answers, [*later.answers, *[()] * len(now.answers)], strict=False)

@@ -46,22 +46,28 @@ def compare(
 
     Exit codes: 0 the same, 1 differences, 7 nothing could be compared, 2 wrong use.
     """
+    from coder.core.errors import SameTreesError
     from coder.core.paths import find_command_tests
     from coder.wiring.comparing import compare_behavior
 
-    label, comparison = compare_behavior(
-        options.repo,
-        revision=change,
-        against=against,
-        tests=find_command_tests(options.test) if options.test else (),
-        test_command=options.test,
-        environment=environment,
-        seconds=seconds,
-        trusted=options.trust,
-        unsafe=options.unsafe_no_sandbox,
-        confirm=typer.confirm if sys.stdin.isatty() and sys.stdout.isatty() else None,
-        progress=lambda line: print(line, file=sys.stderr, flush=True),
-    )
+    try:
+        label, comparison = compare_behavior(
+            options.repo,
+            revision=change,
+            against=against,
+            tests=find_command_tests(options.test) if options.test else (),
+            test_command=options.test,
+            environment=environment,
+            seconds=seconds,
+            trusted=options.trust,
+            unsafe=options.unsafe_no_sandbox,
+            confirm=typer.confirm if sys.stdin.isatty() and sys.stdout.isatty() else None,
+            progress=lambda line: print(line, file=sys.stderr, flush=True),
+        )
+    except SameTreesError as error:
+        row = {"change": change, "exit_code": SAME, **_totals([]), "functions": []}
+        print(json.dumps(row) if as_json else f"{error}".partition(":")[0] + ": no file differs.")
+        return SAME
     functions = comparison.functions() if comparison else []
     code = _exit_code(functions)
     if as_json:

@@ -31,6 +31,10 @@ class NothingToJudgeError(UserError):
     """There is no uncommitted work, and no change was named."""
 
 
+class SameTreesError(UserError):
+    """Two states that are to be compared have the same files."""
+
+
 class GitError(CoderError):
     """A git command failed unexpectedly."""
 

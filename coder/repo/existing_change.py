@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from coder.core.errors import NothingToJudgeError, UserError
+from coder.core.errors import NothingToJudgeError, SameTreesError, UserError
 from coder.permissions.private_files import parse_configuration
 from coder.repo.git import Git, find_checkout
 from coder.repo.worktrees import (
@@ -140,7 +140,7 @@ def delivered_diff(directory: Path, delivery: "Delivery") -> str:
 def _change_between(git: Git, base: str, revision: str) -> ExistingChange:
     commit = _resolve_commit(git, revision)
     if git.resolve_tree(commit) == git.resolve_tree(base):
-        raise UserError(f"{revision} is the same as {base[:10]}: there is no change to judge.")
+        raise SameTreesError(f"{revision} is the same as {base[:10]}: there is no change to judge.")
     message = git.text("log", "--no-merges", "--max-count=20", "--format=%B", f"{base}..{commit}").strip()
     return ExistingChange(
         base=base,

@@ -171,7 +171,12 @@ class PytestRunner:
         answers: list[Mapping[str, Any]] = []
         more = {"calls": request, "observe": False}
         report = self._run(tree, tests, timeout_seconds, (), None, more, answers=answers)
-        return answers, report.problem
+        failed = [result for result in report.failures if result.when == "collect"]
+        if report.problem or not failed:
+            return answers, report.problem
+        failure = failed[0].failure
+        why = f"{failure.type}: {failure.message}" if failure else "an error"
+        return answers, RunProblem(kind="unusable", text=f"{failed[0].id} cannot be collected: {why}")
 
     def run_plainly(self, tree: Path, tests: Sequence[str], *, timeout_seconds: float | None) -> int | None:
         """Run tests in `tree` as the project does, without our plugin; return the exit code.

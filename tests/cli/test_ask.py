@@ -76,6 +76,7 @@ def test_research_ends_in_a_checked_report(place: Place, server: FakeServer, tmp
     assert "The answer is incomplete: coder ask --deep looks further." in follow_up.stdout
 
 
+@pytest.mark.thorough
 def test_interrupted_research_is_taken_up(place: Place, server: FakeServer) -> None:
     server.turns += [PLAN, RESEARCH, Turn(text="I think", stalls=True)]
     running = subprocess.Popen(

@@ -31,6 +31,7 @@ CHANGES = {
         "other.py": "def double(x):\n    return x * 2\n",
     },
     "renamed": {"sums.py": SUMS.replace("double", "twice")},
+    "broken": {"sums.py": SUMS.replace("2 * x", "x + x"), "test_sums.py": "import nothing_here\n"},
 }
 
 
@@ -67,6 +68,20 @@ def test_tells_whether_calls_are_answered_alike(
     examples = [row["call"] for function in output["functions"] for row in function["examples"]]
     assert call in examples if call else not examples
     assert output["calls"] > 0
+
+
+def test_equal_trees_are_the_same(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["compare", "main..main", "--repo", str(place), "--trust"]
+    assert run_command_line(arguments) == 0
+    assert "main is the same as" in capsys.readouterr().out
+    assert run_command_line([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["functions"] == []
+
+
+def test_says_why_tests_could_not_run(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["compare", "main..broken", "--repo", str(place), "--test", "python -m unittest", "--trust"]
+    assert run_command_line(arguments) == 7
+    assert "nothing_here" in capsys.readouterr().out
 
 
 def test_compares_environments(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

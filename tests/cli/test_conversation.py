@@ -87,6 +87,7 @@ def test_unknown_session_cannot_be_continued(place: Place, server: FakeServer) -
     assert "No session yet" in result.stderr
 
 
+@pytest.mark.thorough
 def test_interrupted_session_goes_on_with_its_change(place: Place, server: FakeServer) -> None:
     documents = Turn(text="minutes() is documented", calls=(call("apply_patch", diff=NAMED),))
     server.turns += [documents, Turn(text="I think", stalls=True)]

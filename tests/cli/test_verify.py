@@ -9,6 +9,7 @@ from tests.builders import git, write
 from tests.place import Place
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not shutil.which("node"), reason="needs node")
 def test_judges_workspace_of_change_with_installed_packages(tmp_path: Path) -> None:
     place = Place(tmp_path)

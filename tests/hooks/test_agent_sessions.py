@@ -169,6 +169,7 @@ def test_continued_turns_are_refused_as_often_as_rounds_allow(agent: Agent, name
     assert ["decision" in answer for answer in answers] == [True] * 3 + [False] * 16
 
 
+@pytest.mark.thorough
 def test_session_has_a_limit_however_turns_are_marked(agent: Agent) -> None:
     agent.start()
     refusals = 0

@@ -215,6 +215,7 @@ class Pushes:
         )
 
 
+@pytest.mark.thorough
 def test_broken_push_is_refused_after_an_earlier_hook(place: Place, tmp_path: Path) -> None:
     pushes = Pushes(place, tmp_path)
     earlier = place.repository / ".git" / "hooks" / "pre-push"

@@ -211,12 +211,12 @@ def test_random_damage_to_numbers_never_changes_the_result(tmp_path: Path) -> No
     "unit", [" ", "@@ -1 ", "\n", "@@\n-a\n", "+a\n", "```\n", "--- a/t\n", "diff --git a/a b/a\n", "\\ "]
 )
 def test_refuses_hostile_diff_quickly(unit: str, tmp_path: Path) -> None:
-    (tmp_path / "t").write_text("a\nb\n" * 5000, encoding="utf-8")
+    (tmp_path / "t").write_text("a\nb\n" * 1000, encoding="utf-8")
     start_time = time.process_time()
     for start in ("", "@@ ", "--- a/t\n+++ b/t\n@@ ", "--- a/t\n+++ b/t\n@@ @@\n a\n"):
         with pytest.raises(PatchError):
-            apply(start + unit * (100_000 // len(unit)), tmp_path)
-    assert time.process_time() - start_time < 20
+            apply(start + unit * (30_000 // len(unit)), tmp_path)
+    assert time.process_time() - start_time < 5
 
 
 def test_refuses_envelope_with_foreign_content_quickly(tmp_path: Path) -> None:

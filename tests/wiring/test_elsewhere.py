@@ -113,7 +113,7 @@ def open_and_run(
         return context, text, repository.candidate_patch(candidate).diff
 
 
-@pytest.mark.parametrize("is_local", [True, False])
+@pytest.mark.parametrize("is_local", [True, pytest.param(False, marks=pytest.mark.thorough)])
 def test_parts_bring_back_change_records_and_spending(setup: SessionSetup, is_local: bool) -> None:
     context, text, diff = open_and_run(setup, PicklingExecutor(is_local), "first", "second")
     assert (text, "uncommitted" in diff) == ("first\nsecond\n", False)

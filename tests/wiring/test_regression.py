@@ -60,6 +60,7 @@ def test_change_that_is_taken_back_is_no_replys() -> None:
     assert reply_diffs(records) == {1: "first", 3: "second"}
 
 
+@pytest.mark.thorough
 def test_blames_hunk_of_uncommitted_work_and_touches_nothing(tmp_path: Path) -> None:
     lines = "".join(f"LINE_{number} = {number}\n" for number in range(40))
     test = "from calc import double\n\n\ndef test_double() -> None:\n    assert double(3) == 6\n"

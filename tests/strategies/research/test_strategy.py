@@ -289,6 +289,7 @@ def test_plain_question_after_an_interruption_hears_of_the_findings(tmp_path: Pa
     assert request.system.startswith("You answer questions")
 
 
+@pytest.mark.thorough
 @given(
     topics=st.integers(1, 5),
     looks=st.integers(0, 4),

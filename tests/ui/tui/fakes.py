@@ -85,11 +85,12 @@ class Stage:
 
     async def settle(self) -> None:
         """Wait until nothing changes any more."""
-        before, same = "", 0
+        before, same = self.text, 0
         while same < 3:
             await self.pilot.pause()  # until no message waits; then until none comes
             await self.pilot.pause(0.03)
-            before, same = self.text, same + 1 if self.text == before else 0
+            now = self.text
+            before, same = now, same + 1 if now == before else 0
 
     async def wait_for_question(self, text: str = "") -> None:
         """Wait until a question that has appeared accepts keys and is laid out; with a text, until the

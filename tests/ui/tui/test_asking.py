@@ -184,6 +184,7 @@ def test_wide_review_lists_files_and_shows_both_sides() -> None:
     assert asyncio.run(scenario()) == [Decide(question="q1", accepted=(1,))]
 
 
+@pytest.mark.thorough
 def test_comments_on_hunks_are_sent_with_the_decision() -> None:
     async def scene(terminal: Stage) -> None:
         terminal.session.tell(story.REVIEW)
@@ -242,6 +243,7 @@ def test_keys_typed_before_the_review_was_seen_do_not_act_on_it() -> None:
     assert received_commands(scene) == [Decide(question="q1", accepted=(0, 1, 2))]
 
 
+@pytest.mark.thorough
 def test_slow_typing_goes_on_in_the_prompt() -> None:
     async def scene(terminal: Stage) -> None:
         prompt = terminal.app.screen.query_one(Prompt)

@@ -2,6 +2,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import cast
 
+import pytest
+
 from coder.core.errors import UserError
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.completion import Completion
@@ -111,6 +113,7 @@ COMPLETED: dict[tuple[str, ...], str] = {
 """Texts of the prompt after what is typed and the keys that follow."""
 
 
+@pytest.mark.thorough
 def test_completes_commands_paths_and_symbols() -> None:
     texts = {}
 

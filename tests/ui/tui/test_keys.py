@@ -126,6 +126,7 @@ def test_question_mark_in_a_text_is_a_character() -> None:
     assert play(scene, KeyBindings()) == ([], "a?")
 
 
+@pytest.mark.thorough
 def test_review_has_the_keys_of_vim() -> None:
     session = FakeSession()
     accepted = {("G", "n", "enter"): (0, 1), ("G", "g", "n", "enter"): (1, 2), ("j", "n", "enter"): (0, 2)}

@@ -52,6 +52,7 @@ async def press_each(terminal: Stage, *keys: str) -> None:
         await terminal.settle()
 
 
+@pytest.mark.thorough
 def test_chooses_single_lines() -> None:
     everything = (0, 1, 2)
     choices = {
@@ -259,7 +260,7 @@ def test_applying_takes_no_comments_and_returns_the_choice() -> None:
     assert asyncio.run(shown_by("apply", "escape"))[1] == HunkDecisions(accepted=(0, 1, 2), refused=True)
 
 
-@pytest.mark.parametrize("columns", [80, 160])
+@pytest.mark.parametrize("columns", [80, pytest.param(160, marks=pytest.mark.thorough)])
 def test_long_review_renders_the_hunks_in_view(columns: int) -> None:
     diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n" + "".join(
         f"@@ -{line},3 +{line},3 @@\n before\n-old {line}\n+new {line}\n after\n"

@@ -181,6 +181,7 @@ ANSWERS = {
 """Commands and text of the answers to them."""
 
 
+@pytest.mark.thorough
 def test_commands_show_their_answer(world: World) -> None:
     async def scene(terminal: Stage) -> None:
         for command, shown in ANSWERS.items():

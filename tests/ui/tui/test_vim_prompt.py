@@ -1,3 +1,4 @@
+import pytest
 from textual_vim_textarea.vim_textarea import Mode
 
 from coder.core.events import Stop
@@ -22,6 +23,7 @@ EDITED = {
 """Texts of the prompt after what is typed and the keys that follow."""
 
 
+@pytest.mark.thorough
 def test_edits_as_vim_does() -> None:
     texts = {}
 

@@ -143,6 +143,7 @@ def test_missing_header_or_uncompilable_base_is_inconclusive(root: Path) -> None
     assert "base" in verdict.reason and "fast/operator.h" in verdict.reason
 
 
+@pytest.mark.thorough
 def test_unknown_build_is_inconclusive(root: Path) -> None:
     git(root, "rm", "-q", "setup.py")
     git(root, "commit", "-qm", "built by hand")

@@ -385,6 +385,7 @@ def test_setup_of_class_belongs_to_all_of_its_tests(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.thorough
 def test_records_files_beside_one_that_ends_the_process(tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     dying = "import os\n\ndef test_end():\n    os._exit(3)\n"

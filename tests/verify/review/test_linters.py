@@ -56,6 +56,7 @@ def test_project_without_checkers_gets_default_ones(tmp_path: Path, sandbox: Pro
     assert [line.split()[:3] for line in findings.new] == [["ruff:", "a.py:9:", "S307"]]
 
 
+@pytest.mark.thorough
 def test_runs_formatter_and_type_checker(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     more = {"pyproject.toml": "[tool.ruff.format]\n[tool.mypy]\n"}
     findings = compare_findings(

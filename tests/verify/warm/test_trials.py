@@ -130,6 +130,7 @@ def test_red_guard_test_rejects_edit(try_edits: Outcomes) -> None:
     assert results == [("broke", "test_leaves_something_behind[given0]")]
 
 
+@pytest.mark.thorough
 def test_reexecutes_import_time_code_with_edit(try_edits: Outcomes) -> None:
     results = try_edits(
         SHOP,

@@ -178,6 +178,7 @@ def open_project(sandbox: ProcessSandbox, tmp_path: Path) -> Iterator[Open]:
         )
 
 
+@pytest.mark.thorough
 def test_swaps_function_body(shop: ComparedRunner) -> None:
     assert shop.run({}).how == "swapped"
     ran = shop.run_edited("sum(self.values())", "sum(self.values()) + 1")
@@ -580,6 +581,7 @@ def test_run_leaves_tree_unchanged(open_project: Open, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not adopts_orphans(), reason="daemons are adopted on Linux only")
 def test_run_leaves_nothing_behind(open_project: Open, sandbox: ProcessSandbox) -> None:
     code = """\
