@@ -151,7 +151,8 @@ class BehaviorComparison:
         exceptions that the change raises itself; it `is_cut` if calls of targets are not there, and `problem`
         is that of the runs that recorded them.
         """
-        self.base, self.change = _follow_moves(base, change), change
+        self.base = base = _follow_texts(_follow_moves(base, change), change)
+        self.change = change
         self.replayed = replayed
         self.replaced = sorted(replaced)
         self.passing = frozenset(passing)
@@ -205,7 +206,7 @@ class BehaviorComparison:
         return sorted(found, key=lambda row: -row.changed)
 
     def report(self) -> BehaviorReport:
-        """Return counts and the most telling examples."""
+        """Return counts and the most facts examples."""
         return BehaviorReport(
             calls=len(self._own_calls),
             compared=sum(key in self.pairs for key in self._own_calls),
@@ -432,7 +433,7 @@ class BehaviorComparison:
         return ARGUMENTS in new and ARGUMENTS not in old and not is_expected
 
     def _examples(self, functions: Collection[tuple[str, str]] | None = None) -> tuple[BehaviorExample, ...]:
-        """Return the most telling answers, of the functions given or of all that tests call.
+        """Return the most facts answers, of the functions given or of all that tests call.
 
         First accidental errors and calls that tests make, then variations as unlike each other as possible.
         Every second of these is answered as before although it is near a call of a target: it shows how far
@@ -453,7 +454,7 @@ class BehaviorComparison:
         varied = [key for key in changed if key not in shown and key.kind != "own"][:MOST_CANDIDATES]
         pools = [varied, self._unchanged_near_targets(functions)[:MOST_CANDIDATES]]
         distances = dict.fromkeys([*pools[0], *pools[1]], 1.0)  # to the most similar example that is shown
-        texts = {describe_example(self._example(key)) for key in shown}
+        told = {text for key in shown for text in self._facts_of(key)}
         compared = 0
         while len(shown) < SHOWN and any(pools):
             for other in shown[compared:]:
@@ -462,11 +463,17 @@ class BehaviorComparison:
             pool = pools[0] or pools[1]
             chosen = max(pool, key=lambda key: distances[key])
             pool.remove(chosen)
-            if (text := describe_example(self._example(chosen))) not in texts:
-                texts.add(text)
+            facts = self._facts_of(chosen)
+            if told.isdisjoint(facts if chosen.kind == "state" else facts[:1]):
+                told.update(facts)
                 shown.append(chosen)
                 pools.reverse()
         return tuple(self._example(key) for key in shown)
+
+    def _facts_of(self, key: CallKey) -> tuple[str, str]:
+        """Return what an example shows, and its answers, which are told once for all states of an object."""
+        example = self._example(key)
+        return describe_example(example), f"{example.before} {example.after}"
 
     def _unchanged_near_targets(self, functions: Collection[tuple[str, str]]) -> list[CallKey]:
         """Return variations of target calls that get the same result as before, faulty results first."""
@@ -530,6 +537,23 @@ def _follow_moves(base: CallAnswers, change: CallAnswers) -> CallAnswers:
         CallKey(*moves.get((key.path, key.name), (key.path, key.name)), key.kind, key.call): row
         for key, row in base.items()
     }
+
+
+def _follow_texts(base: CallAnswers, change: CallAnswers) -> CallAnswers:
+    """Return the answers of the base under the texts that its calls have on the change.
+
+    Equal arguments are written otherwise where a representation is computed by changed code.
+    """
+    old, new = (
+        {
+            (key.path, key.name, key.kind, row.data): key
+            for key, row in side.items()
+            if row.data and key not in other
+        }
+        for side, other in ((base, change), (change, base))
+    )
+    texts = {old[place]: key for place, key in new.items() if place in old}
+    return {texts.get(key, key): row for key, row in base.items()} if texts else base
 
 
 INTEGRAL = re.compile(r"(?<![\w.])(-?\d+)\.0(?![\w.])")

@@ -65,7 +65,7 @@ def compare(
             progress=lambda line: print(line, file=sys.stderr, flush=True),
         )
     except SameTreesError as error:
-        row = {"change": change, "exit_code": SAME, **_totals([]), "functions": []}
+        row: dict[str, object] = {"change": change, "exit_code": SAME, **_totals([]), "functions": []}
         print(json.dumps(row) if as_json else f"{error}".partition(":")[0] + ": no file differs.")
         return SAME
     functions = comparison.functions() if comparison else []

@@ -187,9 +187,9 @@ def test_old():
     cut("abcdefgh", 3)
 """
 SIGNATURES = {
-    "right": [],
-    "new parameter": ["text, width=6):", "text, width=6, end=''):"],
-    "changed default": ["text, width=6):", "text, width=7):"],
+    "right": ("", ""),
+    "new parameter": ("text, width=6):", "text, width=6, end=''):"),
+    "changed default": ("text, width=6):", "text, width=7):"),
 }
 
 
@@ -201,7 +201,7 @@ def test_calls_are_written_and_matched_as_callers_write_them(
     text = text.replace(
         "        self.text", "        if not text:\n            raise ValueError\n        self.text"
     )
-    text = text.replace(*SIGNATURES[case]) if SIGNATURES[case] else text
+    text = text.replace(*SIGNATURES[case])
     targets = ("test_new", "test_label")
     report, found = compare(tmp_path, plain_venv, sandbox, text, LABELS, LABEL_TESTS, targets)
     assert [finding.rule.removeprefix("behavior-") for finding in found] == (
@@ -213,6 +213,67 @@ def test_calls_are_written_and_matched_as_callers_write_them(
     assert answers["Label('')"] == ("an instance", "raises ValueError: ")
     if case == "changed default":
         assert answers["cut('abcdefgh')"] == ("'abcdef'", "'abcdefg'")
+
+
+NOISE = """
+import random
+import time
+
+TOKEN = random.random()
+
+
+class Tag:
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return f"<{self.show()}>"
+
+    def show(self):
+        return f" {self.name}"
+
+
+def token():
+    return [TOKEN, random.random()]
+
+
+def now():
+    return time.perf_counter()
+
+
+def key(value):
+    return [id(value), str(id(value))]
+
+
+def listed(values):
+    return list(values)
+"""
+NOISE_TESTS = """
+import random
+
+from shop import Tag, key, listed, now, token
+
+
+def test_new():
+    assert Tag("a").show() == "a"
+
+
+def test_old():
+    assert token() and now() and key("a") and listed(iter(random.choices(range(99), k=9)))
+"""
+
+
+def test_what_differs_from_run_to_run_is_no_difference(
+    tmp_path: Path, plain_venv: Path, sandbox: ProcessSandbox
+) -> None:
+    text = NOISE.replace('f" {', 'f"{') + "\n\nRANDOM = random.random()\n"
+    report, found = compare(tmp_path, plain_venv, sandbox, text, NOISE, NOISE_TESTS)
+    assert found == []
+    assert report is not None
+    assert {example.function for example in report.examples} == {"shop.py::Tag.show"}
+    assert {(example.before, example.after) for example in report.examples if example.tested} == {
+        ("' a'", "'a'")
+    }
 
 
 def compare(

@@ -57,6 +57,8 @@ MOST_PICKLED, MOST_VARIED = 20_000, 2_000
 TARGETS_SHARE = 0.7
 """Share of the time that is kept for the targets."""
 UNCALLABLE = inspect.CO_ASYNC_GENERATOR
+REPORTS = "from_item_and_call"
+"""Function of pytest that describes how a phase of a test ended."""
 ELSEWHERE = ("_thread.start_new_thread", "os.fork", "os.forkpty", "os.posix_spawn", "subprocess.Popen")
 """Audit events of calls that are made where they are not seen."""
 
@@ -167,12 +169,20 @@ class CallRecorder:
         return CHANGED if (code.co_filename[len(self.prefix) :], name) in self.changed else 0
 
     def __call__(self, frame: types.FrameType, event: str, _argument: Any) -> None:
+        if event != "call":  # first: to read the code of a frame is an audited event
+            return
         code = frame.f_code
         kind = self.kinds.get(code)
         if kind is None:
             kind = self.kinds[code] = self.kind_of(code)
-        if event != "call" or not kind or os.getpid() != self.pid:
-            return
+        if kind and os.getpid() == self.pid:
+            self.notice_call(frame, kind)
+        elif code.co_name == REPORTS and getattr(frame.f_locals.get("call"), "when", "") == "call":
+            sys.setprofile(None)  # the test is over, and pytest takes seconds to describe a failure
+
+    def notice_call(self, frame: types.FrameType, kind: int) -> None:
+        """Record a call of a function of the project, unless it is one of too many."""
+        code = frame.f_code
         function = None
         if code.co_flags & inspect.CO_NESTED and code.co_freevars:
             function = decorated_function(frame)
@@ -204,7 +214,7 @@ class CallRecorder:
     def record(self, site: CallSite, kind: int, *, is_direct: bool) -> bool:
         """Answer a call in a fork and wait for it; tell whether it ended in time."""
         code = site.code
-        text = describe_call(code, site.given(site.arguments), self.texts)
+        text = describe_call(code, site.written_arguments(site.arguments), self.texts)
         times = self.seen[code, text] = self.seen.get((code, text), 0) + 1
         if times > (REPEATED if self.is_target and kind == CHANGED else 1):
             return True
@@ -227,7 +237,7 @@ class CallRecorder:
                     "kind": "own",
                     "call": text,
                     "answer": NOT_COMPARED,
-                    "data": pickle_arguments(site.given(site.arguments), self.is_test_module),
+                    "data": pickle_arguments(site.written_arguments(site.arguments), self.is_test_module),
                     "environment": self.changed_environment(),
                 }
             )
@@ -244,21 +254,22 @@ class CallRecorder:
         """Write the answers to a call as it was made and, the first time, varied, each from its own fork."""
         code = site.code
         end_after(FORK_SECONDS + 1)
-        data = pickle_arguments(site.given(site.arguments), self.is_test_module)
+        data = pickle_arguments(site.written_arguments(site.arguments), self.is_test_module)
         environment = self.changed_environment()
         rows = [("own", site.arguments)]
         if not is_repeated:
+            rows += rows  # what answers itself otherwise, such as a duration, tells nothing
             rows += variations(site.arguments, self.literals, near=NEAR, far=FAR, read=code.co_names)
         known = set()
         self.is_affected = not self.changed  # with no changed function, every call is of interest
         for kind, row_arguments in rows:
             if kind != "own" and not self.is_affected:
                 return
-            varied = site.given(row_arguments)
+            varied = site.written_arguments(row_arguments)
             shown = text if kind == "own" else describe_call(code, varied, self.texts)
             if kind == "state" and shown == text:  # what the object shows of itself is not all of it
                 shown = describe_call(code, varied, self.texts, has_state=True)
-            if shown in known:
+            if kind != "own" and shown in known:
                 continue
             known.add(shown)
             answer = in_fork(lambda varied=varied: self.answer(site, varied), CALL_SECONDS)
@@ -320,7 +331,7 @@ class CallSite:
         known = function or self.own
         self.defaults = defaults_of(known) if known else {}
 
-    def given(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def written_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return arguments without those that are the parameter's default, which a caller need not write."""
         code = self.code
         kept = set(code.co_varnames[: code.co_posonlyargcount])

@@ -22,8 +22,11 @@ from typing import Any
 DEEPEST, MOST_ELEMENTS, LONGEST = 4, 40, 400
 SIMPLE = re.compile(r"[\w.]*(?:[(\[{'\"<].*)?$", re.DOTALL)
 """Text of a value whose attribute is written without parentheses around it."""
-ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+|\b(?:0x)?(?:7[ef]|5[56])[0-9a-f]{10}\b")
-"""An address as Python writes it, or as a project writes `id(...)` in hexadecimal on a 64-bit Linux."""
+ADDRESS = re.compile(
+    r" at 0x[0-9a-fA-F]+|\b(?:0x)?(?:7[ef]|5[56])[0-9a-f]{10}\b"
+    r"|(?<![\d.])(?:1(?:39|40)|9[345])\d{12}(?![\d.])"
+)
+"""An address as Python writes it, or as a project writes `id(...)` on a 64-bit Linux."""
 TEMPORARY = re.compile(r"/[\w./-]*?/(pytest-of-[^/'\"]+/pytest-\d+|tmp[a-z0-9_]{8})")
 NOT_COMPARED = "not compared"
 MOST_ITEMS = 30
@@ -85,6 +88,8 @@ class Texts:
             value, (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
         ):
             return str(getattr(value, "__qualname__", None) or value.__name__)
+        if kind is memoryview:
+            return f"memoryview({self.of(bytes(value), depth)})"
         if kind.__module__ == "builtins" and kind.__name__.endswith("iterator"):
             return f"iter({self.of(list(itertools.islice(copy.copy(value), MOST_ELEMENTS)), depth)})"
         if hasattr(kind, "__array__") or hasattr(kind, "to_numpy"):  # NumPy and pandas show what they contain
@@ -427,6 +432,8 @@ def describe_call(
         if name in ("self", "cls") and name == positional[0]:
             if called == "__init__":
                 called = type(value).__name__
+            elif called == "__new__":
+                called = value.__name__
             else:
                 owner = texts.of_attributes(value) if has_state else texts.of(value)
                 called = f"{owner if SIMPLE.match(owner) else f'({owner})'}.{called}"
