@@ -206,7 +206,7 @@ class BehaviorComparison:
         return sorted(found, key=lambda row: -row.changed)
 
     def report(self) -> BehaviorReport:
-        """Return counts and the most facts examples."""
+        """Return counts and the most telling examples."""
         return BehaviorReport(
             calls=len(self._own_calls),
             compared=sum(key in self.pairs for key in self._own_calls),
@@ -433,7 +433,7 @@ class BehaviorComparison:
         return ARGUMENTS in new and ARGUMENTS not in old and not is_expected
 
     def _examples(self, functions: Collection[tuple[str, str]] | None = None) -> tuple[BehaviorExample, ...]:
-        """Return the most facts answers, of the functions given or of all that tests call.
+        """Return the most telling answers, of the functions given or of all that tests call.
 
         First accidental errors and calls that tests make, then variations as unlike each other as possible.
         Every second of these is answered as before although it is near a call of a target: it shows how far
