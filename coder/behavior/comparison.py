@@ -16,6 +16,8 @@ NOT_COMPARED = "not compared"
 MISSING = "missing"
 CUT = "cut"
 """Kind of a record that says that not all calls of the targets are there."""
+AGAIN = "again"
+"""Kind of the second answer to the very call that a test makes."""
 RAISES = "raises "
 TIME_OUT = "time-out"
 ACCIDENTAL = (
@@ -71,7 +73,9 @@ class CallAnswer(NamedTuple):
     environment: Mapping[str, str | None] = {}
     """Variables that the test has set, None for those it has removed."""
     again: str = ""
-    """Another answer to an equal call of the same side, where there is one."""
+    """Another answer to a call of the same text on the same side, where there is one."""
+    is_steady: bool = True
+    """False if the very call was answered otherwise a second time, such as with a duration."""
 
 
 class Replayed(NamedTuple):
@@ -108,7 +112,12 @@ def read_answers(records: Sequence[Mapping[str, Any]]) -> dict[CallKey, CallAnsw
     for record in records:
         if record["kind"] == CUT:
             continue
-        key = CallKey(record["path"], record["name"], record["kind"], record["call"])
+        kind: Any = "own" if record["kind"] == AGAIN else record["kind"]
+        key = CallKey(record["path"], record["name"], kind, record["call"])
+        if record["kind"] == AGAIN:
+            if key in answers and answers[key].text != record["answer"]:
+                answers[key] = answers[key]._replace(is_steady=False)
+            continue
         answer = CallAnswer(
             text=record["answer"],
             test=record["test"],
@@ -123,7 +132,7 @@ def read_answers(records: Sequence[Mapping[str, Any]]) -> dict[CallKey, CallAnsw
         if key not in answers:
             answers[key] = answer
         elif answer.is_target and not answers[key].is_target:
-            answers[key] = answer._replace(again=answers[key].again)
+            answers[key] = answer._replace(again=answers[key].again, is_steady=answers[key].is_steady)
         elif answer.text != answers[key].text:
             answers[key] = answers[key]._replace(again=answer.text)
     return answers
@@ -170,14 +179,15 @@ class BehaviorComparison:
         }
         random = {
             (key.path, key.name)
-            for key, answer in replayed[0].items()
-            if len({*answer.now}) > 1 or (key in base and base[key].again)
+            for key in base
+            if not base[key].is_steady or (key in replayed[0] and len({*replayed[0][key].now}) > 1)
         }
         """Functions that answer equal calls of the base differently: differences there say nothing."""
         self.changed = {
             key: pair
             for key, pair in self.pairs.items()
             if pair[0].text != pair[1].text
+            and not pair[0].again
             and (key.path, key.name) not in random
             and not (key.kind != "own" and _is_alike(pair[0].text, pair[1].text))
         }
@@ -390,7 +400,7 @@ class BehaviorComparison:
             if _exception(old.text) in ACCIDENTAL and _exception(new.text) in self.raised:
                 continue  # an accidental error is raised on purpose now
             is_guard = key.kind == "own" and not new.is_target and new.is_direct and new.test in self.passing
-            if is_guard and not _is_equal(old.text, new.text):
+            if is_guard and (old.is_affected or new.is_affected) and not _is_equal(old.text, new.text):
                 return (
                     f"{shorten_value(key.call)}, which a passing test calls, {_differs(old.text, new.text)}"
                 )
@@ -514,6 +524,8 @@ class BehaviorComparison:
         old, new = self.changed[key]
         if self._is_new_error(key, old.text, new.text):
             return VARIED if key.kind == "state" else 0  # the object may never be in that state
+        if (name := _exception(new.text)) and key.kind != "state" and not _exception(old.text):
+            return 1 if name not in self.raised else VARIED
         if key.kind == "own":
             return 1 if not new.is_target else 2
         return VARIED

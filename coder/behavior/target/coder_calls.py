@@ -258,18 +258,19 @@ class CallRecorder:
         environment = self.changed_environment()
         rows = [("own", site.arguments)]
         if not is_repeated:
-            rows += rows  # what answers itself otherwise, such as a duration, tells nothing
+            rows.append(("again", site.arguments))
             rows += variations(site.arguments, self.literals, near=NEAR, far=FAR, read=code.co_names)
         known = set()
         self.is_affected = not self.changed  # with no changed function, every call is of interest
         for kind, row_arguments in rows:
-            if kind != "own" and not self.is_affected:
+            is_own = kind in ("own", "again")
+            if not is_own and not self.is_affected:
                 return
             varied = site.written_arguments(row_arguments)
-            shown = text if kind == "own" else describe_call(code, varied, self.texts)
+            shown = text if is_own else describe_call(code, varied, self.texts)
             if kind == "state" and shown == text:  # what the object shows of itself is not all of it
                 shown = describe_call(code, varied, self.texts, has_state=True)
-            if kind != "own" and shown in known:
+            if not is_own and shown in known:
                 continue
             known.add(shown)
             answer = in_fork(lambda varied=varied: self.answer(site, varied), CALL_SECONDS)
@@ -277,7 +278,7 @@ class CallRecorder:
                 self.is_affected = call["changed"] or self.is_affected or answer[0] == ENTERED
                 answer = answer[1:]
             row = {**call, "kind": kind, "call": shown, "answer": answer, "affected": self.is_affected}
-            if kind != "own":
+            if not is_own:
                 data = None
                 if call["changed"] and kind != "state":
                     data = pickle_arguments(varied, self.is_test_module, MOST_VARIED)

@@ -355,16 +355,17 @@ def far_values(value: Any, literals: list[Any]) -> list[Any]:
         with_literals = [text for item in own[:6] for text in (item, value + item, item + value)]
         middle = len(value) // 2
         shapes = [
+            f"{value}x",
             "",
+            f" {value}",
             value[:-1],
             value[1:],
             value + value,
             value.upper(),
             value.swapcase(),
-            f" {value}",
             value[::-1],
         ]
-        shapes += [f"{value}x", value[:middle] + "-" + value[middle:], f"{value} {value}", "a", "x1"]
+        shapes += [value[:middle] + "-" + value[middle:], f"{value} {value}", "a", "x1"]
         return take_turns([list(dict.fromkeys(shapes)), list(dict.fromkeys(with_literals))], 24)
     if kind is bytes:
         return [b"", value[:-1], value[1:], value + value, b"a"]
