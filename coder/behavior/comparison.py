@@ -524,8 +524,9 @@ class BehaviorComparison:
         old, new = self.changed[key]
         if self._is_new_error(key, old.text, new.text):
             return VARIED if key.kind == "state" else 0  # the object may never be in that state
-        if (name := _exception(new.text)) and key.kind != "state" and not _exception(old.text):
-            return 1 if name not in self.raised else VARIED
+        is_raised = not _exception(old.text) and _exception(new.text) not in ("", *self.raised)
+        if is_raised and key.kind != "state":
+            return 1
         if key.kind == "own":
             return 1 if not new.is_target else 2
         return VARIED
