@@ -86,6 +86,8 @@ class CallRecorder:
         self.is_target = self.is_cut = self.is_busy = False
         self.begun: set[str] = set()
         self.reserve = self.seconds * TARGETS_SHARE
+        self.end = 0.0
+        """Moment from which on no other test begins, after the targets."""
         self.pid = os.getpid()
         self.environment = dict(os.environ)
         random.seed(0)  # the same on both sides, also where the project draws as it is imported
@@ -116,8 +118,14 @@ class CallRecorder:
         self.notice(ELSEWHERE[0], ())
 
     def begin(self, test: str) -> None:
-        """Record the calls of another test from now on."""
+        """Record the calls of another test from now on; end the process if all that may be is recorded."""
         self.test, self.is_target = test, test in self.targets
+        if not self.is_target and self.targets <= self.begun:
+            self.end = self.end or time.monotonic() + (self.seconds if self.targets else 1e9)
+            if not self.has_time or time.monotonic() > self.end:
+                if not self.targets:
+                    self.write({"kind": "cut"})
+                os._exit(0)
         self.begun.add(test)
         sys.setprofile(self if self.is_target or self.has_time else None)
 

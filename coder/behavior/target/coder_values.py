@@ -425,8 +425,9 @@ def describe_call(
     shown = []
     called = code.co_name
     is_by_name = False
-    for name in parameters_of(code):
-        is_by_name = is_by_name or name not in positional or name not in arguments
+    names = [name for name in parameters_of(code) if name not in (*positional, rest, more)]
+    for name in (*positional, rest, *names, more):
+        is_by_name = is_by_name or (name in positional and name not in arguments)
         if name not in arguments:
             continue
         value = arguments[name]
@@ -443,7 +444,8 @@ def describe_call(
         elif name == more:
             shown += [f"{key}={texts.of(item)}" for key, item in value.items()]
         else:
-            shown.append(f"{name}={texts.of(value)}" if is_by_name else texts.of(value))
+            is_named = is_by_name or name in names
+            shown.append(f"{name}={texts.of(value)}" if is_named else texts.of(value))
     return f"{called}({', '.join(shown)})"
 
 
@@ -459,7 +461,7 @@ def answer_of(call: Callable[[], Any], code: types.CodeType, texts: Any) -> str:
         result = call()
         if code.co_name == "__init__" and result is None:
             return INSTANCE
-        if isinstance(result, types.GeneratorType):
+        if isinstance(result, types.GeneratorType) or is_library_iterator(result):
             result = [item for item, _ in zip(result, range(MOST_ITEMS))]  # noqa: B905 - not in Python 3.8
         elif inspect.iscoroutine(result):
             result = result_of_coroutine(result)
@@ -468,6 +470,11 @@ def answer_of(call: Callable[[], Any], code: types.CodeType, texts: Any) -> str:
         return NOT_COMPARED
     except BaseException as error:  # noqa: BLE001 - any exception is an answer
         return f"raises {type(error).__name__}: {texts.clean(str(error))[:200]}"
+
+
+def is_library_iterator(value: Any) -> bool:
+    """Tell whether a value is an iterator of the language, such as a `map` or a `zip`."""
+    return type(value).__module__ in ("builtins", "itertools") and hasattr(type(value), "__next__")
 
 
 def result_of_coroutine(coroutine: Any) -> Any:
