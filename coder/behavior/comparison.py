@@ -198,8 +198,11 @@ class BehaviorComparison:
         return [key for key in {**self.change, **self.base} if key.kind == "own"]
 
     def functions(self) -> list[ComparedFunction]:
-        """Return counts and examples of each function, those that answer otherwise first."""
-        own = self._own_calls
+        """Return counts and examples of each function, those that answer otherwise first.
+
+        Only calls that enter the change count.
+        """
+        own = [key for key in self._own_calls if self._is_affected(key)]
         names = dict.fromkeys((key.path, key.name) for key in own)
         found = [
             ComparedFunction(
@@ -207,13 +210,19 @@ class BehaviorComparison:
                 name=name,
                 calls=sum((key.path, key.name) == (path, name) for key in own),
                 compared=sum((key.path, key.name) == (path, name) for key in own if key in self.pairs),
-                inputs=sum((key.path, key.name) == (path, name) for key in self.pairs),
+                inputs=sum(
+                    (key.path, key.name) == (path, name) for key in self.pairs if self._is_affected(key)
+                ),
                 changed=sum((key.path, key.name) == (path, name) for key in self.changed),
                 examples=self._examples([(path, name)]),
             )
             for path, name in names
         ]
         return sorted(found, key=lambda row: -row.changed)
+
+    def _is_affected(self, key: CallKey) -> bool:
+        """Tell whether a call entered a changed function on either side."""
+        return any(key in side and side[key].is_affected for side in (self.base, self.change))
 
     def report(self) -> BehaviorReport:
         """Return counts and the most telling examples."""
@@ -402,7 +411,7 @@ class BehaviorComparison:
             if _exception(old.text) in ACCIDENTAL and _exception(new.text) in self.raised:
                 continue  # an accidental error is raised on purpose now
             is_guard = key.kind == "own" and not new.is_target and new.is_direct and new.test in self.passing
-            is_guard = is_guard and (old.is_affected or new.is_affected) and self._is_repeatable(key)
+            is_guard = is_guard and self._is_affected(key) and self._is_repeatable(key)
             if is_guard and not _is_equal(old.text, new.text):
                 return (
                     f"{shorten_value(key.call)}, which a passing test calls, {_differs(old.text, new.text)}"

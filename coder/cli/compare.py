@@ -102,9 +102,15 @@ def _table(
     if not totals["calls"] and comparison is not None and comparison.problem:
         return [f"Nothing could be compared of {label}: {comparison.problem}"]
     if not totals["calls"]:
-        return [f"Nothing to compare: no test of {label} calls what can be repeated on both sides."]
+        return [
+            f"Nothing to compare: no test of {label} makes a call that enters the change and can be repeated."
+        ]
     share = f"{totals['compared']} of {totals['calls']} calls compared"
-    cut = "; time ran out, and calls are missing: --seconds" if comparison and comparison.is_cut else ""
+    cut = (
+        "; others were left out (--seconds, or very many of one function)"
+        if comparison and comparison.is_cut
+        else ""
+    )
     differing = [row for row in functions if row.changed]
     if not totals["inputs"]:
         return [f"Nothing could be compared of {label}: {share}{cut}."]

@@ -276,6 +276,53 @@ def test_what_differs_from_run_to_run_is_no_difference(
     }
 
 
+JARS = """
+import os
+
+
+class Jar:
+    def __init__(self, size):
+        self.size = size
+
+    def __repr__(self):
+        return "<Jar>"
+
+    def halves(self):
+        return map(int, [self.size / 2, self.size / 2])
+
+    def is_written(self):
+        try:
+            os.mkdir(str(self.size / 2))
+        except:
+            return False
+        return True
+"""
+JARS_TESTS = """
+from shop import Jar
+
+
+def test_old():
+    assert list(Jar(4).halves()) == [2, 2]
+    Jar(4).is_written()
+
+
+def test_new():
+    assert list(Jar(20).halves()) == [11, 11]
+"""
+
+
+def test_sees_what_representations_and_handlers_hide(
+    tmp_path: Path, plain_venv: Path, sandbox: ProcessSandbox
+) -> None:
+    text = JARS.replace("self.size / 2", "(self.size / 2 + (self.size > 9))")
+    report, found = compare(tmp_path, plain_venv, sandbox, text, JARS, JARS_TESTS)
+    assert found == []
+    assert report is not None
+    answers = {(example.call, example.before, example.after) for example in report.examples}
+    assert ("Jar(size=20).halves()", "[10, 10]", "[11, 11]") in answers
+    assert report.compared == report.calls - 1
+
+
 def compare(
     place: Path,
     venv: Path,

@@ -82,6 +82,7 @@ class CallRecorder:
         self.kinds: dict[types.CodeType, int] = {}
         self.counts: dict[types.CodeType, int] = {}
         self.seen: dict[tuple[types.CodeType, str], int] = {}
+        self.states: dict[tuple[types.CodeType, str], str] = {}
         self.test = ""
         self.is_target = self.is_cut = self.is_busy = False
         self.begun: set[str] = set()
@@ -123,8 +124,7 @@ class CallRecorder:
         if not self.is_target and self.targets <= self.begun:
             self.end = self.end or time.monotonic() + (self.seconds if self.targets else 1e9)
             if not self.has_time or time.monotonic() > self.end:
-                if not self.targets:
-                    self.write({"kind": "cut"})
+                self.note_cut()
                 os._exit(0)
         self.begun.add(test)
         sys.setprofile(self if self.is_target or self.has_time else None)
@@ -136,8 +136,8 @@ class CallRecorder:
         return self.seconds > (self.reserve if is_reserved else 0.0)
 
     def note_cut(self) -> None:
-        """Write once that not all calls of targets are recorded."""
-        if self.is_target and not self.is_cut:
+        """Write once that not all calls of targets are recorded; without any, not all calls."""
+        if (self.is_target or not self.targets) and not self.is_cut:
             self.is_cut = True
             self.write({"kind": "cut"})
 
@@ -219,10 +219,16 @@ class CallRecorder:
         self.is_busy = False
         sys.setprofile(self)
 
+    def text_of(self, code: types.CodeType, arguments: dict[str, Any]) -> str:
+        """Return a call as text; with the object's attributes if an equal text was of another state."""
+        text: str = describe_call(code, arguments, self.texts)
+        state: str = describe_call(code, arguments, self.texts, has_state=True)
+        return text if self.states.setdefault((code, text), state) == state else state
+
     def record(self, site: CallSite, kind: int, *, is_direct: bool) -> bool:
         """Answer a call in a fork and wait for it; tell whether it ended in time."""
         code = site.code
-        text = describe_call(code, site.written_arguments(site.arguments), self.texts)
+        text = self.text_of(code, site.written_arguments(site.arguments))
         times = self.seen[code, text] = self.seen.get((code, text), 0) + 1
         if times > (REPEATED if self.is_target and kind == CHANGED else 1):
             return True

@@ -391,6 +391,13 @@ def far_values(value: Any, literals: list[Any]) -> list[Any]:
 class Blocked(BaseException):
     """Raised where a repeated call would have an effect outside of its process."""
 
+    was_raised = False
+    """In this process: the call may have caught it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        Blocked.was_raised = True
+
 
 def variadic_names(code: types.CodeType) -> tuple[str, str]:
     """Return the names of `*` and `**` parameters, empty where there are none."""
@@ -457,6 +464,12 @@ def rest_of(before: str, after: str, printed: str) -> str:
 
 def answer_of(call: Callable[[], Any], code: types.CodeType, texts: Any) -> str:
     """Return the result of a call of the function with this code, or its exception, as text."""
+    text = result_of(call, code, texts)
+    return NOT_COMPARED if Blocked.was_raised else text
+
+
+def result_of(call: Callable[[], Any], code: types.CodeType, texts: Any) -> str:
+    """Return the result of a call, or its exception, as text."""
     try:
         result = call()
         if code.co_name == "__init__" and result is None:
@@ -466,8 +479,6 @@ def answer_of(call: Callable[[], Any], code: types.CodeType, texts: Any) -> str:
         elif inspect.iscoroutine(result):
             result = result_of_coroutine(result)
         return str(texts.of(result))
-    except Blocked:
-        return NOT_COMPARED
     except BaseException as error:  # noqa: BLE001 - any exception is an answer
         return f"raises {type(error).__name__}: {texts.clean(str(error))[:200]}"
 
