@@ -75,6 +75,11 @@ class LineIndex:
             where.setdefault(normalize_line(line), []).append(index)
         return where
 
+    @cached_property
+    def places(self) -> dict[tuple[HunkLine, ...], list[int]]:
+        """Positions that were looked up: a diff may have thousands of equal hunks."""
+        return {}
+
 
 def _match_without_prose(hunk: PatchHunk, text: LineIndex, offset: int) -> MatchResult:
     """Match a hunk whose last lines may be prose; they are not if the file has something that they remove."""
@@ -164,6 +169,13 @@ def find_contiguous(lines: Sequence[HunkLine], text: LineIndex) -> list[int]:
     """Return the positions where the lines occur contiguously, by the strictest comparison with any match."""
     if not lines:
         return []
+    key = tuple(lines)
+    if key not in text.places:
+        text.places[key] = _find_contiguous(lines, text)
+    return text.places[key]
+
+
+def _find_contiguous(lines: Sequence[HunkLine], text: LineIndex) -> list[int]:
     before, rarest = min(
         enumerate(text.positions_by_key.get(normalize_line(line.text), ()) for line in lines),
         key=lambda pair: len(pair[1]),
@@ -185,6 +197,8 @@ def choose_position(
     """
     if len(candidates) == 1:
         return next(iter(candidates))
+    if not hunk.start and not hunk.section:
+        return None
     stated = {hunk.start - 1} if hunk.start else set()
     by_number = {at for at in candidates if at - offset in stated} or stated.intersection(candidates)
     by_section = {at for at in candidates if hunk.section and _inside(hunk.section, lines, at)}
