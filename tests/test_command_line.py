@@ -331,6 +331,7 @@ def test_closed_output_pipe_ends_session_quietly(place: Place, server: FakeServe
     assert place.traces() == ("", "")
 
 
+@pytest.mark.thorough
 def test_verifies_existing_change_repeatedly(place: Place, tmp_path: Path) -> None:
     (place.repository / "fix.diff").write_text(FIX)
     proof = place.coder(

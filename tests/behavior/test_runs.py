@@ -193,7 +193,9 @@ SIGNATURES = {
 }
 
 
-@pytest.mark.parametrize("case", SIGNATURES)
+@pytest.mark.parametrize(
+    "case", ["new parameter", "changed default", pytest.param("right", marks=pytest.mark.thorough)]
+)
 def test_calls_are_written_and_matched_as_callers_write_them(
     tmp_path: Path, plain_venv: Path, sandbox: ProcessSandbox, case: str
 ) -> None:

@@ -99,6 +99,7 @@ def test_shows_package_caches_without_credentials(walls: SandboxBackend, home: P
     assert written.exit_code != 0
 
 
+@pytest.mark.thorough
 def test_cargo_judges_no_artifact_of_another_tree(walls: SandboxBackend, home: Path, tmp_path: Path) -> None:
     require("cargo")
     # Base first: its files are older than what is built from the change.

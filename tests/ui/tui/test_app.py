@@ -3,6 +3,7 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
+import pytest
 from textual.events import Key, Paste
 from textual.widgets import Static
 
@@ -677,6 +678,7 @@ def warnings_shown(terminal: Stage) -> list[str]:
     return [line for line in lines if line.startswith("warning")]
 
 
+@pytest.mark.thorough
 def test_long_session_opens_with_its_end_and_scrolling_up_shows_chunks_in_place() -> None:
     async def scene(terminal: Stage) -> None:
         await terminal.settle()

@@ -144,6 +144,7 @@ def test_answers_review_with_accepted_hunks() -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_review_describes_delivery_and_has_one_column_if_narrow() -> None:
     async def scene(terminal: Stage) -> None:
         terminal.session.tell(story.REVIEW)
@@ -166,6 +167,7 @@ def test_review_describes_delivery_and_has_one_column_if_narrow() -> None:
     assert received_commands(scene) == [Decide(question="q1", accepted=(1, 2))]
 
 
+@pytest.mark.thorough
 def test_wide_review_lists_files_and_shows_both_sides() -> None:
     async def scenario() -> list[SessionCommand]:
         async with stage(size=(150, 40)) as terminal:

@@ -1,6 +1,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
+
 from coder.core.events import (
     Event,
     Failed,
@@ -129,6 +131,7 @@ def test_keeps_partial_reply_and_call_when_interrupted() -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_call_expands_on_enter_and_click() -> None:
     async def by_enter(terminal: Stage) -> None:
         await terminal.pilot.press("shift+tab", "up", "up", "enter")

@@ -116,6 +116,7 @@ def test_edits_a_hunk_in_place() -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_escape_keeps_what_was_typed_for_later() -> None:
     async def scene(terminal: Stage) -> None:
         await press_each(terminal, "e", *["down"] * 3, "end", "enter")
@@ -197,6 +198,7 @@ def test_tree_of_files_leads_to_a_file(size: tuple[int, int]) -> None:
     assert review_with(scene, size=size) == [Decide(question="q1", accepted=(0, 1))]
 
 
+@pytest.mark.thorough
 def test_directories_of_one_directory_share_a_line() -> None:
     paths = ("src/app/core/a.py", "src/app/core/b/c.py", "src/app/core/b", "z.py")
     diff = "".join(f"diff --git a/{path} b/{path}\nold mode 100644\nnew mode 100755\n" for path in paths)

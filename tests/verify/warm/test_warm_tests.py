@@ -399,7 +399,14 @@ class TestUnit(unittest.TestCase):
 
 
 @pytest.mark.parametrize(
-    "hook", ["", "def pytest_runtest_makereport(item, call):\n    call.excinfo = None\n"]
+    "hook",
+    [
+        "",
+        pytest.param(
+            "def pytest_runtest_makereport(item, call):\n    call.excinfo = None\n",
+            marks=pytest.mark.thorough,
+        ),
+    ],
 )
 def test_outcomes_match_separate_process(open_project: Open, hook: str) -> None:
     files = {"tests/test_shop.py": MANY, "pytest.ini": "[pytest]\n", "tests/conftest.py": hook}
@@ -635,6 +642,7 @@ def test_reports_stopped_process(open_project: Open, sandbox: ProcessSandbox) ->
     assert ended == WarmRefusal(reason="the test process has ended")
 
 
+@pytest.mark.thorough
 def test_works_in_sandbox(tmp_path: Path) -> None:
     walls = choose_backend().backend
     if walls is None:
