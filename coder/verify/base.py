@@ -20,7 +20,7 @@ from coder.verify.impact import select_reaching
 from coder.verify.layout import test_file_predicate
 from coder.verify.project import MOST_RED, SuiteHistory
 from coder.verify.report import merge_reports
-from coder.verify.run import run_nearest_first, with_label
+from coder.verify.run import CUT_SHORT, run_nearest_first, with_label
 from coder.verify.run_store import NO_STORE, RunStore, content_key
 from coder.verify.select import SuiteSelection, find_tests
 from coder.verify.trees import ChangeSplit, Side, Trees
@@ -29,6 +29,7 @@ UPFRONT_SECONDS = 10.0
 """Time that the whole suite has on the base before a change is judged; a longer one runs on demand."""
 BACKGROUND_SECONDS = 60.0
 """Time that it has on the base while a model works, where it can be run on demand as well."""
+WAITED_FOR = RunProblem(kind="timeout", text="A change waited to be judged before the suite had ended.")
 CAUTION = 10.0
 """Factor by which a suite may be slower than its beginning: slow tests tend to come late."""
 LEAST_TESTS_PER_SECOND = 5
@@ -360,6 +361,9 @@ class BaseSuite:
         self._store = store
         self._load_coverage = coverage
         self._lock = threading.Lock()
+        self._cut = threading.Event()
+        self._began: float | None = None
+        """Moment at which a measurement of limited time began."""
         self.reset()
 
     def reset(self) -> None:
@@ -401,6 +405,8 @@ class BaseSuite:
         with self._lock:
             if self.report is None or (anew and not self._is_whole):
                 self._is_whole = seconds is None
+                self._cut.clear()
+                self._began = None if seconds is None else time.monotonic()
                 with self._trees.checkout(self._trees.base, ()) as tree:
                     if seconds is not None and (reason := self._reason_for_part(tree, seconds)):
                         self.report = TestReport(
@@ -411,11 +417,24 @@ class BaseSuite:
                         self.report = self._store.recall(
                             (content_key(tree), "suite"),
                             lambda: self._runner.run_parallel(
-                                tree, timeout_seconds=seconds, progress=told, is_base=True
+                                tree, timeout_seconds=seconds, progress=told, is_base=True, cut=self._cut
                             ),
                         )
+                        if self.report.problem == CUT_SHORT:
+                            self.report = self.report.model_copy(update={"problem": WAITED_FOR})
                         self.learn_duration(self.report)
+                self._began = None
             return self.report
+
+    def _hasten(self) -> threading.Timer | None:
+        """Let a measurement in the background have no more time than one that a change waits for."""
+        if self._began is None or self.report is not None:
+            return None
+        left = self._began + UPFRONT_SECONDS - time.monotonic()
+        timer = threading.Timer(max(0.0, left), self._cut.set)
+        timer.daemon = True
+        timer.start()
+        return timer
 
     def learn_duration(self, report: TestReport) -> None:
         """Remember how long a whole suite took, and what failed."""
@@ -457,7 +476,10 @@ class BaseSuite:
             is_test = test_file_predicate(new, self._runner.command)
         is_lazy = self._suite.base_on_demand and bool(named or any(map(is_test, changed)))
         if is_lazy and self.report is None:
+            timer = self._hasten()
             whole = self._measure(progress, UPFRONT_SECONDS)
+            if timer is not None:
+                timer.cancel()
         else:
             whole = self.measure(progress)
         if whole.problem is None or whole.problem.kind != "timeout" or whole.indirect:
