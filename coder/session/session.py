@@ -33,7 +33,7 @@ from coder.session.context import SessionContext, Strategy
 from coder.session.delivery import BUG, INTERRUPTED, MISUSE, SessionOutcome, conclude, outcome_without_fix
 from coder.session.phase import record_change
 
-BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE = 20.0, 0.15
+BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE = 10.0, 0.15
 """Longest wait for the baseline before the first message, in seconds and as a share of the time limit.
 
 A short suite is worth having in the first message.
