@@ -185,6 +185,7 @@ def test_label():
 def test_old():
     cut("abcdefgh")
     cut("abcdefgh", 3)
+    cut("q1r2s3t4", 3)
 """
 SIGNATURES = {
     "right": ("", ""),
@@ -215,6 +216,7 @@ def test_calls_are_written_and_matched_as_callers_write_them(
     assert answers["Label('')"] == ("an instance", "raises ValueError: ")
     if case == "changed default":
         assert answers["cut('abcdefgh')"] == ("'abcdef'", "'abcdefg'")
+        assert answers["cut('q1r2s3t4')"] == ("'q1r2s3'", "'q1r2s3t'")
 
 
 NOISE = """

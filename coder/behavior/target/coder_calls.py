@@ -273,6 +273,8 @@ class CallRecorder:
         rows = [("own", site.arguments)]
         if not is_repeated:
             rows.append(("again", site.arguments))
+            optional = [name for name in site.arguments if name in site.defaults]
+            rows += [("far", {**site.arguments, name: site.defaults[name]}) for name in optional]
             rows += variations(site.arguments, self.literals, near=NEAR, far=FAR, read=code.co_names)
         known = set()
         self.is_affected = not self.changed  # with no changed function, every call is of interest
