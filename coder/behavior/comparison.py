@@ -1,7 +1,7 @@
 """Findings on the behavior of a change: calls that are answered otherwise than before, or not."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -202,21 +202,25 @@ class BehaviorComparison:
 
         Only calls that enter the change count.
         """
-        own = [key for key in self._own_calls if self._is_affected(key)]
-        names = dict.fromkeys((key.path, key.name) for key in own)
+        own, inputs, changed = (
+            [key for key in keys if self._is_affected(key)]
+            for keys in (self._own_calls, self.pairs, self.changed)
+        )
+        calls, compared, all_inputs, differing = (
+            Counter((key.path, key.name) for key in keys)
+            for keys in (own, filter(self.pairs.__contains__, own), inputs, changed)
+        )
         found = [
             ComparedFunction(
                 path=path,
                 name=name,
-                calls=sum((key.path, key.name) == (path, name) for key in own),
-                compared=sum((key.path, key.name) == (path, name) for key in own if key in self.pairs),
-                inputs=sum(
-                    (key.path, key.name) == (path, name) for key in self.pairs if self._is_affected(key)
-                ),
-                changed=sum((key.path, key.name) == (path, name) for key in self.changed),
+                calls=count,
+                compared=compared[path, name],
+                inputs=all_inputs[path, name],
+                changed=differing[path, name],
                 examples=self._examples([(path, name)]),
             )
-            for path, name in names
+            for (path, name), count in calls.items()
         ]
         return sorted(found, key=lambda row: -row.changed)
 
@@ -411,8 +415,8 @@ class BehaviorComparison:
             if _exception(old.text) in ACCIDENTAL and _exception(new.text) in self.raised:
                 continue  # an accidental error is raised on purpose now
             is_guard = key.kind == "own" and not new.is_target and new.is_direct and new.test in self.passing
-            is_guard = is_guard and self._is_affected(key) and self._is_repeatable(key)
-            if is_guard and not _is_equal(old.text, new.text):
+            is_telling = self._is_affected(key) and self._is_repeatable(key)
+            if is_guard and is_telling and not _is_equal(old.text, new.text):
                 return (
                     f"{shorten_value(key.call)}, which a passing test calls, {_differs(old.text, new.text)}"
                 )

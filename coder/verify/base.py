@@ -3,8 +3,8 @@
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -426,15 +426,20 @@ class BaseSuite:
                 self._began = None
             return self.report
 
-    def _hasten(self) -> threading.Timer | None:
-        """Let a measurement in the background have no more time than one that a change waits for."""
+    @contextmanager
+    def _limit_background_run(self) -> Iterator[None]:
+        """Give a measurement in the background no more time than one that a change waits for."""
         if self._began is None or self.report is not None:
-            return None
+            yield
+            return
         left = self._began + UPFRONT_SECONDS - time.monotonic()
         timer = threading.Timer(max(0.0, left), self._cut.set)
         timer.daemon = True
         timer.start()
-        return timer
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def learn_duration(self, report: TestReport) -> None:
         """Remember how long a whole suite took, and what failed."""
@@ -476,10 +481,8 @@ class BaseSuite:
             is_test = test_file_predicate(new, self._runner.command)
         is_lazy = self._suite.base_on_demand and bool(named or any(map(is_test, changed)))
         if is_lazy and self.report is None:
-            timer = self._hasten()
-            whole = self._measure(progress, UPFRONT_SECONDS)
-            if timer is not None:
-                timer.cancel()
+            with self._limit_background_run():
+                whole = self._measure(progress, UPFRONT_SECONDS)
         else:
             whole = self.measure(progress)
         if whole.problem is None or whole.problem.kind != "timeout" or whole.indirect:

@@ -237,25 +237,25 @@ class Tag:
         return f" {self.name}"
 
 
-def token():
+def draw_token():
     return [TOKEN, random.random()]
 
 
-def now():
+def read_clock():
     return time.perf_counter()
 
 
-def key(value):
+def identify(value):
     return [id(value), str(id(value))]
 
 
-def listed(values):
+def list_values(values):
     return list(values)
 """
 NOISE_TESTS = """
 import random
 
-from shop import Tag, key, listed, now, token
+from shop import Tag, draw_token, identify, list_values, read_clock
 
 
 def test_new():
@@ -263,7 +263,8 @@ def test_new():
 
 
 def test_old():
-    assert token() and now() and key("a") and listed(iter(random.choices(range(99), k=9)))
+    assert draw_token() and read_clock() and identify("a")
+    assert list_values(iter(random.choices(range(99), k=9)))
 """
 
 

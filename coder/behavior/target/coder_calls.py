@@ -222,6 +222,8 @@ class CallRecorder:
     def text_of(self, code: types.CodeType, arguments: dict[str, Any]) -> str:
         """Return a call as text; with the object's attributes if an equal text was of another state."""
         text: str = describe_call(code, arguments, self.texts)
+        if "self" not in arguments:
+            return text
         state: str = describe_call(code, arguments, self.texts, has_state=True)
         return text if self.states.setdefault((code, text), state) == state else state
 

@@ -285,7 +285,7 @@ def state_values(value: Any, read: Collection[str], depth: int = 3) -> list[Any]
             columns[0].append([(name, new) for new in inner[:8]])
     rows = take_turns(columns[0] or columns[1], 24)
     copies = (changed_copy(value, name, new) for name, new in rows)
-    return [copy for copy in copies if copy is not None]
+    return [other for other in copies if other is not None]
 
 
 def changed_copy(value: Any, name: str, new: Any) -> Any:
