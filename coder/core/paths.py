@@ -106,6 +106,15 @@ def match_test_ids(names: Iterable[str]) -> Callable[[str], bool]:
     return lambda test_id: test_id in exact or test_id.startswith(prefixes)
 
 
+def most_general_ids(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names, in their order, without those that another one selects for `match_test_ids`."""
+    unique = dict.fromkeys(names)
+    ends = re.compile(r"\[|::|/")
+    return tuple(
+        name for name in unique if not any(name[: end.start()] in unique for end in ends.finditer(name))
+    )
+
+
 def test_file_of(test_id: str) -> str:
     """Return the file of a test id."""
     return test_id.partition("::")[0]

@@ -9,7 +9,7 @@ from coder.core.verdict import TestResult
 from coder.files.ripgrep import escape_path, list_paths
 from coder.files.tokenize import WORD, count_terms
 from coder.retrieval.excerpts import Excerpt, load_excerpt, name_lines
-from coder.retrieval.issue_terms import IssueTerms, TracedCall, extract_issue_terms
+from coder.retrieval.issue_terms import IssueTerms, TracedCall, extract_issue_terms, is_code_like
 from coder.retrieval.ranking import RankedPlace, locate_issue, select_places
 from coder.retrieval.test_examples import find_similar_test
 from coder.workspace.workspace import NON_SOURCE_DIRECTORIES, Workspace, format_count
@@ -71,7 +71,8 @@ def related_failures(clues: IssueTerms, failing: Sequence[TestResult]) -> list[T
     Tests that fail for want of a dependency, or with a newer library, do so in numbers and for one reason:
     what many of them say relates none of them.
     """
-    words = [_failure_words(result) & clues.distinctive for result in failing]
+    stems = count_terms(" ".join(word for word in clues.distinctive if not is_code_like(word)))
+    words = [_failure_words(result) & {*clues.distinctive, *stems} for result in failing]
     counts = Counter(word for shared in words for word in shared)
     return [
         result

@@ -8,9 +8,10 @@ from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
 from coder.core.notes import Done, GiveUp, Note, Sites
 from coder.core.phases import PhaseName
 from coder.core.values import Candidate, Proposal, Proposals
-from coder.core.verdict import ReproductionResult, Verdict, VerdictKind
-from coder.files.tokenize import count_terms
+from coder.core.verdict import ReproductionResult, TestResult, Verdict, VerdictKind
 from coder.patching import apply
+from coder.retrieval.issue_terms import extract_issue_terms
+from coder.retrieval.orientation import related_failures
 from coder.session.baseline import measure_baseline
 from coder.session.context import SessionContext, Strategy
 from coder.strategies.verify_phase import attempt_number, judge_change, requested_tests, verify_change
@@ -50,7 +51,9 @@ def search_repair() -> Strategy:
         tried_proposals: list[Proposal] = []
         while True:
             search_result = await propose_edits(context, candidate, tests, guards=guards)
-            matching_tests = tests_matching_issue(context.task.issue, tests)
+            matching_tests = _related_tests(
+                context.task.issue, [TestResult(id=test, outcome="failed") for test in tests]
+            )
             if not search_result.proposals and matching_tests not in (
                 (),
                 tests,
@@ -117,10 +120,8 @@ def _missing_test_message(failing: ReproductionResult) -> str:
     return f"No failing test shows the bug: {'; '.join(failing.rejected[:2]).rstrip('.')}.\n{NEEDS_A_TEST}"
 
 
-def tests_matching_issue(issue: str, tests: tuple[str, ...]) -> tuple[str, ...]:
-    """Return tests whose names share a word with the issue."""
-    issue_words = count_terms(issue).keys()
-    return tuple(test for test in tests if count_terms(test.partition("::")[2]).keys() & issue_words)
+def _related_tests(issue: str, failing: Sequence[TestResult]) -> tuple[str, ...]:
+    return tuple(result.id for result in related_failures(extract_issue_terms(issue), failing))
 
 
 async def propose_edits(
@@ -244,15 +245,11 @@ def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Stra
 
 
 async def _failing_issue_tests(context: SessionContext, candidate: Candidate) -> tuple[str, ...]:
-    """Return tests that fail for the right reason and that the issue names or shares a word with."""
+    """Return tests that fail for the right reason and that the issue names or is related to."""
     report = await measure_baseline(context, candidate, wait_seconds=0.1)  # the session has waited for it
-    reds = (
-        tuple(result.id for result in report.project_failures)
-        if report is not None and report.problem is None
-        else ()
-    )
+    reds = report.project_failures if report is not None and report.problem is None else ()
     named_tests = requested_tests(context, candidate) if reds else ()
-    issue_tests = named_tests or tests_matching_issue(context.task.issue, reds)
+    issue_tests = named_tests or _related_tests(context.task.issue, reds)
     if not issue_tests:
         return ()
     patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)

@@ -13,7 +13,7 @@ from coder.core.values import Candidate, Proposals
 from coder.core.verdict import MutationReport, Verdict
 from coder.session.context import SessionContext
 from coder.strategies.offline import FIRST_SECONDS, OFFLINE_NOTE, offline_first
-from tests.session.fakes import BASELINE, PROVEN, STILL_RED, UNTESTED, FakeVerifier
+from tests.session.fakes import BASELINE, PROVEN, RED, STILL_RED, UNTESTED, FakeVerifier
 from tests.strategies.test_offline import REDS, ScriptedProposer, offline_context, proposal, proposals
 
 ISSUE = "tests/test_a.py::test_a fails: a.py says 1"
@@ -107,17 +107,22 @@ def test_searches_nothing_without_failing_test(tmp_path: Path) -> None:
         offline_context(tmp_path / "green", proposer, FakeVerifier(report=BASELINE), issue=ISSUE)
     )
     assert kit.hints is None
-    assert (
-        len(
-            fallback_calls(
-                offline_context(
-                    tmp_path / "alien", proposer, FakeVerifier(report=REDS), issue="Parsing of dates is slow"
-                )
-            )
-        )
-        == 1
-    )
     assert proposer.calls == []
+
+
+def test_searches_nothing_for_tests_that_share_an_ordinary_word(tmp_path: Path) -> None:
+    red = RED.model_copy(update={"id": "tests/test_a.py::test_empty_value"})
+    verifier = FakeVerifier(report=REDS.model_copy(update={"results": (red,)}))
+    proposer = ScriptedProposer([proposals(2)])
+    for number, (issue, searches) in enumerate(
+        [
+            ("Parsing of dates is slow", 0),
+            ("Dates are wrong\nParsing them gives an empty result in March.", 0),
+            ("Empty dates are wrong", 1),
+        ]
+    ):
+        fallback_calls(offline_context(tmp_path / str(number), proposer, verifier, issue=issue))
+        assert len(proposer.calls) == searches
 
 
 @pytest.mark.parametrize(
