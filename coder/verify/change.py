@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
 
-from coder.core.paths import match_test_ids, test_file_of, test_function_of
+from coder.core.paths import match_test_ids, most_general_ids, test_file_of, test_function_of
 from coder.core.phases import Cutoff
 from coder.core.verdict import IssueTie, ReplacedAssertion, TargetKind, TestReport, TestResult
 from coder.files.regular_files import read_regular_text
@@ -202,6 +202,14 @@ class JudgedChange:
         """Make sure that `before` has what a comparison with a report on these tests needs (none: all)."""
         if self.base is not None:
             self.before = self.base.complete(self.before, report, tests, runs)
+
+    def first_tests(self, named: Sequence[str], suspects: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return the tests to run before all others, the same on each side: no test can tell which it is on.
+
+        They are those that the change edits, those `named`, the `suspects` of a first look, and those that
+        may turn green. What another selects is left out, so that runs for several purposes are one.
+        """
+        return most_general_ids([*self.own_tests, *named, *suspects, *self.find_red_candidates()])
 
     def find_red_candidates(self) -> tuple[str, ...]:
         """Return the red tests of the base that may turn green because of the change.

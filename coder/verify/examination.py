@@ -24,7 +24,7 @@ from coder.verify.mutate import mutate_for_new_tests, mutate_verified_change
 from coder.verify.report import shorten_test_id
 from coder.verify.select import sources_imported_by
 from coder.verify.tracing import measure_coverage
-from coder.verify.trees import read_texts
+from coder.verify.trees import Side, read_texts
 from coder.verify.verdict import Facts, findings
 from coder.verify.warm import WarmRunner
 
@@ -80,8 +80,8 @@ class ExaminedChange:
 
     old: Path
     new: Path
-    checkout_base_with_tests: Callable[[], AbstractContextManager[Path]]
-    """Checks out the base with the tests of the change."""
+    checkout: Callable[[Side], AbstractContextManager[Path]]
+    """Checks out one side of the change in a tree of its own, which may be written to."""
     changed: Sequence[str]
     sources: Sequence[str]
     """Changed paths that are not tests."""
@@ -105,12 +105,18 @@ def examine_change(
     report_progress = progress or (lambda _line: None)
     report_progress("checks: mutations and linters")
     with ThreadPoolExecutor(1) as beside:
-        linting = beside.submit(tools.checks, change.old, change.new, change.changed)
-        mutation = _run_mutants(change, tools)
+        mutating = beside.submit(_run_mutants, change, tools)
+        linters = tools.checks(change.old, change.new, change.changed)
+        behavior, found = _compare_behavior(change, tools)
         coverage = _measure_coverage(change, tools)
-        linters = linting.result()
-    facts.details |= {"mutation": mutation, "coverage": coverage, "linters": linters}
-    _compare_behavior(change, tools)
+        mutation = mutating.result()
+    facts.details |= {
+        "mutation": mutation,
+        "coverage": coverage,
+        "linters": linters,
+        "behavior": behavior,
+    }
+    facts.findings += found
     if facts.targets or change.sources:
         facts.note("survivor", *_survivor_notes(mutation))
     else:
@@ -152,20 +158,19 @@ def examine_change(
         )
 
 
-def _compare_behavior(change: ExaminedChange, tools: ExaminationTools) -> None:
-    """Add what the change does to calls of the targets, and of tests that pass on both sides."""
-    facts = change.facts
+def _compare_behavior(
+    change: ExaminedChange, tools: ExaminationTools
+) -> tuple[BehaviorReport | None, list[Finding]]:
+    """Return what the change does to calls of the targets, and of tests that pass on both sides."""
     sources = [path for path in change.sources if path.endswith(".py")]
     if tools.behavior is None or not sources:
-        return
+        return None, []
     failed = {result.id for result in change.before.results if not result.green}
     passing = [
         result.id for result in change.after.results if result.outcome == "passed" and result.id not in failed
     ]
-    with change.checkout_base_with_tests() as base:
-        report, found = tools.behavior(base, change.new, sources, targets=facts.targets, tests=passing)
-    facts.details["behavior"] = report
-    facts.findings += found
+    with change.checkout("tests") as base:
+        return tools.behavior(base, change.new, sources, targets=change.facts.targets, tests=passing)
 
 
 def _show_first(facts: Facts, examples: Sequence[BehaviorExample]) -> None:
@@ -187,41 +192,26 @@ def _is_unguarded(change: ExaminedChange, mutation: MutationReport | None) -> bo
 
 
 def _run_mutants(change: ExaminedChange, tools: ExaminationTools) -> MutationReport | None:
-    """Mutate the change and run the targets and the tests that reach it.
+    """Mutate the change, in a tree of its own, and run the targets and the tests that reach it.
 
     If only tests changed, mutate the sources that the new tests import. None if nothing can be mutated or
     run.
     """
-    added = _new_green_tests(change)
-    if tools.trace is not None:
-        with tools.warm(change.new, _existing_files(change.new, added)) as warm:
-            return mutate_for_new_tests(
-                change.new,
-                [path for path in change.sources if path.endswith(".py")],
-                added,
-                warm,
-                seconds=NEW_CODE_SECONDS,
-            )
-    if change.facts.targets and change.sources:
-        targets = change.facts.targets
-        with tools.warm(change.new, _existing_files(change.new, targets)) as warm:
+    facts, added = change.facts, _new_green_tests(change)
+    is_fix = tools.trace is None and bool(facts.targets and change.sources)
+    if not is_fix and tools.trace is None and (not added or change.sources or change.before.problem):
+        return None
+    tests = facts.targets if is_fix else added
+    with change.checkout("change") as tree, tools.warm(tree, _existing_files(tree, tests)) as warm:
+        if is_fix:
             return mutate_verified_change(
-                change.old,
-                change.new,
-                change.sources,
-                targets=targets,
-                warm=warm,
-                seconds=change.facts.target_seconds,
+                change.old, tree, change.sources, targets=tests, warm=warm, seconds=facts.target_seconds
             )
-    if added and not change.sources and change.before.problem is None:
-        with tools.warm(change.new, _existing_files(change.new, added)) as warm:
-            return mutate_for_new_tests(
-                change.new,
-                sources_imported_by(change.new, sorted(set(map(test_file_of, added)))),
-                added,
-                warm,
-            )
-    return None
+        if tools.trace is not None:
+            new_code = [path for path in change.sources if path.endswith(".py")]
+            return mutate_for_new_tests(tree, new_code, tests, warm, seconds=NEW_CODE_SECONDS)
+        sources = sources_imported_by(tree, sorted(set(map(test_file_of, tests))))
+        return mutate_for_new_tests(tree, sources, tests, warm)
 
 
 def _existing_files(tree: Path, tests: Sequence[str]) -> list[str]:

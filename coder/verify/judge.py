@@ -90,7 +90,7 @@ class Judge:
             )
         )
         self._first = first
-        self._aims: tuple[str, ...] = ()  # the same on both sides: no test can tell which one it is on
+        self._aims: tuple[str, ...] = ()
         self._targets_report: TestReport | None = None
         self._greens: Mapping[str, TestResult] = {}
         self._red_check = RedCheck()
@@ -164,7 +164,7 @@ class Judge:
                 "no test can be run by itself there",
             )
         about = [*self._named, *self._change.own_tests, *self._first.suspects]
-        self._aims = tuple(dict.fromkeys([*about, *self._change.find_red_candidates()]))
+        self._aims = self._change.first_tests(self._named, self._first.suspects)
         is_indirect = self._change.before.indirect
         if not self._aims and not self._change.before.whole_only:
             return

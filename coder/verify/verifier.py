@@ -4,7 +4,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -152,7 +151,13 @@ class WorktreeVerifier:
         if unbuilt := self._build_extensions(patch, progress):
             return ReproductionResult(rejected=(unbuilt.reason,))
         before = self._base.report or TestReport(command=self._runner.command)
-        change = JudgedChange(trees=self._trees, tree=patch.tree, issue=self._issue, before=before)
+        change = JudgedChange(
+            trees=self._trees,
+            tree=patch.tree,
+            issue=self._issue,
+            before=before,
+            ties=self.issue_ties() if self._needs_ties else None,
+        )
         is_whole = not self._runner.is_recorded and change.split.has_tests
         with change.split.checkout("tests") as tree:
             own = [test for test in change.own_tests if (tree / test_file_of(test)).is_file()]
@@ -161,7 +166,7 @@ class WorktreeVerifier:
                     rejected=("The change adds or changes no test file, and no test was named.",)
                 )
             sources = tuple(path for path in change.sources if (tree / path).is_file())
-            tests = [*named, *own]
+            tests = change.first_tests(named)
             report = self._store.recall(
                 (content_key(tree, change.split.tests), "targets on the base", *tests),
                 lambda: self._runner.run(
@@ -337,7 +342,7 @@ class WorktreeVerifier:
             examined = ExaminedChange(
                 old=old,
                 new=new,
-                checkout_base_with_tests=partial(change.split.checkout, "tests"),
+                checkout=change.split.checkout,
                 changed=change.changed,
                 sources=change.sources,
                 facts=facts,

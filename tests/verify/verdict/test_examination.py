@@ -67,7 +67,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
         changed = sorted(path for path in {**old, **new} if old.get(path) != new.get(path))
         change = ExaminedChange(
             old=tmp_path / "old",
-            checkout_base_with_tests=lambda: nullcontext(tmp_path / "old"),
+            checkout=lambda side: nullcontext(tmp_path / ("old" if side == "tests" else "new")),
             new=tmp_path / "new",
             changed=changed,
             sources=[path for path in changed if not is_test_path(path)],

@@ -10,6 +10,7 @@ from coder.core.verdict import RunProblem, TestReport, TestResult, Verdict
 from coder.verify import base
 from coder.verify.base import SuiteLimits
 from coder.verify.project import SuiteFacts, SuiteHistory
+from coder.verify.run_store import RunStore
 from coder.verify.select import SuiteSelection
 from coder.verify.verifier import WorktreeVerifier
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
@@ -64,6 +65,7 @@ def make_verifier(
         needs_ties=True,
         suite=SuiteLimits(base_on_demand=True, whole_seconds=whole_seconds),
         history=history,
+        store=RunStore(place / "runs", ""),
     )
     return verifier, trees, runner
 
@@ -90,6 +92,14 @@ def test_old_failure_in_touched_file_is_no_reproduction(tmp_path: Path) -> None:
     verifier, trees, runner = make_verifier(tmp_path, FIX)
     assert verifier.check_reproduction(trees.patch, ()).tests == (NEW,)
     assert runner.calls == [(NEW,)]
+
+
+def test_verdict_recalls_the_run_of_the_reproduction(tmp_path: Path) -> None:
+    verifier, trees, _ = make_verifier(tmp_path, FIX)
+    reproduced = verifier.check_reproduction(trees.patch, ())
+    verdict = verifier.verify(trees.patch, [f"{NEW}[0]", *reproduced.tests])
+    assert verdict.label == "PROVEN"
+    assert [run.stored for run in verdict.runs if run.label == "targets on the base"] == [True]
 
 
 def test_old_failure_in_touched_file_does_not_block(tmp_path: Path) -> None:
