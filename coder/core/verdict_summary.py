@@ -12,6 +12,7 @@ from coder.core.verdict import (
     DeniedResource,
     MutationReport,
     TestResult,
+    TestRun,
     Verdict,
     VerdictKind,
     describe_behavior,
@@ -106,7 +107,7 @@ def _sections(verdict: Verdict) -> Iterator[tuple[str, Sequence[str]]]:
         (
             run.label,
             f"{len(run.tests)} selected" if run.tests else "all",
-            f"{format_counts(run.counts)}{f'; {run.problem}' if run.problem else ''}",
+            format_result(run),
             f"{run.seconds:.1f} s",
         )
         for run in verdict.runs
@@ -236,6 +237,13 @@ def describe_changes(behavior: BehaviorReport) -> str:
             break
         text += f"; {line}" if text else line
     return f"{text}{' ' if text else ''}({behavior.changed} of {behavior.inputs} inputs differ)"
+
+
+def format_result(run: TestRun) -> str:
+    """Format what is known of a run: its counts, its problem, or both."""
+    is_counted = any((run.counts.passed, run.counts.failed, run.counts.skipped, run.counts.denied))
+    parts = [format_counts(run.counts)] if is_counted or not run.problem else []
+    return "; ".join([*parts, *([run.problem] if run.problem else [])])
 
 
 def format_counts(counts: Counts, denied: Sequence[DeniedResource] = ()) -> str:

@@ -14,7 +14,7 @@ from coder.core.paths import match_test_ids, test_file_of
 from coder.core.phases import Cutoff
 from coder.core.ports import Progress, RunListener, RunOptions, SelectiveTestRunner
 from coder.core.values import Value
-from coder.core.verdict import RunProblem, TestReport, TestResult, TestRun
+from coder.core.verdict import Counts, RunProblem, TestReport, TestResult, TestRun
 from coder.verify.coverage_map import CoverageMap, MapOnTree
 from coder.verify.impact import select_reaching
 from coder.verify.layout import test_file_predicate
@@ -144,14 +144,27 @@ class Runs:
 
     def run_plainly(self, side: Side, tests: Sequence[str], *, seconds: float | None) -> int | None:
         """Run tests on one side without the recorder; return the exit code, None where it says nothing."""
+        started = time.monotonic()
         with self._split.checkout(side) as place:
-            return self._runner.run_plainly(place, tests, timeout_seconds=seconds or self._seconds)
+            code = self._runner.run_plainly(place, tests, timeout_seconds=seconds or self._seconds)
+        if code is not None:
+            run = TestRun(
+                label=WITHOUT_RECORDER if side == "change" else WITHOUT_RECORDER_ON_BASE,
+                command=self._runner.command,
+                tests=tuple(tests),
+                counts=Counts(partial=True),
+                exit_code=code,
+                seconds=time.monotonic() - started,
+                problem=f"exit code {code}",
+            )
+            self._account(run, started)
+        return code
 
     def _account(self, run: TestRun, started: float) -> None:
         """Take a run that has ended into the account."""
         stage = STAGE_OF_RUN.get(run.label, "base")
         self.made.append(run)
-        if run.label != STEADY_ON_BASE:
+        if run.label not in TIMED_TOGETHER:
             self.stages[stage] += time.monotonic() - started
         self._tell(TestsEnded(stage=stage, run=run))
 
@@ -558,11 +571,14 @@ PARALLEL_RUNS = frozenset({"impacted tests", "suite", "old tests"})
 """Labels of runs that no target's red or green rests on."""
 LONG_SECONDS = 5.0
 STEADINESS = ("flakiness check", "flakiness check, again")
-"""Labels of runs on the change that only show whether targets always end alike: three in all."""
+"""Labels of further runs on the change that show whether targets always end alike."""
 STEADY_ON_BASE = "flakiness check, on the base"
-"""Label of the third run without the change, at the same time as those on it."""
+"""Label of a third run without the change, at the same time as those on it."""
+WITHOUT_RECORDER, WITHOUT_RECORDER_ON_BASE = "without the recorder", "without the recorder, on the base"
+TIMED_TOGETHER = (*STEADINESS, STEADY_ON_BASE, WITHOUT_RECORDER, WITHOUT_RECORDER_ON_BASE)
+"""Labels of runs that are made at the same time: their stage takes the time of all."""
 STAGE_OF_RUN = {
-    **dict.fromkeys((*STEADINESS, STEADY_ON_BASE), "targets"),
+    **dict.fromkeys(TIMED_TOGETHER, "targets"),
     "targets": "targets",
     "targets on the base": "targets",
     "targets on the base, again": "targets",

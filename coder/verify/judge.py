@@ -365,27 +365,33 @@ class Judge:
         }
 
     def _check_steadiness(self) -> None:
-        """Run the targets of a change that would be proven until each side has seen them three times."""
+        """Run the targets of a change that would be proven until each side has seen them three times.
+
+        One of these runs is without the recorder. Its exit code says that all targets pass, and of a single
+        target that it fails.
+        """
         facts = self._facts
         if decide(facts).kind is not VerdictKind.PROVEN:
             return
+        started = time.monotonic()
         seconds = patience_without_change(self._targets_report)
         seen_again = facts.after is not self._targets_report and all(
             facts.after is not None and passes(facts.after, target) for target in facts.targets
         )
 
-        def run(side: Side, *labels: str) -> list[TestReport]:
+        def run(side: Side, labels: Sequence[str]) -> list[TestReport]:
             return [self.runs.run(label, side, facts.targets, seconds=seconds) for label in labels]
 
         with ThreadPoolExecutor(2) as pool:
-            on_base = pool.submit(run, "tests", STEADY_ON_BASE)
-            on_change = pool.submit(run, "change", *STEADINESS[1 if seen_again else 0 :])
+            plain = pool.map(
+                lambda side: self.runs.run_plainly(side, facts.targets, seconds=seconds), PLAIN_SIDES
+            )
+            base_code, change_code = plain
+            is_red_again = base_code == FAILED and len(facts.targets) == 1
+            on_base = pool.submit(run, "tests", () if is_red_again else (STEADY_ON_BASE,))
+            on_change = pool.submit(run, "change", STEADINESS[seen_again + (change_code == PASSED) :])
             reds, greens = on_base.result(), on_change.result()
-            plain = [
-                pool.submit(self.runs.run_plainly, side, facts.targets, seconds=seconds)
-                for side in PLAIN_SIDES
-            ]
-            codes = tuple(code.result() for code in plain)
+        self.runs.stages["targets"] += time.monotonic() - started
         unsteady = [
             target
             for target in facts.targets
@@ -393,7 +399,7 @@ class Judge:
             or any((result := report.result_for(target)) is not None and result.green for report in reds)
         ]
         if not unsteady:
-            facts.obstacle = _contradiction(*codes)
+            facts.obstacle = _contradiction(base_code, change_code)
             return
         facts.targets = tuple(target for target in facts.targets if target not in unsteady)
         kinds = facts.details["target_kinds"]

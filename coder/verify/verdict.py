@@ -25,6 +25,7 @@ from coder.core.verdict import (
     describe_behavior,
     describe_proof,
 )
+from coder.core.verdict_summary import format_result
 from coder.verify.failures import failure_headline, with_cause
 from coder.verify.report import join_test_ids
 from coder.verify.run import OUT_OF_TIME
@@ -269,9 +270,7 @@ def _run_table(verdict: Verdict) -> Iterator[str]:
         yield "|---|---|---|---|---|"
         for run in verdict.runs:
             scope = f"{len(run.tests)} chosen" if run.tests else "all"
-            result = f"{_format_counts(run.counts)}{f'; {run.problem}' if run.problem else ''}".replace(
-                "|", "\\|"
-            )
+            result = format_result(run).replace("|", "\\|")
             exit_code = "" if run.exit_code is None else run.exit_code
             yield f"| {run.label} | {scope} | {result} | {exit_code} | {run.seconds:.1f} |"
         yield ""

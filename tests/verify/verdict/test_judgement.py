@@ -10,7 +10,7 @@ import pytest
 
 from coder.core.phases import Cutoff
 from coder.core.verdict import Counts, RunProblem, TestResult, Verdict, VerdictKind
-from coder.verify.base import SuiteLimits
+from coder.verify.base import TIMED_TOGETHER, SuiteLimits
 from coder.verify.project import SuiteFacts, SuiteHistory
 from coder.verify.run import CUT_SHORT
 from coder.verify.verifier import WorktreeVerifier
@@ -130,6 +130,31 @@ def test_target_that_ends_otherwise_the_third_time_proves_nothing(
     verdict = judge(tmp_path, {**FIX, **NEW_TEST}, ending=by_turns)
     assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, ())
     assert "test_added is flaky, so nothing shows" in verdict.reason
+
+
+def test_run_without_the_recorder_is_the_third_of_a_single_target(tmp_path: Path) -> None:
+    def labels(place: str, tests: str, exit_code_on_base: int) -> list[str]:
+        (tmp_path / place).mkdir()
+        verdict = judge(
+            tmp_path / place,
+            {**FIX, TEST: f"{BASE[TEST]} {tests}"},
+            ending=lambda files: [
+                *suite(files),
+                *([by_fix(files, f"{ADDED}_2")] if "second" in files[TEST] else []),
+            ],
+            plain=lambda files: 0 if "fixed" in files["calc.py"] else exit_code_on_base,
+        )
+        assert verdict.kind is VerdictKind.PROVEN
+        return sorted(run.label for run in verdict.runs if run.label in TIMED_TOGETHER)
+
+    plain = ["without the recorder", "without the recorder, on the base"]
+    assert labels("single", "new", 1) == plain
+    assert labels("unreadable", "new", 2) == ["flakiness check, on the base", *plain]
+    assert labels("two", "new second", 1) == ["flakiness check, on the base", *plain]
+
+
+def by_fix(files: Files, test: str) -> TestResult:
+    return passed_result(test) if "fixed" in files["calc.py"] else failed_result(test)
 
 
 def test_existing_red_test_proves_fix(tmp_path: Path) -> None:
