@@ -521,6 +521,8 @@ def stage_seconds(records: Sequence[Record], *, total: float) -> Mapping[str, fl
         if isinstance(later.event, Verified) and not has_runs:
             for stage, spent in _verdict_stages(later.event.verdict, gap).items():
                 seconds[stage] += spent
+        elif isinstance(earlier.event, PhaseEntered) and isinstance(later.event, PhaseEntered):
+            seconds["search"] += gap
         elif stage := _stage_before(later.event):
             seconds[stage] += gap
     shown = {stage: spent for stage, spent in seconds.items() if spent > 0}
@@ -534,7 +536,7 @@ def _stage_before(event: Event) -> str:
             return "model"
         case ToolFinished():
             return "tools"
-        case BaselineMeasured():
+        case BaselineMeasured() | PhaseEntered(phase="locate"):  # which waits for the base
             return "base"
         case NoteMade(phase="locate"):
             return "search"

@@ -466,11 +466,16 @@ class Verifier(Protocol):
         """
 
     def check_reproduction(
-        self, patch: Patch, named: Sequence[str], progress: Progress | None = None
+        self,
+        patch: Patch,
+        named: Sequence[str],
+        progress: Progress | None = None,
+        *,
+        tell: RunListener | None = None,
     ) -> ReproductionResult:
         """Return which tests fail for the right reason without the patch's source part.
 
-        These are `named` tests and those that the patch adds or changes.
+        These are `named` tests and those that the patch adds or changes. `tell` hears of each run.
         """
 
     def issue_ties(self) -> Mapping[str, IssueTie]:

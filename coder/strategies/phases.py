@@ -150,11 +150,11 @@ async def _settle_reproduce(
         return reproduction
     named_ids = _named_tests(context, candidate, reproduction)
     tests_changed = any(is_test_path(path) for path in state.patch.paths)
-    progress = context.log.progress_listener(candidate.id)
+    progress, tell = context.log.progress_listener(candidate.id), context.log.run_listener(candidate.id)
     reproduced = ReproductionResult()
     if named_ids or (tests_changed and state.changed):
         reproduced = await asyncio.to_thread(
-            context.verifier.check_reproduction, state.patch, named_ids, progress
+            context.verifier.check_reproduction, state.patch, named_ids, progress, tell=tell
         )
         if reproduced.tests:
             return Reproduction(summary="Seen red on the untouched base.", tests=reproduced.tests)
@@ -165,7 +165,7 @@ async def _settle_reproduce(
         and (tied_tests := await _find_tied_tests(context, candidate))
     ):
         reproduced_ties = await asyncio.to_thread(
-            context.verifier.check_reproduction, state.patch, tied_tests, progress
+            context.verifier.check_reproduction, state.patch, tied_tests, progress, tell=tell
         )
         if reproduced_ties.tests:
             return Reproduction(

@@ -159,7 +159,7 @@ def format_cost(finish_event: SessionFinished) -> str:
     )
 
 
-TEST_STAGES = ("base", "targets", "impacted", "suite", "old tests")
+TEST_STAGES = ("base", "reproduction", "targets", "impacted", "suite", "old tests")
 """Stages in which tests of the project run."""
 
 

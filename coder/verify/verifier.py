@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from types import MappingProxyType
 
+from coder.core.events import TestsEnded, TestsStarted
 from coder.core.paths import match_test_ids, test_file_of
 from coder.core.phases import Cutoff
 from coder.core.ports import Progress, RunListener, SelectiveTestRunner, WorktreeContext
@@ -115,10 +116,13 @@ class WorktreeVerifier:
         """Return the report of the suite on the untouched base, measured once."""
         return self._base.measure(progress, whole=whole, brief=brief)
 
-    def results_on_base(self, tests: Sequence[str], progress: Progress | None = None) -> TestReport:
+    def results_on_base(
+        self, tests: Sequence[str], progress: Progress | None = None, *, tell: RunListener | None = None
+    ) -> TestReport:
         """Return all that is known of the base's tests, once those of `tests` that are not known have run.
 
-        Without `tests`, the suite is measured first. A problem of the run is that of the report.
+        Without `tests`, the suite is measured first. A problem of the run is that of the report. `tell`
+        hears of the run.
         """
         report = TestReport(command=self._runner.command)
         if not tests:
@@ -128,12 +132,32 @@ class WorktreeVerifier:
             with self._trees.checkout(self._trees.base, ()) as tree:
                 if existing := [test for test in missing if (tree / test_file_of(test)).exists()]:
                     told = with_label("on the untouched code", progress)
-                    report = self._store.recall(
+                    report = self._recall(
                         (content_key(tree), "base", *existing),
                         lambda: self._runner.run(tree, existing, progress=told),
+                        label="on the untouched code",
+                        tests=existing,
+                        tell=tell,
                     )
                     self._base.learn_results(report)
         return report.model_copy(update={"results": self._base.known_results, "collected": ()})
+
+    def _recall(
+        self,
+        key: Sequence[str],
+        run: Callable[[], TestReport],
+        *,
+        label: str,
+        tests: Sequence[str],
+        tell: RunListener | None,
+    ) -> TestReport:
+        """Return the stored report of a run before any verdict, or make it; `tell` hears of it."""
+        if tell is None:
+            return self._store.recall(key, run)
+        tell(TestsStarted(label=label, tests=len(tests)))
+        report = self._store.recall(key, run)
+        tell(TestsEnded(stage="reproduction", run=summarize_run(label, tests, report)))
+        return report
 
     def reset_baseline(self, circumstance: str) -> None:
         """Discard the results of the base: the test environment has changed."""
@@ -145,7 +169,12 @@ class WorktreeVerifier:
             self._circumstances = (*self._circumstances, circumstance)
 
     def check_reproduction(
-        self, patch: Patch, named: Sequence[str], progress: Progress | None = None
+        self,
+        patch: Patch,
+        named: Sequence[str],
+        progress: Progress | None = None,
+        *,
+        tell: RunListener | None = None,
     ) -> ReproductionResult:
         """Run the tests of a patch without its source part, and return which fail for the right reason."""
         if unbuilt := self._build_extensions(patch, progress):
@@ -167,7 +196,7 @@ class WorktreeVerifier:
                 )
             sources = tuple(path for path in change.sources if (tree / path).is_file())
             tests = change.first_tests(named)
-            report = self._store.recall(
+            report = self._recall(
                 (content_key(tree, change.split.tests), "targets on the base", *tests),
                 lambda: self._runner.run(
                     tree,
@@ -176,6 +205,9 @@ class WorktreeVerifier:
                     expect_loaded=sources,
                     progress=with_label("reproduction", progress),
                 ),
+                label="reproduction",
+                tests=tests,
+                tell=tell,
             )
         if report.by_exit_code:
             return ReproductionResult(
@@ -192,7 +224,7 @@ class WorktreeVerifier:
             or (is_whole and not before.has_test(result.id))
         ]
         known_before = [result.id for result in candidates if not change.adds_test(result.id)]
-        earlier = {test.id: test for test in self.results_on_base(known_before, progress).results}
+        earlier = {test.id: test for test in self.results_on_base(known_before, progress, tell=tell).results}
         known_tests = {test.id for test in before.results}
         known_files = {test_file_of(test) for test in known_tests}
         missing = [

@@ -5,16 +5,19 @@ import pytest
 from coder.core.events import (
     BaselineMeasured,
     MessageFinished,
+    PhaseEntered,
     QuestionAnswered,
     QuestionAsked,
     Record,
+    TestsEnded,
+    TestsStarted,
     ToolFinished,
     Verified,
     Warned,
     stage_seconds,
 )
 from coder.core.messages import AssistantMessage, ToolMessage
-from coder.core.verdict import Counts, Verdict, VerdictKind
+from coder.core.verdict import Counts, TestRun, Verdict, VerdictKind
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -44,6 +47,23 @@ def test_stages_add_up_to_the_wall_clock() -> None:
         "impacted": 10.0,
         "checks": 6.0,
         "other": 6.0,
+    }
+
+
+def test_waits_and_runs_before_a_verdict_have_stages() -> None:
+    run = TestRun(label="reproduction", command="pytest", counts=Counts(failed=1))
+    records = _records(
+        (0, Warned(text="")),
+        (10, PhaseEntered(candidate="c1", phase="locate", attempt=1)),
+        (14, PhaseEntered(candidate="c1", phase="locate", attempt=1)),
+        (15, TestsStarted(candidate="c1", label="reproduction", tests=1)),
+        (18, TestsEnded(candidate="c1", stage="reproduction", run=run)),
+    )
+    assert stage_seconds(records, total=18.0) == {
+        "base": 10.0,
+        "search": 4.0,
+        "reproduction": 3.0,
+        "other": 1.0,
     }
 
 

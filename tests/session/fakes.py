@@ -156,7 +156,12 @@ class FakeVerifier:
         return self.baseline(progress)
 
     def check_reproduction(
-        self, patch: Patch, named: Sequence[str], progress: Progress | None = None
+        self,
+        patch: Patch,
+        named: Sequence[str],
+        progress: Progress | None = None,
+        *,
+        tell: RunListener | None = None,
     ) -> ReproductionResult:
         self.calls.append(("reproduces", tuple(named)))
         return self.reproduced.pop(0) if len(self.reproduced) > 1 else self.reproduced[0]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from coder.core.events import RunEvent
 from coder.core.verdict import RunProblem, TestReport, TestResult, Verdict
 from coder.verify import base
 from coder.verify.base import SuiteLimits
@@ -96,7 +97,9 @@ def test_old_failure_in_touched_file_is_no_reproduction(tmp_path: Path) -> None:
 
 def test_verdict_recalls_the_run_of_the_reproduction(tmp_path: Path) -> None:
     verifier, trees, _ = make_verifier(tmp_path, FIX)
-    reproduced = verifier.check_reproduction(trees.patch, ())
+    told: list[RunEvent] = []
+    reproduced = verifier.check_reproduction(trees.patch, (), tell=told.append)
+    assert [event.type for event in told] == ["tests_started", "tests_ended"]
     verdict = verifier.verify(trees.patch, [f"{NEW}[0]", *reproduced.tests])
     assert verdict.label == "PROVEN"
     assert [run.stored for run in verdict.runs if run.label == "targets on the base"] == [True]
