@@ -66,7 +66,6 @@ REPRODUCE = Phase(name="reproduce", note="reproduction", writes=True, max_turns=
 PLAN = Phase(name="plan", note="plan", writes=False, max_turns=12)
 GENERATE = Phase(name="generate", note="done", writes=True, max_turns=24)
 EDIT = Phase(name="edit", note="done", writes=True, max_turns=24)
-VERIFY = Phase(name="verify", note="done", writes=False, max_turns=0)
 DIAGNOSE = Phase(name="diagnose", note="diagnosis", writes=False, yields=True, max_turns=12)
 REPAIR = Phase(name="repair", note="done", writes=True, max_turns=24)
 REVIEW = Phase(name="review", note="findings", writes=False, max_turns=8)

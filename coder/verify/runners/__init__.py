@@ -1,1 +1,1 @@
-"""Adapters of test runners of other languages than Python, one module each."""
+"""Adapters of test runners of other languages than Python."""
