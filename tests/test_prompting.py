@@ -180,6 +180,7 @@ CASES: dict[str, dict[str, Any]] = {
         "beside": ["b.py"],
         "left": 2,
     },
+    "untrusted": {},
     "system_review": {},
     "review": {
         "brief": "Tests.",

@@ -31,11 +31,11 @@ def hand_over(
     start_over: bool = False,
     unrelated_tests: tuple[str, ...] = (),
 ) -> str:
-    """Give up, or end the phase with the note that a message asks for. Not needed after a patch, which is verified by itself.
+    """Give up, or end the phase with the note that a message asks for. Not needed after a patch, which is verified automatically.
 
     Args:
         kind: `give_up` if you cannot go on; others only when a message asks for them.
-        summary: What is to be known, in one to five sentences.
+        summary: What the reader has to know, in one to five sentences.
         places: Where the fault is, likeliest first: `path`, `path:line` or `path::Qualified.name`.
         tests: Ids of tests that fail because of the issue.
         start_over: With `diagnosis`: take back all changes outside the tests.
@@ -109,7 +109,7 @@ def hand_over_findings(
         summary: Your judgement in one sentence.
         approve: False only where something must be changed before this goes anywhere.
         findings: Each with `severity` (`blocker`, `major`, `minor`), `path` and `line` (of the changed file, from 1) where it must be
-            mended, and `text`: what is wrong, and for which input it shows.
+            corrected, and `text`: what is wrong, and for which input it shows.
     """
     note = build_note({"kind": kind, "summary": summary, "approve": approve, "findings": findings})
     return f"Handed over: {note.kind}."
