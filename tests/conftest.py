@@ -1,6 +1,8 @@
 """Network guard for tests: loopback only if a test is marked for it, and never a real model."""
 
+import asyncio
 import gc
+import inspect
 import os
 import signal
 import ssl
@@ -39,6 +41,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--portable", action="store_true", help="take the paths of systems that are not Linux, on Linux, too"
     )
     parser.addoption("--thorough", action="store_true", help="run what is left out of CI for its time, too")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine function, in an event loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = pyfuncitem._fixtureinfo.argnames  # as pytest itself does; there is no public attribute
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -4,7 +4,6 @@ To add a case, add an object (place, line, value) to that file. Places: the issu
 fixed, other files by name, git remotes, the environment, and the output of the failing test.
 """
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from coder.repo.existing_change import delivered_diff
 from coder.settings import Config
 from coder.strategies.registry import build_strategy
 from coder.wiring.session import Approach, SessionSetup
-from tests.test_scenarios import git
+from tests.builders import git, repo
 from tests.walls import walls
 
 CANARIES: list[dict[str, str]] = json.loads(
@@ -42,7 +41,6 @@ def canary_lines(place: str) -> list[str]:
 
 
 def plant_canaries(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root.mkdir()
     source = "\n".join(canary_lines("source"))
     files = {
         "shop.py": f"{source}\n{FAULT}",
@@ -50,13 +48,7 @@ def plant_canaries(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "settings.ini": "[main]\n" + "\n".join(canary_lines("settings.ini")) + "\n",
         ".gitignore": ".venv/\n__pycache__/\n",
     }
-    for name, text in files.items():
-        (root / name).write_text(text, encoding="utf-8")
-    git(root, "init", "-q", "-b", "main")
-    git(root, "config", "user.name", "A User")
-    git(root, "config", "user.email", "user@example.org")
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "Begin")
+    repo(root, files)
     (root / ".env").write_text("\n".join(canary_lines(".env")) + "\n", encoding="utf-8")
     for number, url in enumerate(canary_lines("remote")):
         git(root, "remote", "add", f"r{number}", url)
@@ -111,7 +103,7 @@ def collect(root: Path, state: Path, requests: list[Request]) -> dict[str, bytes
     return result
 
 
-def test_no_planted_secret_is_sent_or_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_planted_secret_is_sent_or_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = tmp_path / "repository"
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -125,7 +117,7 @@ def test_no_planted_secret_is_sent_or_kept(tmp_path: Path, monkeypatch: pytest.M
     task = Task(issue=issue, directory=root, trusted=True)
     setup = SessionSetup(root=root, config=Config(), backend=walls(), trusted=task.trusted, approach=approach)
     with setup.open(task) as handle:
-        session_end: SessionFinished = asyncio.run(handle.session.run())
+        session_end: SessionFinished = await handle.session.run()
     assert session_end.kind is VerdictKind.PROVEN, session_end.summary
     assert session_end.delivery and FIX in git(root, "show", f"{session_end.delivery.branch}:shop.py")
     assert 'db_password = "hunter2-otter"' in git(root, "show", f"{session_end.delivery.branch}:shop.py")

@@ -242,7 +242,7 @@ def test_kill_touches_nothing_and_next_run_cleans_up(place: Place, server: FakeS
     (place.repository / "notes.txt").write_text("uncommitted\n")
     before = place.user_state()
     moments = random.Random(4)
-    for _ in range(3):
+    for _ in range(2):
         server.turns[:] = [LOOK, Turn(calls=(call("apply_patch", diff=WORSE),)), *[LOOK] * 50]
         running = place.start_fix(server)
         time.sleep(moments.uniform(0.5, 3.0))

@@ -218,7 +218,7 @@ def test_verify_ends_with_its_call_or_client(place: Place, ending: str) -> None:
         wire.close()
 
 
-def test_silent_call_reports_that_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_silent_call_reports_that_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     from coder.api import mcp_server
 
     monkeypatch.setattr(mcp_server, "HEARTBEAT_SECONDS", 0.05)
@@ -234,6 +234,6 @@ def test_silent_call_reports_that_it_goes_on(monkeypatch: pytest.MonkeyPatch) ->
             time.sleep(0.01)
 
     context: Any = Context()
-    asyncio.run(mcp_server._follow(context, work))
+    await mcp_server._follow(context, work)
     assert reports[0] == "suite"
     assert reports[1].startswith("suite (")

@@ -60,7 +60,7 @@ from coder.strategies.build import build_components
 from coder.strategies.offline import offline_first
 from coder.strategies.registry import build_strategy
 from coder.wiring.session import Approach, SessionSetup
-from tests.builders import read_case, write
+from tests.builders import init_repository, read_case, write
 from tests.walls import walls
 
 SCENARIOS = sorted((Path(__file__).parent / "cases" / "scenarios").glob("[0-9]*"))
@@ -75,12 +75,7 @@ def prepare_repository(scenario: Path, root: Path, expect: dict[str, Any]) -> No
     """Create a repository with one commit, and uncommitted work if the scenario has some."""
     root.mkdir()
     write(root, read_case(scenario, "before"))
-    (root / ".gitignore").write_text(".venv/\n__pycache__/\n", encoding="utf-8")
-    git(root, "init", "-q", "-b", "main")
-    git(root, "config", "user.name", "A Person")
-    git(root, "config", "user.email", "person@example.org")
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "Begin")
+    init_repository(root, {".gitignore": ".venv/\n__pycache__/\n"}, message="Begin")
     if (scenario / "dirty").is_dir():
         shutil.copytree(scenario / "dirty", root, dirs_exist_ok=True)
     if source := expect.get("editable"):

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from coder.index.index import SymbolIndex
+from coder.index.index import SymbolIndex, find_uses
 from coder.index.resolve import find_importers, find_module_paths, find_re_exports, resolve_name
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
-from tests.builders import write
+from tests.builders import write, write_tree
 
 FILES = {
     "src/shop/__init__.py": (
@@ -118,3 +118,18 @@ def test_mutual_star_imports_are_searched_once(tmp_path: Path) -> None:
     assert resolve_name(SymbolIndex(tmp_path).refresh(), "shop.absent") == (
         IndexedPlace(path="shop/__init__.py"),
     )
+
+
+def test_variable_that_holds_an_import_hides_no_use(tmp_path: Path) -> None:
+    write_tree(
+        tmp_path,
+        {
+            "text.js": "function parse(text) { return text }\nexports.parse = parse\n",
+            "app.js": "var parse = require('./text').parse\n\nparse('a')\n",
+            "other.js": "var parse = function () {}\n\nparse('a')\n",
+        },
+    )
+    snapshot = SymbolIndex(tmp_path).refresh()
+    definition = next(item for item in snapshot.definitions("text.js") if item.name == "parse")
+    uses = find_uses(snapshot, [IndexedPlace(path="text.js", definition=definition)])
+    assert {use.path for use in uses} == {"app.js", "text.js"}

@@ -125,14 +125,20 @@ def serve(
     stream: Wire, error: Errors, turns: list[Turn], handler: type[BaseHTTPRequestHandler] = FakeHandler
 ) -> Iterator[FakeServer]:
     """Yield a fake server that runs for the duration of the block."""
-    fake = FakeServer(stream, error, turns, handler)
-    thread = threading.Thread(target=fake.serve_forever, kwargs={"poll_interval": 0.01})
+    with running(fake := FakeServer(stream, error, turns, handler)):
+        yield fake
+
+
+@contextmanager
+def running(server: ThreadingHTTPServer) -> Iterator[str]:
+    """Run a server for the duration of the block, and yield its URL."""
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
-        yield fake
+        yield f"http://127.0.0.1:{server.server_address[1]}"
     finally:
-        fake.shutdown()
-        fake.server_close()
+        server.shutdown()
+        server.server_close()
         thread.join()
 
 
@@ -163,11 +169,5 @@ def serve_answers(answers: Mapping[str, bytes]) -> Iterator[str]:
     """Yield the URL of a server with these answers, for the duration of the block."""
     server = AnswerServer(("127.0.0.1", 0), AnswerHandler)
     server.answers = answers
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with running(server) as url:
+        yield url

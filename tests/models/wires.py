@@ -9,7 +9,9 @@ from tests.models.fakes import Turn
 
 
 def split_text(text: str) -> list[str]:
-    return [text[start : start + 5] for start in range(0, len(text), 5)]
+    """Return pieces of five characters; larger ones of a long text, since clients read each piece slowly."""
+    size = max(5, len(text) // 50)
+    return [text[start : start + size] for start in range(0, len(text), size)]
 
 
 def is_complete(turn: Turn) -> bool:
@@ -81,40 +83,30 @@ def chat_stream(turn: Turn) -> list[bytes]:
 
 
 def openai_error(turn: Turn) -> dict[str, Any]:
-    if turn.error == "overflow":
-        message = (
-            "This model's maximum context length is 8192 tokens. However, your messages resulted in "
-            "9000 tokens."
-        )
-        return {
-            "error": {
-                "message": message,
-                "type": "invalid_request_error",
-                "param": "messages",
-                "code": "context_length_exceeded",
-            }
-        }
-    if turn.error == "no_tools":
-        return {
-            "error": {
-                "message": "registry.ollama.ai/library/m does not support tools",
-                "type": "api_error",
-                "param": None,
-                "code": None,
-            }
-        }
+    def error(message: str, kind: str, code: str | None, param: str | None = None) -> dict[str, Any]:
+        return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+    match turn.error:
+        case "overflow":
+            message = (
+                "This model's maximum context length is 8192 tokens. However, your messages resulted in "
+                "9000 tokens."
+            )
+            return error(message, "invalid_request_error", "context_length_exceeded", "messages")
+        case "no_tools":
+            return error("registry.ollama.ai/library/m does not support tools", "api_error", None)
     code = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded"}.get(turn.status)
-    return {
-        "error": {
-            "message": turn.error or f"status {turn.status}",
-            "type": "error",
-            "param": None,
-            "code": code,
-        }
-    }
+    return error(turn.error or f"status {turn.status}", "error", code)
 
 
 # https://platform.openai.com/docs/api-reference/responses-streaming
+
+
+PARTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "reasoning_summary_text": ("reasoning_summary_part", {"type": "summary_text", "text": ""}),
+    "output_text": ("content_part", {"type": "output_text", "text": "", "annotations": []}),
+}
+"""Parts of an item that are announced before their text, by the kind of the text."""
 
 
 def responses_stream(turn: Turn) -> list[bytes]:
@@ -148,74 +140,51 @@ def responses_stream(turn: Turn) -> list[bytes]:
             "usage": usage if status != "in_progress" else None,
         }
 
+    def add(
+        item: dict[str, Any], kind: str, pieces: list[str], done: dict[str, Any], **places: Any
+    ) -> list[bytes]:
+        """Return the events of one item: it is added, its text comes in pieces, and it is done."""
+        where = {"item_id": item["id"], "output_index": len(output), **places}
+        added = [event("response.output_item.added", output_index=len(output), item=item)]
+        if kind in PARTS:
+            name, part = PARTS[kind]
+            added.append(event(f"response.{name}.added", part=part, **where))
+        added += [event(f"response.{kind}.delta", delta=piece, **where) for piece in pieces]
+        if is_complete(turn) or kind != "output_text":
+            added.append(event("response.output_item.done", output_index=len(output), item={**item, **done}))
+        output.append({**item, **done})
+        return added
+
     events = [event("response.created", response=state("in_progress"))]
     if turn.reasoning:
-        reasoning = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "seal"}
-        events.append(
-            event("response.output_item.added", output_index=0, item={**reasoning, "encrypted_content": ""})
+        summary = [{"type": "summary_text", "text": turn.reasoning}]
+        events += add(
+            {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": ""},
+            "reasoning_summary_text",
+            split_text(turn.reasoning),
+            {"summary": summary, "encrypted_content": "seal"},
+            summary_index=0,
         )
-        part = {"type": "summary_text", "text": ""}
-        where = {"item_id": "rs_1", "output_index": 0, "summary_index": 0}
-        events.append(event("response.reasoning_summary_part.added", part=part, **where))
-        events += [
-            event("response.reasoning_summary_text.delta", delta=piece, **where)
-            for piece in split_text(turn.reasoning)
-        ]
-        result = {**reasoning, "summary": [{"type": "summary_text", "text": turn.reasoning}]}
-        events.append(event("response.output_item.done", output_index=0, item=result))
-        output.append(result)
     if turn.text:
-        index = len(output)
-        output_item = {
-            "id": "msg_1",
-            "type": "message",
-            "role": "assistant",
-            "status": "in_progress",
-            "content": [],
-        }
-        events.append(event("response.output_item.added", output_index=index, item=output_item))
-        where = {"item_id": "msg_1", "output_index": index, "content_index": 0}
-        events.append(
-            event(
-                "response.content_part.added",
-                part={"type": "output_text", "text": "", "annotations": []},
-                **where,
-            )
-        )
-        events += [
-            event("response.output_text.delta", delta=piece, logprobs=[], **where)
-            for piece in split_text(turn.text)
-        ]
         content = [{"type": "output_text", "text": turn.text, "annotations": [], "logprobs": []}]
-        result = {**output_item, "status": "completed", "content": content}
-        if is_complete(turn):
-            events.append(event("response.output_item.done", output_index=index, item=result))
-        output.append(result)
+        events += add(
+            {"id": "msg_1", "type": "message", "role": "assistant", "status": "in_progress", "content": []},
+            "output_text",
+            split_text(turn.text),
+            {"status": "completed", "content": content},
+            content_index=0,
+            logprobs=[],
+        )
     for name, arguments in turn.calls:
-        index = len(output)
-        output_item = {
-            "id": f"fc_{index}",
-            "type": "function_call",
-            "call_id": f"call_{index}",
-            "name": name,
-            "arguments": "",
-            "status": "in_progress",
-        }
-        events.append(event("response.output_item.added", output_index=index, item=output_item))
-        where = {"item_id": f"fc_{index}", "output_index": index}
-        events += [
-            event("response.function_call_arguments.delta", delta=piece, **where)
-            for piece in split_text(arguments)
-        ]
-        result = {
-            **output_item,
-            "arguments": arguments,
-            "status": "incomplete" if turn.finish == "length" else "completed",
-        }
-        events.append(event("response.output_item.done", output_index=index, item=result))
-        output.append(result)
-    if turn.garbage:
-        events.append(turn.garbage)
+        number_of_call = len(output)
+        call = {"type": "function_call", "name": name, "arguments": "", "status": "in_progress"}
+        events += add(
+            {"id": f"fc_{number_of_call}", "call_id": f"call_{number_of_call}", **call},
+            "function_call_arguments",
+            split_text(arguments),
+            {"arguments": arguments, "status": "incomplete" if turn.finish == "length" else "completed"},
+        )
+    events += [turn.garbage] if turn.garbage else []
     if not is_complete(turn):
         return events
     status = "incomplete" if turn.finish not in ("", "odd") else "completed"

@@ -6,7 +6,6 @@ import random
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -89,21 +88,9 @@ def test_case_applies_exactly_or_is_refused_with_its_error(case: Path, tmp_path:
 
 
 LINES = ["a", "b", "", "    c", "\td", "- e", "+ f", "@@", "--- g", "é", "\\ h", "x" * 50]
-PIECES = [
-    *SWAP.splitlines(),
-    " a",
-    "",
-    "```",
-    "@@ -1,9 +1,2 @@ x",
-    "diff --git a/t b/t",
-    "rename from t",
-    "rename to u",
-    "\\ No",
-    "--",
-]
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", range(40))
 def test_diff_of_two_texts_applies_exactly_or_is_refused(seed: int, tmp_path: Path) -> None:
     generator = random.Random(seed)
     texts = [
@@ -120,15 +107,6 @@ def test_diff_of_two_texts_applies_exactly_or_is_refused(seed: int, tmp_path: Pa
     except PatchError:
         after = before
     assert (tmp_path / "t").read_bytes() == after.encode()
-
-
-@pytest.mark.parametrize("seed", range(100))
-def test_garbage_raises_only_patch_error(seed: int, tmp_path: Path) -> None:
-    generator = random.Random(seed)
-    (tmp_path / "t").write_text("a\n", encoding="utf-8")
-    with suppress(PatchError):
-        plan_patch("\n".join(generator.choices(PIECES, k=generator.randrange(20))), tmp_path)
-    assert content(tmp_path) == {"t": (b"a\n", False)}
 
 
 def test_does_not_follow_link_outside_tree(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from coder.core.values import Candidate
 from coder.repo.repository import SessionRepository, open_repository
 from tests.builders import git
 
@@ -22,6 +23,15 @@ def open_session_repository(
         yield repository
     finally:
         repository.close()
+
+
+@contextmanager
+def open_candidate(
+    root: Path, base: str | None = None, **options: str
+) -> Iterator[tuple[SessionRepository, Candidate]]:
+    """Open a session's repository, as `open_session_repository` does, with its first candidate."""
+    with open_session_repository(root, base, **options) as repository:
+        yield repository, repository.create_candidate("c1")
 
 
 def fingerprint(root: Path) -> dict[str, object]:

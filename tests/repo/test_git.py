@@ -11,6 +11,11 @@ from coder.repo.worktrees import add_worktree
 from tests.builders import git, repo
 
 
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return repo(tmp_path / "r", {"a.py": "x\n"})
+
+
 def test_finds_the_checkout_from_a_subdirectory(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"src/a.py": "x\n"})
     place = find_checkout(root / "src")
@@ -27,8 +32,7 @@ def test_finds_the_same_root_without_git(tmp_path: Path) -> None:
     assert find_root(tmp_path) is None
 
 
-def test_finds_linked_worktree_and_common_git_directory(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "x\n"})
+def test_finds_linked_worktree_and_common_git_directory(root: Path, tmp_path: Path) -> None:
     git(root, "worktree", "add", "-q", "../linked")
     place = find_checkout(tmp_path / "linked")
     assert (place.root, place.common_directory) == (tmp_path / "linked", root / ".git")
@@ -84,17 +88,17 @@ def test_says_how_to_trust_a_repository_of_another_user(
         find_checkout(tmp_path)
 
 
-def test_ignores_git_environment_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ignores_git_environment_variables(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     other = repo(tmp_path / "other", {"o.py": "o\n"})
-    root = repo(tmp_path / "r", {"a.py": "x\n"})
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git" / "index"))
     monkeypatch.setenv("GIT_WORK_TREE", str(other))
     assert find_checkout(root).git.items("ls-files", "-z") == ["a.py"]
 
 
-def test_runs_no_hook_and_no_monitor(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "x\n"})
+def test_runs_no_hook_and_no_monitor(root: Path, tmp_path: Path) -> None:
     fake_git(tmp_path / "evil", f"touch {tmp_path}/ran")
     git(root, "config", "core.fsmonitor", str(tmp_path / "evil" / "git"))
     git(root, "config", "core.hooksPath", str(tmp_path / "evil"))
@@ -106,8 +110,7 @@ def test_runs_no_hook_and_no_monitor(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def test_waits_for_lock_about_to_be_released(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "x\n"})
+def test_waits_for_lock_about_to_be_released(root: Path, tmp_path: Path) -> None:
     lock = root / ".git" / "index.lock"
     lock.touch()
     fake_git(
@@ -120,8 +123,9 @@ def test_waits_for_lock_about_to_be_released(tmp_path: Path) -> None:
         assert door.call("update-index", "--force-remove", "a.py").status == 0
 
 
-def test_gives_up_on_a_command_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = repo(tmp_path / "r", {"a.py": "x\n"})
+def test_gives_up_on_a_command_that_takes_too_long(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     door = find_checkout(root).git
     fake_git(tmp_path / "bin", "exec sleep 5")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
@@ -131,14 +135,12 @@ def test_gives_up_on_a_command_that_takes_too_long(tmp_path: Path, monkeypatch: 
     assert time.monotonic() - start < 4
 
 
-def test_error_is_line_of_git(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "x\n"})
+def test_error_is_line_of_git(root: Path) -> None:
     with pytest.raises(GitError, match=r"^git cat-file failed: Not a valid object name nothing$"):
         find_checkout(root).git.call("cat-file", "-p", "nothing")
 
 
-def test_revision_is_never_option(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "x\n"})
+def test_revision_is_never_option(root: Path) -> None:
     door = Git(directory=root, git_dir=root / ".git", work_tree=root)
     assert door.resolve_commit("--all") is None
     assert door.resolve_commit("main") == git(root, "rev-parse", "main")

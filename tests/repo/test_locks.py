@@ -11,7 +11,7 @@ from coder.repo.git import repository_lock, session_lock
 def test_one_process_holds_session_lock(tmp_path: Path) -> None:
     with (
         session_lock(tmp_path / "s"),
-        pytest.raises(UserError, match="in use by process"),
+        pytest.raises(UserError, match=f"in use by process {os.getpid()} on "),
         session_lock(tmp_path / "s"),
     ):
         pass
@@ -42,12 +42,3 @@ def test_waits_for_repository_lock_and_leaves_nothing(tmp_path: Path) -> None:
     thread.join()
     assert order == ["first", "second"]
     assert list(tmp_path.iterdir()) == []
-
-
-def test_refusal_names_the_owner(tmp_path: Path) -> None:
-    with (
-        session_lock(tmp_path / "s"),
-        pytest.raises(UserError, match=f"process {os.getpid()} on "),
-        session_lock(tmp_path / "s"),
-    ):
-        pass

@@ -9,7 +9,7 @@ from coder.core.values import Patch
 from coder.repo.delivery import INTENT_FILE
 from coder.repo.repository import SessionRepository, open_repository
 from tests.builders import git, repo, write
-from tests.repo.opened import fingerprint, open_session_repository
+from tests.repo.opened import fingerprint, open_candidate, open_session_repository
 
 LINES = "".join(f"line {number}\n" for number in range(1, 31))
 FIXED = LINES.replace("line 15\n", "line 15, fixed\n")
@@ -24,6 +24,11 @@ def files(tree: Path) -> dict[str, str]:
     }
 
 
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return repo(tmp_path / "r", FILES)
+
+
 def test_satisfies_the_ports() -> None:
     def as_ports(repository: SessionRepository) -> tuple[Repository, History]:
         return repository, repository.history
@@ -31,8 +36,7 @@ def test_satisfies_the_ports() -> None:
     assert callable(as_ports)
 
 
-def test_whole_session_touches_nothing_of_user(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_whole_session_touches_nothing_of_user(root: Path, tmp_path: Path) -> None:
     write(root, {"b.py": "dirty\n", "untracked.py": "u\n", "_version.py": "1\n"})
     before = fingerprint(root)
     with open_session_repository(root, within="tests") as repository:
@@ -92,10 +96,8 @@ def test_whole_session_touches_nothing_of_user(tmp_path: Path) -> None:
     ]
 
 
-def test_partial_checkout_takes_rest_from_base(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
-    with open_session_repository(root) as repository:
-        candidate = repository.create_candidate("c1")
+def test_partial_checkout_takes_rest_from_base(root: Path) -> None:
+    with open_candidate(root) as (repository, candidate):
         write(candidate.worktree, {"a.py": FIXED, "tests/test_a.py": "t\n"})
         (candidate.worktree / "tests" / "test_b.py").unlink()
         tree = repository.candidate_patch(candidate).tree
@@ -110,8 +112,7 @@ def test_partial_checkout_takes_rest_from_base(tmp_path: Path) -> None:
             assert files(place) == FILES
 
 
-def test_removes_checkout_after_error(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_removes_checkout_after_error(root: Path) -> None:
     with (
         pytest.raises(ZeroDivisionError),
         open_session_repository(root) as repository,
@@ -122,11 +123,9 @@ def test_removes_checkout_after_error(tmp_path: Path) -> None:
     assert git(root, "worktree", "list").count("\n") == 0
 
 
-def test_rolls_back_to_a_checkpoint_and_to_the_base(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_rolls_back_to_a_checkpoint_and_to_the_base(root: Path) -> None:
     write(root, {"_version.py": "1\n"})
-    with open_session_repository(root) as repository:
-        candidate = repository.create_candidate("c1")
+    with open_candidate(root) as (repository, candidate):
         write(candidate.worktree, {"a.py": FIXED, "new/file.py": "n\n"})
         first = repository.candidate_patch(candidate)
         checkpoint = repository.checkpoint(candidate, "first")
@@ -149,8 +148,7 @@ def test_rolls_back_to_a_checkpoint_and_to_the_base(tmp_path: Path) -> None:
         assert git(root, "rev-parse", "refs/coder/20260101-abc123/heads/c1") == repository.base
 
 
-def test_every_checkpoint_can_be_restored_and_branched(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_every_checkpoint_can_be_restored_and_branched(root: Path) -> None:
     with open_session_repository(root) as repository:
         candidate, other = repository.create_candidate("c1"), repository.create_candidate("c2")
         patches = []
@@ -170,14 +168,12 @@ def test_every_checkpoint_can_be_restored_and_branched(tmp_path: Path) -> None:
         assert subjects == ["branched", "step 1", "step 0"]
 
 
-def test_nothing_outside_private_refs_moves_before_delivery(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_nothing_outside_private_refs_moves_before_delivery(root: Path, tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "--bare", "remote.git")
     git(root, "remote", "add", "origin", str(tmp_path / "remote.git"))
     write(root, {"b.py": "uncommitted\n"})
     before = git(root, "for-each-ref")
-    with open_session_repository(root) as repository:
-        candidate = repository.create_candidate("c1")
+    with open_candidate(root) as (repository, candidate):
         write(candidate.worktree, {"a.py": FIXED})
         repository.checkpoint(candidate, "first")
         assert [
@@ -189,10 +185,8 @@ def test_nothing_outside_private_refs_moves_before_delivery(tmp_path: Path) -> N
         ]
 
 
-def test_excludes_files_written_by_tests(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
-    with open_session_repository(root) as repository:
-        candidate = repository.create_candidate("c1")
+def test_excludes_files_written_by_tests(root: Path) -> None:
+    with open_candidate(root) as (repository, candidate):
         write(candidate.worktree, {"a.py": FIXED, "new.py": "n\n"})
         repo(candidate.worktree / "nested", {"p.py": "p\n"})
         patch = repository.candidate_patch(candidate)
@@ -209,8 +203,7 @@ def test_excludes_files_written_by_tests(tmp_path: Path) -> None:
         assert not (candidate.worktree / "out/result.txt").exists()
 
 
-def test_starts_from_a_revision_without_the_uncommitted_work(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_starts_from_a_revision_without_the_uncommitted_work(root: Path) -> None:
     write(root, {"a.py": "later\n"})
     git(root, "commit", "-qam", "later")
     write(root, {"b.py": "dirty\n"})
@@ -231,15 +224,13 @@ def test_starts_from_a_revision_without_the_uncommitted_work(tmp_path: Path) -> 
     assert git(root, "log", "--format=%s").splitlines() == ["fix", "later", "start"]
 
 
-def test_unknown_revision_is_refused_without_trace(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_unknown_revision_is_refused_without_trace(root: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="There is no revision 'v9'"):
         open_repository(root, session="s", state=tmp_path / "s", base="v9")
     assert not (tmp_path / "s").exists()
 
 
-def test_failed_start_leaves_nothing(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_failed_start_leaves_nothing(root: Path, tmp_path: Path) -> None:
     write(root, {"a.py": "dirty\n"})
     (root / ".git" / "index").write_bytes(b"no index")
     with pytest.raises(GitError, match="index"):
@@ -247,11 +238,9 @@ def test_failed_start_leaves_nothing(tmp_path: Path) -> None:
     assert list((tmp_path / "s").iterdir()) == []
 
 
-def test_delivers_fix_of_uncommitted_work_as_diff(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_delivers_fix_of_uncommitted_work_as_diff(root: Path) -> None:
     write(root, {"new.py": LINES})
-    with open_session_repository(root) as repository:
-        candidate = repository.create_candidate("c1")
+    with open_candidate(root) as (repository, candidate):
         write(candidate.worktree, {"new.py": FIXED})
         (candidate.worktree / "image").write_bytes(bytes(range(256)))
         patch = repository.candidate_patch(candidate)
@@ -265,8 +254,7 @@ def test_delivers_fix_of_uncommitted_work_as_diff(tmp_path: Path) -> None:
 def test_fix_that_restores_head_is_no_commit(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": FIXED})
     write(root, {"a.py": LINES})
-    with open_session_repository(root) as repository:
-        candidate = repository.create_candidate("c1")
+    with open_candidate(root) as (repository, candidate):
         write(candidate.worktree, {"a.py": FIXED})
         patch = repository.candidate_patch(candidate)
         assert repository.rebase_on_head(patch) is None
@@ -275,14 +263,12 @@ def test_fix_that_restores_head_is_no_commit(tmp_path: Path) -> None:
     assert delivery.diff == patch.diff != ""
 
 
-def test_delivers_same_result_with_or_without_rebase(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_delivers_same_result_with_or_without_rebase(root: Path) -> None:
     write(
         root,
         {"a.py": LINES.replace("line 16\n", "line 16, dirty\n").replace("line 20\n", "line 20, dirty\n")},
     )
-    with open_session_repository(root) as repository:
-        candidate = repository.create_candidate("c1")
+    with open_candidate(root) as (repository, candidate):
         write(
             candidate.worktree,
             {"a.py": (root / "a.py").read_text(encoding="utf-8").replace("line 3\n", "line 3, fixed\n")},
@@ -298,10 +284,8 @@ def test_delivers_same_result_with_or_without_rebase(tmp_path: Path) -> None:
     assert trees == {LINES.replace("line 3\n", "line 3, fixed\n")}
 
 
-def test_a_binary_change_survives_delivery(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
-    with open_session_repository(root) as repository:
-        candidate = repository.create_candidate("c1")
+def test_a_binary_change_survives_delivery(root: Path) -> None:
+    with open_candidate(root) as (repository, candidate):
         (candidate.worktree / "image").write_bytes(bytes(range(256)))
         (candidate.worktree / "b.py").chmod(0o755)
         patch = repository.candidate_patch(candidate)
@@ -310,14 +294,12 @@ def test_a_binary_change_survives_delivery(tmp_path: Path) -> None:
     assert (root / "b.py").stat().st_mode & 0o111
 
 
-def test_works_in_linked_worktree_with_own_configuration(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_works_in_linked_worktree_with_own_configuration(root: Path, tmp_path: Path) -> None:
     git(root, "config", "extensions.worktreeConfig", "true")
     git(root, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
     write(tmp_path / "linked", {"b.py": "dirty here\n"})
     before = fingerprint(root)
-    with open_session_repository(tmp_path / "linked") as repository:
-        candidate = repository.create_candidate("c1")
+    with open_candidate(tmp_path / "linked") as (repository, candidate):
         assert files(candidate.worktree)["b.py"] == "dirty here\n"
         write(candidate.worktree, {"a.py": FIXED})
         repository.merge(
@@ -329,17 +311,15 @@ def test_works_in_linked_worktree_with_own_configuration(tmp_path: Path) -> None
     assert git(root, "worktree", "list").count("\n") == 1
 
 
-def test_works_in_worktree_of_bare_repository(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_works_in_worktree_of_bare_repository(root: Path, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--bare", str(root), "bare.git")
     git(tmp_path / "bare.git", "worktree", "add", "-q", str(tmp_path / "linked"), "main")
     with open_session_repository(tmp_path / "linked") as repository:
         assert files(repository.create_candidate("c1").worktree) == FILES
 
 
-def test_includes_submodule_files_but_not_in_patch(tmp_path: Path) -> None:
+def test_includes_submodule_files_but_not_in_patch(root: Path, tmp_path: Path) -> None:
     library = repo(tmp_path / "library", {"lib.py": "lib\n"})
-    root = repo(tmp_path / "r", FILES)
     git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "vendor")
     git(root, "commit", "-qm", "submodule")
     write(root, {"vendor/lib.py": "dirty in the submodule\n"})
@@ -380,17 +360,14 @@ def test_keeps_lfs_pointer(tmp_path: Path) -> None:
         tmp_path / "r",
         {"big.bin": pointer, "a.py": LINES, ".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n"},
     )
-    with open_session_repository(root) as repository:
-        candidate = repository.create_candidate("c1")
+    with open_candidate(root) as (repository, candidate):
         assert files(candidate.worktree)["big.bin"] == pointer
         write(candidate.worktree, {"a.py": FIXED})
         assert repository.candidate_patch(candidate).paths == ("a.py",)
 
 
-def test_excludes_nested_repository_and_runs_nothing(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
-    with open_session_repository(root) as repository:
-        candidate = repository.create_candidate("c1")
+def test_excludes_nested_repository_and_runs_nothing(root: Path, tmp_path: Path) -> None:
+    with open_candidate(root) as (repository, candidate):
         nested = repo(candidate.worktree / "nested", {"n.py": "n\n"})
         git(nested, "config", "core.fsmonitor", f"touch {tmp_path}/ran")
         git(candidate.worktree / "tests", "init", "-q")
@@ -408,8 +385,7 @@ def test_attributes_from_model_run_no_filter(tmp_path: Path) -> None:
     git(root, "config", "filter.evil.clean", f"touch {tmp_path}/ran; cat")
     git(root, "config", "filter.evil.smudge", f"touch {tmp_path}/ran; cat")
     git(root, "config", "filter.upper.clean", "tr a-z A-Z")
-    with open_session_repository(root) as repository:
-        candidate = repository.create_candidate("c1")
+    with open_candidate(root) as (repository, candidate):
         write(
             candidate.worktree,
             {".gitattributes": "*.py filter=evil\n*.up filter=upper\n", "a.py": FIXED, "a.up": "b\n"},
@@ -421,21 +397,17 @@ def test_attributes_from_model_run_no_filter(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def test_artifacts_stay_out_of_patch_when_unignored(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_artifacts_stay_out_of_patch_when_unignored(root: Path) -> None:
     write(root, {"_version.py": "1\n"})
-    with open_session_repository(root) as repository:
-        candidate = repository.create_candidate("c1")
+    with open_candidate(root) as (repository, candidate):
         write(candidate.worktree, {".gitignore": ""})
         assert repository.candidate_patch(candidate).paths == (".gitignore",)
         repository.rollback(candidate, candidate.base)
         assert (candidate.worktree / "_version.py").exists()
 
 
-def test_ignores_worktree_index_changes(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
-    with open_session_repository(root) as repository:
-        candidate = repository.create_candidate("c1")
+def test_ignores_worktree_index_changes(root: Path) -> None:
+    with open_candidate(root) as (repository, candidate):
         git(candidate.worktree, "update-index", "--assume-unchanged", "a.py")
         write(candidate.worktree, {"a.py": FIXED, "new.py": "n\n"})
         git(candidate.worktree, "add", "new.py")
@@ -446,14 +418,12 @@ def test_ignores_worktree_index_changes(tmp_path: Path) -> None:
         assert repository.deliver(patch, message="fix", evidence="", slug="x").diff.count("diff --git") == 2
 
 
-def test_concurrent_sessions_do_not_interfere(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_concurrent_sessions_do_not_interfere(root: Path) -> None:
     write(root, {"b.py": "dirty\n"})
     before = fingerprint(root)
 
     def session(number: int) -> str:
-        with open_session_repository(root, session=f"20260101-aaaa{number:02}") as repository:
-            candidate = repository.create_candidate("c1")
+        with open_candidate(root, session=f"20260101-aaaa{number:02}") as (repository, candidate):
             write(candidate.worktree, {"a.py": FIXED, f"new{number}.py": "n\n"})
             patch = repository.candidate_patch(candidate)
             with repository.checkout(patch.tree) as tree:
@@ -472,8 +442,7 @@ def test_concurrent_sessions_do_not_interfere(tmp_path: Path) -> None:
     assert fingerprint(root) == before
 
 
-def test_works_on_several_candidates_in_threads(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_works_on_several_candidates_in_threads(root: Path) -> None:
     with open_session_repository(root) as repository:
 
         def attempt(number: int) -> tuple[str, ...]:

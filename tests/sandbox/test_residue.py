@@ -51,6 +51,7 @@ class PlantingSandbox(FakeSandbox):
     def run(self, *arguments: object, cwd: Path, **options: object) -> Execution:
         write(cwd, {"inner/.git/config": "", ".github/workflows/ci.yml": "", ".git": "gitdir: elsewhere\n"})
         (cwd / "etc").symlink_to("/etc")
+        assert self.end
         return self.end
 
 

@@ -1,5 +1,6 @@
 """Context whose ports are fakes: a directory as worktree, verdicts from a list, a scripted model."""
 
+import asyncio
 import hashlib
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from threading import Event
-from typing import Any
+from typing import Any, TypeVar
 
-from coder.core.phases import Policy
-from coder.core.ports import Execution, Limits, Progress, Repository, RunListener, Verifier
+from coder.core.events import Event as LogEvent
+from coder.core.events import SessionCommand, SessionFinished
+from coder.core.ports import Progress, Repository, RunListener, Verifier
 from coder.core.task import Budget, Task
-from coder.core.values import Candidate, CommitInfo, Delivery, Environment, NewCommit, Patch, Proposals
+from coder.core.values import Candidate, Delivery, Environment, NewCommit, Patch, Proposals
 from coder.core.verdict import (
     Evidence,
     Failure,
@@ -30,10 +31,13 @@ from coder.models.scripted import Scene, ScriptedModel
 from coder.prompting import PackagedPrompts
 from coder.session.approval import Approval
 from coder.session.budget import BudgetTracker
-from coder.session.context import ModelAccess, SessionContext
+from coder.session.context import ModelAccess, SessionContext, Strategy
 from coder.session.log import EventLog
+from coder.session.session import Session
+from coder.strategies.follow import LINEAR_ROUTE, follow_route
 from coder.tools.registry import TOOLS
 from coder.workspace.workspace import Workspace
+from tests.tools.fakes import FakeHistory, FakeSandbox
 
 BASELINE = TestReport(command="pytest", results=(TestResult(id="tests/test_b.py::test_b", outcome="passed"),))
 RED = TestResult(
@@ -135,6 +139,25 @@ class FakeRepository:
         self.closed = True
 
 
+class ForkingRepository(FakeRepository):
+    """Repository that copies its root for each candidate, into a directory beside it."""
+
+    def create_candidate(self, name: str) -> Candidate:
+        self._trees.setdefault("base", self._files())
+        place = self.root.with_name(f"{self.root.name}-{name}")
+        shutil.copytree(self.root, place)
+        return Candidate(id=name, worktree=place, base=self.base)
+
+    def candidate_patch(self, candidate: Candidate) -> Patch:
+        return self._at(candidate).candidate_patch(candidate)
+
+    def rollback(self, candidate: Candidate, tree: str) -> None:
+        self._at(candidate).rollback(candidate, tree)
+
+    def _at(self, candidate: Candidate) -> FakeRepository:
+        return FakeRepository(root=candidate.worktree, _trees=self._trees)
+
+
 @dataclass
 class FakeVerifier:
     """Verifier that returns verdicts and reproductions in order, the last one repeatedly."""
@@ -206,36 +229,6 @@ class FakeVerifier:
 
 
 @dataclass
-class FakeSandbox:
-    stopped: bool = False
-    policies: list[Policy | None] = field(default_factory=list)
-
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        cwd: Path,
-        environment: object = None,
-        policy: Policy | None = None,
-        limits: Limits | None = None,
-        on_line: Progress | None = None,
-        private: Path | None = None,
-        cut: Event | None = None,
-    ) -> Execution:
-        self.policies.append(policy)
-        return Execution(exit_code=0, output=" ".join(argv), seconds=0.0)
-
-    def select_builds(self, private: Path, content: str) -> None:
-        raise AssertionError("only test runners select what is built")
-
-    def share_builds(self, private: Path) -> None:
-        raise AssertionError("only test runners share what they build")
-
-    def stop(self) -> None:
-        self.stopped = True
-
-
-@dataclass
 class FakeProposer:
     found: Proposals = Proposals()  # noqa: RUF009 (a frozen value)
 
@@ -251,26 +244,6 @@ class FakeProposer:
         guards: Sequence[str] = (),
     ) -> Proposals:
         return self.found
-
-
-class FakeHistory:
-    def log(self, **_: object) -> str:
-        return "log"
-
-    def blame(self, path: str, first: int, last: int) -> str:
-        return "blame"
-
-    def show(self, revision: str, path: str | None = None) -> str:
-        return "show"
-
-    def read_file(self, path: str) -> str | None:
-        return None
-
-    def recent_commits(self, **_: object) -> tuple[CommitInfo, ...]:
-        return ()
-
-    def line_commits(self, path: str, since: str) -> tuple[str, ...]:
-        return ()
 
 
 @dataclass
@@ -345,3 +318,50 @@ def kit(
 def with_models(context: SessionContext, **changes: Any) -> SessionContext:
     """Return a context with other values of its ModelAccess."""
     return replace(context, models=replace(context.models, **changes))
+
+
+EventKind = TypeVar("EventKind", bound=LogEvent)
+
+
+def events(log: EventLog, kind: type[EventKind]) -> list[EventKind]:
+    """Return the events of one kind."""
+    return [record.event for record in log.records if isinstance(record.event, kind)]
+
+
+def texts(log: EventLog, kind: Any) -> list[str]:
+    """Return the texts of the events of one kind, such as warnings."""
+    return [event.text for event in events(log, kind)]
+
+
+def run_session(
+    context: SessionContext,
+    strategy: Strategy | None = None,
+    *,
+    react: Callable[[LogEvent], SessionCommand | None] = lambda _: None,
+    at_once: Sequence[SessionCommand] = (),
+) -> SessionFinished:
+    """Run a session whose user sends some commands at once, and then what `react` returns for an event."""
+    session = Session(context, strategy or follow_route(LINEAR_ROUTE), id="s1", version="0")
+    for command in at_once:
+        session.send(command)
+
+    async def scenario() -> SessionFinished:
+        running = asyncio.ensure_future(session.run())
+        async for record in context.log.follow():
+            if (command := react(record.event)) is not None:
+                session.send(command)
+        return await running
+
+    return asyncio.run(scenario())
+
+
+def run_strategy(
+    strategy: Strategy, context: SessionContext, candidate: Candidate | None = None
+) -> Candidate:
+    """Run a strategy by itself, on the first candidate, and return the one that it chooses."""
+    first = candidate or context.repository.create_candidate("c1")
+
+    async def scenario() -> Candidate:
+        return await strategy(context, first)
+
+    return asyncio.run(scenario())

@@ -4,15 +4,12 @@ import pytest
 
 from coder.core.events import (
     CandidateForked,
-    ContextCompacted,
-    ConversationContinued,
     FilesChanged,
     MessageFinished,
     SessionFinished,
     Verified,
 )
 from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
-from coder.core.state import candidate_messages
 from coder.core.values import Delivery
 from coder.core.verdict import Verdict, VerdictKind
 from coder.session.continuation import INTERRUPTED, read_continuation
@@ -68,15 +65,6 @@ def test_any_beginning_of_a_recorded_session_can_be_continued(directory: str) ->
                 case UserMessage():
                     assert not open_calls
         assert not open_calls
-
-
-def test_compaction_shortens_what_was_continued() -> None:
-    long = ToolMessage(call_id="1", name="read", text="x" * 5000)
-    log = EventLog()
-    log.append(CandidateForked(candidate="c1"))
-    log.append(ConversationContinued(candidate="c1", session="s", messages=(LOOK, long)))
-    log.append(ContextCompacted(candidate="c1", before=len(log.records)))
-    assert len(candidate_messages(log.records, "c1")[-1].text) < 1000
 
 
 def test_plan_of_a_stopped_build_is_continued() -> None:

@@ -15,50 +15,36 @@ async def collect_records(log: EventLog, start: int = 1) -> list[Record]:
     return [record async for record in log.follow(start)]
 
 
-def test_numbers_events_from_one_without_gaps() -> None:
+async def test_late_watcher_sees_same_lasting_events() -> None:
     log = EventLog(clock=ticking_clock())
-    for text in "abc":
-        log.append(Warned(text=text))
-    assert event_texts(log.records) == [(1, "a"), (2, "b"), (3, "c")]
+    early = asyncio.ensure_future(collect_records(log))
+    await asyncio.sleep(0)
+    log.append(Warned(text="a"))
+    log.append(TextStreamed(candidate="c1", text="fleeting"))
+    late = asyncio.ensure_future(collect_records(log))
+    await asyncio.sleep(0)
+    log.append(Warned(text="b"))
+    log.close()
+    assert event_texts(await early) == [(1, "a"), (1, "fleeting"), (2, "b")]
+    assert event_texts(await late) == [(1, "a"), (2, "b")]
 
 
-def test_late_watcher_sees_same_lasting_events() -> None:
-    async def scenario() -> tuple[list[Record], list[Record]]:
-        log = EventLog(clock=ticking_clock())
-        early = asyncio.ensure_future(collect_records(log))
-        await asyncio.sleep(0)
-        log.append(Warned(text="a"))
-        log.append(TextStreamed(candidate="c1", text="fleeting"))
-        late = asyncio.ensure_future(collect_records(log))
-        await asyncio.sleep(0)
-        log.append(Warned(text="b"))
-        log.close()
-        return await early, await late
-
-    early, late = asyncio.run(scenario())
-    assert event_texts(early) == [(1, "a"), (1, "fleeting"), (2, "b")]
-    assert event_texts(late) == [(1, "a"), (2, "b")]
-
-
-def test_follows_from_any_event_even_after_end() -> None:
+async def test_follows_from_any_event_even_after_end() -> None:
     log = EventLog(clock=ticking_clock())
     for text in "abc":
         log.append(Warned(text=text))
     log.close()
-    assert event_texts(asyncio.run(collect_records(log, start=2))) == [(2, "b"), (3, "c")]
+    assert event_texts(await collect_records(log, start=2)) == [(2, "b"), (3, "c")]
 
 
-def test_forgets_departed_follower() -> None:
-    async def scenario() -> list[str]:
-        log = EventLog(clock=ticking_clock())
-        log.append(Warned(text="a"))
-        follower = log.follow()
-        await anext(follower)
-        await follower.aclose()  # type: ignore[attr-defined]  # an async generator
-        log.append(Warned(text="b"))
-        return [record.event.text for record in log.records if isinstance(record.event, Warned)]
-
-    assert asyncio.run(scenario()) == ["a", "b"]
+async def test_forgets_departed_follower() -> None:
+    log = EventLog(clock=ticking_clock())
+    log.append(Warned(text="a"))
+    follower = log.follow()
+    await anext(follower)
+    await follower.aclose()  # type: ignore[attr-defined]  # an async generator
+    log.append(Warned(text="b"))
+    assert [record.event.text for record in log.records if isinstance(record.event, Warned)] == ["a", "b"]
 
 
 def test_events_hold_no_user_secrets() -> None:
@@ -74,25 +60,26 @@ def test_events_hold_no_user_secrets() -> None:
     assert log.records[0].event == Failed(error="401: [masked: a secret of yours]")
 
 
-def test_masks_live_command_output() -> None:
-    async def scenario() -> list[str]:
-        log = EventLog(clock=ticking_clock())
-        following = asyncio.ensure_future(collect_records(log))
-        await asyncio.sleep(0)
-        show = log.progress_listener("c1")
-        for line in (
-            "-----BEGIN PRIVATE KEY-----",
-            "c2VzYW1lIG9wZW4=",
-            "-----END PRIVATE KEY-----",
-            "AKIAQ2W3E4R5T6Y7U5I6",
-            "1 passed",
-        ):
-            show(line)
-        await asyncio.sleep(0)
-        log.close()
-        return [record.event.text for record in await following if isinstance(record.event, ToolStreamed)]
-
-    assert asyncio.run(scenario()) == [*["[masked: private key]"] * 3, "[masked: AWS access key]", "1 passed"]
+async def test_masks_live_command_output() -> None:
+    log = EventLog(clock=ticking_clock())
+    following = asyncio.ensure_future(collect_records(log))
+    await asyncio.sleep(0)
+    show = log.progress_listener("c1")
+    for line in (
+        "-----BEGIN PRIVATE KEY-----",
+        "c2VzYW1lIG9wZW4=",
+        "-----END PRIVATE KEY-----",
+        "AKIAQ2W3E4R5T6Y7U5I6",
+        "1 passed",
+    ):
+        show(line)
+    await asyncio.sleep(0)
+    log.close()
+    assert [record.event.text for record in await following if isinstance(record.event, ToolStreamed)] == [
+        *["[masked: private key]"] * 3,
+        "[masked: AWS access key]",
+        "1 passed",
+    ]
 
 
 def test_stores_no_secret_quoted_in_task_or_note() -> None:

@@ -199,6 +199,12 @@ def assert_resumes(
     assert candidate_messages(resumed.records, "c1")[: len(before)] == before, where
 
 
+def cuts(whole: Run) -> list[int]:
+    """Return where a session is killed: after the first events of each kind, and after every third event."""
+    kinds = [record.event.type for record in whole.records]
+    return [cut for cut in range(1, len(kinds)) if cut % 3 == 0 or kinds[:cut].count(kinds[cut - 1]) <= 2]
+
+
 @pytest.mark.parametrize(("script", "count"), [(LINEAR, 3), (TWO_WRITES, 2)], ids=["linear", "two writes"])
 def test_killed_session_comes_to_the_same_end(
     tmp_path: Path, script: tuple[ScriptStep, ...], count: int
@@ -206,7 +212,7 @@ def test_killed_session_comes_to_the_same_end(
     reply = reply_by_position(script)
     whole = run(tmp_path / "whole", reply)
     assert (whole.end.kind, len(whole.requests)) == (VerdictKind.PROVEN, count)
-    for cut in range(1, len(whole.records)):
+    for cut in cuts(whole):
         assert_resumes(tmp_path / "resumed", whole, cut, reply)
 
 
@@ -214,7 +220,7 @@ def test_killed_tree_comes_to_the_same_end(tmp_path: Path) -> None:
     whole = run(tmp_path / "whole", reply_in_branches, strategy="tree")
     forks = [record for record in whole.records if isinstance(record.event, CandidateForked)]
     assert (whole.end.kind, len(forks) > 1) == (VerdictKind.PROVEN, True)
-    for cut in range(1, len(whole.records), 3):
+    for cut in cuts(whole):
         assert_resumes(tmp_path / "resumed", whole, cut, reply_in_branches, strategy="tree")
 
 
@@ -256,7 +262,7 @@ def test_killed_follow_up_comes_to_the_same_end(tmp_path: Path) -> None:
     whole = run(tmp_path / "whole", reply, continued=earlier, **options)
     assert (whole.end.kind, len(whole.requests)) == (VerdictKind.PROVEN, 1)
     assert whole.requests[0].messages[: len(earlier.messages)] == tuple(map(mark_message, earlier.messages))
-    for cut in range(1, len(whole.records)):
+    for cut in cuts(whole):
         assert_resumes(tmp_path / "resumed", whole, cut, reply, **options)
 
 

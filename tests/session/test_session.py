@@ -1,8 +1,8 @@
 import asyncio
 import time
 from base64 import b64encode
+from collections.abc import Callable
 from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -10,114 +10,80 @@ import pytest
 from coder.core.errors import GitError, ModelError, UserError
 from coder.core.events import (
     BudgetSpent,
+    Event,
     Failed,
     FilesChanged,
     Record,
     Say,
-    SessionFinished,
     SessionStarted,
     Stop,
     Verified,
     Warned,
     Withdraw,
 )
-from coder.core.messages import Image, Usage
+from coder.core.messages import Image
 from coder.core.task import Attachment, Budget
 from coder.core.values import Candidate, Delivery, NewCommit, Patch
 from coder.core.verdict import RunProblem, TestReport, VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.permissions.secrets import Secrets
-from coder.session.context import SessionContext, Strategy
+from coder.session.context import SessionContext
 from coder.session.continuation import read_continuation
 from coder.session.session import Session
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
 from coder.strategies.verify_phase import judge_change
 from tests.session.fakes import (
-    PROVEN,
     RED,
     STILL_RED,
     UNTESTED,
     FakeRepository,
-    FakeSandbox,
     FakeVerifier,
+    events,
     kit,
+    run_session,
+    texts,
     with_models,
 )
+from tests.tools.fakes import FakeSandbox
 
 FIX = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"
 WORSE = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 3\n"
-AGAIN = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 3\n+VALUE = 2\n"
 
 
 def patch(diff: str, text: str = "VALUE is 2 now.") -> ScriptStep:
     return ScriptStep(text=text, calls=(ScriptedCall(name="apply_patch", arguments={"diff": diff}),))
 
 
-def run_session(context: SessionContext, strategy: Strategy | None = None) -> SessionFinished:
-    return asyncio.run(Session(context, strategy or follow_route(LINEAR_ROUTE), id="s1", version="0").run())
+def say_after_first_request(text: str) -> Callable[[Event], Say | None]:
+    def react(event: Event) -> Say | None:
+        is_first = isinstance(event, BudgetSpent) and event.total.requests == 1
+        return Say(text=text) if is_first else None
+
+    return react
 
 
-def test_delivers_proven_fix_as_one_commit(tmp_path: Path) -> None:
-    repository = FakeRepository(root=tmp_path)
-    context = kit(tmp_path, [patch(FIX)], repository=repository)
-    session_end = run_session(context)
-    assert (session_end.kind, session_end.exit_code, session_end.spent.requests) == (VerdictKind.PROVEN, 0, 1)
-    assert repository.deliveries == [
-        "VALUE is 2 now\n\ntests/test_a.py::test_a fails\n\nCoder-Verdict: PROVEN\n"
-    ]
-    assert session_end.delivery is not None
-    assert session_end.delivery.branch == "coder/value-is-2-now-1"
-    assert repository.closed
-
-
-def test_red_verification_spends_attempt_and_informs_model(tmp_path: Path) -> None:
-    context = kit(tmp_path, [patch(WORSE), patch(AGAIN)], verifier=FakeVerifier(verdicts=[STILL_RED, PROVEN]))
-    session_end = run_session(context)
-    assert (session_end.kind, session_end.attempts, session_end.spent.requests) == (VerdictKind.PROVEN, 2, 2)
-    last = context.model.requests[-1].messages[-1]  # type: ignore[attr-defined]  # the scripted model keeps what it was asked
-    assert "The target is still red. In a.py:1." in last.text
-    assert "2 more attempts" in last.text
+def sent_texts(context: SessionContext) -> list[str]:
+    """Return the messages of the first request, after the opening one."""
+    assert isinstance(context.model, ScriptedModel)
+    return [message.text for message in context.model.requests[0].messages][1:]
 
 
 def test_spent_attempts_end_with_report_without_delivery(tmp_path: Path) -> None:
-    last_word = ScriptStep(
-        calls=(
-            ScriptedCall(
-                name="hand_over",
-                arguments={"kind": "give_up", "summary": "It is deeper.", "places": ["a.py:1"]},
-            ),
-        )
-    )
-    repository = FakeRepository(root=tmp_path)
-    verifier = FakeVerifier(verdicts=[STILL_RED])
+    arguments = {"kind": "give_up", "summary": "It is deeper.", "places": ["a.py:1"]}
+    last_word = ScriptStep(calls=(ScriptedCall(name="hand_over", arguments=arguments),))
     context = kit(
         tmp_path,
         [patch(WORSE, "A guess."), last_word],
-        verifier=verifier,
-        repository=repository,
+        verifier=FakeVerifier(verdicts=[STILL_RED]),
         budget=Budget(attempts=1),
     )
     session_end = run_session(context)
     assert (session_end.kind, session_end.exit_code) == (VerdictKind.GAVE_UP, 4)
-    assert repository.deliveries == []
+    assert isinstance(context.repository, FakeRepository)
+    assert (context.repository.deliveries, context.repository.closed) == ([], True)
     assert "1. A guess. (a.py): The target is still red." in session_end.report
     assert "- a.py:1" in session_end.report
     assert session_end.summary == "It is deeper."
-
-
-def test_change_without_test_is_at_most_passing(tmp_path: Path) -> None:
-    no_test = ScriptStep(
-        calls=(
-            ScriptedCall(
-                name="hand_over",
-                arguments={"kind": "reproduction", "summary": "cannot be tested", "tests": []},
-            ),
-        )
-    )
-    session_end = run_session(
-        kit(tmp_path, [patch(FIX), no_test], verifier=FakeVerifier(verdicts=[UNTESTED]))
-    )
-    assert (session_end.kind, session_end.exit_code) == (VerdictKind.PASSING, 3)
 
 
 def test_a_dry_run_delivers_a_diff_and_no_branch(tmp_path: Path) -> None:
@@ -129,15 +95,6 @@ def test_a_dry_run_delivers_a_diff_and_no_branch(tmp_path: Path) -> None:
         True,
         [],
     )
-
-
-def test_a_fix_that_needs_uncommitted_work_is_a_diff(tmp_path: Path) -> None:
-    session_end = run_session(
-        kit(tmp_path, [patch(FIX)], repository=FakeRepository(root=tmp_path, dirty=True, fits_on_head=False))
-    )
-    assert session_end.delivery is not None
-    assert session_end.delivery.needs_uncommitted_work
-    assert session_end.delivery.branch == ""
 
 
 def test_fix_without_red_test_on_head_is_a_diff(tmp_path: Path) -> None:
@@ -167,22 +124,6 @@ def test_merges_proven_fix_on_request(tmp_path: Path) -> None:
     session_end = run_session(kit(tmp_path, [patch(FIX)], merge=True))
     assert session_end.delivery is not None
     assert session_end.delivery.merged
-
-
-def test_token_limit_ends_session_before_call(tmp_path: Path) -> None:
-    session_end = run_session(kit(tmp_path, [patch(FIX)], budget=Budget(tokens=100)))
-    assert (session_end.kind, session_end.exit_code, session_end.spent.requests) == (VerdictKind.LIMIT, 5, 0)
-
-
-def test_money_limit_ends_session(tmp_path: Path) -> None:
-    dear = patch(WORSE).model_copy(update={"usage": Usage(cost_usd=Decimal("0.6"))})
-    context = kit(
-        tmp_path,
-        [dear, patch(AGAIN)],
-        verifier=FakeVerifier(verdicts=[STILL_RED]),
-        budget=Budget(usd=Decimal(1)),
-    )
-    assert run_session(context).kind is VerdictKind.LIMIT
 
 
 def test_first_request_failure_is_usage_error_later_gives_up(tmp_path: Path) -> None:
@@ -225,35 +166,21 @@ def test_git_failure_is_reported_in_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("paths", [(), ("a.py",)])
-def test_stopped_session_tells_whether_it_changed_files(tmp_path: Path, paths: tuple[str, ...]) -> None:
+def test_stopped_session_kills_processes_and_tells_whether_it_changed_files(
+    tmp_path: Path, paths: tuple[str, ...]
+) -> None:
     context = kit(tmp_path)
 
     async def endless(kit: SessionContext, candidate: Candidate) -> Candidate:
         kit.log.append(FilesChanged(candidate=candidate.id, paths=paths, diff="a diff" if paths else ""))
-        session.send(Stop())
         await asyncio.Event().wait()
         return candidate
 
-    session = Session(context, endless, id="s1", version="0")
-    assert asyncio.run(session.run()).has_changes is bool(paths)
-
-
-def test_stop_ends_session_and_kills_processes(tmp_path: Path) -> None:
-    context = kit(tmp_path)
-
-    async def endless(kit: SessionContext, candidate: Candidate) -> Candidate:
-        await asyncio.Event().wait()
-        return candidate
-
-    async def scenario() -> SessionFinished:
-        session = Session(context, endless, id="s1", version="0")
-        running = asyncio.ensure_future(session.run())
-        await asyncio.sleep(0.05)
-        session.send(Stop())
-        return await asyncio.wait_for(running, 5)
-
-    session_end = asyncio.run(scenario())
+    session_end = run_session(
+        context, endless, react=lambda event: Stop() if isinstance(event, FilesChanged) else None
+    )
     assert (session_end.kind, session_end.exit_code) == (None, 130)
+    assert session_end.has_changes is bool(paths)
     assert isinstance(context.sandbox, FakeSandbox)
     assert context.sandbox.stopped
 
@@ -264,15 +191,7 @@ def test_user_message_reaches_model_after_open_calls(tmp_path: Path) -> None:
         [ScriptStep(calls=(ScriptedCall(name="search", arguments={"pattern": "VALUE"}),)), patch(FIX)],
     )
 
-    async def scenario() -> None:
-        session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
-        running = asyncio.ensure_future(session.run())
-        async for record in context.log.follow():
-            if isinstance(record.event, BudgetSpent) and record.event.total.requests == 1:
-                session.send(Say(text="look at a.py"))
-        await running
-
-    asyncio.run(scenario())
+    run_session(context, react=say_after_first_request("look at a.py"))
     roles = [message.role for message in context.model.requests[1].messages]  # type: ignore[attr-defined]
     assert roles == ["user", "assistant", "tool", "user"]
     assert context.model.requests[1].messages[-1].text == "The person adds: look at a.py"  # type: ignore[attr-defined]
@@ -281,21 +200,20 @@ def test_user_message_reaches_model_after_open_calls(tmp_path: Path) -> None:
 def test_remark_comes_with_what_it_mentions(tmp_path: Path) -> None:
     context = kit(tmp_path, [patch(FIX)])
     (tmp_path / ".env").write_text("KEY=1\n")
-    session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
-    for text in ("compare @a.py and @test_b", "see @.env", "ask ada@example.org"):
-        session.send(Say(text=text))
-    asyncio.run(session.run())
-    texts = [message.text for message in context.model.requests[0].messages][1:]  # type: ignore[attr-defined]
-    assert [text.splitlines()[0] for text in texts] == [
+    remarks = ("compare @a.py and @test_b", "see @.env", "ask ada@example.org")
+    run_session(context, at_once=[Say(text=text) for text in remarks])
+    sent = sent_texts(context)
+    assert [text.splitlines()[0] for text in sent] == [
         "The person adds: compare @a.py and @test_b",
         "# Attached by the user: a.py (1 line)",
         "The person adds: see @.env",
         "The person adds: ask ada@example.org",
     ]
-    assert "1| VALUE = 1" in texts[1]
-    assert "# Attached by the user: test_b, tests/test_b.py:1" in texts[1]
-    warnings = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
-    assert warnings == [".env is private (deny_read), so nothing is attached. Write it without the @."]
+    assert "1| VALUE = 1" in sent[1]
+    assert "# Attached by the user: test_b, tests/test_b.py:1" in sent[1]
+    assert texts(context.log, Warned) == [
+        ".env is private (deny_read), so nothing is attached. Write it without the @."
+    ]
 
 
 PICTURE = b"GIF89a" + b"AKIAABCDEFGHIJKLMNOP" * 3
@@ -312,16 +230,7 @@ def test_images_go_to_models_that_accept_them_and_stay_the_same(tmp_path: Path) 
     attachment = Attachment(name="a.gif (image, 1 kB)", text="", image=image)
     task = context.task.model_copy(update={"attachments": (attachment,)})
     context = replace(with_models(context, by_role={"executor": (model, spare)}), task=task)
-    session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
-
-    async def scenario() -> None:
-        running = asyncio.ensure_future(session.run())
-        async for record in context.log.follow():
-            if isinstance(record.event, BudgetSpent) and record.event.total.requests == 1:
-                session.send(Say(text="see @b.gif and @a.py"))
-        await running
-
-    asyncio.run(scenario())
+    run_session(context, react=say_after_first_request("see @b.gif and @a.py"))
 
     def image_names(model: ScriptedModel) -> list[list[str]]:
         return [
@@ -344,13 +253,9 @@ def test_images_go_to_models_that_accept_them_and_stay_the_same(tmp_path: Path) 
 def test_image_of_a_remark_is_refused_in_one_line(tmp_path: Path) -> None:
     context = kit(tmp_path, [patch(FIX)])
     (tmp_path / "b.gif").write_bytes(PICTURE)
-    session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
-    session.send(Say(text="see @b.gif"))
-    asyncio.run(session.run())
-    texts = [message.text for message in context.model.requests[0].messages]  # type: ignore[attr-defined]
-    assert texts[1:] == ["The person adds: see @b.gif"]
-    warnings = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
-    assert warnings == ["scripted:test does not accept images; b.gif is not attached."]
+    run_session(context, at_once=[Say(text="see @b.gif")])
+    assert sent_texts(context) == ["The person adds: see @b.gif"]
+    assert texts(context.log, Warned) == ["scripted:test does not accept images; b.gif is not attached."]
 
 
 def test_remark_can_be_withdrawn_until_a_request_takes_it(tmp_path: Path) -> None:
@@ -358,20 +263,13 @@ def test_remark_can_be_withdrawn_until_a_request_takes_it(tmp_path: Path) -> Non
         tmp_path,
         [ScriptStep(calls=(ScriptedCall(name="search", arguments={"pattern": "VALUE"}),)), patch(FIX)],
     )
-    session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
-    for command in (Say(text="a"), Say(text="b"), Say(text="a"), Withdraw(text="a"), Withdraw(text="c")):
-        session.send(command)
-
-    async def scenario() -> None:
-        running = asyncio.ensure_future(session.run())
-        async for record in context.log.follow():
-            if isinstance(record.event, BudgetSpent):
-                session.send(Withdraw(text="a"))
-        await running
-
-    asyncio.run(scenario())
-    texts = [message.text for message in context.model.requests[0].messages]  # type: ignore[attr-defined]
-    assert texts[1:] == ["The person adds: a", "The person adds: b"]
+    says = [Say(text=text) for text in ("a", "b", "a")]
+    run_session(
+        context,
+        at_once=[*says, Withdraw(text="a"), Withdraw(text="c")],
+        react=lambda event: Withdraw(text="a") if isinstance(event, BudgetSpent) else None,
+    )
+    assert sent_texts(context) == ["The person adds: a", "The person adds: b"]
 
 
 class SlowRepository(FakeRepository):
@@ -384,18 +282,14 @@ class SlowRepository(FakeRepository):
         return super().deliver(patch, message=message, evidence=evidence, slug=slug, steps_of=steps_of)
 
 
-def test_finishes_and_reports_started_delivery(tmp_path: Path) -> None:
+async def test_finishes_and_reports_started_delivery(tmp_path: Path) -> None:
     context = kit(tmp_path, [patch(FIX)], repository=SlowRepository(root=tmp_path))
-
-    async def scenario() -> SessionFinished:
-        session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
-        running = asyncio.ensure_future(session.run())
-        async for record in context.log.follow():
-            if isinstance(record.event, Verified):
-                asyncio.get_running_loop().call_later(0.1, session.send, Stop())
-        return await running
-
-    session_end = asyncio.run(scenario())
+    session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
+    running = asyncio.ensure_future(session.run())
+    async for record in context.log.follow():
+        if isinstance(record.event, Verified):
+            asyncio.get_running_loop().call_later(0.1, session.send, Stop())
+    session_end = await running
     assert session_end.kind is VerdictKind.PROVEN
     assert session_end.delivery is not None
 
@@ -428,7 +322,7 @@ class UnsigningRepository(FakeRepository):
 def test_warns_of_unsigned_commits(tmp_path: Path) -> None:
     context = kit(tmp_path, [patch(FIX)], repository=UnsigningRepository(root=tmp_path), merge=True)
     assert run_session(context).kind is VerdictKind.PROVEN
-    warnings = [record.event for record in context.log.records if isinstance(record.event, Warned)]
+    warnings = events(context.log, Warned)
     assert warnings == [Warned(text="c0ffee is not signed."), Warned(text="c0ffee is not signed here.")]
 
 

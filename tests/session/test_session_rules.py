@@ -1,6 +1,5 @@
 """Invariants of attempts and deliveries for any behaviour of models and verifiers."""
 
-import asyncio
 import random
 from pathlib import Path
 from typing import Any
@@ -70,7 +69,7 @@ def random_scene(chance: random.Random, root: Path) -> Any:
 
 @pytest.mark.parametrize("strategy", ["linear", "plan", "tree", "committee", "auto"])
 @pytest.mark.parametrize("seed", range(5))
-def test_attempts_and_delivery_follow_the_rules(strategy: str, seed: int, tmp_path: Path) -> None:
+async def test_attempts_and_delivery_follow_the_rules(strategy: str, seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
     attempts = chance.randint(1, 4)
     verdicts = [chance.choice([STILL_RED, STILL_RED, BROKEN, UNTESTED, UNKNOWN, PROVEN]) for _ in range(20)]
@@ -86,7 +85,7 @@ def test_attempts_and_delivery_follow_the_rules(strategy: str, seed: int, tmp_pa
         issue=chance.choice(["It is wrong.", f"{RED.id} fails"]),
     )
     strategies = build_strategy(strategy, width=3, rounds=3, review_rounds=1)
-    session_end = asyncio.run(Session(context, strategies, id="s1", version="0").run())
+    session_end = await Session(context, strategies, id="s1", version="0").run()
     events = [record.event for record in context.log.records]
     red = [
         event.verdict for event in events if isinstance(event, Verified) and not event.verdict.is_deliverable

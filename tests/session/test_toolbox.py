@@ -4,6 +4,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from coder.core.events import Answer, MessageFinished, QuestionAnswered, QuestionAsked, ToolFinished
 from coder.core.messages import AssistantMessage, ToolCall
 from coder.core.notes import GiveUp, Note
@@ -13,7 +15,8 @@ from coder.permissions.command_rules import Rule
 from coder.session.approval import Approval, Permissions
 from coder.session.context import SessionContext
 from coder.session.toolbox import OUTPUT_CHARACTERS, run_call, truncate_output
-from tests.session.fakes import FakeSandbox, FakeStore, kit
+from tests.session.fakes import FakeStore, events, kit
+from tests.tools.fakes import FakeSandbox
 
 THINKING_SECONDS = 0.5
 
@@ -34,42 +37,28 @@ def run_tool_call(
     return tool_result, note
 
 
-def test_unknown_tool_error_lists_tools(tmp_path: Path) -> None:
-    tool_result, _ = run_tool_call(kit(tmp_path), call("open_file", {}))
-    assert not tool_result.message.ok
-    assert "no tool 'open_file'" in tool_result.message.text
-    assert "apply_patch" in tool_result.message.text
-
-
-def test_malformed_arguments_do_not_end_session(tmp_path: Path) -> None:
-    tool_result, _ = run_tool_call(kit(tmp_path), call("search", '{"pattern": "VAL'))
-    assert not tool_result.message.ok
-    assert "not valid JSON" in tool_result.message.text
-    assert "search(pattern: string" in tool_result.message.text
-
-
-def test_unknown_arguments_are_refused(tmp_path: Path) -> None:
-    tool_result, _ = run_tool_call(kit(tmp_path), call("search", {"pattern": "VALUE", "colour": "red"}))
-    assert "colour" in tool_result.message.text
-
-
-def test_a_note_of_another_phase_changes_nothing(tmp_path: Path) -> None:
-    tool_result, note = run_tool_call(
-        kit(tmp_path), call("hand_over", {"kind": "done", "summary": "all good"})
-    )
-    assert note is None
-    assert "locate phase" in tool_result.message.text
+@pytest.mark.parametrize(
+    ("tool_call", "phase", "words"),
+    [
+        (call("open_file", {}), LOCATE, ("no tool 'open_file'", "apply_patch")),
+        (call("search", '{"pattern": "VAL'), LOCATE, ("not valid JSON", "search(pattern: string")),
+        (call("search", {"pattern": "VALUE", "colour": "red"}), LOCATE, ("colour",)),
+        (call("hand_over", {"kind": "done", "summary": "all good"}), LOCATE, ("locate phase",)),
+        (call("apply_patch", {"diff": "x"}), EXPLAIN, ("Nothing is changed in the explain phase",)),
+    ],
+    ids=["unknown tool", "malformed arguments", "unknown arguments", "note of another phase", "read-only"],
+)
+def test_refused_call_says_why_and_changes_nothing(
+    tmp_path: Path, tool_call: ToolCall, phase: Phase, words: tuple[str, ...]
+) -> None:
+    tool_result, note = run_tool_call(kit(tmp_path), tool_call, phase)
+    assert (tool_result.message.ok, note) == (False, None)
+    assert all(part in tool_result.message.text for part in words)
 
 
 def test_can_give_up_in_every_phase(tmp_path: Path) -> None:
     _, note = run_tool_call(kit(tmp_path), call("hand_over", {"kind": "give_up", "summary": "no bug"}), EDIT)
     assert note == GiveUp(summary="no bug")
-
-
-def test_refuses_change_in_read_only_phase(tmp_path: Path) -> None:
-    context = kit(tmp_path)
-    tool_result, _ = run_tool_call(context, call("apply_patch", {"diff": "x"}), EXPLAIN)
-    assert "Nothing is changed in the explain phase" in tool_result.message.text
 
 
 def run(command: str, **more: object) -> ToolCall:
@@ -87,7 +76,7 @@ def test_refuses_command_when_unattended(tmp_path: Path) -> None:
     context = kit(tmp_path)
     tool_result, _ = run_tool_call(context, run("make docs"))
     assert "was not allowed (it runs without a sandbox), and nothing was done" in tool_result.message.text
-    assert [record.event for record in context.log.records if isinstance(record.event, QuestionAnswered)] == [
+    assert events(context.log, QuestionAnswered) == [
         QuestionAnswered(question="q1", option="refuse", by="default")
     ]
 
@@ -96,7 +85,7 @@ def test_refusal_carries_what_the_user_wants_instead(tmp_path: Path) -> None:
     context = kit(tmp_path, attended=True)
     calls = [run("make docs")]
     (question,) = run_reply(context, calls, "refuse", instruction="read docs/index.md")
-    (finished,) = [record.event for record in context.log.records if isinstance(record.event, ToolFinished)]
+    (finished,) = events(context.log, ToolFinished)
     assert question.takes_instruction
     assert finished.refused and not finished.message.ok
     assert "The user wants this instead: read docs/index.md" in finished.message.text
@@ -136,9 +125,7 @@ def test_a_reply_asks_one_question(tmp_path: Path) -> None:
             "  - run: pip install x   (installs packages)"
         )
     ]
-    tool_results = [
-        record.event.message for record in context.log.records if isinstance(record.event, ToolFinished)
-    ]
+    tool_results = [event.message for event in events(context.log, ToolFinished)]
     assert [(message.call_id, message.ok) for message in tool_results] == [
         ("0", True),
         ("1", True),
@@ -237,25 +224,21 @@ def test_cuts_long_output_and_keeps_full_copy(tmp_path: Path) -> None:
     assert context.store.read_blob(context.store.store_blob(text)) == text
 
 
-def test_time_of_a_command_excludes_the_wait_for_the_user(tmp_path: Path) -> None:
+async def test_time_of_a_command_excludes_the_wait_for_the_user(tmp_path: Path) -> None:
     context = kit(tmp_path, attended=True)
     candidate = Candidate(id="c1", worktree=tmp_path, base="base")
     context.log.append(MessageFinished(candidate="c1", message=AssistantMessage(calls=(run("make docs"),))))
-
-    async def scenario() -> float:
-        work = asyncio.ensure_future(run_call(context, candidate, EDIT, run("make docs")))
-        async for record in context.log.follow():
-            if isinstance(record.event, QuestionAsked):
-                question = record.event.question
-                break
-        started = time.monotonic()
-        await asyncio.sleep(THINKING_SECONDS)
-        waited = time.monotonic() - started
-        context.approval.deliver_answer(Answer(question=question, option="allow"))
-        await work
-        return waited
-
-    waited = asyncio.run(scenario())
+    work = asyncio.ensure_future(run_call(context, candidate, EDIT, run("make docs")))
+    async for record in context.log.follow():
+        if isinstance(record.event, QuestionAsked):
+            question = record.event.question
+            break
+    started = time.monotonic()
+    await asyncio.sleep(THINKING_SECONDS)
+    waited = time.monotonic() - started
+    context.approval.deliver_answer(Answer(question=question, option="allow"))
+    await work
+    waited = waited
     finished = context.log.records[-1].event
     assert isinstance(finished, ToolFinished)
     assert finished.seconds < waited

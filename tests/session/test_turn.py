@@ -11,7 +11,7 @@ from coder.core.messages import AssistantMessage, Reply, Usage
 from coder.models.scripted import ScriptedModel, ScriptStep
 from coder.session.context import SessionContext
 from coder.session.turn import add_user_message, run_turn
-from tests.session.fakes import kit, with_models
+from tests.session.fakes import events, kit, with_models
 
 
 def request_text(context: SessionContext) -> str:
@@ -67,9 +67,7 @@ def test_role_has_own_model_and_usage(tmp_path: Path) -> None:
     reviewer = ScriptedModel([ScriptStep(text="I read it.")], name="reviewer")
     context = replace(with_models(kit(tmp_path), by_role={"reviewer": (reviewer,)}), role="reviewer")
     assert request_text(context) == "I read it."
-    assert [record.event.role for record in context.log.records if isinstance(record.event, BudgetSpent)] == [
-        "reviewer"
-    ]
+    assert [event.role for event in events(context.log, BudgetSpent)] == ["reviewer"]
     assert context.budget.roles["reviewer"].requests == 1
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,11 +11,20 @@ import pytest
 from coder.core.events import Verified
 from coder.core.messages import AssistantMessage, Reply, Request, ToolCall, Usage
 from coder.core.task import Budget
-from coder.core.values import Candidate, Patch
+from coder.core.values import Candidate
 from coder.core.verdict import ReproductionResult, TestReport, Verdict, VerdictKind
 from coder.session.session import Session
 from coder.strategies.registry import build_strategy
-from tests.session.fakes import BASELINE, RED, STILL_RED, UNTESTED, FakeRepository, FakeVerifier, kit
+from tests.session.fakes import (
+    BASELINE,
+    RED,
+    STILL_RED,
+    UNTESTED,
+    FakeVerifier,
+    ForkingRepository,
+    events,
+    kit,
+)
 
 STRATEGIES = ("linear", "plan", "tree", "committee", "auto")
 OLD_FAILURE = TestReport(command="pytest", results=(*BASELINE.results, RED))
@@ -25,32 +33,6 @@ BREAKS = Verdict(kind=VerdictKind.BROKEN, reason="It breaks test_b.", broken=(RE
 NO_TEST_RAN = Verdict(kind=VerdictKind.INCONCLUSIVE, reason="pytest does not start.")
 REQUESTS = 150
 """More than any of these strategies asks for."""
-
-
-@dataclass
-class ForkingRepository(FakeRepository):
-    """Repository with a directory for each candidate beside the first."""
-
-    def create_candidate(self, name: str) -> Candidate:
-        first = super().create_candidate(name)
-        if name == "c1":
-            return first
-        worktree = self.root.parent / name
-        shutil.copytree(self.root, worktree)
-        candidate = first.model_copy(update={"worktree": worktree})
-        self.rollback(candidate, "base")
-        return candidate
-
-    def candidate_patch(self, candidate: Candidate) -> Patch:
-        return self._below(candidate).candidate_patch(candidate)
-
-    def rollback(self, candidate: Candidate, tree: str) -> None:
-        self._below(candidate).rollback(candidate, tree)
-
-    def _below(self, candidate: Candidate) -> FakeRepository:
-        repository = FakeRepository(root=candidate.worktree)
-        repository._trees = self._trees
-        return repository
 
 
 def reply(name: str, text: str = "", **arguments: object) -> Reply:
@@ -85,7 +67,7 @@ def hands_over_without_a_patch(number: int, _request: Request) -> Reply:
     return reply("hand_over", kind=kinds[number % 4], summary=f"Done, {number}.", places=["a.py"])
 
 
-ENDLESS_MODELS = (edits_forever, looks_between_edits, talks, hands_over_without_a_patch)
+EDITING_MODELS = (edits_forever, looks_between_edits)
 AskModel = Callable[[int, Request], Reply]
 
 
@@ -116,7 +98,7 @@ def run(
     context = replace(context, workspace=lambda candidate: replace(first, root=candidate.worktree))
     chosen = build_strategy(strategy, width=2, rounds=2, review_rounds=2)
     end = asyncio.run(Session(context, chosen, id="s1", version="0").run())
-    judgements = [record.event for record in context.log.records if isinstance(record.event, Verified)]
+    judgements = events(context.log, Verified)
     return Outcome(
         kind=end.kind,
         verified=len(judgements),
@@ -126,15 +108,21 @@ def run(
     )
 
 
-@pytest.mark.parametrize("ask", ENDLESS_MODELS)
+@pytest.mark.parametrize(
+    ("ask", "verdict"),
+    [
+        *((ask, verdict) for ask in EDITING_MODELS for verdict in (STILL_RED, BREAKS, UNTESTED)),
+        (talks, STILL_RED),
+        (hands_over_without_a_patch, STILL_RED),
+    ],
+)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("verdict", [STILL_RED, BREAKS, UNTESTED], ids=["red", "broken", "untied"])
 def test_endless_models_spend_attempts_and_deliver_nothing(
     tmp_path: Path, strategy: str, ask: AskModel, verdict: Verdict
 ) -> None:
     outcome = run(tmp_path, strategy, ask, verdict)
     assert (outcome.kind, outcome.deliveries) == (VerdictKind.GAVE_UP, 0)
-    is_edited = ask in (edits_forever, looks_between_edits)
+    is_edited = ask in EDITING_MODELS
     assert outcome.verified == (Budget().attempts if is_edited else 0)
     assert outcome.attempts == outcome.verified or not is_edited
     assert outcome.requests < REQUESTS

@@ -1,6 +1,8 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+import pytest
+
 from coder.core.events import Event, FilesChanged, NoteMade, Record, Verified
 from coder.core.notes import Diagnosis
 from coder.core.verdict import Cause, Failure, Frame, TestResult, Verdict, VerdictKind
@@ -38,77 +40,50 @@ def records_of(*events: Event) -> Sequence[Record]:
 LOGIC, FAULTY = failed_result("test_a.py::test_a", "logic"), failed_result("test_a.py::test_a", "test error")
 
 
-def test_starts_from_triage_of_failure() -> None:
-    (diagnosis,) = diagnose_failures(records_of(files_changed("a.py", "1"), verified_event(FAULTY)), "c1")
-    assert (diagnosis.signature, diagnosis.cause, diagnosis.attempts, diagnosis.was) == (
-        "ValueError in a.py, work",
-        "test error",
-        1,
-        None,
-    )
+def attempts(result: TestResult, *changed: tuple[str, ...]) -> list[Event]:
+    """Return the events of attempts that change files, the first named anew each time, and fail alike."""
+    return [
+        event
+        for number, (path, *others) in enumerate(changed)
+        for event in (files_changed(path, str(number), *others), verified_event(result))
+    ]
 
 
-def test_repeated_test_error_becomes_logic() -> None:
-    records = records_of(
-        files_changed("test_a.py", "1"),
-        verified_event(FAULTY),
-        files_changed("test_a.py", "2"),
-        verified_event(FAULTY),
-    )
-    (diagnosis,) = diagnose_failures(records, "c1")
-    assert (diagnosis.was, diagnosis.cause, diagnosis.attempts) == ("test error", "logic", 2)
+BOTH, TEST_AND_CODE = ("a.py", "test_a.py"), ("test_a.py", "a.py")
 
 
-def test_repeated_logic_failure_blames_own_test() -> None:
-    records = records_of(
-        files_changed("a.py", "1", "test_a.py"),
-        verified_event(LOGIC),
-        files_changed("a.py", "2", "test_a.py"),
-        verified_event(LOGIC),
-    )
-    (diagnosis,) = diagnose_failures(records, "c1")
-    assert (diagnosis.was, diagnosis.cause) == ("logic", "test error")
-
-
-def test_does_not_blame_untouched_test() -> None:
-    records = records_of(
-        *[event for text in "123" for event in (files_changed("a.py", text), verified_event(LOGIC))]
-    )
-    (diagnosis,) = diagnose_failures(records, "c1")
-    assert (diagnosis.was, diagnosis.cause, diagnosis.attempts) == (None, "logic", 3)
+@pytest.mark.parametrize(
+    ("events", "was", "cause", "count"),
+    [
+        (attempts(FAULTY, ("a.py",)), None, "test error", 1),
+        (attempts(FAULTY, ("test_a.py",), ("test_a.py",)), "test error", "logic", 2),
+        (attempts(LOGIC, BOTH, BOTH), "logic", "test error", 2),
+        (attempts(LOGIC, ("a.py",), ("a.py",), ("a.py",)), None, "logic", 3),
+        (attempts(LOGIC, BOTH, BOTH, TEST_AND_CODE, TEST_AND_CODE), "test error", "logic", 4),
+    ],
+    ids=[
+        "starts from the triage",
+        "repeated test error becomes logic",
+        "repeated logic failure blames its own test",
+        "an untouched test is not blamed",
+        "back again when the other side is no better",
+    ],
+)
+def test_cause_follows_attempts(events: list[Event], was: Cause | None, cause: Cause, count: int) -> None:
+    (diagnosis,) = diagnose_failures(records_of(*events), "c1")
+    assert (diagnosis.was, diagnosis.cause, diagnosis.attempts) == (was, cause, count)
+    assert diagnosis.signature == "ValueError in a.py, work"
 
 
 def test_caller_sets_limit_per_side() -> None:
-    records = records_of(files_changed("test_a.py", "1"), verified_event(FAULTY))
-    (diagnosis,) = diagnose_failures(records, "c1", per_side=1)
-    assert (diagnosis.was, diagnosis.cause) == ("test error", "logic")
-
-
-def test_switches_back_when_other_side_is_no_better() -> None:
-    own = ("a.py", "test_a.py")
-    first: list[Event] = [
-        files_changed(own[0], "1", own[1]),
-        verified_event(LOGIC),
-        files_changed(own[0], "2", own[1]),
-        verified_event(LOGIC),
-    ]
-    later_events: list[Event] = [
-        files_changed(own[1], "3", own[0]),
-        verified_event(LOGIC),
-        files_changed(own[1], "4", own[0]),
-        verified_event(LOGIC),
-    ]
-    (diagnosis,) = diagnose_failures(records_of(*first, *later_events), "c1")
+    (diagnosis,) = diagnose_failures(records_of(*attempts(FAULTY, ("test_a.py",))), "c1", per_side=1)
     assert (diagnosis.was, diagnosis.cause) == ("test error", "logic")
 
 
 def test_counts_signatures_separately_newest_first() -> None:
     other = failed_result("test_b.py::test_b", "logic", function="other")
     records = records_of(
-        files_changed("a.py", "1"),
-        verified_event(LOGIC),
-        files_changed("a.py", "2"),
-        verified_event(LOGIC, other),
+        *attempts(LOGIC, ("a.py",)), files_changed("a.py", "2"), verified_event(LOGIC, other)
     )
     assert [(diagnosis.signature, diagnosis.attempts) for diagnosis in diagnose_failures(records, "c1")] == [
         ("ValueError in a.py, other", 1),

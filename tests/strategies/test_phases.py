@@ -1,14 +1,14 @@
 """Opening messages of phases."""
 
-import asyncio
 from pathlib import Path
 
 from coder.core.events import BaselineMeasured
 from coder.core.phases import PhaseName
+from coder.core.values import Proposals
 from coder.core.verdict import Counts, TestReport
 from coder.strategies.phases import PHASE_SPECS
 from tests.session.fakes import FakeVerifier
-from tests.strategies.test_offline import ScriptedProposer, offline_context
+from tests.strategies.test_offline import offline_context
 from tests.verify.fakes import failed_result
 
 DENIED = failed_result(
@@ -17,12 +17,12 @@ DENIED = failed_result(
 WRONG = failed_result("tests/test_a.py::test_value")
 
 
-def test_tests_that_cannot_pass_in_the_sandbox_are_no_failing_tests(tmp_path: Path) -> None:
+async def test_tests_that_cannot_pass_in_the_sandbox_are_no_failing_tests(tmp_path: Path) -> None:
     report = TestReport(command="pytest", results=(DENIED, WRONG))
     context = offline_context(
         tmp_path,
-        ScriptedProposer([]),
-        FakeVerifier(report=report),
+        Proposals(),
+        verifier=FakeVerifier(report=report),
         issue="serve answers nothing, as test_value shows",
     )
     candidate = context.repository.create_candidate("c1")
@@ -33,7 +33,7 @@ def test_tests_that_cannot_pass_in_the_sandbox_are_no_failing_tests(tmp_path: Pa
 
     phases: tuple[PhaseName, ...] = ("locate", "reproduce")
     for phase in phases:
-        message = asyncio.run(open_phase(phase))
+        message = await open_phase(phase)
         assert "test_served" not in message
         assert "test_value" in message
         if phase == "locate":

@@ -21,11 +21,13 @@ from tests.builders import write
 
 @dataclass
 class FakeSandbox:
-    """Sandbox that answers every command with the same end and records its calls."""
+    """Sandbox that answers every command with the same end, or with the command, and records its calls."""
 
-    end: Execution
+    end: Execution | None = None
     calls: list[tuple[tuple[str, ...], Path, float]] = field(default_factory=list)
     environments: list[Mapping[str, str] | None] = field(default_factory=list)
+    policies: list[Policy | None] = field(default_factory=list)
+    stopped: bool = False
 
     def run(
         self,
@@ -41,7 +43,8 @@ class FakeSandbox:
     ) -> Execution:
         self.calls.append((tuple(argv), cwd, (limits or Limits()).wall_seconds))
         self.environments.append(environment)
-        return self.end
+        self.policies.append(policy)
+        return self.end or Execution(exit_code=0, output=" ".join(argv), seconds=0.0)
 
     def select_builds(self, private: Path, content: str) -> None:
         raise AssertionError("only test runners select what is built")
@@ -50,7 +53,7 @@ class FakeSandbox:
         raise AssertionError("only test runners share what they build")
 
     def stop(self) -> None:
-        raise AssertionError("no tool stops the sandbox")
+        self.stopped = True
 
 
 @dataclass

@@ -223,9 +223,9 @@ def test_refuses_unreadable_files(space: Workspace) -> None:
     assert "No match" in answers["text"]
 
 
-def test_counts_directory_of_hundred_thousand_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_directory_of_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "names").write_text(
-        "".join(f"./f{number:06}.txt\0" for number in range(100_000)), encoding="utf-8"
+        "".join(f"./f{number:06}.txt\0" for number in range(20_000)), encoding="utf-8"
     )
     (tmp_path / "rg").write_text(f"#!/bin/sh\nexec cat '{tmp_path}/names'\n", encoding="utf-8")
     (tmp_path / "rg").chmod(0o755)
@@ -236,8 +236,8 @@ def test_counts_directory_of_hundred_thousand_files(tmp_path: Path, monkeypatch:
         missing = call_refused_tool(read, workspace(tmp_path / "tree"), path="f00001.txt")
     finally:
         ripgrep_path.cache_clear()
-    assert answer.startswith("100,000 files below the root\nf000000.txt\n")
-    assert answer.endswith("\n... 99,800 more lines; narrow it with path= or glob=")
+    assert answer.startswith("20,000 files below the root\nf000000.txt\n")
+    assert answer.endswith("\n... 19,800 more lines; narrow it with path= or glob=")
     assert missing.startswith("f00001.txt does not exist. Did you mean ")
 
 

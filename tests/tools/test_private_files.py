@@ -29,14 +29,10 @@ def test_lists_private_files_by_name(space: Workspace) -> None:
     assert ".env" in call_tool(search, space, pattern="")
 
 
-@pytest.mark.parametrize("path", [".env", "deploy/key.pem", "./.env"])
-def test_does_not_read_private_files(space: Workspace, path: str) -> None:
-    assert "may hold secrets" in call_refused_tool(read, space, path=path)
-
-
-def test_does_not_read_link_to_private_file(space: Workspace) -> None:
+@pytest.mark.parametrize("path", [".env", "deploy/key.pem", "./.env", "notes.txt"])
+def test_does_not_read_private_files_or_links_to_them(space: Workspace, path: str) -> None:
     (space.root / "notes.txt").symlink_to(".env")
-    assert "may hold secrets" in call_refused_tool(read, space, path="notes.txt")
+    assert "may hold secrets" in call_refused_tool(read, space, path=path)
 
 
 def test_search_skips_private_files(space: Workspace) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from coder.files.ripgrep import SafeRipgrep, ripgrep_path
-from coder.tools.registry import TOOLS
 from coder.tools.search import search
 from tests.tools.fakes import call_refused_tool, call_tool, workspace
 
@@ -256,31 +255,6 @@ def test_refuses_missing_path_and_suggests_existing_one(tmp_path: Path) -> None:
     )
 
 
-def test_survives_pipes_link_cycles_and_undecodable_names(tmp_path: Path) -> None:
-    space = workspace(tmp_path, {"a.txt": "x\n"})
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "circle").symlink_to(tmp_path)
-    (tmp_path / "loop").symlink_to("loop")
-    (tmp_path / os.fsdecode(b"\xff.txt")).write_text("x\n", encoding="utf-8")
-    (tmp_path / "two\nlines.txt").write_text("x\n", encoding="utf-8")
-    (tmp_path / "bytes.txt").write_bytes(b"x \xff\n")
-    answer = call_tool(search, space, pattern="x")
-    assert sorted(line for line in answer.splitlines() if not line.startswith(" ")) == [
-        "4 matches in 4 files",
-        "\\udcff.txt",
-        "a.txt",
-        "bytes.txt",
-        "two\\nlines.txt",
-    ]
-    assert answer.encode("utf-8")
-    assert "neither a file nor a directory" in call_refused_tool(search, space, pattern="x", path="pipe")
-
-
-def test_a_huge_line_does_not_flood_the_answer(tmp_path: Path) -> None:
-    space = workspace(tmp_path, {"big.txt": "ab" * 1_500_000 + "\n"})
-    assert len(call_tool(search, space, pattern="ab")) < 500
-
-
 def test_ignores_user_ripgrep_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     space = workspace(tmp_path / "tree", FILES)
     (tmp_path / "rc").write_text("--glob=!*.py\n", encoding="utf-8")
@@ -295,10 +269,6 @@ def test_prefers_rg_of_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         assert ripgrep_path() == "/opt/rg"
     finally:
         ripgrep_path.cache_clear()
-
-
-def test_search_is_registered() -> None:
-    assert search in TOOLS
 
 
 def test_ripgrep_always_runs_with_limits(tmp_path: Path) -> None:

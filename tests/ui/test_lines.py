@@ -20,12 +20,24 @@ from coder.core.events import (
     Warned,
 )
 from coder.core.messages import ToolCall, ToolMessage, UsageTotals
-from coder.core.verdict import EXIT_CODE, Counts, Failure, TestResult, Verdict, VerdictKind
+from coder.core.notes import ReviewFinding
+from coder.core.verdict import (
+    EXIT_CODE,
+    Counts,
+    Failure,
+    Frame,
+    MutationReport,
+    TestResult,
+    UntestedPlace,
+    Verdict,
+    VerdictKind,
+)
 from coder.session.log import EventLog
 from coder.store.jsonl import boundary_events, read_records
 from coder.ui import summary
 from coder.ui.describe import summarize_arguments
-from coder.ui.lines import LinePrinter
+from coder.ui.lines import LinePrinter, observation
+from coder.ui.summary import format_cost
 
 LOGS = Path(__file__).parent.parent / "logs"
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -288,3 +300,43 @@ def test_recorded_build_shows_its_stages() -> None:
         "INTEGRATE",
         "INTEGRATE  done",
     ]
+
+
+FINISHED = SessionFinished(
+    kind=None, summary="Interrupted.", spent=UsageTotals(requests=3, input_tokens=9_000), exit_code=130
+)
+
+
+def test_cost_splits_seconds_and_leaves_out_waiting() -> None:
+    stages = {"model": 30.2, "base": 4.1, "targets": 4.0, "your answers": 200.0, "other": 5.7}
+    end = FINISHED.model_copy(update={"stages": stages, "seconds": 244.0, "spent": UsageTotals()})
+    assert format_cost(end) == "44 s (tests 8 s, model 30 s, other 6 s)"
+    assert format_cost(end.model_copy(update={"stages": {"other": 244.0}})) == "244 s"
+
+
+FAILURE = Failure(type="E", message="", frames=(Frame(path="a.py", line=5, function="f"),))
+BROKEN = TestResult(id="t.py::test_a", outcome="failed", failure=FAILURE)
+GUARDED = MutationReport(
+    survivors=(UntestedPlace(path="a.py", line=20, what="`<` became `<=`"),), tried=4, mutants=3, caught=2
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "phrase"),
+    [
+        ("a.py", 7, "t.py::test_a fails here"),
+        ("a.py", 0, "t.py::test_a fails here"),
+        ("a.py", 21, "none would notice a difference here (`<` became `<=`, line 20)"),
+        ("a.py", 12, "none fails here; they caught 3 of 4 deliberate defects of the change"),
+        ("b.py", 5, "none fails here; they caught 3 of 4 deliberate defects of the change"),
+    ],
+)
+def test_observation_near_a_finding(path: str, line: int, phrase: str) -> None:
+    verdict = Verdict(kind=VerdictKind.BROKEN, reason="", broken=(BROKEN,), mutation=GUARDED)
+    assert observation(ReviewFinding(severity="major", path=path, line=line, text=""), verdict) == phrase
+
+
+def test_says_that_nothing_was_tried() -> None:
+    finding = ReviewFinding(severity="minor", path="a.py", text="")
+    verdict = Verdict(kind=VerdictKind.PASSING, reason="")
+    assert observation(finding, verdict).endswith("whether one would notice a difference here was not tried")

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from coder.core.messages import AssistantMessage, Reply, Request, ToolCall, Tool
 from coder.models.catalog import ModelChoice
 from coder.models.opening import open_model
 from tests.models.contract import READ, record_pauses
+from tests.models.fakes import running
 
 pytestmark = pytest.mark.loopback
 
@@ -86,12 +86,8 @@ def serve(server: Server, bodies: list[Body]) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(data)
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
-        thread = Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{http.server_address[1]}/v1"
-        http.shutdown()
-        thread.join()
+    with running(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as url:
+        yield f"{url}/v1"
 
 
 def exchange(

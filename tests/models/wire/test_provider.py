@@ -97,12 +97,12 @@ def test_retries_unreadable_events(wire: str, garbage: bytes) -> None:
     assert bench.pauses == [1.0]
 
 
-def test_callback_error_is_not_provider_error(wire: str) -> None:
+async def test_callback_error_is_not_provider_error(wire: str) -> None:
     def trip(_delta: Delta) -> None:
         raise ValueError("a bug of ours")
 
     with WIRES[wire]([WHOLE]) as bench, pytest.raises(ValueError, match="a bug of ours"):
-        asyncio.run(bench.model.complete(ASKED, trip))
+        await bench.model.complete(ASKED, trip)
 
 
 def test_waits_as_long_as_the_server_asks(wire: str) -> None:
@@ -227,8 +227,9 @@ def test_signed_reasoning_and_results_go_back(wire: str) -> None:
     assert "line of {" in sent and "Go on." in sent
 
 
-def test_sends_foreign_reply_in_plain_parts(wire: str) -> None:
-    foreign = AssistantMessage(text="I looked.", opaque='{"raw": "I looked."}')
+@pytest.mark.parametrize("opaque", ['{"raw": "I looked."}', "not JSON", "[]", '[{"kind": "response"}]'])
+def test_sends_foreign_reply_in_plain_parts(wire: str, opaque: str) -> None:
+    foreign = AssistantMessage(text="I looked.", opaque=opaque)
     with WIRES[wire]([WHOLE]) as bench:
         bench.ask(ASKED.model_copy(update={"messages": (*ASKED.messages, foreign, UserMessage(text="And?"))}))
         assert bench.fake

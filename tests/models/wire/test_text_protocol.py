@@ -166,11 +166,11 @@ def test_writes_native_calls_as_blocks() -> None:
     )
 
 
-def test_switches_permanently_when_tools_are_refused() -> None:
+async def test_switches_permanently_when_tools_are_refused() -> None:
     inner = ScriptedModel(
         [ToolsUnsupported("m does not support tools."), ScriptStep(text="A."), ScriptStep(text="B.")]
     )
     model = AdaptiveModel(inner)
-    replies = [asyncio.run(model.complete(ASKED, lambda _delta: None)).message.text for _ in range(2)]
+    replies = [(await model.complete(ASKED, lambda _delta: None)).message.text for _ in range(2)]
     assert replies == ["A.", "B."]
     assert [len(request.tools) for request in inner.requests] == [1, 0, 0]

@@ -8,8 +8,12 @@ from coder.repo.git import find_checkout
 from tests.builders import git, repo
 
 
-def test_commit_has_user_identity_and_no_signature(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "a\n"})
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return repo(tmp_path / "r", {"a.py": "a\n"})
+
+
+def test_commit_has_user_identity_and_no_signature(root: Path) -> None:
     git(root, "config", "commit.gpgSign", "true")
     git(root, "config", "gpg.program", "false")
     commit = make_commit(
@@ -21,8 +25,7 @@ def test_commit_has_user_identity_and_no_signature(tmp_path: Path) -> None:
     )
 
 
-def test_commit_falls_back_to_coder_identity(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "a\n"})
+def test_commit_falls_back_to_coder_identity(root: Path) -> None:
     git(root, "config", "--unset", "user.email")
     git(root, "config", "--unset", "user.name")
     commit = make_commit(find_checkout(root).git, tree="HEAD^{tree}", parent="HEAD", message="fix")
@@ -50,8 +53,7 @@ def test_commit_falls_back_to_coder_identity(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_copy_names_its_source_and_is_found_by_it(tmp_path: Path, message: str, copied: str) -> None:
-    root = repo(tmp_path / "r", {"a.py": "a\n"})
+def test_a_copy_names_its_source_and_is_found_by_it(root: Path, message: str, copied: str) -> None:
     door = find_checkout(root).git
     source = make_commit(door, tree="HEAD^{tree}", parent="HEAD", message=message)
     copy = make_copy(door, source, tree="HEAD^{tree}", parent="HEAD", verdict=("Coder-Verdict: X",))
@@ -61,8 +63,7 @@ def test_a_copy_names_its_source_and_is_found_by_it(tmp_path: Path, message: str
     assert find_copies(door, source) == [copy]
 
 
-def test_keeps_the_branch_of_another_session(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "a\n"})
+def test_keeps_the_branch_of_another_session(root: Path) -> None:
     door = find_checkout(root).git
     head = git(root, "rev-parse", "HEAD")
     other = make_commit(door, tree="HEAD^{tree}", parent="HEAD", message="other")
@@ -81,8 +82,7 @@ def test_keeps_the_branch_of_another_session(tmp_path: Path) -> None:
 HOSTILE = "fix\x1b[2J \u202egnp.exe\x07 \ud800\u2066x\0\n\n\tbody\x9b\r\n\nCoder-Test: a\x1b]0;owned\x07b"
 
 
-def test_strips_control_and_bidi_characters_from_messages_and_notes(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "a\n"})
+def test_strips_control_and_bidi_characters_from_messages_and_notes(root: Path) -> None:
     door = find_checkout(root).git
     commit = make_commit(door, tree="HEAD^{tree}", parent="HEAD", message=HOSTILE)
     add_note(door, commit, HOSTILE)
@@ -91,8 +91,7 @@ def test_strips_control_and_bidi_characters_from_messages_and_notes(tmp_path: Pa
     assert git(root, "notes", "--ref=coder", "show", commit) == stripped
 
 
-def test_works_beside_branch_named_coder(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "a\n"})
+def test_works_beside_branch_named_coder(root: Path) -> None:
     git(root, "branch", "coder")
     commit = git(root, "rev-parse", "HEAD")
     assert (
@@ -101,8 +100,7 @@ def test_works_beside_branch_named_coder(tmp_path: Path) -> None:
     )
 
 
-def test_adds_and_removes_notes_without_trace(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "a\n"})
+def test_adds_and_removes_notes_without_trace(root: Path) -> None:
     door = find_checkout(root).git
     first, second = (
         make_commit(door, tree="HEAD^{tree}", parent="HEAD", message=subject) for subject in ("1", "2")
@@ -120,8 +118,7 @@ def test_adds_and_removes_notes_without_trace(tmp_path: Path) -> None:
     assert git(root, "for-each-ref", "refs/notes") == ""
 
 
-def test_keeps_notes_of_concurrent_sessions(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "a\n"})
+def test_keeps_notes_of_concurrent_sessions(root: Path) -> None:
     door = find_checkout(root).git
     commits = [
         make_commit(door, tree="HEAD^{tree}", parent="HEAD", message=str(number)) for number in range(8)

@@ -21,7 +21,7 @@ from coder.repo.checkout import (
 )
 from coder.repo.repository import init_repository, init_user_repository
 from tests.builders import git, repo, write
-from tests.repo.opened import open_session_repository
+from tests.repo.opened import open_candidate
 
 LINES = "".join(f"line {number}\n" for number in range(1, 31))
 SIGNING_IN_TERMINAL = """
@@ -84,8 +84,7 @@ def configure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, **settings: str) 
 
 
 def deliver(root: Path, *, steps: bool = False) -> Delivery:
-    with open_session_repository(root) as repository:
-        candidate = repository.create_candidate("c1")
+    with open_candidate(root) as (repository, candidate):
         write(candidate.worktree, {"test_a.py": "t\n"})
         repository.checkpoint(candidate, "add a test")
         write(candidate.worktree, {"a.py": LINES.replace("line 15\n", "line 15, fixed\n")})

@@ -24,21 +24,8 @@ PORCELAIN = "\n".join(
 )
 
 
-def test_commit_header_applies_to_all_its_lines() -> None:
-    lines = list(parse_blame(PORCELAIN))
-    assert [(line.line, line.commit, "boundary" in line.commit_fields) for line in lines] == [
-        (1, ADA, True),
-        (2, ADA, True),
-        (3, BEN, False),
-    ]
-
-
 def test_groups_line_runs_into_rows_with_local_date() -> None:
     assert format_blame(parse_blame(PORCELAIN)).split("\n") == [
         "        1-2 aaaaaaaaaa 2019-12-31 Ada: adds boxes: all",
         "          3 bbbbbbbbbb 2020-01-01 : ",
     ]
-
-
-def test_empty_input_gives_nothing() -> None:
-    assert format_blame(parse_blame("")) == ""

@@ -10,7 +10,7 @@ from coder.repo.existing_change import resolve_change
 from coder.repo.git import find_checkout
 from coder.repo.history import GitHistory
 from tests.builders import git, repo, write
-from tests.repo.opened import open_session_repository
+from tests.repo.opened import open_candidate, open_session_repository
 
 EXECUTING = {
     "commands": {
@@ -58,8 +58,7 @@ def _verify(root: Path) -> None:
 
 def _fix(root: Path) -> None:
     write(root, {"b.py": "changed\n"})
-    with open_session_repository(root) as repository:
-        candidate = repository.create_candidate("c1")
+    with open_candidate(root) as (repository, candidate):
         write(candidate.worktree, {"a.py": "fixed\n", "a.dat": "fixed\n"})
         patch = repository.candidate_patch(candidate)
         assert patch.paths == ("a.dat", "a.py")
@@ -147,8 +146,7 @@ def test_does_not_run_user_filter(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         {"a.py": "a\n", "a.dat": "a\n", "clean.sh": "#!/bin/sh\ncat\n", ".gitattributes": "*.dat filter=x\n"},
     )
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "user"))
-    with open_session_repository(root) as repository:
-        candidate = repository.create_candidate("c1")
+    with open_candidate(root) as (repository, candidate):
         write(
             candidate.worktree,
             {"clean.sh": f"#!/bin/sh\ntouch {tmp_path}/ran\n", "a.dat": "b\n", "n.dat": "n\n", "a.py": "b\n"},
@@ -186,8 +184,7 @@ def test_ignores_configured_attributes_and_excludes_files(tmp_path: Path) -> Non
     write(tmp_path, {"attributes": "*.py -diff\n", "excludes": "new.py\n"})
     git(root, "config", "core.attributesFile", str(tmp_path / "attributes"))
     git(root, "config", "core.excludesFile", str(tmp_path / "excludes"))
-    with open_session_repository(root) as repository:
-        candidate = repository.create_candidate("c1")
+    with open_candidate(root) as (repository, candidate):
         write(candidate.worktree, {"a.py": "fixed\n", "new.py": "new\n"})
         patch = repository.candidate_patch(candidate)
     assert patch.paths == ("a.py", "new.py")

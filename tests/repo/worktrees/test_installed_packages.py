@@ -9,7 +9,7 @@ import pytest
 from coder.sandbox.choice import backends
 from coder.sandbox.process import ProcessSandbox
 from tests.builders import git, repo, write
-from tests.repo.opened import fingerprint, open_session_repository
+from tests.repo.opened import fingerprint, open_candidate, open_session_repository
 from tests.sandbox.conftest import walls_or_skip
 
 FILES = {
@@ -113,8 +113,7 @@ def test_installed_packages_are_part_of_no_change(root: Path, is_ignored: bool) 
         git(root, "rm", "-q", ".gitignore")
         git(root, "commit", "-qm", "ignore nothing")
     before = fingerprint(root)
-    with open_session_repository(root) as repository:
-        candidate = repository.create_candidate("c1")
+    with open_candidate(root) as (repository, candidate):
         modules = candidate.worktree / "node_modules"
         assert (modules / "left" / "index.js").is_file()
         write(candidate.worktree, {"node_modules/.cache/state": "of the worktree\n"})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from coder.repo.worktrees import remove_tree
 from tests.builders import git, repo, write
-from tests.repo.opened import open_session_repository
+from tests.repo.opened import open_candidate, open_session_repository
 from tests.repo.test_repository import files
 
 FILES = {
@@ -36,8 +36,7 @@ def _pollute(tree: Path) -> None:
 def test_reused_worktree_is_as_clean_as_a_new_one(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     write(root, {"_version.py": "1\n"})
-    with open_session_repository(root) as repository:
-        candidate = repository.create_candidate("c1")
+    with open_candidate(root) as (repository, candidate):
         write(candidate.worktree, {"a.py": "fixed\n", "c.py": "new\n"})
         changed = repository.candidate_patch(candidate).tree
         with repository.checkout(changed) as first:

@@ -13,26 +13,31 @@ from tests.repo.opened import fingerprint
 FILES = {"a.py": "a\n", "b.py": "b\n", "d/c.py": "c\n", ".gitignore": "*.log\n"}
 
 
+def snapshot(root: Path, index: Path) -> worktrees.WorkTreeSnapshot:
+    place = find_checkout(root)
+    return worktrees.take_snapshot(place.git, head=place.head, index=index)
+
+
 def snapshot_content(root: Path, index: Path) -> dict[str, str]:
     """Return the content of the snapshot, by path."""
-    place = find_checkout(root)
-    commit = worktrees.take_snapshot(place.git, head=place.head, index=index).commit
+    commit = snapshot(root, index).commit
     return {
         path: git(root, "show", f"{commit}:{path}")
         for path in git(root, "ls-tree", "-r", "--name-only", commit).splitlines()
     }
 
 
-def test_a_clean_tree_is_head_itself(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
-    place = find_checkout(root)
-    assert worktrees.take_snapshot(
-        place.git, head=place.head, index=tmp_path / "i"
-    ) == worktrees.WorkTreeSnapshot(commit=place.head)
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return repo(tmp_path / "r", FILES)
 
 
-def test_holds_all_uncommitted_work_and_touches_nothing(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_a_clean_tree_is_head_itself(root: Path, tmp_path: Path) -> None:
+    head = git(root, "rev-parse", "HEAD")
+    assert snapshot(root, tmp_path / "i") == worktrees.WorkTreeSnapshot(commit=head)
+
+
+def test_holds_all_uncommitted_work_and_touches_nothing(root: Path, tmp_path: Path) -> None:
     write(root, {"a.py": "staged\n", "new.py": "new\n", "planned.py": "planned\n", "noise.log": "ignored\n"})
     git(root, "add", "a.py")
     git(root, "add", "--intent-to-add", "planned.py")
@@ -50,8 +55,7 @@ def test_holds_all_uncommitted_work_and_touches_nothing(tmp_path: Path) -> None:
     assert fingerprint(root) == before
 
 
-def test_detects_change_with_same_timestamp(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_detects_change_with_same_timestamp(root: Path, tmp_path: Path) -> None:
     git(root, "config", "core.trustctime", "false")
     index = root / ".git" / "index"
     moment = index.stat().st_mtime_ns - 3600 * 10**9
@@ -63,17 +67,17 @@ def test_detects_change_with_same_timestamp(tmp_path: Path) -> None:
     assert snapshot_content(root, tmp_path / "i")["a.py"] == "z"
 
 
-def test_snapshot_commit_needs_no_identity(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_snapshot_commit_needs_no_identity(root: Path, tmp_path: Path) -> None:
     git(root, "config", "--remove-section", "user")
     write(root, {"a.py": "dirty\n"})
-    place = find_checkout(root)
-    commit = worktrees.take_snapshot(place.git, head=place.head, index=tmp_path / "i").commit
-    assert git(root, "log", "-1", "--format=%an %cn %P", commit) == f"coder coder {place.head}"
+    commit = snapshot(root, tmp_path / "i").commit
+    assert (
+        git(root, "log", "-1", "--format=%an %cn %P", commit)
+        == f"coder coder {git(root, 'rev-parse', 'HEAD')}"
+    )
 
 
-def test_takes_file_replacing_assume_unchanged_directory(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_takes_file_replacing_assume_unchanged_directory(root: Path, tmp_path: Path) -> None:
     git(root, "update-index", "--assume-unchanged", "d/c.py")
     (root / "d" / "c.py").unlink()
     (root / "d").rmdir()
@@ -81,8 +85,7 @@ def test_takes_file_replacing_assume_unchanged_directory(tmp_path: Path) -> None
     assert snapshot_content(root, tmp_path / "i")["d"] == "a file now"
 
 
-def test_keeps_modes_links_and_type_changes(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_keeps_modes_links_and_type_changes(root: Path, tmp_path: Path) -> None:
     (root / "a.py").chmod(0o755)
     (root / "link").symlink_to("a.py")
     (root / "d" / "c.py").unlink()
@@ -90,8 +93,7 @@ def test_keeps_modes_links_and_type_changes(tmp_path: Path) -> None:
     write(root, {"d": "a file now\n"})
     (root / "b.py").unlink()
     write(root, {"b.py/inner.py": "a directory now\n"})
-    place = find_checkout(root)
-    commit = worktrees.take_snapshot(place.git, head=place.head, index=tmp_path / "i").commit
+    commit = snapshot(root, tmp_path / "i").commit
     modes = {line.split("\t")[1]: line[:6] for line in git(root, "ls-tree", "-r", commit).splitlines()}
     assert modes == {
         ".gitignore": "100644",
@@ -102,8 +104,7 @@ def test_keeps_modes_links_and_type_changes(tmp_path: Path) -> None:
     }
 
 
-def test_does_not_follow_link_replacing_directory(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_does_not_follow_link_replacing_directory(root: Path, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (root / "d" / "c.py").rename(tmp_path / "outside" / "c.py")
     (root / "d").rmdir()
@@ -114,8 +115,7 @@ def test_does_not_follow_link_replacing_directory(tmp_path: Path) -> None:
     assert content["d"] == str(tmp_path / "outside")
 
 
-def test_takes_unmerged_files_verbatim(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_takes_unmerged_files_verbatim(root: Path, tmp_path: Path) -> None:
     git(root, "checkout", "-q", "-b", "other")
     write(root, {"a.py": "theirs\n"})
     git(root, "rm", "-q", "b.py")
@@ -133,16 +133,14 @@ def test_takes_unmerged_files_verbatim(tmp_path: Path) -> None:
 
 
 def test_skips_huge_unreadable_and_nested_repositories(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worktrees, "LARGEST_UNTRACKED_BYTES", 1 << 20)
-    root = repo(tmp_path / "r", FILES)
     (root / "data.bin").write_bytes(b"0" * (3 << 20))
     repo(root / "nested", {"n.py": "n\n"})
     git(root, "init", "-q", "unborn")
     write(root, {"unborn/x.py": "x\n", "kept.py": "kept\n"})
-    place = find_checkout(root)
-    result = worktrees.take_snapshot(place.git, head=place.head, index=tmp_path / "i")
+    result = snapshot(root, tmp_path / "i")
     assert result.exclusions == (
         "data.bin (untracked, 3 MB)",
         "nested/ (a git repository of its own)",
@@ -175,9 +173,8 @@ def test_skips_unignored_caches_and_environments(tmp_path: Path) -> None:
     }
 
 
-def test_refuses_home_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_home_directory(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worktrees, "MOST_UNTRACKED", 2)
-    root = repo(tmp_path / "r", FILES)
     write(root, {f"new{number}.py": "n\n" for number in range(3)})
     with pytest.raises(UserError, match="holds 3 untracked files"):
         snapshot_content(root, tmp_path / "i")
@@ -189,18 +186,15 @@ def test_stages_same_files_as_git_add(tmp_path: Path) -> None:
     git(root, "config", "core.safecrlf", "true")
     (root / "a.txt").write_bytes(b"one\r\ntwo\r\n")
     write(root, {"b.up": "changed\n", "é \n.py": "odd name\n"})
-    place = find_checkout(root)
-    commit = worktrees.take_snapshot(place.git, head=place.head, index=tmp_path / "i").commit
+    commit = snapshot(root, tmp_path / "i").commit
     git(root, "-c", "core.safecrlf=false", "add", "--all")
     assert git(root, "write-tree") == git(root, "rev-parse", f"{commit}^{{tree}}")
 
 
-def test_keeps_file_name_that_is_not_utf8(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
+def test_keeps_file_name_that_is_not_utf8(root: Path, tmp_path: Path) -> None:
     try:
         Path(os.fsdecode(os.fsencode(root) + b"/\xff.py")).write_text("x\n", encoding="utf-8")
     except OSError:
         pytest.skip("this file system takes UTF-8 names only")
-    place = find_checkout(root)
-    commit = worktrees.take_snapshot(place.git, head=place.head, index=tmp_path / "i").commit
-    assert place.git.items("diff-tree", "-z", "--name-only", "HEAD", commit) == ["\udcff.py"]
+    commit = snapshot(root, tmp_path / "i").commit
+    assert find_checkout(root).git.items("diff-tree", "-z", "--name-only", "HEAD", commit) == ["\udcff.py"]

@@ -10,8 +10,12 @@ from coder.repo.worktrees import add_worktree, remove_tree, remove_worktree, rem
 from tests.builders import git, repo, write
 
 
-def test_makes_a_detached_worktree_filled_from_a_tree(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "a\n"})
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return repo(tmp_path / "r", {"a.py": "a\n"})
+
+
+def test_makes_a_detached_worktree_filled_from_a_tree(root: Path, tmp_path: Path) -> None:
     write(root, {"b.py": "b\n"})
     git(root, "add", "b.py")
     tree = git(root, "write-tree")
@@ -21,8 +25,7 @@ def test_makes_a_detached_worktree_filled_from_a_tree(tmp_path: Path) -> None:
     assert git(tmp_path / "w" / "s-c1", "rev-parse", "--abbrev-ref", "HEAD") == "HEAD"
 
 
-def test_removes_only_its_own_entry(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "a\n"})
+def test_removes_only_its_own_entry(root: Path, tmp_path: Path) -> None:
     git(root, "worktree", "add", "-q", str(tmp_path / "theirs"))
     git(root, "worktree", "add", "-q", "--detach", str(tmp_path / "unplugged"))
     (tmp_path / "unplugged").rename(tmp_path / "elsewhere")
@@ -34,8 +37,7 @@ def test_removes_only_its_own_entry(tmp_path: Path) -> None:
     assert not (tmp_path / "w" / "s-c1").exists()
 
 
-def test_leaves_no_empty_list_of_worktrees(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "a\n"})
+def test_leaves_no_empty_list_of_worktrees(root: Path, tmp_path: Path) -> None:
     add_worktree(find_checkout(root), tmp_path / "w" / "s-c1", commit="HEAD", tree="HEAD")
     remove_worktree(root / ".git", tmp_path / "w" / "s-c1")
     remove_worktree(root / ".git", tmp_path / "w" / "s-c1")

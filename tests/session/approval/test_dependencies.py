@@ -9,7 +9,7 @@ from coder.core.events import Answer, QuestionAnswered, QuestionAsked, Warned
 from coder.core.ports import Distribution, SystemPackage
 from coder.core.verdict import TestReport
 from coder.session.baseline import ensure_dependencies, offer_packages
-from tests.session.fakes import FakeVerifier, kit
+from tests.session.fakes import FakeVerifier, kit, texts
 
 LACKING = TestReport(command="pytest", exit_code=1)
 WHOLE = TestReport(command="pytest", exit_code=0)
@@ -53,7 +53,7 @@ COMPILER = SystemPackage(what="a C compiler", command="sudo apt install build-es
         ("install", "no such package", ["answers"], LACKING),
     ],
 )
-def test_installs_nothing_without_approval(
+async def test_installs_nothing_without_approval(
     tmp_path: Path,
     system_package: SystemPackage | None,
     option: str,
@@ -64,37 +64,33 @@ def test_installs_nothing_without_approval(
     verifier = FakeVerifier(report=LACKING)
     installer = FakeEquipment(verifier, problem, system_package=system_package)
     context = replace(kit(tmp_path, verifier=verifier, attended=True), installer=installer)
-
-    async def scenario() -> TestReport | None:
-        candidate = context.repository.create_candidate("c1")
-        asking = asyncio.ensure_future(ensure_dependencies(context, candidate, LACKING, wait_seconds=60))
-        async for record in context.log.follow():
-            if isinstance(record.event, QuestionAsked):
-                await asyncio.sleep(0)
-                context.approval.deliver_answer(Answer(question=record.event.question, option=option))
-            if isinstance(record.event, QuestionAnswered):
-                break
-        return await asking
-
-    assert asyncio.run(scenario()) == report
+    candidate = context.repository.create_candidate("c1")
+    asking = asyncio.ensure_future(ensure_dependencies(context, candidate, LACKING, wait_seconds=60))
+    async for record in context.log.follow():
+        if isinstance(record.event, QuestionAsked):
+            await asyncio.sleep(0)
+            context.approval.deliver_answer(Answer(question=record.event.question, option=option))
+        if isinstance(record.event, QuestionAnswered):
+            break
+    assert (await asking) == report
     if system_package:
         installed_packages = [system_package.command] * len(installed_packages)
     assert installer.installed == installed_packages
-    warning_texts = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
+    warning_texts = texts(context.log, Warned)
     assert len(warning_texts) == bool(problem)
     assert all("could not be installed: no such package" in text for text in warning_texts)
 
 
 @pytest.mark.parametrize(("attended", "is_allowed"), [(True, True), (False, True), (False, False)])
-def test_setting_installs_without_asking(tmp_path: Path, *, attended: bool, is_allowed: bool) -> None:
+async def test_setting_installs_without_asking(tmp_path: Path, *, attended: bool, is_allowed: bool) -> None:
     verifier = FakeVerifier(report=LACKING)
     installer = FakeEquipment(verifier)
     context = replace(
         kit(tmp_path, verifier=verifier, attended=attended), installer=installer, installs_packages=is_allowed
     )
     candidate = context.repository.create_candidate("c1")
-    report = asyncio.run(ensure_dependencies(context, candidate, LACKING, wait_seconds=60))
-    (warning,) = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
+    report = await ensure_dependencies(context, candidate, LACKING, wait_seconds=60)
+    (warning,) = texts(context.log, Warned)
     assert (report, installer.installed) == ((WHOLE, ["answers"]) if is_allowed else (LACKING, []))
     assert ("It is installed" if is_allowed else "--install") in warning
 

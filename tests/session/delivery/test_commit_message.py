@@ -47,11 +47,6 @@ def test_message_has_subject_issue_and_trailers() -> None:
     assert text == "It works\n\nThe issue\n\nmore\n\nCoder-Verdict: PROVEN\n"
 
 
-def test_slug_is_a_few_plain_words() -> None:
-    assert branch_slug("fix(core): Don't crash on ünïcode, please, ever again!") == "don-t-crash-on-n-code"
-    assert branch_slug("!!!") == "fix"
-
-
 def test_explanation_becomes_the_body() -> None:
     text = compose_message(
         "It works.\n\nThe sign was lost in f().\n", "The issue", recent=CAPITALS, trailers=("T: x",)
@@ -79,6 +74,8 @@ def test_body_from_the_issue_is_whole_paragraphs_without_code() -> None:
     [
         ("Take the discount as a percentage of the sum", "take-the-discount-as-a-percentage"),
         ("Use <= instead of < in merge", "use-instead-of-in-merge"),
+        ("fix(core): Don't crash on ünïcode, please, ever again!", "don-t-crash-on-n-code"),
+        ("!!!", "fix"),
         ("", "fix"),
     ],
 )

@@ -1,4 +1,3 @@
-import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,10 +6,8 @@ import pytest
 from coder.core.events import ReviewAsked, Verified
 from coder.core.verdict import MutationReport, UntestedPlace, Verdict
 from coder.session.context import SessionContext
-from coder.session.session import Session
-from coder.strategies.follow import LINEAR_ROUTE, follow_route
 from tests.session.delivery.test_review import TWO, GitLikeRepository, review_context, run_with_hunks
-from tests.session.fakes import PROVEN, STILL_RED, FakeVerifier, kit
+from tests.session.fakes import PROVEN, STILL_RED, FakeVerifier, events, kit, run_session
 from tests.session.test_session import patch
 
 IDLE = PROVEN.model_copy(
@@ -32,13 +29,13 @@ def run_minimization(root: Path, *verdicts: Verdict) -> tuple[SessionContext, Fa
 
 def test_removes_untested_hunks_and_proves_rest(tmp_path: Path) -> None:
     context, verifier = run_minimization(tmp_path, IDLE, PROVEN)
-    session_end = asyncio.run(Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0").run())
+    session_end = run_session(context)
     assert session_end.delivery is not None and session_end.verdict is not None
     assert "VALUE = 2" in session_end.delivery.diff
     assert "OTHER" not in session_end.delivery.diff
     assert session_end.verdict.notes[-1] == "left out, for it changes no verdict: b.py:1"
     assert [name for name, _ in verifier.calls].count("verify") == 2
-    verdicts = [record.event.verdict for record in context.log.records if isinstance(record.event, Verified)]
+    verdicts = [event.verdict for event in events(context.log, Verified)]
     assert verdicts[-1].tree == session_end.verdict.tree != verdicts[0].tree
 
 
@@ -47,7 +44,7 @@ def test_delivers_whole_when_rest_has_lower_verdict(tmp_path: Path, again: Verdi
     context, _ = run_minimization(
         tmp_path, IDLE.model_copy(update={"targets": ("tests/test_a.py::test_a",)}), again
     )
-    session_end = asyncio.run(Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0").run())
+    session_end = run_session(context)
     assert session_end.delivery is not None and session_end.verdict is not None
     assert "OTHER" in session_end.delivery.diff
     assert not any("left out" in note for note in session_end.verdict.notes)
@@ -57,5 +54,5 @@ def test_delivers_whole_when_rest_has_lower_verdict(tmp_path: Path, again: Verdi
 def test_review_marks_untested_hunks(tmp_path: Path) -> None:
     context = review_context(tmp_path, FakeVerifier(verdicts=[IDLE]))
     run_with_hunks(context, (0, 1))
-    (review,) = [record.event for record in context.log.records if isinstance(record.event, ReviewAsked)]
+    (review,) = events(context.log, ReviewAsked)
     assert review.droppable == (1,)

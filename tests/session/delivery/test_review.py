@@ -1,20 +1,37 @@
-import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from coder.core.events import Answer, Decide, QuestionAsked, ReviewAsked, SessionFinished, Warned
+from coder.core.events import (
+    Answer,
+    Decide,
+    Event,
+    QuestionAsked,
+    ReviewAsked,
+    SessionCommand,
+    SessionFinished,
+    Warned,
+)
 from coder.core.task import Mode
 from coder.core.values import Candidate, EditedHunk, HunkComment, Patch
 from coder.core.verdict import Verdict, VerdictKind
+from coder.models.scripted import ScriptStep
 from coder.permissions.secrets import Secrets
 from coder.session.context import SessionContext
 from coder.session.review import DELIVER_ALL, DELIVER_NOTHING, KEEP_EDITING, confirm_risky_files
-from coder.session.session import Session
-from coder.strategies.follow import LINEAR_ROUTE, follow_route
 from coder.strategies.review import revise_flagged
-from tests.session.fakes import PROVEN, STILL_RED, FakeRepository, FakeVerifier, kit
+from tests.session.fakes import (
+    PROVEN,
+    STILL_RED,
+    FakeRepository,
+    FakeVerifier,
+    events,
+    kit,
+    run_session,
+    texts,
+)
 from tests.session.test_session import FIX, patch
 
 TWO = f"{FIX}--- /dev/null\n+++ b/b.py\n@@ -0,0 +1 @@\n+OTHER = 1\n"
@@ -54,30 +71,22 @@ def run_with_hunks(
 
     A question on how to go on is answered with `then`.
     """
-    decisions = iter(reviews)
-
-    async def scenario() -> SessionFinished:
-        session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
-        running = asyncio.ensure_future(session.run())
-        async for record in context.log.follow():
-            if isinstance(record.event, ReviewAsked):
-                session.send(Decide(question=record.event.question, accepted=next(decisions)))
-            elif isinstance(record.event, QuestionAsked):
-                session.send(Answer(question=record.event.question, option=then))
-        return await running
-
-    return asyncio.run(scenario())
+    return run_with_decisions(context, *(decide(*accepted) for accepted in reviews), then=then)
 
 
-def review_context(root: Path, verifier: FakeVerifier) -> SessionContext:
-    return kit(
+def review_context(
+    root: Path, verifier: FakeVerifier | None = None, *, scenes: Sequence[ScriptStep] = ()
+) -> SessionContext:
+    """Return a context whose user reviews a change of two files, or what `scenes` make."""
+    context = kit(
         root,
-        [patch(TWO)],
+        scenes or [patch(TWO)],
         repository=GitLikeRepository(root=root),
         verifier=verifier,
         attended=True,
         reviews=True,
     )
+    return replace(context, revise=revise_flagged) if scenes else context
 
 
 def test_delivers_whole_change_as_verified(tmp_path: Path) -> None:
@@ -114,31 +123,18 @@ def test_part_that_fails_does_not_lose_the_proven_whole(
     assert "a.py" in session_end.delivery.diff and "b.py" in session_end.delivery.diff
 
 
-def test_review_goes_on_with_what_was_accepted(tmp_path: Path) -> None:
-    context = review_context(tmp_path, FakeVerifier(verdicts=[PROVEN, STILL_RED]))
-    run_with_hunks(context, (1,), (0, 1), then=KEEP_EDITING)
-    asked = [record.event for record in context.log.records if isinstance(record.event, ReviewAsked)]
-    assert [review.accepted for review in asked] == [None, (1,)]
-    assert asked[0].verdict is not None and asked[0].verdict.kind is VerdictKind.PROVEN
-
-
 def run_with_decisions(
     context: SessionContext, *decisions: Decide, then: str = KEEP_EDITING
 ) -> SessionFinished:
     """Return the session's end for the user's decisions, whose ids of questions are filled in."""
     remaining = iter(decisions)
 
-    async def scenario() -> SessionFinished:
-        session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
-        running = asyncio.ensure_future(session.run())
-        async for record in context.log.follow():
-            if isinstance(event := record.event, ReviewAsked):
-                session.send(next(remaining).model_copy(update={"question": event.question}))
-            elif isinstance(record.event, QuestionAsked):
-                session.send(Answer(question=record.event.question, option=then))
-        return await running
+    def react(event: Event) -> SessionCommand | None:
+        if isinstance(event, ReviewAsked):
+            return next(remaining).model_copy(update={"question": event.question})
+        return Answer(question=event.question, option=then) if isinstance(event, QuestionAsked) else None
 
-    return asyncio.run(scenario())
+    return run_session(context, react=react)
 
 
 def decide(*accepted: int, edits: tuple[EditedHunk, ...] = (), comment: str = "") -> Decide:
@@ -169,9 +165,11 @@ def test_failing_edit_returns_to_the_review_with_everything_in_it(tmp_path: Path
     context = replace(review_context(tmp_path, verifier), revise=revise_flagged)
     first = decide(0, edits=(EDITED,), comment="use 3")
     session_end = run_with_decisions(context, first, decide(0, 1))
-    asked = [record.event for record in context.log.records if isinstance(record.event, ReviewAsked)]
+    asked = events(context.log, ReviewAsked)
+    assert asked[0].accepted is None
+    assert asked[0].verdict is not None and asked[0].verdict.kind is VerdictKind.PROVEN
     assert (asked[1].accepted, asked[1].edits, asked[1].comments) == ((0,), (EDITED,), first.comments)
-    (question,) = [record.event for record in context.log.records if isinstance(record.event, QuestionAsked)]
+    (question,) = events(context.log, QuestionAsked)
     assert question.text.startswith("With your changes it is NOT FIXED: ")
     assert (session_end.kind, (tmp_path / "a.py").read_text()) == (VerdictKind.PROVEN, "VALUE = 2\n")
 
@@ -180,7 +178,7 @@ def test_edit_that_does_not_fit_is_named_and_kept(tmp_path: Path) -> None:
     context = review_context(tmp_path, FakeVerifier())
     misfit = EditedHunk(hunk=0, body="@@ -1 +1 @@\n-NOTHING = 1\n+VALUE = 7\n")
     session_end = run_with_decisions(context, decide(0, 1, edits=(misfit,)), decide(0, 1))
-    (question,) = [record.event for record in context.log.records if isinstance(record.event, QuestionAsked)]
+    (question,) = events(context.log, QuestionAsked)
     assert question.text.startswith("What you have accepted does not fit without the rest. a.py")
     assert (session_end.kind, (tmp_path / "a.py").read_text()) == (VerdictKind.PROVEN, "VALUE = 2\n")
 
@@ -204,7 +202,7 @@ def test_edit_holds_the_secret_whose_placeholder_was_shown(tmp_path: Path) -> No
         decide(0, edits=(EditedHunk(hunk=0, body=foreign),)),
         decide(0, edits=(EditedHunk(hunk=0, body=body),)),
     )
-    (question,) = [record.event for record in context.log.records if isinstance(record.event, QuestionAsked)]
+    (question,) = events(context.log, QuestionAsked)
     assert question.text.startswith(
         "The change does not hold the value that [masked: a secret 123abc] stands for."
     )
@@ -215,23 +213,14 @@ def test_refusal_keeps_decisions_for_the_review_that_goes_on(tmp_path: Path) -> 
     context = replace(review_context(tmp_path, FakeVerifier()), revise=revise_flagged)
     first = decide(1, edits=(EDITED,), comment="use 3").model_copy(update={"refused": True})
     session_end = run_with_decisions(context, first, decide(0, 1))
-    asked = [record.event for record in context.log.records if isinstance(record.event, ReviewAsked)]
+    asked = events(context.log, ReviewAsked)
     assert (asked[1].accepted, asked[1].edits, asked[1].comments) == ((1,), (EDITED,), first.comments)
     assert session_end.kind is VerdictKind.PROVEN
 
 
 def test_comments_are_worked_on_in_the_edited_change(tmp_path: Path) -> None:
-    repair = FIX.replace("VALUE = 2", "VALUE = 3").replace("VALUE = 1", "VALUE = 7")
-    context = replace(
-        kit(
-            tmp_path,
-            [patch(FIX), patch(repair)],
-            repository=GitLikeRepository(root=tmp_path),
-            attended=True,
-            reviews=True,
-        ),
-        revise=revise_flagged,
-    )
+    repair = patch(FIX.replace("VALUE = 2", "VALUE = 3").replace("VALUE = 1", "VALUE = 7"))
+    context = review_context(tmp_path, scenes=[patch(FIX), repair])
     session_end = run_with_decisions(context, decide(0, edits=(EDITED,), comment="use 3"), decide(0))
     assert session_end.kind is VerdictKind.PROVEN
     assert (tmp_path / "a.py").read_text() == "VALUE = 3\n"
@@ -254,52 +243,21 @@ def test_accepting_no_hunk_writes_nothing_and_keeps_the_proven_change(tmp_path: 
 def test_comments_are_worked_on_and_reviewed_again(
     tmp_path: Path, second: Verdict, warned: list[str]
 ) -> None:
+    again = patch(FIX.replace("VALUE = 2", "VALUE = 3").replace("VALUE = 1", "VALUE = 2"))
     verifier = FakeVerifier(verdicts=[PROVEN, second, PROVEN])
-    context = replace(
-        kit(
-            tmp_path,
-            [patch(FIX), patch(FIX.replace("VALUE = 2", "VALUE = 3").replace("VALUE = 1", "VALUE = 2"))],
-            repository=GitLikeRepository(root=tmp_path),
-            verifier=verifier,
-            attended=True,
-            reviews=True,
-        ),
-        revise=revise_flagged,
-    )
-    comments = iter([(HunkComment(hunk=0, text="use 3"),), ()])
-
-    async def scenario() -> SessionFinished:
-        session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
-        running = asyncio.ensure_future(session.run())
-        async for record in context.log.follow():
-            if isinstance(event := record.event, ReviewAsked):
-                session.send(Decide(question=event.question, accepted=(0,), comments=next(comments)))
-        return await running
-
-    session_end = asyncio.run(scenario())
-    assert session_end.kind is VerdictKind.PROVEN
+    context = review_context(tmp_path, verifier, scenes=[patch(FIX), again])
+    assert run_with_decisions(context, decide(0, comment="use 3"), decide(0)).kind is VerdictKind.PROVEN
     assert isinstance(context.repository, FakeRepository)
     assert [message.splitlines()[0] for message in context.repository.deliveries] == ["VALUE is 2 now"]
     assert "major, a.py:1: use 3" in context.model.requests[1].messages[-1].text  # type: ignore[attr-defined]
-    warnings = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
-    assert [text.partition(":")[0] for text in warnings] == warned
+    assert [text.partition(":")[0] for text in texts(context.log, Warned)] == warned
 
 
 def test_comments_without_a_model_leave_the_review_open(tmp_path: Path) -> None:
-    context = review_context(tmp_path, FakeVerifier())
-    comments = iter([(HunkComment(hunk=0, text="use 3"),), ()])
-
-    async def scenario() -> SessionFinished:
-        session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
-        running = asyncio.ensure_future(session.run())
-        async for record in context.log.follow():
-            if isinstance(event := record.event, ReviewAsked):
-                session.send(Decide(question=event.question, accepted=(0, 1), comments=next(comments)))
-        return await running
-
-    assert asyncio.run(scenario()).kind is VerdictKind.PROVEN
-    warnings = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
-    assert warnings == ["There is no model that could work on your comments."]
+    context = review_context(tmp_path)
+    session_end = run_with_decisions(context, decide(0, 1, comment="use 3"), decide(0, 1))
+    assert session_end.kind is VerdictKind.PROVEN
+    assert texts(context.log, Warned) == ["There is no model that could work on your comments."]
 
 
 LOCK = f"{FIX}--- /dev/null\n+++ b/uv.lock\n@@ -0,0 +1 @@\n+version = 1\n"
@@ -307,22 +265,13 @@ LOCK = f"{FIX}--- /dev/null\n+++ b/uv.lock\n@@ -0,0 +1 @@\n+version = 1\n"
 
 def run_with_answer(context: SessionContext, option: str) -> SessionFinished:
     """Return the session's end if the user answers every question with the option."""
-
-    async def scenario() -> SessionFinished:
-        session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
-        running = asyncio.ensure_future(session.run())
-        async for record in context.log.follow():
-            if isinstance(record.event, QuestionAsked):
-                session.send(Answer(question=record.event.question, option=option))
-        return await running
-
-    return asyncio.run(scenario())
+    return run_with_decisions(context, then=option)
 
 
 def test_risky_files_are_asked_about_by_name(tmp_path: Path) -> None:
     context = kit(tmp_path, [patch(LOCK)], attended=True)
     session_end = run_with_answer(context, "deliver")
-    (question,) = [record.event for record in context.log.records if isinstance(record.event, QuestionAsked)]
+    (question,) = events(context.log, QuestionAsked)
     assert question.text.endswith("The fix changes uv.lock (lock file). Deliver it?")
     assert session_end.verdict is not None
     assert session_end.verdict.notes == ("reviewed by a person: uv.lock (lock file)",)
@@ -347,7 +296,7 @@ def test_unattended_risky_files_are_reported_and_never_merged(tmp_path: Path) ->
     assert session_end.verdict is not None and session_end.delivery is not None
     assert session_end.verdict.notes == ("no person has reviewed uv.lock (lock file)",)
     assert not session_end.delivery.merged
-    assert [record.event.text for record in context.log.records if isinstance(record.event, Warned)] == [
+    assert texts(context.log, Warned) == [
         "Look twice at uv.lock (lock file).",
         "Not merged: nobody has reviewed uv.lock (lock file). Look at it, then: coder apply.",
     ]
@@ -370,12 +319,12 @@ def test_hunk_review_names_risky_files_first(tmp_path: Path) -> None:
         ("fix", "new file mode 100644", True),
     ],
 )
-def test_project_file_of_a_new_project_is_no_risk(
+async def test_project_file_of_a_new_project_is_no_risk(
     tmp_path: Path, mode: Mode, header: str, asks: bool
 ) -> None:
     context = kit(tmp_path, [])
     context = replace(context, task=context.task.model_copy(update={"mode": mode}))
     diff = f"diff --git a/pyproject.toml b/pyproject.toml\n{header}\n"
-    verdict = asyncio.run(confirm_risky_files(context, Patch(diff=diff, paths=("pyproject.toml",)), PROVEN))
+    verdict = await confirm_risky_files(context, Patch(diff=diff, paths=("pyproject.toml",)), PROVEN)
     assert verdict is not None
     assert bool(verdict.notes) == asks

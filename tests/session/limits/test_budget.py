@@ -21,6 +21,10 @@ def cent_per_thousand(input_tokens: int, output_tokens: int) -> Decimal:
     return Decimal(input_tokens + output_tokens) / 100_000
 
 
+def unknown_price(input_tokens: int, output_tokens: int) -> Decimal | None:
+    return None
+
+
 def make_purse(budget: Budget, seconds: float = 0.0) -> BudgetTracker:
     moments = iter([0.0, *[seconds] * 100])
     return BudgetTracker(budget, clock=lambda: next(moments))
@@ -61,28 +65,22 @@ def test_an_unknown_price_stays_unknown() -> None:
     assert purse.spent.cost_usd is None
 
 
-def test_refuses_request_that_could_exceed_token_limit() -> None:
-    with pytest.raises(LimitReached, match="300 tokens"):
-        make_call(make_purse(Budget(tokens=300)))
+@pytest.mark.parametrize(
+    ("budget", "price", "reason"),
+    [
+        (Budget(tokens=300), free_price, "300 tokens"),
+        (Budget(usd=Decimal("0.001")), cent_per_thousand, r"\$0.001"),
+        (Budget(usd=Decimal(1)), unknown_price, "not known"),
+    ],
+)
+def test_refuses_request_that_could_exceed_a_limit(budget: Budget, price: Price, reason: str) -> None:
+    with pytest.raises(LimitReached, match=reason):
+        make_call(make_purse(budget), price=price)
 
 
-def test_limits_output_to_remaining_tokens() -> None:
-    assert 256 <= make_call(make_purse(Budget(tokens=2000))).max_output_tokens < 2000
-
-
-def test_refuses_first_request_over_cost_limit() -> None:
-    with pytest.raises(LimitReached, match=r"\$0.001"):
-        make_call(make_purse(Budget(usd=Decimal("0.001"))), price=cent_per_thousand)
-
-
-def test_limits_output_to_remaining_money() -> None:
-    admitted = make_call(make_purse(Budget(usd=Decimal("0.02"))), price=cent_per_thousand)
-    assert 256 <= admitted.max_output_tokens < 2000
-
-
-def test_a_money_limit_needs_a_known_price() -> None:
-    with pytest.raises(LimitReached, match="not known"):
-        make_call(make_purse(Budget(usd=Decimal(1))), price=lambda *_: None)
+@pytest.mark.parametrize("budget", [Budget(tokens=2000), Budget(usd=Decimal("0.02"))])
+def test_limits_output_to_what_remains(budget: Budget) -> None:
+    assert 256 <= make_call(make_purse(budget), price=cent_per_thousand).max_output_tokens < 2000
 
 
 def test_refuses_after_deadline() -> None:
@@ -137,7 +135,7 @@ def test_image_is_estimated_by_number_and_not_by_bytes() -> None:
     assert with_image == without + IMAGE_TOKENS
 
 
-def test_call_that_does_not_fit_waits_for_others() -> None:
+async def test_call_that_does_not_fit_waits_for_others() -> None:
     purse = make_purse(Budget(tokens=20_000))
     order: list[str] = []
 
@@ -148,10 +146,7 @@ def test_call_that_does_not_fit_waits_for_others() -> None:
             order.append(f"{name} ends")
             reserved.settle(Usage(output_tokens=output))
 
-    async def run_both() -> None:
-        await asyncio.gather(call("a", 10), call("b", 10))
-
-    asyncio.run(run_both())
+    await asyncio.gather(call("a", 10), call("b", 10))
     assert order == ["a begins", "a ends", "b begins", "b ends"]
 
 
@@ -231,10 +226,6 @@ def test_no_limit_is_ever_exceeded(
     assert tokens is None or billed["tokens"] <= tokens
     assert cents is None or sum(paid) <= Decimal(cents) / 100
     assert requests is None or billed["requests"] <= requests
-
-
-def unknown_price(input_tokens: int, output_tokens: int) -> Decimal | None:
-    return None
 
 
 def test_unknown_price_stops_at_money_limit_with_remedy() -> None:

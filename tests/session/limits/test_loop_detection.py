@@ -1,30 +1,18 @@
+import pytest
+
 from coder.session.turn import LoopDetector
 
-TURN = ("search({})", "search: nothing")
 
-
-def test_repeated_turn_warns_once_then_stops() -> None:
-    wandering = LoopDetector()
-    assert [wandering.record_turn(TURN, has_changed=False) for _ in range(3)] == ["new", "again", "lost"]
-
-
-def test_detects_cycles_of_several_turns() -> None:
-    wandering = LoopDetector()
-    assert [wandering.record_turn((name,), has_changed=False) for name in "ababab"] == [
-        "new",
-        "new",
-        "again",
-        "again",
-        "lost",
-        "lost",
-    ]
-
-
-def test_change_resets_detection() -> None:
-    wandering = LoopDetector()
-    assert [wandering.record_turn(TURN, has_changed=moved) for moved in (False, True, False, False)] == [
-        "new",
-        "new",
-        "new",
-        "again",
-    ]
+@pytest.mark.parametrize(
+    ("turns", "states"),
+    [
+        ("aaa", "new again lost"),
+        ("ababab", "new new again again lost lost"),
+        ("aAaa", "new new new again"),  # a capital is a turn that changes something
+    ],
+)
+def test_repeated_turns_warn_once_then_stop(turns: str, states: str) -> None:
+    detector = LoopDetector()
+    assert [
+        detector.record_turn((turn.lower(),), has_changed=turn.isupper()) for turn in turns
+    ] == states.split()

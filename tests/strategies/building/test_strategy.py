@@ -2,13 +2,12 @@
 
 import asyncio
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coder.core.errors import LimitReached
@@ -16,7 +15,6 @@ from coder.core.events import NoteMade, Record, SessionFinished, StageChanged, S
 from coder.core.messages import AssistantMessage, Reply, Request, ToolCall, Usage
 from coder.core.notes import Component, Plan
 from coder.core.task import Budget, Task
-from coder.core.values import Candidate, Patch
 from coder.index.index import SymbolIndex
 from coder.models.scripted import ScriptedModel
 from coder.session.log import EventLog
@@ -24,7 +22,7 @@ from coder.settings import Config
 from coder.strategies.build import build_components
 from coder.wiring.session import Approach, SessionSetup
 from tests.builders import git, repo
-from tests.session.fakes import UNTESTED, FakeRepository, FakeVerifier, kit
+from tests.session.fakes import UNTESTED, FakeVerifier, ForkingRepository, kit
 from tests.walls import walls
 
 NAMES = ("one", "two", "three")
@@ -73,28 +71,7 @@ def answer(request: Request, plan: Plan, number: int = 0) -> Reply:
     )
 
 
-class ForkingRepository(FakeRepository):
-    """Repository whose candidates have a directory each."""
-
-    forks: dict[Path, FakeRepository]
-
-    def __init__(self, root: Path) -> None:
-        super().__init__(root)
-        self.forks = {}
-
-    def create_candidate(self, name: str) -> Candidate:
-        place = self.root.with_name(f"{self.root.name}-{name}")
-        shutil.copytree(self.root, place)
-        self.forks[place] = FakeRepository(place)
-        return self.forks[place].create_candidate(name)
-
-    def candidate_patch(self, candidate: Candidate) -> Patch:
-        return self.forks[candidate.worktree].candidate_patch(candidate)
-
-    def checkpoint(self, candidate: Candidate, subject: str) -> str:
-        return self.forks[candidate.worktree].checkpoint(candidate, subject)
-
-
+@settings(max_examples=12)
 @given(
     count=st.integers(1, 6), requests=st.none() | st.integers(1, 9), tokens=st.none() | st.integers(1, 90_000)
 )

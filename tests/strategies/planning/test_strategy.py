@@ -14,7 +14,7 @@ from coder.models.scripted import ScriptedCall, ScriptedModel
 from coder.models.scripted import ScriptStep as Scene
 from coder.session.context import SessionContext
 from coder.strategies.plan import plan_and_execute
-from tests.session.fakes import RED, FakeVerifier, kit
+from tests.session.fakes import RED, events, kit
 
 PLAN = Plan(summary="The value is two.", steps=(Step(intent="It is two.", files=("a.py",)),))
 MINE = Plan(summary="The value is three.", steps=(Step(intent="It is three."), Step(intent="It is tidied.")))
@@ -57,62 +57,53 @@ def run_plan(context: SessionContext, answer: Plan | None = None) -> tuple[list[
     asyncio.run(run_strategy())
     assert isinstance(context.model, ScriptedModel)
     messages = ["\n".join(message.text for message in request.messages) for request in context.model.requests]
-    return messages, [
-        record.event.note for record in context.log.records if isinstance(record.event, NoteMade)
-    ]
+    return messages, [event.note for event in events(context.log, NoteMade)]
 
 
-@pytest.fixture
-def verifier() -> FakeVerifier:
-    return FakeVerifier()
-
-
-def test_runs_plan_as_user_edited_it(tmp_path: Path, verifier: FakeVerifier) -> None:
+def test_runs_plan_as_user_edited_it(tmp_path: Path) -> None:
     as_planned = plan_scene(Plan(summary="As planned."))
     scenes = [plan_scene(PLAN), edit_scene(3), as_planned, edit_scene(4, was=3)]
-    context = kit(tmp_path, scenes, verifier=verifier, attended=True, reviews=True)
+    context = kit(tmp_path, scenes, attended=True, reviews=True)
     messages, notes = run_plan(context, MINE)
     assert "It is three." in messages[1] and "It is two." not in messages[1]
     assert "It is tidied." in messages[3]
     assert [note for note in notes if isinstance(note, Plan)][:2] == [PLAN, MINE]
 
 
-def test_accepted_plan_needs_no_further_question(tmp_path: Path, verifier: FakeVerifier) -> None:
+def test_accepted_plan_needs_no_further_question(tmp_path: Path) -> None:
     messages, notes = run_plan(
-        kit(tmp_path, [plan_scene(PLAN), edit_scene(2)], verifier=verifier, attended=True, reviews=True), PLAN
+        kit(tmp_path, [plan_scene(PLAN), edit_scene(2)], attended=True, reviews=True), PLAN
     )
     assert [note for note in notes if isinstance(note, Plan)] == [PLAN]
     assert len(messages) == 2
 
 
-def test_refused_plan_ends_session(tmp_path: Path, verifier: FakeVerifier) -> None:
-    _, notes = run_plan(
-        kit(tmp_path, [plan_scene(PLAN)], verifier=verifier, attended=True, reviews=True), None
-    )
+def test_refused_plan_ends_session(tmp_path: Path) -> None:
+    _, notes = run_plan(kit(tmp_path, [plan_scene(PLAN)], attended=True, reviews=True), None)
     assert notes[1:] == [GiveUp(summary="You did not want this plan, so nothing was changed.")]
     assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
 
 
-def test_user_plan_needs_no_planner(tmp_path: Path, verifier: FakeVerifier) -> None:
-    context = kit(tmp_path, [edit_scene(3), edit_scene(4, was=3)], verifier=verifier)
+def test_user_plan_needs_no_planner(tmp_path: Path) -> None:
+    context = kit(tmp_path, [edit_scene(3), edit_scene(4, was=3)])
     messages, notes = run_plan(replace(context, task=context.task.model_copy(update={"plan": MINE})))
     assert notes[0] == MINE
     assert "It is three." in messages[0]
     assert context.task.issue in messages[0] and len(messages) == 2
 
 
-def test_planner_giving_up_states_reason(tmp_path: Path, verifier: FakeVerifier) -> None:
+def test_planner_giving_up_states_reason(tmp_path: Path) -> None:
     scene = Scene(
         calls=(ScriptedCall(name="hand_over", arguments={"kind": "give_up", "summary": "It is no bug."}),)
     )
-    context = kit(tmp_path, [scene], verifier=verifier)
+    context = kit(tmp_path, [scene])
     run_plan(context)
     last = context.log.records[-1].event
     assert isinstance(last, NoteMade)
     assert (last.candidate, last.note) == ("c1", GiveUp(summary="It is no bug."))
 
 
-def test_planner_learns_of_failed_step_check(tmp_path: Path, verifier: FakeVerifier) -> None:
+def test_planner_learns_of_failed_step_check(tmp_path: Path) -> None:
     checked = PLAN.model_copy(
         update={"steps": (PLAN.steps[0].model_copy(update={"check": RED.id}), Step(intent="It is tidied."))}
     )
@@ -120,7 +111,6 @@ def test_planner_learns_of_failed_step_check(tmp_path: Path, verifier: FakeVerif
     context = kit(
         tmp_path,
         [plan_scene(checked), edit_scene(2), plan_scene(amended), edit_scene(3, was=2)],
-        verifier=verifier,
     )
     red = replace(
         context.workspace(context.repository.create_candidate("c1")),
@@ -133,12 +123,12 @@ def test_planner_learns_of_failed_step_check(tmp_path: Path, verifier: FakeVerif
     assert [note for note in notes if isinstance(note, Plan)] == [checked, amended]
 
 
-def test_failed_step_checks_stay_within_attempts(tmp_path: Path, verifier: FakeVerifier) -> None:
+def test_failed_step_checks_stay_within_attempts(tmp_path: Path) -> None:
     checked = PLAN.model_copy(update={"steps": (PLAN.steps[0].model_copy(update={"check": RED.id}),)})
     scenes = [
         scene for value in range(2, 9) for scene in (plan_scene(checked), edit_scene(value, was=value - 1))
     ]
-    context = kit(tmp_path, scenes, verifier=verifier)
+    context = kit(tmp_path, scenes)
     red = replace(
         context.workspace(context.repository.create_candidate("c1")),
         run=lambda _tests, _progress: TestReport(command="pytest", results=(RED,)),
@@ -158,19 +148,17 @@ TWO_STEPS = PLAN.model_copy(update={"steps": (PLAN.steps[0], Step(intent="It is 
         (Plan(summary="Three is better.", steps=(Step(intent="It is three."),)), "It is three."),
     ],
 )
-def test_planner_judges_step_and_may_revise_rest(
-    tmp_path: Path, verifier: FakeVerifier, revision: Plan, expected_step: str
-) -> None:
+def test_planner_judges_step_and_may_revise_rest(tmp_path: Path, revision: Plan, expected_step: str) -> None:
     scenes = [plan_scene(TWO_STEPS), edit_scene(2), plan_scene(revision), edit_scene(3, was=2)]
-    messages, notes = run_plan(kit(tmp_path, scenes, verifier=verifier))
+    messages, notes = run_plan(kit(tmp_path, scenes))
     assert len(messages) == 4
     assert "Done: It is two." in messages[2] and "+VALUE = 2" in messages[2]
     assert f"# Your step\n{expected_step}" in messages[3]
     assert [note for note in notes if isinstance(note, Plan)] == [TWO_STEPS, revision]
 
 
-def test_planner_ends_session_after_step(tmp_path: Path, verifier: FakeVerifier) -> None:
+def test_planner_ends_session_after_step(tmp_path: Path) -> None:
     arguments = {"kind": "give_up", "summary": "It is no bug."}
     give_up = Scene(calls=(ScriptedCall(name="hand_over", arguments=arguments),))
-    _, notes = run_plan(kit(tmp_path, [plan_scene(TWO_STEPS), edit_scene(2), give_up], verifier=verifier))
+    _, notes = run_plan(kit(tmp_path, [plan_scene(TWO_STEPS), edit_scene(2), give_up]))
     assert notes[-1] == GiveUp(summary="It is no bug.")

@@ -9,8 +9,7 @@ from coder.core.errors import GitError
 from coder.core.notes import CheckedClaim, CitationCounts
 from coder.strategies.research import CitationChecker, check_claims, check_text, count_uncited_paragraphs
 from coder.workspace.workspace import Workspace
-from tests.session.fakes import FakeHistory
-from tests.tools.fakes import workspace
+from tests.tools.fakes import FakeHistory, workspace
 
 CLIENT = """\
 import time

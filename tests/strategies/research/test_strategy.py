@@ -30,7 +30,7 @@ from coder.session.context import SessionContext
 from coder.session.continuation import Continuation, read_continuation
 from coder.strategies.follow import answer_question
 from coder.strategies.research import research_question
-from tests.session.fakes import kit
+from tests.session.fakes import events, kit
 
 QUESTION = "How is VALUE used?"
 CITED = {"text": "`VALUE` is 1", "places": ["a.py:1"]}
@@ -196,7 +196,7 @@ def test_wrong_citations_are_dropped_and_doubtful_ones_marked(tmp_path: Path) ->
         report(CITED, invented, doubtful, details=details),
     ]
     context = run(tmp_path, scenes)
-    notes = [record.event.note for record in context.log.records if isinstance(record.event, NoteMade)]
+    notes = [event.note for event in events(context.log, NoteMade)]
     result = next(note for note in notes if isinstance(note, ResearchResult))
     assert [claim.text for claim in result.claims] == ["`VALUE` is 1", "`Thing` is cached"]
     assert [claim.text for claim in result.dropped] == ["`VALUE` is a lie"]
@@ -213,7 +213,7 @@ def test_dead_researcher_leaves_its_part_open(tmp_path: Path) -> None:
     )
     scenes = [plan(*TOPICS), research("definition"), dies, evaluation("synthesize"), report()]
     context = run(tmp_path, scenes)
-    dropped = [record.event for record in context.log.records if isinstance(record.event, CandidateDropped)]
+    dropped = events(context.log, CandidateDropped)
     assert dropped == [CandidateDropped(candidate="c1/research-1/2", reason="The model is gone.")]
     requests: list[Request] = context.model.requests  # type: ignore[attr-defined]
     asked = next(request for request in requests if "You are the evaluator" in request.messages[-1].text)
@@ -318,7 +318,7 @@ def test_one_budget_holds_for_all_roles_together(
     context = replace(context, task=task)
     with suppress(LimitReached, ModelError):
         asyncio.run(research_question(context, context.repository.create_candidate("c1")))
-    spent = [record.event for record in context.log.records if isinstance(record.event, BudgetSpent)]
+    spent = events(context.log, BudgetSpent)
     assert requests is None or len(spent) <= requests
     total = sum(event.usage.input_tokens + event.usage.output_tokens for event in spent)
     assert tokens is None or total <= tokens

@@ -1,6 +1,5 @@
 """Proofs survive whatever becomes of the reviewers' findings."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from coder.session.context import SessionContext, Strategy
 from coder.strategies.candidate_status import is_judged_good
 from coder.strategies.review import review_and_repair, risk_reviewers
 from coder.strategies.verify_phase import judge_change
-from tests.session.fakes import PROVEN, STILL_RED, FakeVerifier, kit
+from tests.session.fakes import PROVEN, STILL_RED, FakeVerifier, kit, texts
 
 FLAW = {"severity": "major", "path": "a.py", "line": 1, "text": "It fails for none."}
 OPINION = {"kind": "findings", "summary": "No.", "approve": False, "findings": [FLAW]}
@@ -47,27 +46,26 @@ def edit_strategy(value: int, *, verified: bool = True, error: Exception | None 
     ],
     ids=["no money left", "model down", "given up half way", "red"],
 )
-def test_undoes_failed_repair_and_keeps_proof(tmp_path: Path, mending: Strategy, warnings: list[str]) -> None:
+async def test_undoes_failed_repair_and_keeps_proof(
+    tmp_path: Path, mending: Strategy, warnings: list[str]
+) -> None:
     context = kit(tmp_path, [OBJECTION], verifier=FakeVerifier(verdicts=[PROVEN, STILL_RED]))
 
     def mend(_wanted: tuple[Findings, ...], _patch: Patch) -> Strategy:
         return mending
 
-    async def run_strategy() -> bool:
-        candidate = context.repository.create_candidate("c1")
-        await review_and_repair(
-            edit_strategy(2), mend, choose_reviewers=lambda _patch, _verdict: ("tests",), rounds=2
-        )(context, candidate)
-        return await is_judged_good(context, candidate)
-
-    assert asyncio.run(run_strategy())
+    candidate = context.repository.create_candidate("c1")
+    strategy = review_and_repair(
+        edit_strategy(2), mend, choose_reviewers=lambda _patch, _verdict: ("tests",), rounds=2
+    )
+    await strategy(context, candidate)
+    assert await is_judged_good(context, candidate)
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
     assert candidate_verdicts(context.log.records, "c1")[-1].kind is PROVEN.kind
-    warning_texts = [record.event.text for record in context.log.records if isinstance(record.event, Warned)]
-    assert warning_texts == warnings
+    assert texts(context.log, Warned) == warnings
 
 
-def test_contradicted_behavior_is_repaired_after_one_small_request(tmp_path: Path) -> None:
+async def test_contradicted_behavior_is_repaired_after_one_small_request(tmp_path: Path) -> None:
     example = BehaviorExample(call="value(31)", before="'31st'", after="'31th'", function="a.py::value")
     report = BehaviorReport(calls=1, compared=1, inputs=9, changed=2, examples=(example,))
     proven = PROVEN.model_copy(update={"behavior": report})
@@ -79,12 +77,9 @@ def test_contradicted_behavior_is_repaired_after_one_small_request(tmp_path: Pat
         repaired.extend(finding.text for findings in wanted for finding in findings.findings)
         return edit_strategy(3)
 
-    async def run_strategy() -> None:
-        candidate = context.repository.create_candidate("c1")
-        strategy = review_and_repair(edit_strategy(2), mend, choose_reviewers=risk_reviewers, rounds=1)
-        await strategy(context, candidate)
-
-    asyncio.run(run_strategy())
+    candidate = context.repository.create_candidate("c1")
+    strategy = review_and_repair(edit_strategy(2), mend, choose_reviewers=risk_reviewers, rounds=1)
+    await strategy(context, candidate)
     assert repaired == ["It fails for none."]
     assert (tmp_path / "a.py").read_text() == "VALUE = 3\n"
     model = context.models.model

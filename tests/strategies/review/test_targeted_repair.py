@@ -18,7 +18,7 @@ from coder.core.values import Candidate, Patch
 from coder.session.context import SessionContext
 from coder.strategies.review import repair_flagged
 from coder.workspace.workspace import Workspace
-from tests.session.fakes import FakeRepository, FakeVerifier, kit, with_models
+from tests.session.fakes import FakeRepository, FakeVerifier, events, kit, with_models
 
 PLAIN = "def f():\n    return 1\n\n\ndef g():\n    return 2\n"
 DOUBLE = Usage(cost_usd=Decimal(0))
@@ -132,7 +132,7 @@ def drop_reasons(context: SessionContext) -> dict[str, str]:
 
 
 def verifications(context: SessionContext) -> list[str]:
-    return [record.event.candidate for record in context.log.records if isinstance(record.event, Verified)]
+    return [event.candidate for event in events(context.log, Verified)]
 
 
 def test_repairs_separate_places_concurrently(tmp_path: Path) -> None:

@@ -1,8 +1,7 @@
 """Beam search over strategies that need no model."""
 
 import asyncio
-import shutil
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,33 +9,13 @@ import pytest
 from coder.core.errors import ModelError
 from coder.core.events import CandidateDropped, CandidateForked, MessageFinished, Verified
 from coder.core.task import Budget
-from coder.core.values import Candidate, Patch
+from coder.core.values import Candidate
 from coder.core.verdict import Verdict
 from coder.models.scripted import ScriptedModel
 from coder.session.context import SessionContext, Strategy
 from coder.strategies.candidate_status import score_candidate
 from coder.strategies.tree import SEEDS, beam_search, fork_branches
-from tests.session.fakes import PROVEN, RED, STILL_RED, FakeRepository, kit
-
-
-@dataclass
-class ForkingRepository(FakeRepository):
-    """Repository that gives each candidate a directory of its own."""
-
-    places: dict[str, Path] = field(default_factory=dict)
-
-    def create_candidate(self, name: str) -> Candidate:
-        place = self.root.parent / name
-        shutil.copytree(self.root, place, dirs_exist_ok=True)
-        return Candidate(id=name, worktree=place, base=self.base)
-
-    def candidate_patch(self, candidate: Candidate) -> Patch:
-        text = (candidate.worktree / "a.py").read_text()
-        return Patch(
-            diff="" if text == "VALUE = 1\n" else f"diff --git a/a.py b/a.py\n+{text}",
-            paths=("a.py",),
-            tree=text,
-        )
+from tests.session.fakes import PROVEN, RED, STILL_RED, ForkingRepository, events, kit
 
 
 def scripted_strategy(outcomes: dict[str, list[Verdict | Exception]], calls: list[str]) -> Strategy:
@@ -120,8 +99,8 @@ def test_expands_best_candidates_and_shares_failures(tmp_path: Path) -> None:
         tmp_path, {"c1": [worse], "c2": [STILL_RED, PROVEN], "c3": [STILL_RED, STILL_RED]}
     )
     assert (best.id, calls.count("c1"), calls.count("c2"), calls.count("c3")) == ("c2", 1, 2, 2)
-    events = [record.event for record in context.log.records if isinstance(record.event, MessageFinished)]
-    assert {event.candidate for event in events if "Others tried" in event.message.text} == {"c2", "c3"}
+    told = [event for event in events(context.log, MessageFinished) if "Others tried" in event.message.text]
+    assert {event.candidate for event in told} == {"c2", "c3"}
 
 
 def test_model_error_ends_only_its_branch(tmp_path: Path) -> None:
@@ -131,20 +110,16 @@ def test_model_error_ends_only_its_branch(tmp_path: Path) -> None:
     assert reasons in ({}, {"c2": "c3 has it first."})  # whichever of them is judged first
 
 
-def test_branches_use_assigned_models(tmp_path: Path) -> None:
+async def test_branches_use_assigned_models(tmp_path: Path) -> None:
     context, other = kit(tmp_path), ScriptedModel((), name="other:model")
     context = replace(
         context,
         repository=ForkingRepository(root=tmp_path),
         models=replace(context.models, by_role={"branch 1": (other,), "executor": (context.model,)}),
     )
-
-    async def scenario() -> dict[Candidate, SessionContext]:
-        trunk = context.repository.create_candidate("c1")
-        context.log.append(CandidateForked(candidate="c1"))
-        return await fork_branches(context, trunk, 3)
-
-    kits = asyncio.run(scenario())
+    trunk = context.repository.create_candidate("c1")
+    context.log.append(CandidateForked(candidate="c1"))
+    kits = await fork_branches(context, trunk, 3)
     assert {
         branch.id: (branch_kit.available_models[0].name, branch_kit.temperature)
         for branch, branch_kit in kits.items()
@@ -153,9 +128,7 @@ def test_branches_use_assigned_models(tmp_path: Path) -> None:
         "c2": ("other:model", SEEDS[0].temperature),
         "c3": (context.model.name, SEEDS[1].temperature),
     }
-    approaches = [
-        record.event.approach for record in context.log.records if isinstance(record.event, CandidateForked)
-    ]
+    approaches = [event.approach for event in events(context.log, CandidateForked)]
     assert approaches == ["", f"{SEEDS[0].approach} (other:model)", SEEDS[1].approach]
 
 

@@ -27,9 +27,8 @@ from coder.core.values import HunkComment
 from coder.session.log import EventLog
 from coder.ui.dialogue import Dialogue, answer_command, choose_option, describe_question
 from coder.ui.tui.services import OpenedRepository, Services, SessionModel, TrustQuestion, UserRequest
-from tests.session.fakes import ticking_clock
 from tests.ui.tui import story
-from tests.ui.tui.fakes import FakeSession
+from tests.ui.tui.fakes import FakeSession, closed_log
 
 QUESTION = QuestionAsked(
     question="q", text="Run it?", options=("allow", "always", "refuse"), default="refuse"
@@ -97,14 +96,6 @@ class Typist:
     async def read(self, prompt: str) -> str | None:
         self.prompts.append(prompt)
         return self.lines.pop(0) if self.lines else None
-
-
-def closed_log(*events: LogEvent) -> EventLog:
-    log = EventLog(clock=ticking_clock())
-    for event in events:
-        log.append(event)
-    log.close()
-    return log
 
 
 def play(

@@ -1,10 +1,11 @@
 """Session that emits scripted events and records the user's commands."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from math import inf
+from typing import Any
 
 from textual.events import Key
 from textual.pilot import Pilot
@@ -15,7 +16,14 @@ from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.keys import PAUSE_SECONDS, Dialog
 from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.services import OpenedRepository, RecordedSession, RunningSession, SessionModel, UserRequest
+from coder.ui.tui.services import (
+    OpenedRepository,
+    RecordedSession,
+    RunningSession,
+    SessionModel,
+    StartSession,
+    UserRequest,
+)
 from tests.session.fakes import ticking_clock
 from tests.ui.tui.story import INTERRUPTED
 
@@ -62,18 +70,50 @@ class Stage:
     pilot: Pilot[None]
     session: FakeSession
     requests: list[UserRequest]
+    draft: str = ""
+    """The text that was left in the prompt at the end, unless a dialog was in front of it."""
 
     async def fix(self, *events: Event, issue: str = "a bug") -> None:
         """Send an issue and let the session emit its events."""
-        await self.say(issue)
+        self.prompt.text = issue
+        await self.pilot.press("enter")
+        await self.pilot.pause()
+        await self.tell(*events)
+
+    @property
+    def prompt(self) -> Prompt:
+        return self.app.screen_stack[0].query_one(Prompt)
+
+    @property
+    def texts(self) -> list[str]:
+        """Return the texts of the requests."""
+        return [request.text for request in self.requests]
+
+    async def say(self, text: str) -> None:
+        """Send what a paste would put into the prompt, and wait for what comes of it."""
+        self.app.screen.query_one(Prompt).text = text
+        await self.press("enter")
+
+    async def press(self, *keys: str) -> None:
+        """Press keys one after another, each on the screen that the one before has opened or left."""
+        for key in keys:
+            await self.pilot.press(key)
+            await self.settle()
+
+    async def tell(self, *events: Event) -> None:
+        """Let the session emit events, and wait until they are shown."""
         self.session.tell(*events)
         await self.settle()
 
-    async def say(self, text: str) -> None:
-        """Send what a paste would put into the prompt."""
-        self.app.screen.query_one(Prompt).text = text
-        await self.pilot.press("enter")
-        await self.pilot.pause()
+    async def ask(self, question: Event) -> None:
+        """Let the session ask, and wait until the question accepts keys."""
+        self.session.tell(question)
+        await self.wait_for_question()
+
+    async def end(self, *events: Event) -> None:
+        """Let the session end with these events, and wait until they are shown."""
+        self.session.end(*events)
+        await self.settle()
 
     async def type(self, text: str) -> None:
         await self.pilot.press(*("space" if character == " " else character for character in text))
@@ -129,22 +169,45 @@ class Stage:
 
 
 @asynccontextmanager
-async def stage(app: CoderApp | None = None, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Stage]:
-    session, requests = FakeSession(), list[UserRequest]()
+async def stage(
+    app: CoderApp | None = None,
+    size: tuple[int, int] = (80, 24),
+    *,
+    session: FakeSession | None = None,
+    start: StartSession | None = None,
+    model: Callable[[], SessionModel] = lambda: SessionModel("acme:large"),
+    **options: Any,
+) -> AsyncIterator[Stage]:
+    """Run an application in a terminal of this size, and wait at the end until nothing changes any more.
 
-    async def start(request: UserRequest) -> FakeSession:
+    Unless `app` is given, it is made with these options, and each of its requests runs `session`.
+    """
+    running, requests = session or FakeSession(), list[UserRequest]()
+
+    async def start_session(request: UserRequest) -> RunningSession:
         requests.append(request)
-        return session
+        return await start(request) if start else running
 
     app = app or CoderApp(
-        start, repository="/home/ada/clock", model=lambda: SessionModel("acme:large"), clock=FakeClock()
+        start_session, **{"repository": "/home/ada/clock", "clock": FakeClock(), **options}, model=model
     )
     async with app.run_test(size=size, notifications=True) as pilot:
         await pilot.pause()
         for name in ("open", "warm up"):
             for worker in [worker for worker in app.workers if worker.name == name]:
                 await worker.wait()
-        yield Stage(app=app, pilot=pilot, session=session, requests=requests)
+        terminal = Stage(app=app, pilot=pilot, session=running, requests=requests)
+        yield terminal
+        await terminal.settle()
+        terminal.draft = "" if app.screen.is_modal else terminal.prompt.text
+
+
+def closed_log(*events: Event) -> EventLog:
+    log = EventLog(clock=ticking_clock())
+    for event in events:
+        log.append(event)
+    log.close()
+    return log
 
 
 def replay_app(log: EventLog) -> CoderApp:

@@ -1,7 +1,5 @@
-import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path, PurePath
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -10,7 +8,7 @@ from coder.ui.tui.app import CoderApp
 from coder.ui.tui.services import OpenedRepository, SessionModel, TrustQuestion, UserRequest
 from coder.ui.tui.session_screen import TerminalAlerts
 from tests.ui.tui import story
-from tests.ui.tui.fakes import FakeSession, Stage, stage
+from tests.ui.tui.fakes import FakeSession, stage
 
 
 class LoudApp(CoderApp):
@@ -21,47 +19,29 @@ class LoudApp(CoderApp):
         Path(app.__file__).with_name("session.tcss"),
     ]
 
-    def __init__(self, session: FakeSession, *, trust: TrustQuestion | None = None) -> None:
+    def __init__(self, session: FakeSession) -> None:
         self.sent: list[str] = []
 
         async def start(_: UserRequest) -> FakeSession:
             return session
 
+        options: dict[str, Any] = {"open_repository": lambda: OpenedRepository(has_alerts=True)}
         super().__init__(
-            start,
-            repository="/home/ada/clock",
-            model=lambda: SessionModel("acme:large"),
-            open_repository=lambda: OpenedRepository(trust=trust, has_alerts=True),
+            start, repository="/home/ada/clock", model=lambda: SessionModel("acme:large"), **options
         )
 
     def _write_to_terminal(self, text: str) -> None:
         self.sent.append(text)
 
 
-def play(
-    scene: Callable[[Stage], Awaitable[None]], *, trust: TrustQuestion | None = None
-) -> tuple[LoudApp, Stage]:
+async def test_question_and_end_call_the_user() -> None:
     session = FakeSession()
-    app = LoudApp(session, trust=trust)
-
-    async def scenario() -> Stage:
-        async with stage(app) as terminal:
-            terminal.session = session
-            await scene(terminal)
-            await terminal.settle()
-        return terminal
-
-    return app, asyncio.run(scenario())
-
-
-def test_question_and_end_call_the_user() -> None:
-    async def scene(terminal: Stage) -> None:
+    app = LoudApp(session)
+    async with stage(app, session=session) as terminal:
         await terminal.fix(*story.LOCATED, story.QUESTION)
         await terminal.wait_for_question()
         await terminal.pilot.press("n")
-        terminal.session.end(story.FINISHED)
-
-    app, _ = play(scene)
+        session.end(story.FINISHED)
     assert app.sent == [
         "\x1b[22;2t",
         "\x1b]2;coder - clock\x07",
@@ -74,23 +54,15 @@ def test_question_and_end_call_the_user() -> None:
     ]
 
 
-def test_alerts_are_one_clean_line() -> None:
+def test_alerts_are_one_clean_line_once_started() -> None:
     sent: list[str] = []
     alerts = TerminalAlerts(sent.append, name="a\x1b]0;evil\x07b")
-    alerts.start()
-    alerts.notify("done\nand \x07more")
-    assert sent[2:] == [
-        "\x07\x1b]9;coder: done and �more\x07",
-        "\x1b]2;done and �more - coder - ab\x07",
-    ]
-
-
-def test_sends_nothing_unless_started() -> None:
-    sent: list[str] = []
-    alerts = TerminalAlerts(sent.append, name="clock")
     alerts.notify("done")
     alerts.stop()
     assert sent == []
+    alerts.start()
+    alerts.notify("done\nand \x07more")
+    assert sent[2:] == ["\x07\x1b]9;coder: done and �more\x07", "\x1b]2;done and �more - coder - ab\x07"]
 
 
 @pytest.mark.parametrize(
@@ -102,24 +74,15 @@ def test_sends_nothing_unless_started() -> None:
         ("escape", False, [], True),
     ],
 )
-def test_asks_for_trust_before_anything_else(
+async def test_asks_for_trust_before_anything_else(
     key: str, can_decline: bool, for_good: list[bool], closes: bool
 ) -> None:
     decisions: list[bool] = []
-
-    async def scene(terminal: Stage) -> None:
+    question = "Its tests run here. Trust this repository?"
+    trust = TrustQuestion(question, "", "go on in the sandbox", can_decline, decisions.append)
+    async with stage(open_repository=lambda: OpenedRepository(trust=trust)) as terminal:
         await terminal.wait_for_question("Trust this repository?")
         assert "go on in the sandbox" in terminal.text
-        await terminal.pilot.press(key)
-        await terminal.settle()
+        await terminal.press(key)
         assert terminal.is_closing == closes
-
-    question = TrustQuestion(
-        "Its tests run here. Trust this repository?",
-        "",
-        "go on in the sandbox",
-        can_decline,
-        decisions.append,
-    )
-    play(scene, trust=question)
     assert decisions == for_good

@@ -1,5 +1,6 @@
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 from textual.events import Key, Paste
@@ -11,27 +12,20 @@ from coder.core.events import (
     QuestionAnswered,
     QuestionAsked,
     Say,
-    SessionCommand,
 )
 from coder.core.notes import Step
 from coder.core.values import HunkComment
 from coder.ui.tui.keys import PAUSE_SECONDS, POLL_SECONDS
-from coder.ui.tui.prompt import Prompt
 from tests.ui.tui import story
 from tests.ui.tui.fakes import Stage, stage
 
 
-def received_commands(scene: Callable[[Stage], Awaitable[None]]) -> list[SessionCommand]:
-    """Return the commands that a session receives in a scene."""
-
-    async def scenario() -> list[SessionCommand]:
-        async with stage() as terminal:
-            await terminal.fix(*story.LOCATED)
-            await scene(terminal)
-            await terminal.settle()
-            return terminal.session.commands
-
-    return asyncio.run(scenario())
+@asynccontextmanager
+async def working(size: tuple[int, int] = (80, 24)) -> AsyncIterator[Stage]:
+    """Yield a terminal in which a session is at work."""
+    async with stage(size=size) as terminal:
+        await terminal.fix(*story.LOCATED)
+        yield terminal
 
 
 def is_modal(terminal: Stage) -> bool:
@@ -39,7 +33,7 @@ def is_modal(terminal: Stage) -> bool:
     return terminal.app.screen.is_modal
 
 
-def test_answers_question_with_chosen_option() -> None:
+async def test_answers_question_with_chosen_option() -> None:
     answers = {
         ("enter",): "refuse",
         ("up", "enter"): "allow",
@@ -50,15 +44,12 @@ def test_answers_question_with_chosen_option() -> None:
         ("2",): "refuse",
         ("3", "enter"): "refuse",
     }
-
-    async def scene(terminal: Stage) -> None:
+    async with working() as terminal:
         for keys in answers:
-            terminal.session.tell(story.QUESTION.model_copy(update={"question": " ".join(keys)}))
-            await terminal.wait_for_question()
+            await terminal.ask(story.QUESTION.model_copy(update={"question": " ".join(keys)}))
             await terminal.pilot.press(*keys)
             await terminal.settle()
-
-    assert received_commands(scene) == [
+    assert terminal.session.commands == [
         Answer(question=" ".join(keys), option=option) for keys, option in answers.items()
     ]
 
@@ -66,41 +57,34 @@ def test_answers_question_with_chosen_option() -> None:
 APPROVAL = story.QUESTION.model_copy(update={"takes_instruction": True})
 
 
-def test_refusal_says_what_to_do_instead() -> None:
-    async def scene(terminal: Stage) -> None:
+async def test_refusal_says_what_to_do_instead() -> None:
+    async with working() as terminal:
         terminal.session.tell(APPROVAL)
         await terminal.wait_for_question("no, do this instead: …")
         await terminal.pilot.press("down", "enter", "up", "down")
         await terminal.type("yes, by hand")
         await terminal.pilot.press("enter")
-
-    assert received_commands(scene) == [Answer(question="q1", option="refuse", instruction="yes, by hand")]
+    assert terminal.session.commands == [Answer(question="q1", option="refuse", instruction="yes, by hand")]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 12)])
-def test_long_question_leaves_room_for_options_and_keys(size: tuple[int, int]) -> None:
+async def test_long_question_leaves_room_for_options_and_keys(size: tuple[int, int]) -> None:
     words = " ".join(f"word{number}" for number in range(120))
     question = APPROVAL.model_copy(update={"text": words, "options": ("allow", "always", "refuse")})
-
-    async def scenario() -> None:
-        async with stage(size=size) as terminal:
-            await terminal.fix()
-            terminal.session.tell(question)
-            await terminal.wait_for_question()
-            await terminal.settle()
-            for shown in ("word0 ", "allow", "always", "refuse", "do this instead", "enter ·"):
-                assert shown in terminal.text, terminal.text
-            await terminal.pilot.press(*["pagedown"] * 12)
-            await terminal.settle()
-            assert "word119" in terminal.text, terminal.text
-
-    asyncio.run(scenario())
+    async with stage(size=size) as terminal:
+        await terminal.fix()
+        await terminal.ask(question)
+        await terminal.settle()
+        for shown in ("word0 ", "allow", "always", "refuse", "do this instead", "enter ·"):
+            assert shown in terminal.text, terminal.text
+        await terminal.pilot.press(*["pagedown"] * 12)
+        await terminal.settle()
+        assert "word119" in terminal.text, terminal.text
 
 
-def test_y_answers_only_approvals_among_several_options() -> None:
+async def test_y_answers_only_approvals_among_several_options() -> None:
     options = {True: "allow", False: "refuse"}
-
-    async def scene(terminal: Stage) -> None:
+    async with working() as terminal:
         for takes_instruction in options:
             question = QuestionAsked(
                 question=f"q{takes_instruction}",
@@ -113,14 +97,13 @@ def test_y_answers_only_approvals_among_several_options() -> None:
             await terminal.wait_for_question("y allow" if takes_instruction else "1-3")
             await terminal.pilot.press("y", "enter")
             await terminal.settle()
-
-    assert received_commands(scene) == [
+    assert terminal.session.commands == [
         Answer(question=f"q{takes_instruction}", option=option)
         for takes_instruction, option in options.items()
     ]
 
 
-def test_answers_review_with_accepted_hunks() -> None:
+async def test_answers_review_with_accepted_hunks() -> None:
     answers = {
         ("enter",): (0, 1, 2),
         ("n", "enter"): (1, 2),
@@ -131,22 +114,19 @@ def test_answers_review_with_accepted_hunks() -> None:
         ("y", "y", "n", "y", "enter"): (0, 1, 2),
         ("f", "f", "n", "F", "n", "enter"): (1,),  # from file to file
     }
-
-    async def scene(terminal: Stage) -> None:
+    async with working() as terminal:
         for keys in answers:
-            terminal.session.tell(story.REVIEW.model_copy(update={"question": " ".join(keys)}))
-            await terminal.wait_for_question()
+            await terminal.ask(story.REVIEW.model_copy(update={"question": " ".join(keys)}))
             await terminal.pilot.press(*keys)
             await terminal.settle()
-
-    assert received_commands(scene) == [
+    assert terminal.session.commands == [
         Decide(question=" ".join(keys), accepted=hunks) for keys, hunks in answers.items()
     ]
 
 
 @pytest.mark.thorough
-def test_review_describes_delivery_and_has_one_column_if_narrow() -> None:
-    async def scene(terminal: Stage) -> None:
+async def test_review_describes_delivery_and_has_one_column_if_narrow() -> None:
+    async with working() as terminal:
         terminal.session.tell(story.REVIEW)
         await terminal.wait_for_question("Review: enter delivers the whole fix")
         await terminal.pilot.press("n")
@@ -163,34 +143,28 @@ def test_review_describes_delivery_and_has_one_column_if_narrow() -> None:
         assert not [line for line in terminal.text.splitlines() if "if hour" in line and "HOURS" in line]
         await terminal.pilot.click("HunkChoice .title")  # turns the hunk
         await terminal.pilot.press("enter")
-
-    assert received_commands(scene) == [Decide(question="q1", accepted=(1, 2))]
-
-
-@pytest.mark.thorough
-def test_wide_review_lists_files_and_shows_both_sides() -> None:
-    async def scenario() -> list[SessionCommand]:
-        async with stage(size=(150, 40)) as terminal:
-            await terminal.fix(*story.LOCATED)
-            terminal.session.tell(story.REVIEW)
-            await terminal.wait_for_question("2/2 arithmetic.py +2 -3")
-            await terminal.pilot.press("n")
-            await terminal.wait_for_question("1/2 arithmetic.py +2 -3")
-            (both,) = [line for line in terminal.text.splitlines() if "if hour >= 24" in line]
-            assert "return (hour % HOURS, minute)" in both
-            await terminal.pilot.click("FileTree", offset=(12, 3))
-            await terminal.pilot.press("n", "enter")
-            await terminal.settle()
-            return terminal.session.commands
-
-    assert asyncio.run(scenario()) == [Decide(question="q1", accepted=(1,))]
+    assert terminal.session.commands == [Decide(question="q1", accepted=(1, 2))]
 
 
 @pytest.mark.thorough
-def test_comments_on_hunks_are_sent_with_the_decision() -> None:
-    async def scene(terminal: Stage) -> None:
+async def test_wide_review_lists_files_and_shows_both_sides() -> None:
+    async with working(size=(150, 40)) as terminal:
         terminal.session.tell(story.REVIEW)
-        await terminal.wait_for_question()
+        await terminal.wait_for_question("2/2 arithmetic.py +2 -3")
+        await terminal.pilot.press("n")
+        await terminal.wait_for_question("1/2 arithmetic.py +2 -3")
+        (both,) = [line for line in terminal.text.splitlines() if "if hour >= 24" in line]
+        assert "return (hour % HOURS, minute)" in both
+        await terminal.pilot.click("FileTree", offset=(12, 3))
+        await terminal.pilot.press("n", "enter")
+    assert terminal.session.commands == [Decide(question="q1", accepted=(1,))]
+
+
+@pytest.mark.thorough
+async def test_comments_on_hunks_are_sent_with_the_decision() -> None:
+    comment = HunkComment(hunk=0, text="one constant")
+    async with working() as terminal:
+        await terminal.ask(story.REVIEW)
         await terminal.pilot.press("c")
         await terminal.wait_for_question("What should the model change in clock/arithmetic.py?")
         await terminal.type("one constant")
@@ -200,17 +174,14 @@ def test_comments_on_hunks_are_sent_with_the_decision() -> None:
         await terminal.pilot.press("down", "c")
         await terminal.wait_for_question("What should the model change")
         await terminal.type("never mind")
-        await terminal.pilot.press("escape")
-        await terminal.settle()
+        await terminal.press("escape")
         assert "never mind" not in terminal.text
         await terminal.pilot.press("enter")
-
-    comment = HunkComment(hunk=0, text="one constant")
-    assert received_commands(scene) == [Decide(question="q1", accepted=(0, 1, 2), comments=(comment,))]
+    assert terminal.session.commands == [Decide(question="q1", accepted=(0, 1, 2), comments=(comment,))]
 
 
-def test_prompt_keys_do_not_answer_question() -> None:
-    async def scene(terminal: Stage) -> None:
+async def test_prompt_keys_do_not_answer_question() -> None:
+    async with working() as terminal:
         await terminal.type("wai")
         terminal.session.tell(story.REVIEW)
         for _ in range(10_000):
@@ -220,40 +191,35 @@ def test_prompt_keys_do_not_answer_question() -> None:
         terminal.press_at_once("r", "n", "enter")
         assert is_modal(terminal) and terminal.app.focused is None
         await terminal.wait_for_question()
-        await terminal.pilot.press("enter")
-        await terminal.settle()
-        assert terminal.app.screen.query_one(Prompt).text == "wairn"
-
-    assert received_commands(scene) == [Decide(question="q1", accepted=(0, 1, 2))]
+        await terminal.press("enter")
+        assert terminal.prompt.text == "wairn"
+    assert terminal.session.commands == [Decide(question="q1", accepted=(0, 1, 2))]
 
 
-def test_keys_typed_before_the_review_was_seen_do_not_act_on_it() -> None:
-    async def scene(terminal: Stage) -> None:
-        terminal.session.tell(story.REVIEW)
-        await terminal.wait_for_question()
+async def test_keys_typed_before_the_review_was_seen_do_not_act_on_it() -> None:
+    async with working() as terminal:
+        await terminal.ask(story.REVIEW)
         typed_before = 3600.0  # seconds; a busy application comes to handle them only now
         for letter in "/rewind 2":
             key = Key("space" if letter == " " else letter, letter)
             key.time -= typed_before
             terminal.app.post_message(key)
         await terminal.settle()
-        assert terminal.app.screen_stack[0].query_one(Prompt).text == "/rewind 2"
+        assert terminal.prompt.text == "/rewind 2"
         assert len(terminal.app.screen_stack) == 2 and "[rejected]" not in terminal.text
         await terminal.wait_for_question()
         await terminal.pilot.press("enter")
-
-    assert received_commands(scene) == [Decide(question="q1", accepted=(0, 1, 2))]
+    assert terminal.session.commands == [Decide(question="q1", accepted=(0, 1, 2))]
 
 
 @pytest.mark.thorough
-def test_slow_typing_goes_on_in_the_prompt() -> None:
-    async def scene(terminal: Stage) -> None:
-        prompt = terminal.app.screen.query_one(Prompt)
+async def test_slow_typing_goes_on_in_the_prompt() -> None:
+    async with working() as terminal:
+        prompt = terminal.prompt
         for question in (story.QUESTION, story.REVIEW, story.PLANNED):
             prompt.text = ""
             await terminal.type("how does it ")
-            terminal.session.tell(question)
-            await terminal.settle()
+            await terminal.tell(question)
             for letter in "apply n":
                 terminal.pass_time(0.9 * PAUSE_SECONDS)
                 await terminal.pilot.pause(2 * POLL_SECONDS)
@@ -264,42 +230,35 @@ def test_slow_typing_goes_on_in_the_prompt() -> None:
             await terminal.settle()
             assert "… what you type" not in terminal.text
             assert prompt.text == "how does it apply n"
-            terminal.session.tell(QuestionAnswered(question=question.question, option="", by="default"))
-            await terminal.settle()
+            await terminal.tell(QuestionAnswered(question=question.question, option="", by="default"))
             assert not is_modal(terminal)
+    assert terminal.session.commands == []
 
-    assert received_commands(scene) == []
 
-
-def test_paste_before_the_pause_goes_into_the_prompt() -> None:
-    async def scene(terminal: Stage) -> None:
-        terminal.session.tell(story.QUESTION)
-        await terminal.settle()
+async def test_paste_before_the_pause_goes_into_the_prompt() -> None:
+    async with working() as terminal:
+        await terminal.tell(story.QUESTION)
         terminal.app.post_message(Paste("yes y"))
         await terminal.settle()
         assert is_modal(terminal)
-        assert terminal.app.screen_stack[0].query_one(Prompt).text == "yes y"
+        assert terminal.prompt.text == "yes y"
+    assert terminal.session.commands == []
 
-    assert received_commands(scene) == []
 
-
-def test_accepts_or_refuses_plan() -> None:
+async def test_accepts_or_refuses_plan() -> None:
     plans = {"ctrl+s": story.PLAN, "ctrl+r": None}
-
-    async def scene(terminal: Stage) -> None:
+    async with working() as terminal:
         for key in plans:
             terminal.session.tell(story.PLANNED.model_copy(update={"question": key}))
             await terminal.wait_for_question("Plan: ctrl+s runs it as it is, 2 steps")
-            await terminal.pilot.press(key)
-            await terminal.settle()
-
-    assert received_commands(scene) == [Amend(question=key, plan=plan) for key, plan in plans.items()]
+            await terminal.press(key)
+    assert terminal.session.commands == [Amend(question=key, plan=plan) for key, plan in plans.items()]
 
 
-def test_runs_plan_as_edited() -> None:
-    async def scene(terminal: Stage) -> None:
-        terminal.session.tell(story.PLANNED)
-        await terminal.wait_for_question()
+async def test_runs_plan_as_edited() -> None:
+    new_plan = story.PLAN.model_copy(update={"steps": (*story.PLAN.steps, Step(intent="and more"))})
+    async with working() as terminal:
+        await terminal.ask(story.PLANNED)
         await terminal.pilot.press(*["down"] * 7, "end", "enter")
         await terminal.type("and more")
         await terminal.wait_for_question("Not to be run yet: line 9 belongs to no step: 'and more'")
@@ -308,59 +267,47 @@ def test_runs_plan_as_edited() -> None:
         await terminal.pilot.press("home", "3", ".", "space")
         await terminal.wait_for_question("Plan: ctrl+s runs what you changed, 3 steps")
         await terminal.pilot.press("ctrl+s")
-
-    new_plan = story.PLAN.model_copy(update={"steps": (*story.PLAN.steps, Step(intent="and more"))})
-    assert received_commands(scene) == [Amend(question="q1", plan=new_plan)]
+    assert terminal.session.commands == [Amend(question="q1", plan=new_plan)]
 
 
-def test_accepts_plan_with_pending_input() -> None:
-    async def scene(terminal: Stage) -> None:
-        terminal.session.tell(story.PLANNED)
-        await terminal.wait_for_question()
+async def test_accepts_plan_with_pending_input() -> None:
+    async with working() as terminal:
+        await terminal.ask(story.PLANNED)
         terminal.press_at_once("w", "a", "i", "t", "ctrl+s")
-
-    (command,) = received_commands(scene)
+    (command,) = terminal.session.commands
     assert isinstance(command, Amend)
     assert command.plan is not None
     assert command.plan.summary == f"wait## The plan {story.PLAN.summary}"
 
 
-def test_asks_questions_in_sequence_and_dismisses_those_answered_elsewhere() -> None:
+async def test_asks_questions_in_sequence_and_dismisses_those_answered_elsewhere() -> None:
     second = QuestionAsked(question="q2", text="And pip?", options=("allow", "refuse"), default="refuse")
-
-    async def scene(terminal: Stage) -> None:
+    async with working() as terminal:
         terminal.session.tell(story.QUESTION, second)
         await terminal.wait_for_question("make generated")
         await terminal.pilot.press("up", "enter")
         await terminal.wait_for_question("And pip?")
-        await terminal.pilot.press("enter")
-        await terminal.settle()
-        terminal.session.tell(story.QUESTION.model_copy(update={"question": "q3"}))
-        await terminal.settle()
+        await terminal.press("enter")
+        await terminal.tell(story.QUESTION.model_copy(update={"question": "q3"}))
         assert is_modal(terminal)
-        terminal.session.tell(QuestionAnswered(question="q3", option="refuse", by="default"))
-        await terminal.settle()
+        await terminal.tell(QuestionAnswered(question="q3", option="refuse", by="default"))
         assert not is_modal(terminal)
         await terminal.say("go on")
-
-    assert received_commands(scene) == [
+    assert terminal.session.commands == [
         Answer(question="q1", option="allow"),
         Answer(question="q2", option="refuse"),
         Say(text="go on"),
     ]
 
 
-def test_escape_declines_and_does_not_stop_session() -> None:
-    async def scene(terminal: Stage) -> None:
+async def test_escape_declines_and_does_not_stop_session() -> None:
+    async with working() as terminal:
         for question in (story.QUESTION, story.REVIEW):
-            terminal.session.tell(question)
-            await terminal.settle()
+            await terminal.tell(question)
             terminal.pass_time(0.9 * PAUSE_SECONDS)
-            await terminal.pilot.press("escape")
-            await terminal.settle()
+            await terminal.press("escape")
             assert "Interrupted" not in terminal.text
-
-    assert received_commands(scene) == [
+    assert terminal.session.commands == [
         Answer(question="q1", option="refuse"),
         Decide(question="q1", accepted=(0, 1, 2), refused=True),
     ]

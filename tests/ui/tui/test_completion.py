@@ -1,15 +1,13 @@
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import cast
 
 import pytest
 
 from coder.core.errors import UserError
-from coder.ui.tui.app import CoderApp
 from coder.ui.tui.completion import Completion
-from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.services import Services, SessionArchive, SessionModel, SessionSettings, UserRequest
-from tests.ui.tui.fakes import FakeSession, Stage, stage
+from coder.ui.tui.services import Services, SessionArchive, SessionSettings
+from tests.ui.tui.fakes import Stage, stage
 
 
 class Names:
@@ -40,46 +38,30 @@ class Settings:
         return lambda *_: f"{name} was carried out"
 
 
+SESSIONS = [
+    "20261125-090000-aaaa  @1  PROVEN  the clock is slow",
+    "20261124-090000-bbbb  @2  stopped  a typo",
+]
+
+
 class Archive:
     """Archive of two sessions, of which only the list is asked for."""
 
     def list(self) -> Sequence[str]:
-        return [
-            "20261125-090000-aaaa  @1  PROVEN  the clock is slow",
-            "20261124-090000-bbbb  @2  stopped  a typo",
-        ]
+        return SESSIONS
 
     def __getattr__(self, name: str) -> Callable[..., str]:
         raise UserError(f"{name} is not here.")
 
 
-def play(
-    scene: Callable[[Stage], Awaitable[None]], names: Names | None = None
-) -> tuple[list[UserRequest], str]:
-    """Return the requests of a scene, and the text left in the prompt."""
-    requests: list[UserRequest] = []
-
-    async def start(request: UserRequest) -> FakeSession:
-        requests.append(request)
-        return FakeSession()
-
-    async def scenario() -> str:
-        app = CoderApp(
-            start,
-            repository="/r",
-            model=lambda: SessionModel("acme:large"),
-            services=Services(
-                names=names or Names(),
-                settings=cast(SessionSettings, Settings()),
-                archive=cast(SessionArchive, Archive()),
-            ),
+def completing(names: Names | None = None) -> AbstractAsyncContextManager[Stage]:
+    return stage(
+        services=Services(
+            names=names or Names(),
+            settings=cast(SessionSettings, Settings()),
+            archive=cast(SessionArchive, Archive()),
         )
-        async with stage(app) as terminal:
-            await scene(terminal)
-            await terminal.settle()
-            return app.screen.query_one(Prompt).text
-
-    return requests, asyncio.run(scenario())
+    )
 
 
 def listed(terminal: Stage) -> list[str]:
@@ -114,26 +96,22 @@ COMPLETED: dict[tuple[str, ...], str] = {
 
 
 @pytest.mark.thorough
-def test_completes_commands_paths_and_symbols() -> None:
+async def test_completes_commands_paths_and_symbols() -> None:
     texts = {}
-
-    async def scene(terminal: Stage) -> None:
-        prompt = terminal.app.screen.query_one(Prompt)
+    async with completing() as terminal:
         for typed, *keys in COMPLETED:
             await terminal.type(typed)
             await terminal.settle()
             await terminal.pilot.press(*keys)
             await terminal.settle()
-            texts[typed, *keys] = prompt.text
-            prompt.text = ""
+            texts[typed, *keys] = terminal.prompt.text
+            terminal.prompt.text = ""
             await terminal.settle()
-
-    assert play(scene) == ([], "")
-    assert texts == COMPLETED
+    assert (terminal.texts, texts) == ([], COMPLETED)
 
 
-def test_list_shows_matches_above_the_prompt() -> None:
-    async def scene(terminal: Stage) -> None:
+async def test_list_shows_matches_above_the_prompt() -> None:
+    async with completing() as terminal:
         await terminal.type("see @face")
         await terminal.settle()
         assert listed(terminal) == ["@clock/face.py"]
@@ -145,76 +123,54 @@ def test_list_shows_matches_above_the_prompt() -> None:
         await terminal.settle()
         assert listed(terminal) == []
 
-    play(scene)
 
-
-def test_arguments_are_listed_with_what_they_are_and_whole_at_the_right_edge() -> None:
-    async def scene(terminal: Stage) -> None:
+async def test_arguments_are_listed_with_what_they_are_and_whole_at_the_right_edge() -> None:
+    async with completing() as terminal:
         await terminal.type("/apply ")
         await terminal.settle()
-        assert listed(terminal) == [
-            "20261125-090000-aaaa  @1  PROVEN  the clock is slow",
-            "20261124-090000-bbbb  @2  stopped  a typo",
-        ]
-        terminal.app.screen.query_one(Prompt).text = ""
+        assert listed(terminal) == SESSIONS
+        terminal.prompt.text = ""
         await terminal.settle()
         assert listed(terminal) == []
-        terminal.app.screen.query_one(Prompt).insert("x" * 68)
+        terminal.prompt.insert("x" * 68)
         await terminal.type(" @arith")
         await terminal.settle()
         assert "@tests/test_arithmetic.py" in terminal.text
 
-    play(scene)
 
-
-def test_enter_behind_a_command_sends_it_without_an_argument() -> None:
-    async def scene(terminal: Stage) -> None:
+async def test_enter_behind_a_command_sends_it_without_an_argument() -> None:
+    async with completing() as terminal:
         await terminal.type("/theme ")
         await terminal.settle()
         assert listed(terminal)
-        await terminal.pilot.press("enter")
-        await terminal.settle()
+        await terminal.press("enter")
         assert "    gruvbox" in terminal.text
-
-    assert play(scene) == ([], "")
-
-
-def test_enter_sends_a_complete_word() -> None:
-    async def scene(terminal: Stage) -> None:
-        await terminal.type("/do")
-        await terminal.settle()
-        terminal.press_at_once("space", "i", "t", "enter")
-
-    requests, text = play(scene)
-    assert ([(request.text, request.mode) for request in requests], text) == ([("it", "change")], "")
+    assert (terminal.texts, terminal.draft) == ([], "")
 
 
-def test_keys_in_one_burst_send_and_do_not_complete() -> None:
-    async def scene(terminal: Stage) -> None:
-        await terminal.type("see @")
-        await terminal.settle()
-        terminal.press_at_once("f", "a", "space", "n", "o", "w", "enter")
+async def test_keys_in_one_burst_send_and_do_not_complete() -> None:
+    for typed, keys, request in (("/do", " it", "it"), ("see @", "fa now", "see @fa now")):
+        async with completing() as terminal:
+            await terminal.type(typed)
+            await terminal.settle()
+            terminal.press_at_once(*("space" if key == " " else key for key in keys), "enter")
+        assert (terminal.texts, terminal.draft) == ([request], "")
+        assert terminal.requests[0].mode == ("change" if typed == "/do" else "fix")
 
-    requests, text = play(scene)
-    assert ([request.text for request in requests], text) == (["see @fa now"], "")
 
-
-def test_names_that_cannot_be_read_are_left_out() -> None:
-    async def scene(terminal: Stage) -> None:
+async def test_names_that_cannot_be_read_are_left_out() -> None:
+    async with completing(UnreadableNames()) as terminal:
         await terminal.type("see @face")
         await terminal.settle()
         await terminal.pilot.press("tab")
+    assert (terminal.texts, terminal.draft) == ([], "see @clock/face.py ")
 
-    assert play(scene, UnreadableNames()) == ([], "see @clock/face.py ")
 
-
-def test_escape_closes_the_list_and_stops_nothing() -> None:
-    async def scene(terminal: Stage) -> None:
+async def test_escape_closes_the_list_and_stops_nothing() -> None:
+    async with completing() as terminal:
         await terminal.say("a bug")
         await terminal.type("@fa")
         await terminal.settle()
         assert listed(terminal)
         await terminal.pilot.press("escape")
         assert listed(terminal) == [] and "stopping" not in terminal.text
-
-    play(scene)

@@ -1,11 +1,11 @@
 """The review screen: lines of a hunk, edits in place, the tree of files; outside of a session, too."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
-from coder.core.events import Decide, ReviewAsked, SessionCommand
+from coder.core.events import Decide, ReviewAsked
 from coder.core.values import EditedHunk, HunkComment, HunkDecisions
 from coder.ui.tui.review import HunkChoice, ReviewApp, ReviewPurpose, restore_lines
 from tests.ui.tui import story
@@ -26,34 +26,19 @@ EDITED = "@@ -1,6 +1,8 @@\n" + "".join(
 )
 
 
-def review_with(
-    scene: Callable[[Stage], Awaitable[None]],
-    review: ReviewAsked = story.REVIEW,
-    *,
-    size: tuple[int, int] = (80, 24),
-) -> list[SessionCommand]:
-    """Return the commands that a session receives in a scene of its review."""
-
-    async def scenario() -> list[SessionCommand]:
-        async with stage(size=size) as terminal:
-            await terminal.fix(*story.LOCATED, review)
-            await terminal.wait_for_question()
-            await scene(terminal)
-            await terminal.settle()
-            return terminal.session.commands
-
-    return asyncio.run(scenario())
-
-
-async def press_each(terminal: Stage, *keys: str) -> None:
-    """Press keys one after another, each on the screen that the one before has opened or left."""
-    for key in keys:
-        await terminal.pilot.press(key)
-        await terminal.settle()
+@asynccontextmanager
+async def reviewing(
+    review: ReviewAsked = story.REVIEW, *, size: tuple[int, int] = (80, 24)
+) -> AsyncIterator[Stage]:
+    """Yield a terminal whose session has asked for this review."""
+    async with stage(size=size) as terminal:
+        await terminal.fix(*story.LOCATED, review)
+        await terminal.wait_for_question()
+        yield terminal
 
 
 @pytest.mark.thorough
-def test_chooses_single_lines() -> None:
+async def test_chooses_single_lines() -> None:
     everything = (0, 1, 2)
     choices = {
         ("space", "enter"): (everything, (3,)),
@@ -63,15 +48,12 @@ def test_chooses_single_lines() -> None:
         ("space", "space", "enter"): (everything, ()),
         ("r", "enter"): ((0, 2), ()),
     }
-
-    async def scene(terminal: Stage) -> None:
+    async with reviewing() as terminal:
         for number, keys in enumerate(choices, 1):
             if number > 1:
-                terminal.session.tell(story.REVIEW.model_copy(update={"question": f"q{number}"}))
-                await terminal.wait_for_question()
-            await press_each(terminal, "down", "l", *keys, "enter")
-
-    assert review_with(scene) == [
+                await terminal.ask(story.REVIEW.model_copy(update={"question": f"q{number}"}))
+            await terminal.press("down", "l", *keys, "enter")
+    assert terminal.session.commands == [
         Decide(
             question=f"q{number}",
             accepted=accepted,
@@ -81,134 +63,123 @@ def test_chooses_single_lines() -> None:
     ]
 
 
-def test_review_shows_what_is_left_of_a_hunk() -> None:
-    async def scene(terminal: Stage) -> None:
-        await press_each(terminal, "down", "l")
+async def test_review_shows_what_is_left_of_a_hunk() -> None:
+    async with reviewing() as terminal:
+        await terminal.press("down", "l")
         assert "[x] -    if hour >= 24:" in terminal.text
-        await press_each(terminal, "space")
+        await terminal.press("space")
         assert "[ ] -    if hour >= 24:" in terminal.text
-        await press_each(terminal, "enter")
+        await terminal.press("enter")
         assert "@@ -14,6 +15,5 @@ def add" in terminal.text
         assert "-    if hour >= 24:" not in terminal.text
         assert "clock/arithmetic.py · 1 line left out · untested" in terminal.text
         assert "Review: 3 of 3 hunks, 1 changed: enter verifies and delivers them" in terminal.text
-        await press_each(terminal, "u")
+        await terminal.press("u")
         assert "-    if hour >= 24:" in terminal.text
         assert "Review: enter delivers the whole fix" in terminal.text
-
-    assert review_with(scene) == []
+    assert terminal.session.commands == []
 
 
 @pytest.mark.thorough
-def test_edits_a_hunk_in_place() -> None:
-    async def scene(terminal: Stage) -> None:
-        await press_each(terminal, "e", *["down"] * 3, "end", "enter")
+async def test_edits_a_hunk_in_place() -> None:
+    async with reviewing() as terminal:
+        await terminal.press("e", *["down"] * 3, "end", "enter")
         await terminal.type("# a day")
-        await press_each(terminal, "ctrl+s")
+        await terminal.press("ctrl+s")
         assert "[accepted] clock/arithmetic.py · edited" in terminal.text
         assert "+# a day" in terminal.text
-        await press_each(terminal, "l", "down", "space")
+        await terminal.press("l", "down", "space")
         assert "[ ] +# a day" in terminal.text
-        await press_each(terminal, "escape", "enter")
-
-    assert review_with(scene) == [
+        await terminal.press("escape", "enter")
+    assert terminal.session.commands == [
         Decide(question="q1", accepted=(0, 1, 2), edits=(EditedHunk(hunk=0, body=EDITED),))
     ]
 
 
 @pytest.mark.thorough
-def test_escape_keeps_what_was_typed_for_later() -> None:
-    async def scene(terminal: Stage) -> None:
-        await press_each(terminal, "e", *["down"] * 3, "end", "enter")
+async def test_escape_keeps_what_was_typed_for_later() -> None:
+    async with reviewing() as terminal:
+        await terminal.press("e", *["down"] * 3, "end", "enter")
         await terminal.type("# a day")
-        await press_each(terminal, "escape")
+        await terminal.press("escape")
         assert "clock/arithmetic.py · an edit is not kept yet: e" in terminal.text
         assert "+# a day" not in terminal.text
-        await press_each(terminal, "down", "enter")
+        await terminal.press("down", "enter")
         assert "Review: an edit is not kept yet: e opens it, u drops it" in terminal.text
-        await press_each(terminal, "e")
+        await terminal.press("e")
         assert "# a day" in terminal.text
-        await press_each(terminal, "ctrl+s", "enter")
-
-    assert review_with(scene) == [
+        await terminal.press("ctrl+s", "enter")
+    assert terminal.session.commands == [
         Decide(question="q1", accepted=(0, 1, 2), edits=(EditedHunk(hunk=0, body=EDITED),))
     ]
 
 
 @pytest.mark.thorough
-def test_text_dropped_unchanged_or_without_additions_edits_no_hunk() -> None:
+async def test_text_dropped_unchanged_or_without_additions_edits_no_hunk() -> None:
     decisions = {
         ("e", "x", "escape", "u"): (0, 1, 2),
         ("e", "ctrl+s", "e", "escape"): (0, 1, 2),
         ("e", *["down"] * 3, "home", "shift+down", "delete", "ctrl+s"): (1, 2),
     }
-
-    async def scene(terminal: Stage) -> None:
+    async with reviewing() as terminal:
         for number, (keys, accepted) in enumerate(decisions.items(), 1):
             if number > 1:
-                terminal.session.tell(story.REVIEW.model_copy(update={"question": f"q{number}"}))
-                await terminal.wait_for_question()
-            await press_each(terminal, *keys)
+                await terminal.ask(story.REVIEW.model_copy(update={"question": f"q{number}"}))
+            await terminal.press(*keys)
             assert ("[rejected] clock/arithmetic.py" in terminal.text) == (0 not in accepted)
-            await press_each(terminal, "enter")
-
-    assert review_with(scene) == [
+            await terminal.press("enter")
+    assert terminal.session.commands == [
         Decide(question=f"q{number}", accepted=accepted)
         for number, accepted in enumerate(decisions.values(), 1)
     ]
 
 
-def test_change_without_lines_is_decided_as_a_whole() -> None:
+async def test_change_without_lines_is_decided_as_a_whole() -> None:
     renamed = "diff --git a/a.py b/b.py\nsimilarity index 100%\nrename from a.py\nrename to b.py\n"
 
-    async def scene(terminal: Stage) -> None:
-        await press_each(terminal, "l")
-        assert "Review: this hunk has no lines to choose or edit" in terminal.text
-        await press_each(terminal, "e", "enter")
-
     review = story.REVIEW.model_copy(update={"diff": renamed, "droppable": ()})
-    assert review_with(scene, review) == [Decide(question="q1", accepted=(0,))]
+    async with reviewing(review) as terminal:
+        await terminal.press("l")
+        assert "Review: this hunk has no lines to choose or edit" in terminal.text
+        await terminal.press("e", "enter")
+    assert terminal.session.commands == [Decide(question="q1", accepted=(0,))]
 
 
-def test_review_goes_on_with_all_decisions() -> None:
+async def test_review_goes_on_with_all_decisions() -> None:
     edits = (EditedHunk(hunk=0, body=EDITED), EditedHunk(hunk=1, omitted=(3,)))
     comments = (HunkComment(hunk=1, text="one constant"),)
     review = story.REVIEW.model_copy(update={"accepted": (0, 1), "edits": edits, "comments": comments})
-
-    async def scene(terminal: Stage) -> None:
+    async with reviewing(review) as terminal:
         assert "clock/arithmetic.py · edited" in terminal.text
         assert "comment: one constant" in terminal.text
-        await press_each(terminal, "escape")
-
-    assert review_with(scene, review) == [
+        await terminal.press("escape")
+    assert terminal.session.commands == [
         Decide(question="q1", accepted=(0, 1), edits=edits, comments=comments, refused=True)
     ]
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("size", [(80, 24), (120, 30)])
-def test_tree_of_files_leads_to_a_file(size: tuple[int, int]) -> None:
-    async def scene(terminal: Stage) -> None:
-        await press_each(terminal, "t")
+async def test_tree_of_files_leads_to_a_file(size: tuple[int, int]) -> None:
+    async with reviewing(size=size) as terminal:
+        await terminal.press("t")
         assert "▼ 2/2 clock/ +2 -3" in terminal.text
-        await press_each(terminal, "down", "down", "enter", "n")
+        await terminal.press("down", "down", "enter", "n")
         assert ("0/1 test_arithmetic.py +5 -0" in terminal.text) == (size[0] > 100)
-        await press_each(terminal, "t", "escape", "enter")
-
-    assert review_with(scene, size=size) == [Decide(question="q1", accepted=(0, 1))]
+        await terminal.press("t", "escape", "enter")
+    assert terminal.session.commands == [Decide(question="q1", accepted=(0, 1))]
 
 
 @pytest.mark.thorough
-def test_directories_of_one_directory_share_a_line() -> None:
+async def test_directories_of_one_directory_share_a_line() -> None:
     paths = ("src/app/core/a.py", "src/app/core/b/c.py", "src/app/core/b", "z.py")
     diff = "".join(f"diff --git a/{path} b/{path}\nold mode 100644\nnew mode 100755\n" for path in paths)
 
-    async def scene(terminal: Stage) -> None:
+    review = story.REVIEW.model_copy(update={"diff": diff, "droppable": ()})
+    async with reviewing(review, size=(120, 30)) as terminal:
         lines = [line[: line.index(" ▎")] if " ▎" in line else line for line in terminal.text.splitlines()]
         for name in ("▼ 3/3 src/app/core/ +0 -0", "1/1 a.py", "▼ 1/1 b/", "1/1 c.py", "1/1 b ", "1/1 z.py"):
             assert any(name in line for line in lines), (name, terminal.text)
-
-    review_with(scene, story.REVIEW.model_copy(update={"diff": diff, "droppable": ()}), size=(120, 30))
 
 
 @pytest.mark.parametrize(
@@ -241,8 +212,8 @@ async def shown_by(
     return text, app.return_value
 
 
-def test_reading_decides_nothing() -> None:
-    text, result = asyncio.run(shown_by("read", "n", "r", "space", "e", "l", "c", "enter", "t"))
+async def test_reading_decides_nothing() -> None:
+    text, result = await shown_by("read", "n", "r", "space", "e", "l", "c", "enter", "t")
     assert "Change: 3 hunks" in text and "q close" in text
     assert "[accepted]" not in text and "[rejected]" not in text
     assert "PROVEN  1 test failed before and passes now" in text
@@ -251,31 +222,30 @@ def test_reading_decides_nothing() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("key", ["q", "escape", "ctrl+c"])
-def test_reading_ends_without_a_decision(key: str) -> None:
-    assert asyncio.run(shown_by("read", key))[1] is None
+async def test_reading_ends_without_a_decision(key: str) -> None:
+    assert (await shown_by("read", key))[1] is None
 
 
-def test_applying_takes_no_comments_and_returns_the_choice() -> None:
-    text, _ = asyncio.run(shown_by("apply", "n", "c", "q"))
+async def test_applying_takes_no_comments_and_returns_the_choice() -> None:
+    text, _ = await shown_by("apply", "n", "c", "q")
     assert "Change: 2 of 3 hunks: enter applies them, uncommitted and not verified" in text
-    assert asyncio.run(shown_by("apply", "n", "enter"))[1] == HunkDecisions(accepted=(1, 2))
-    assert asyncio.run(shown_by("apply", "escape"))[1] == HunkDecisions(accepted=(0, 1, 2), refused=True)
+    assert (await shown_by("apply", "n", "enter"))[1] == HunkDecisions(accepted=(1, 2))
+    assert (await shown_by("apply", "escape"))[1] == HunkDecisions(accepted=(0, 1, 2), refused=True)
 
 
 @pytest.mark.parametrize("columns", [80, pytest.param(160, marks=pytest.mark.thorough)])
-def test_long_review_renders_the_hunks_in_view(columns: int) -> None:
+async def test_long_review_renders_the_hunks_in_view(columns: int) -> None:
     diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n" + "".join(
         f"@@ -{line},3 +{line},3 @@\n before\n-old {line}\n+new {line}\n after\n"
         for line in range(1, 401, 10)
     )
 
-    async def scene(terminal: Stage) -> None:
-        await press_each(terminal, "r", "G")
+    review = ReviewAsked(question="q1", diff=diff)
+    async with reviewing(review, size=(columns, 24)) as terminal:
+        await terminal.press("r", "G")
         assert "new 391" in terminal.text
         assert not all(choice.is_rendered for choice in terminal.app.screen.query(HunkChoice))
-        await press_each(terminal, "y", "ctrl+u", "ctrl+u")
+        await terminal.press("y", "ctrl+u", "ctrl+u")
         assert "[rejected]" in terminal.text and "new 341" in terminal.text
-        await press_each(terminal, "enter")
-
-    review = ReviewAsked(question="q1", diff=diff)
-    assert review_with(scene, review, size=(columns, 24)) == [Decide(question="q1", accepted=(39,))]
+        await terminal.press("enter")
+    assert terminal.session.commands == [Decide(question="q1", accepted=(39,))]

@@ -1,13 +1,12 @@
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from threading import Event
+from typing import Any
 
 import pytest
 
 from coder.core.errors import UserError
-from coder.ui.tui.app import CoderApp
-from coder.ui.tui.prompt import Prompt
 from coder.ui.tui.services import Services, SessionModel, UserRequest
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeSession, Stage, stage
@@ -66,31 +65,14 @@ class Settings:
 class World:
     shell: Shell = field(default_factory=Shell)
     settings: Settings = field(default_factory=Settings)
-    requests: list[UserRequest] = field(default_factory=list)
-    session: FakeSession = field(default_factory=FakeSession)
 
-    def play(self, scene: Callable[[Stage], Awaitable[None]], theme: str = "") -> str:
-        """Return the text in the prompt after a scene."""
-
-        async def start(request: UserRequest) -> FakeSession:
-            self.requests.append(request)
-            return self.session
-
-        async def scenario() -> str:
-            app = CoderApp(
-                start,
-                repository="/r",
-                model=lambda: SessionModel(self.settings.values.get("model", "acme:large")),
-                services=Services(shell=self.shell, settings=self.settings),
-                theme=theme,
-            )
-            async with stage(app, size=(100, 40)) as terminal:
-                terminal.session = self.session
-                await scene(terminal)
-                await terminal.settle()
-                return app.screen.query_one(Prompt).text
-
-        return asyncio.run(scenario())
+    def stage(self, **options: Any) -> AbstractAsyncContextManager[Stage]:
+        return stage(
+            model=lambda: SessionModel(self.settings.values.get("model", "acme:large")),
+            services=Services(shell=self.shell, settings=self.settings),
+            size=(100, 40),
+            **options,
+        )
 
 
 @pytest.fixture
@@ -98,66 +80,49 @@ def world() -> World:
     return World()
 
 
-def test_shell_command_is_shown_and_goes_with_the_next_request(world: World) -> None:
-    async def scene(terminal: Stage) -> None:
+async def test_shell_command_is_shown_and_goes_with_the_next_request(world: World) -> None:
+    async with world.stage() as terminal:
         await terminal.say("!ls src")
-        await terminal.settle()
         assert "! ls src" in terminal.text and "output of ls src" in terminal.text
         await terminal.say("!cat big")
-        await terminal.settle()
         assert "too long to go with your next request" in terminal.text
         await terminal.say("a bug")
-
-    world.play(scene)
-    assert world.requests == [
+    assert terminal.requests == [
         UserRequest("a bug", "fix", "", (("ls src", "output of ls src\n[exit code 0, 0.1 s]"),))
     ]
 
 
-def test_asks_before_a_command_that_leaves_the_sandbox(world: World) -> None:
+async def test_asks_before_a_command_that_leaves_the_sandbox(world: World) -> None:
     world.shell.objections["pip install x"] = "installs something"
-
-    async def scene(terminal: Stage) -> None:
+    async with world.stage() as terminal:
         for key, ran in {"escape": [], "y": ["pip install x"]}.items():
             await terminal.say("!pip install x")
             await terminal.wait_for_question("installs something")
-            await terminal.pilot.press(key)
-            await terminal.settle()
+            await terminal.press(key)
             assert "Not run." in terminal.text
             assert world.shell.ran == ran
 
-    world.play(scene)
 
-
-def test_denied_and_empty_commands_say_why_and_escape_stops_one(world: World) -> None:
-    async def scene(terminal: Stage) -> None:
+async def test_denied_and_empty_commands_say_why_and_escape_stops_one(world: World) -> None:
+    async with world.stage() as terminal:
         await terminal.say("!sleep")
-        await terminal.pilot.press("escape")
-        await terminal.settle()
+        await terminal.press("escape")
         assert "[stopped, 0.1 s]" in terminal.text
         await terminal.say("!sudo ls")
-        await terminal.settle()
         assert "becomes another user" in terminal.text
         await terminal.say("!")
         assert "! needs a command" in terminal.text
-
-    assert world.play(scene) == "!"
-    assert world.shell.ran == ["sleep"]
+    assert (terminal.draft, world.shell.ran) == ("!", ["sleep"])
 
 
-def test_model_is_listed_and_changed(world: World) -> None:
-    async def scene(terminal: Stage) -> None:
+async def test_model_is_listed_and_changed(world: World) -> None:
+    async with world.stage() as terminal:
         await terminal.say("/model")
-        await terminal.settle()
         assert "200k tokens, $3 in" in terminal.text
         await terminal.say("/model nope")
-        await terminal.settle()
         assert "No provider is known" in terminal.text
         await terminal.say("/model acme:small")
-        await terminal.settle()
         assert "acme:small" in terminal.text.splitlines()[0]
-
-    world.play(scene)
 
 
 ANSWERS = {
@@ -182,55 +147,46 @@ ANSWERS = {
 
 
 @pytest.mark.thorough
-def test_commands_show_their_answer(world: World) -> None:
-    async def scene(terminal: Stage) -> None:
+async def test_commands_show_their_answer(world: World) -> None:
+    async with world.stage() as terminal:
         for command, shown in ANSWERS.items():
             assert shown not in terminal.text
             await terminal.say(command)
-            await terminal.settle()
             assert shown in terminal.text
 
-    world.play(scene)
+
+@pytest.mark.parametrize(
+    ("before", "command", "used", "remembered"),
+    [("nord", "/theme dracula", "dracula", "dracula"), ("gone", "/help", "textual-dark", "")],
+)
+async def test_known_theme_is_taken_and_remembered(
+    world: World, before: str, command: str, used: str, remembered: str
+) -> None:
+    async with world.stage(theme=before) as terminal:
+        assert terminal.app.theme == (before if before == "nord" else used)
+        await terminal.say(command)
+        assert terminal.app.theme == used
+    assert world.settings.theme == remembered
 
 
-def test_theme_is_taken_and_remembered(world: World) -> None:
-    async def scene(terminal: Stage) -> None:
-        assert terminal.app.theme == "nord"
-        await terminal.say("/theme dracula")
-        await terminal.settle()
-        assert terminal.app.theme == "dracula"
-
-    world.play(scene, theme="nord")
-    assert world.settings.theme == "dracula"
-
-
-def test_unknown_remembered_theme_is_passed_over(world: World) -> None:
-    async def scene(terminal: Stage) -> None:
-        assert terminal.app.theme == "textual-dark"
-
-    world.play(scene, theme="gone")
-    assert world.settings.theme == ""
-
-
-def test_newest_answer_is_copied(world: World) -> None:
-    async def scene(terminal: Stage) -> None:
+async def test_newest_answer_is_copied(world: World) -> None:
+    async with world.stage() as terminal:
         await terminal.fix(*story.LOCATED, *story.SPEAKING, *story.PATCHED)
-        world.session.end(story.FINISHED)
-        await terminal.settle()
+        await terminal.end(story.FINISHED)
         await terminal.say("/copy")
-        await terminal.settle()
         assert terminal.app.clipboard == story.SAID
 
-    world.play(scene)
 
+async def test_judging_own_work_is_nothing_to_continue(world: World) -> None:
+    sessions = [FakeSession(), FakeSession()]
+    judging = sessions[0]
 
-def test_judging_own_work_is_nothing_to_continue(world: World) -> None:
-    async def scene(terminal: Stage) -> None:
+    async def start(_: UserRequest) -> FakeSession:
+        return sessions.pop(0)
+
+    async with world.stage(start=start) as terminal:
         await terminal.say("/verify")
-        world.session.end(*story.LOCATED, story.FINISHED)
+        judging.end(*story.LOCATED, story.FINISHED)
         await terminal.settle()
-        world.session = FakeSession()
         await terminal.say("a bug")
-
-    world.play(scene)
-    assert world.requests == [UserRequest("", "verify"), UserRequest("a bug", "fix")]
+    assert terminal.requests == [UserRequest("", "verify"), UserRequest("a bug", "fix")]

@@ -4,9 +4,9 @@ from textual_vim_textarea.vim_textarea import Mode
 from coder.core.events import Stop
 from coder.ui.tui.keys import KeyBindings
 from coder.ui.tui.prompt import VimPrompt
-from tests.ui.tui.fakes import FakeSession, Stage
-from tests.ui.tui.test_keys import play
+from tests.ui.tui.fakes import stage
 
+VIM = KeyBindings(has_vim=True)
 EDITED = {
     ("one two", "escape 0 d w"): "two",
     ("one two", "escape b x i X"): "one Xwo",
@@ -24,10 +24,9 @@ EDITED = {
 
 
 @pytest.mark.thorough
-def test_edits_as_vim_does() -> None:
+async def test_edits_as_vim_does() -> None:
     texts = {}
-
-    async def scene(terminal: Stage) -> None:
+    async with stage(keys=VIM) as terminal:
         prompt = terminal.app.screen.query_one(VimPrompt)
         for typed, keys in EDITED:
             await terminal.type(typed)
@@ -36,17 +35,14 @@ def test_edits_as_vim_does() -> None:
             prompt.text = ""
             if prompt.mode is Mode.NORMAL:
                 await terminal.pilot.press("i")
-
-    assert play(scene, KeyBindings(has_vim=True)) == ([], "")
-    assert texts == EDITED
+    assert (terminal.texts, texts) == ([], EDITED)
 
 
-def test_border_shows_the_mode_and_enter_sends_in_both() -> None:
-    async def scene(terminal: Stage) -> None:
+async def test_border_shows_the_mode_and_enter_sends_in_both() -> None:
+    async with stage(keys=VIM) as terminal:
         assert "fix · insert" in terminal.text
         await terminal.type("a bug")
-        await terminal.pilot.press("escape")
-        await terminal.settle()
+        await terminal.press("escape")
         assert "fix · normal" in terminal.text
         await terminal.pilot.press("2", "d")
         await terminal.settle()
@@ -54,27 +50,21 @@ def test_border_shows_the_mode_and_enter_sends_in_both() -> None:
         await terminal.pilot.press("escape", "enter")
         await terminal.settle()
         assert "insert" in terminal.text
+    assert (terminal.texts, terminal.draft) == (["a bug"], "")
 
-    assert play(scene, KeyBindings(has_vim=True)) == (["a bug"], "")
 
-
-def test_escape_leaves_insert_mode_first_and_stops_then() -> None:
-    session = FakeSession()
-
-    async def scene(terminal: Stage) -> None:
+async def test_escape_leaves_insert_mode_first_and_stops_then() -> None:
+    async with stage(keys=VIM) as terminal:
         await terminal.say("a bug")
         await terminal.pilot.press("escape")
-        assert session.commands == []
+        assert terminal.session.commands == []
         await terminal.pilot.press("escape")
-
-    play(scene, KeyBindings(has_vim=True), session)
-    assert session.commands == [Stop()]
+    assert terminal.session.commands == [Stop()]
 
 
-def test_colon_w_sends_and_other_modes_need_vim() -> None:
-    async def scene(terminal: Stage) -> None:
+@pytest.mark.parametrize(("keys", "sent"), [(VIM, "a bug"), (KeyBindings(), "a bug:w")])
+async def test_colon_w_sends_and_other_modes_need_vim(keys: KeyBindings, sent: str) -> None:
+    async with stage(keys=keys) as terminal:
         await terminal.type("a bug")
         await terminal.pilot.press("escape", "colon", "w", "enter")
-
-    assert play(scene, KeyBindings(has_vim=True)) == (["a bug"], "")
-    assert play(scene, KeyBindings()) == (["a bug:w"], "")
+    assert (terminal.texts, terminal.draft) == ([sent], "")

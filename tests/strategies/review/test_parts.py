@@ -1,0 +1,171 @@
+"""Parts of the review: who reads, what of a change is shown, where findings may be mended, merging."""
+
+from pathlib import Path
+
+import pytest
+
+from coder.core.notes import ReviewFinding
+from coder.core.values import Candidate, Patch
+from coder.core.verdict import BehaviorExample, BehaviorReport, Verdict, VerdictKind
+from coder.patching.git_hunks import split_git_diff
+from coder.strategies.review import (
+    LARGE_LINES,
+    change_excerpts,
+    changed_lines,
+    committee_reviewers,
+    covered_lines,
+    editable_lines,
+    group_independent_findings,
+    merge_texts,
+    risk_reviewers,
+)
+
+
+def make_patch(path: str, lines: int) -> Patch:
+    added = "".join(f"+x = {number}\n" for number in range(lines))
+    return Patch(
+        diff=f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -0,0 +1,{lines} @@\n{added}",
+        paths=(path,),
+    )
+
+
+VERDICT = Verdict(kind=VerdictKind.PROVEN, reason="")
+OTHER_ANSWER = BehaviorExample(call="ordinal(31)", before="'31st'", after="'31th'")
+
+
+@pytest.mark.parametrize(
+    ("path", "lines", "reviewers"),
+    [
+        ("a.py", LARGE_LINES, ()),
+        ("tests/test_a.py", 2 * LARGE_LINES, ()),
+        ("a.py", LARGE_LINES + 1, ("simplicity",)),
+        ("login.py", 1, ("security",)),
+    ],
+)
+def test_reviewers_follow_size_and_risk(path: str, lines: int, reviewers: tuple[str, ...]) -> None:
+    patch = make_patch(path, lines)
+    assert committee_reviewers(patch, VERDICT) == ("correctness", "tests", *reviewers)
+    assert risk_reviewers(patch, VERDICT) == tuple(name for name in reviewers if name == "security")
+
+
+@pytest.mark.parametrize("is_tested", [True, False])
+def test_behavior_beyond_tests_is_reviewed(is_tested: bool) -> None:
+    example = OTHER_ANSWER.model_copy(update={"tested": is_tested})
+    report = BehaviorReport(calls=1, compared=1, inputs=9, changed=2, examples=(example,))
+    verdict = VERDICT.model_copy(update={"behavior": report})
+    assert risk_reviewers(make_patch("a.py", 1), verdict) == (() if is_tested else ("behavior",))
+
+
+DIFF = (
+    "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -40,2 +40,3 @@ def f():\n x = 39\n-x = 40\n"
+    "+x = 0\n+x = 1\n"
+)
+
+
+def test_hunk_lines_are_numbered_in_changed_file() -> None:
+    assert list(covered_lines(split_git_diff(DIFF)[0])) == [40, 41, 42]
+
+
+def test_shows_code_around_change_with_line_numbers(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("".join(f"x = {number}\n" for number in range(100)))
+    excerpt = change_excerpts(
+        Candidate(id="c1", worktree=tmp_path, base="b"), Patch(diff=DIFF, paths=("a.py",))
+    )
+    lines = excerpt.splitlines()
+    assert (lines[0], lines[1], lines[-1]) == ("a.py", "   15| x = 14", "   67| x = 66")
+
+
+def test_names_deleted_file(tmp_path: Path) -> None:
+    assert (
+        change_excerpts(Candidate(id="c1", worktree=tmp_path, base="b"), Patch(diff=DIFF, paths=("a.py",)))
+        == "a.py: gone, or not to be shown"
+    )
+
+
+TEXT = "import os\n\n\ndef first():\n    return 1\n\n\ndef second():\n    return 2\n"
+
+
+def finding(line: int, path: str = "a.py") -> ReviewFinding:
+    return ReviewFinding(severity="major", path=path, line=line, text="wrong")
+
+
+def spans(line: int, text: str = TEXT) -> list[int]:
+    return [*editable_lines(finding(line), text)]
+
+
+def test_allows_edits_in_definition_around_finding() -> None:
+    assert spans(5) == [4, 5, 6]
+
+
+def test_allows_edits_near_finding_without_definition() -> None:
+    assert (min(spans(20, "x = 1\n" * 40)), max(spans(20, "x = 1\n" * 40))) == (12, 28)
+
+
+def test_finding_without_line_allows_whole_file() -> None:
+    assert spans(0) == list(range(11))
+
+
+def test_counts_changed_lines_in_old_file() -> None:
+    assert list(changed_lines(TEXT, TEXT.replace("return 2", "return 3"))) == [9]
+    assert list(
+        changed_lines(TEXT, TEXT.replace("def second", "def between():\n    return 0\n\n\ndef second"))
+    ) == [8]
+
+
+def test_allows_new_import_anywhere() -> None:
+    assert list(changed_lines(TEXT, TEXT.replace("import os\n", "import os\nimport re\n"))) == []
+
+
+def test_separates_findings_without_common_lines(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(TEXT)
+    (tmp_path / "b.py").write_text(TEXT)
+    first, second, again, other = finding(5), finding(9), finding(4), finding(5, "b.py")
+    assert group_independent_findings(tmp_path, (second, other, first, again)) == (
+        (first, again),
+        (second,),
+        (other,),
+    )
+    assert group_independent_findings(tmp_path, (first, second, finding(0))) == ((finding(0), first, second),)
+    assert group_independent_findings(tmp_path, (finding(0, "gone.py"), first)) == (
+        (first,),
+        (finding(0, "gone.py"),),
+    )
+
+
+def test_groups_nearby_lines_without_definition(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n" * 60)
+    assert group_independent_findings(tmp_path, (finding(10), finding(20), finding(50))) == (
+        (finding(10), finding(20)),
+        (finding(50),),
+    )
+
+
+def test_merges_changes_of_different_places() -> None:
+    longer = TEXT.replace("return 1", "x = 1\n    return x")
+    other = TEXT.replace("return 2", "return 3").replace("import os\n", "")
+    both = longer.replace("return 2", "return 3").replace("import os\n", "")
+    assert merge_texts(TEXT, [longer, other]) == both
+    assert merge_texts(TEXT, [other, longer]) == both
+
+
+def test_keeps_unchanged_text() -> None:
+    assert merge_texts(TEXT, [TEXT, TEXT]) == TEXT
+    assert merge_texts("no end\r\nof line", ["no end\r\nof line", "an end\r\nof line"]) == "an end\r\nof line"
+
+
+def test_the_same_change_counts_once() -> None:
+    once = TEXT.replace("import os\n", "import os\nimport re\n")
+    assert merge_texts(TEXT, [once, once.replace("return 1", "return 0")]) == once.replace(
+        "return 1", "return 0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "first", "second"),
+    [
+        ("return 1", "return 3", "return 4"),
+        ("import os\n", "import os\nimport re\n", "import os\nimport sys\n"),
+    ],
+)
+def test_changes_of_same_place_conflict(old: str, first: str, second: str) -> None:
+    assert merge_texts(TEXT, [TEXT.replace(old, first), TEXT.replace(old, second)]) is None
