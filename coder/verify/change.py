@@ -14,7 +14,6 @@ from coder.core.verdict import IssueTie, ReplacedAssertion, TargetKind, TestRepo
 from coder.files.regular_files import read_regular_text
 from coder.files.tokenize import count_terms
 from coder.verify.base import WHOLE, BaseTests, Runs, SuiteLimits
-from coder.verify.checks.test_quality import changed_definitions
 from coder.verify.failures import environment_problem, find_added_names, find_words, is_chosen
 from coder.verify.issue import (
     find_issue_gaps,
@@ -308,8 +307,7 @@ class JudgedChange:
         reds = [red.model_copy(update={"id": self._with_file(red.id)}) for red in reds]
         if not all(test_file_of(red.id).endswith((".py", *SUFFIXES)) for red in reds):
             return False
-        others = find_edited_definitions(*self._texts_in(SUFFIXES))
-        names = changed_definitions(*self.source_texts) | others
+        names = find_edited_definitions(*self._texts_in((".py", *SUFFIXES)))
         subject = without_alternatives(self.issue)
         if names & find_words(subject) or count_terms(" ".join(names)) & count_terms(subject):
             return False

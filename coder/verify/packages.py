@@ -19,7 +19,7 @@ from coder.verify.layout import (
     source_roots,
     test_file_predicate,
 )
-from coder.verify.runners.adapter import source_files
+from coder.verify.runners.adapter import nearest, source_files
 
 DEEPEST_CONFIGURATION = 3
 """Depth of directories in which packages that configure pytest are looked for."""
@@ -64,10 +64,8 @@ def names_place(word: str, tree: Path) -> bool:
     return is_path or word.startswith(_PLACE_OPTIONS)
 
 
-def package_of(packages: Collection[str], path: str) -> str:
-    """Return the innermost of the packages that contains a path; `.` if none does."""
-    containing = (str(parent) for parent in PurePosixPath(path, "x").parents)
-    return next((parent for parent in containing if parent in packages), ".")
+package_of = nearest
+"""Returns the innermost of the packages that contains a path; `.` if none does."""
 
 
 class _Suite:

@@ -65,16 +65,9 @@ def describe_changed_failures(before: TestReport, after: TestReport) -> list[str
 
     The change got them further, but not to their end.
     """
-    before_by_id = {result.id: result for result in before.failures}
-    changed = [
-        result
-        for result in after.failures
-        if result.id in before_by_id
-        and _failure_location(result) != _failure_location(before_by_id[result.id])
-    ]
     return [
         f"{shorten_test_id(result.id)} fails otherwise than before: {failure_headline(result.failure)}"
-        for result in changed[:SHOWN]
+        for result in _find_changed_failures(before, after)[:SHOWN]
         if result.failure
     ]
 
@@ -86,20 +79,20 @@ def describe_failures_in_changed_code(
 
     Tests that failed in the same way before are left out; the first few, half a sentence each.
     """
-    before_by_id = {result.id: result for result in before.failures}
-    changed = [
-        result
-        for result in after.failures
-        if result.id in before_by_id
-        and _failure_location(result) != _failure_location(before_by_id[result.id])
-        and result.failure
-    ]
-    raised = [result for result in changed if result.failure and _raises_in(result.failure, sources)]
     return [
         f"{shorten_test_id(result.id)}, red before too, now fails in the changed code: "
         f"{failure_headline(result.failure)}"
-        for result in raised[:SHOWN]
-        if result.failure
+        for result in _find_changed_failures(before, after)
+        if result.failure and _raises_in(result.failure, sources)
+    ][:SHOWN]
+
+
+def _find_changed_failures(before: TestReport, after: TestReport) -> list[TestResult]:
+    reds = {result.id: result for result in before.failures}
+    return [
+        result
+        for result in after.failures
+        if result.id in reds and _failure_location(result) != _failure_location(reds[result.id])
     ]
 
 

@@ -11,13 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from coder.core.verdict import (
-    BehaviorReport,
     Counts,
     Effect,
     Finding,
-    LineCoverage,
-    LintReport,
-    MutationReport,
     TestReport,
     TestResult,
     Verdict,
@@ -232,29 +228,26 @@ def _report_lines(verdict: Verdict) -> Iterator[str]:
                 else f"| {name} | not run | | |"
             )
         yield ""
-    if verdict.targets:
-        yield "Red on the base for the right reason, green on the change:"
+    yield from _section(
+        "Red on the base for the right reason, green on the change:",
+        (f"- `{target}`" for target in verdict.targets),
+    )
+    if verdict.targets and (proof := describe_proof(verdict, by="the change")):
+        yield f"Among these: {proof}."
         yield ""
-        yield from (f"- `{target}`" for target in verdict.targets)
-        yield ""
-        if proof := describe_proof(verdict, by="the change"):
-            yield f"Among these: {proof}."
-            yield ""
-    if verdict.replaced_assertions:
-        accepted = ", accepted by the user" if verdict.accepted_test_edits else ""
-        yield f"Assertions that contradict the change and that it replaces{accepted}:"
-        yield ""
-        yield from (f"- {replaced.line}" for replaced in verdict.replaced_assertions)
-        yield ""
-    yield from _result_list("Passed before the change and do not pass now:", verdict.broken)
-    yield from _result_list("Not green on the change:", verdict.still_red)
-    yield from (f"- noted: {note}" for note in verdict.notes)
-    yield from [""] if verdict.notes else []
+    accepted = ", accepted by the user" if verdict.accepted_test_edits else ""
+    yield from _section(
+        f"Assertions that contradict the change and that it replaces{accepted}:",
+        (f"- {replaced.line}" for replaced in verdict.replaced_assertions),
+    )
+    for title, results in (
+        ("Passed before the change and do not pass now:", verdict.broken),
+        ("Not green on the change:", verdict.still_red),
+    ):
+        yield from _section(title, map(_result_line, results))
+    yield from _list(f"- noted: {note}" for note in verdict.notes)
     yield from _run_table(verdict)
-    yield from _mutation_lines(verdict.mutation)
-    yield from _coverage_lines(verdict.coverage)
-    yield from _checker_lines(verdict.linters)
-    yield from _behavior_lines(verdict.behavior)
+    yield from _examination_lines(verdict)
     yield from (f"- {sentence}" for sentence in verdict.circumstances)
     yield from (
         f"- `{path}`, the same on both sides: SHA-256 `{digest}`" for path, digest in verdict.hashes.items()
@@ -276,63 +269,48 @@ def _run_table(verdict: Verdict) -> Iterator[str]:
         yield ""
 
 
-def _mutation_lines(mutation: MutationReport | None) -> Iterator[str]:
-    """Yield how many mutants of the change the tests catch, and the surviving ones."""
-    if mutation is None:
-        return
-    cutoff = "" if mutation.ended else ", as far as time went"
-    yield f"Mutation check: tests caught {mutation.share} deliberate defects{cutoff}."
-    yield ""
-    yield from (
-        f"- `{place.path}:{place.line}` {place.what}, and no test fails" for place in mutation.survivors
-    )
-    yield from [""] if mutation.survivors else []
-
-
-def _coverage_lines(coverage: LineCoverage | None) -> Iterator[str]:
-    """Yield how many lines of new code the tests execute, and the others."""
-    if coverage is None:
-        return
-    yield f"Coverage: tests execute {coverage.executed} of {coverage.lines} lines of the new code."
-    yield ""
-    yield from (f"- `{place}`: executed by no test" for place in coverage.missing)
-    yield from [""] if coverage.missing else []
-
-
-def _behavior_lines(behavior: BehaviorReport | None) -> Iterator[str]:
-    """Yield how many calls are answered otherwise than before, and the most telling ones."""
-    if behavior is None:
-        return
-    first, *examples = describe_behavior(behavior)
-    yield f"Behavior: {first}."
-    yield ""
-    yield from (f"- `{line.replace('`', chr(39))}`" for line in examples)
-    yield from [""] if examples else []
-
-
-def _checker_lines(checked: LintReport | None) -> Iterator[str]:
-    """Yield new findings of linters and similar tools."""
-    if checked is None:
-        return
-    if checked.ran:
-        yield f"Checked with {', '.join(checked.ran)}: {len(checked.new) or 'nothing'} new."
+def _examination_lines(verdict: Verdict) -> Iterator[str]:
+    """Yield what mutants, coverage of new code, linters and compared behavior show."""
+    if mutation := verdict.mutation:
+        cutoff = "" if mutation.ended else ", as far as time went"
+        yield f"Mutation check: tests caught {mutation.share} deliberate defects{cutoff}."
         yield ""
-    yield from (f"- {line}" for line in checked.new)
-    yield from [""] if checked.new else []
-    if checked.missing:
-        yield f"Configured by the project and not installed: {', '.join(checked.missing)}."
+        survivors = [f"{place.path}:{place.line}` {place.what}" for place in mutation.survivors]
+        yield from _list(f"- `{survivor}, and no test fails" for survivor in survivors)
+    if coverage := verdict.coverage:
+        yield f"Coverage: tests execute {coverage.executed} of {coverage.lines} lines of the new code."
         yield ""
+        yield from _list(f"- `{place}`: executed by no test" for place in coverage.missing)
+    if checked := verdict.linters:
+        if checked.ran:
+            yield f"Checked with {', '.join(checked.ran)}: {len(checked.new) or 'nothing'} new."
+            yield ""
+        yield from _list(f"- {line}" for line in checked.new)
+        if checked.missing:
+            yield f"Configured by the project and not installed: {', '.join(checked.missing)}."
+            yield ""
+    if verdict.behavior:
+        first, *examples = describe_behavior(verdict.behavior)
+        yield f"Behavior: {first}."
+        yield ""
+        yield from _list(f"- `{line.replace('`', chr(39))}`" for line in examples)
 
 
-def _result_list(title: str, results: Sequence[TestResult]) -> Iterator[str]:
-    if results:
-        yield title
-        yield ""
-        for result in results:
-            yield f"- `{result.id}`: {result.outcome}" + (
-                f", {failure_headline(result.failure)}" if result.failure else ""
-            )
-        yield ""
+def _section(title: str, items: Iterable[str]) -> Iterator[str]:
+    """Yield a list below its title; nothing if it is empty."""
+    if lines := [*_list(items)]:
+        yield from (title, "", *lines)
+
+
+def _list(items: Iterable[str]) -> Iterator[str]:
+    """Yield list items and a blank line; nothing if there are none."""
+    if lines := [*items]:
+        yield from (*lines, "")
+
+
+def _result_line(result: TestResult) -> str:
+    failure = f", {failure_headline(result.failure)}" if result.failure else ""
+    return f"- `{result.id}`: {result.outcome}{failure}"
 
 
 def _format_counts(counts: Counts) -> str:

@@ -15,14 +15,13 @@ from coder.verify.checks.harness import SUFFIXES as SCRIPT_SUFFIXES
 from coder.verify.checks.harness import harness_accesses, harness_accesses_js
 from coder.verify.checks.special_cases import overfitting_signs, symptom_signs
 from coder.verify.checks.test_quality import (
-    changed_definitions,
     changed_runner_files,
     vacuous_tests,
     weak_test_findings,
 )
 from coder.verify.extensions import SUFFIXES as NATIVE_SUFFIXES
 from coder.verify.extensions import compiled_sources, find_native_accesses, find_projects
-from coder.verify.languages import SUFFIXES
+from coder.verify.languages import SUFFIXES, find_edited_definitions
 from coder.verify.layout import configuration_of_tests, is_injected, may_configure
 from coder.verify.mutate import differs_in_code
 from coder.verify.report import shorten_test_id
@@ -88,7 +87,9 @@ def find_weaknesses(
         )
         results = [greens[test] for test in targets]
         found += findings("vacuous-test", vacuous_tests(read_texts(new, hashes), results, before))
-        definitions = changed_definitions(read_texts(old, change.sources), read_texts(new, change.sources))
+        definitions = find_edited_definitions(
+            read_texts(old, change.sources), read_texts(new, change.sources)
+        )
         weak = weak_test_findings(
             read_texts(new, hashes), results, before, changed=definitions, issue=change.issue
         )

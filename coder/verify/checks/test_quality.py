@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from coder.core.paths import test_file_of
 from coder.core.verdict import BodyExecution, TestReport, TestResult
-from coder.python.source import dump_node
 from coder.verify.report import shorten_test_id
 from coder.verify.test_edits import Function, dotted_name, parse_or_empty
 
@@ -315,30 +314,3 @@ def _is_swallowing(handler: ast.ExceptHandler) -> bool:
         or (isinstance(node, ast.Call) and dotted_name(node.func).rpartition(".")[2] in ("fail", "skip"))
         for node in nodes
     )
-
-
-def changed_definitions(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[str]:
-    """Return the names of functions, classes and module variables whose definitions differ.
-
-    Texts are by path.
-    """
-    names: set[str] = set()
-    for path, text in new.items():
-        before, after = _definitions(parse_or_empty(old.get(path, ""))), _definitions(parse_or_empty(text))
-        names |= {name for name, dump in after.items() if before.get(name) != dump}
-    return frozenset(names)
-
-
-def _definitions(tree: ast.Module) -> dict[str, str]:
-    definitions: dict[str, str] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, Function | ast.ClassDef):
-            definitions[node.name] = dump_node(node)
-    for statement in tree.body:
-        if isinstance(statement, ast.Assign):
-            definitions |= {
-                target.id: dump_node(statement.value)
-                for target in statement.targets
-                if isinstance(target, ast.Name)
-            }
-    return definitions

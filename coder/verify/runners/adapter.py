@@ -129,10 +129,18 @@ def find_program(words: Sequence[str], name: str, *, through: Sequence[str]) -> 
 def read_json(file: Path) -> dict[str, Any]:
     """Return a report; empty if it is missing or was cut off."""
     try:
-        report = parse_json(file.read_text(encoding="utf-8", errors="replace"))
-    except (OSError, ValueError):
+        return json_object(file.read_text(encoding="utf-8", errors="replace"))
+    except OSError:
         return {}
-    return report if isinstance(report, dict) else {}
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """Return the JSON object that a text is; empty if it is none, or was cut off."""
+    try:
+        value = parse_json(text) if text.lstrip().startswith("{") else {}
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def plain_text(text: str) -> str:
@@ -227,6 +235,12 @@ def nearest(directories: Collection[str], path: str) -> str:
     """Return the innermost of the directories that contains a path; `.` if none does."""
     containing = (str(parent) for parent in PurePosixPath(path, "x").parents)
     return next((parent for parent in containing if parent in directories), ".")
+
+
+def path_in_tree(path: str, tree: Path) -> str:
+    """Return a reported path relative to the tree; as it is outside of it."""
+    pure, root = PurePosixPath(path), tree.resolve()
+    return pure.relative_to(root).as_posix() if pure.is_relative_to(root) else path
 
 
 def read_source(tree: Path, path: str) -> str:

@@ -4,9 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
 
-from coder.core.documents import parse_json
 from coder.core.paths import test_file_of
 from coder.core.verdict import Failure, Frame, Outcome, TestResult
 from coder.verify.runners.adapter import (
@@ -17,8 +15,10 @@ from coder.verify.runners.adapter import (
     collection_failure,
     find_positions,
     join_commands,
+    json_object,
     manifest_directories,
     nearest,
+    path_in_tree,
     read_source,
     split_operands,
     without_options,
@@ -85,7 +85,7 @@ class GoTest:
         outputs: dict[tuple[str, str], list[str]] = defaultdict(list)
         unfinished: dict[tuple[str, str], None] = {}
         for line in run.output.splitlines():
-            event = _parse_event(line)
+            event = json_object(line)
             package, test = str(event.get("Package") or ""), str(event.get("Test") or "")
             match event.get("Action"):
                 case "output" if test:
@@ -180,14 +180,6 @@ class _PackageDirectories:
         return nearest([*self._modules.values()], self.find(package))
 
 
-def _parse_event(line: str) -> dict[str, Any]:
-    try:
-        event = parse_json(line) if line.startswith("{") else {}
-    except ValueError:
-        return {}
-    return event if isinstance(event, dict) else {}
-
-
 def _to_result(id: str, outcome: Outcome, text: str, tree: Path, seconds: float) -> TestResult:
     failure = _parse_failure(text, test_file_of(id), tree) if outcome == "failed" else None
     return TestResult(id=id, outcome=outcome, seconds=seconds, failure=failure)
@@ -206,9 +198,7 @@ def _parse_failure(text: str, path: str, tree: Path) -> Failure:
         _, _, after = text.partition("\npanic(")  # the frames above are those of the recovery
         calls = [
             Frame(
-                path=str(PurePosixPath(call["path"]).relative_to(tree.resolve()))
-                if call["path"].startswith(f"{tree.resolve()}/")
-                else call["path"],
+                path=path_in_tree(call["path"], tree),
                 line=int(call["line"]),
                 function=call["function"].rpartition(".")[2],
             )

@@ -2,12 +2,10 @@
 
 import re
 import shlex
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from coder.core.documents import parse_json
 from coder.core.paths import is_test_path
 from coder.core.verdict import Failure, Frame, Outcome, TestResult
 from coder.files.regular_files import read_regular_text
@@ -19,6 +17,8 @@ from coder.verify.runners.adapter import (
     build_failures,
     collection_failure,
     find_positions,
+    json_object,
+    path_in_tree,
     plain_text,
     read_json,
     read_source,
@@ -97,7 +97,7 @@ ENVIRONMENT: Mapping[str, str] = {"CI": "1", "NO_COLOR": "1", "FORCE_COLOR": "0"
 """With CI set, no snapshot is written and no file is watched."""
 
 
-class NodeAdapter(ABC):
+class NodeAdapter:
     """Adapter of a test runner of Node.js, found in the scripts and dependencies of a package."""
 
     name: str
@@ -116,23 +116,10 @@ class NodeAdapter(ABC):
         if is_dependency and not programs & WITHOUT_ADAPTER:
             yield self.name
 
-    @abstractmethod
-    def recognizes(self, words: Sequence[str]) -> bool: ...
-
-    @abstractmethod
-    def prepare(self, run: Run) -> Invocation: ...
-
-    @abstractmethod
-    def read_results(self, run: Run) -> Iterator[TestResult]: ...
-
 
 def read_manifest(root: Path) -> dict[str, Any]:
     """Return package.json; empty if it is missing or no object."""
-    try:
-        manifest = parse_json(read_regular_text(root / "package.json"))
-    except (ValueError, RecursionError):
-        return {}
-    return manifest if isinstance(manifest, dict) else {}
+    return json_object(read_regular_text(root / "package.json"))
 
 
 def read_scripts(root: Path) -> Mapping[str, str]:
@@ -253,9 +240,7 @@ def relative_path(path: str, tree: Path) -> str:
     pure = PurePosixPath(path.removeprefix("file://"))
     if not pure.is_absolute():
         return f"<{path}>" if path.startswith("node:") else path
-    if "node_modules" in pure.parts or not pure.is_relative_to(tree.resolve()):
-        return str(pure)
-    return pure.relative_to(tree.resolve()).as_posix()
+    return str(pure) if "node_modules" in pure.parts else path_in_tree(str(pure), tree)
 
 
 BUILDERS = frozenset(
@@ -359,11 +344,8 @@ def with_source_ids(results: Sequence[TestResult], tree: Path) -> Iterator[TestR
 
 def _mapped_source(path: str, tree: Path) -> str:
     """Return the source that the source map of a compiled file names; empty if there is none."""
-    try:
-        source_map: Mapping[str, object] = parse_json(read_regular_text(tree / f"{path}.map"))
-        sources = source_map.get("sources")
-    except (AttributeError, ValueError, RecursionError):
-        return ""
+    source_map = json_object(read_regular_text(tree / f"{path}.map"))
+    sources = source_map.get("sources")
     if not isinstance(sources, list) or len(sources) != 1:
         return ""
     root = tree.resolve()
@@ -378,15 +360,13 @@ def _source_named_like(path: str, sources: Sequence[str]) -> str:
     if not path.endswith((".js", ".mjs", ".cjs")):
         return ""
     for start in range(len(parts)):
-        end = PurePosixPath(*parts[start:])
-        found = [source for source in sources if _ends_with(PurePosixPath(source).with_suffix(""), end)]
+        end = parts[start:]
+        found = [
+            source for source in sources if PurePosixPath(source).with_suffix("").parts[-len(end) :] == end
+        ]
         if found:
             return found[0] if len(found) == 1 else ""
     return ""
-
-
-def _ends_with(path: PurePosixPath, end: PurePosixPath) -> bool:
-    return path.parts[-len(end.parts) :] == end.parts
 
 
 JEST_OUTCOMES: Mapping[str, Outcome] = {"passed": "passed", "failed": "failed"}
@@ -610,11 +590,7 @@ class NodeTest(NodeAdapter):
             text = (run.place / NODE_REPORT).read_text(encoding="utf-8", errors="replace")
         except OSError:
             return
-        for line in text.splitlines():
-            try:
-                record = parse_json(line)
-            except (ValueError, RecursionError):
-                continue  # the last line of a run that was cut off
+        for record in filter(None, map(json_object, text.splitlines())):  # the last line may be cut off
             yield _node_result(record, run.tree)
 
 

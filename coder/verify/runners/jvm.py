@@ -11,6 +11,7 @@ from coder.verify.runners.adapter import (
     Invocation,
     Run,
     build_failures,
+    find_positions,
     manifest_directories,
     nearest,
     plain_text,
@@ -36,6 +37,7 @@ class _JavaBuild(ABC):
     """Adapter of a build tool of the JVM."""
 
     name: str
+    program: str
     wrapper: str
     """The script in a project's root that starts its own version of the tool."""
     manifests: tuple[str, ...]
@@ -48,10 +50,6 @@ class _JavaBuild(ABC):
         """Yield the command of the project in this directory."""
         if any((root / name).is_file() for name in self.manifests):
             yield f"./{self.wrapper} test" if (root / self.wrapper).is_file() else f"{self.program} test"
-
-    @property
-    @abstractmethod
-    def program(self) -> str: ...
 
     def recognizes(self, words: Sequence[str]) -> bool:
         """Tell whether the tool is started for a goal that includes tests."""
@@ -78,16 +76,9 @@ class _JavaBuild(ABC):
                 frames = files.parse_stack(result.failure.text) if result.failure else ()
                 yield with_frames(result, f"{files.find(owner, module=module) or owner}::{name}", frames)
         output = plain_text(run.output)
-        errors = [match for match in self.error.finditer(output) if files.contains(match["path"])]
-        yield from build_failures(
-            run,
-            [
-                Frame(path=files.relative(error["path"]), line=int(error["line"]), function="<unknown>")
-                for error in errors
-            ],
-            "\n".join(error[0] for error in errors),
-            test_files=files.test_files(),
-        )
+        errors = "\n".join(error[0] for error in self.error.finditer(output))
+        frames = find_positions(errors, run.tree.resolve(), pattern=self.error)
+        yield from build_failures(run, frames, errors, test_files=files.test_files())
 
     def _find_reports(self, tree: Path) -> list[Path]:
         return sorted(
@@ -205,14 +196,6 @@ class _SourceFiles:
         """Return the files below directories of tests, as both tools lay them out."""
         paths = (path for paths in self._by_stem.values() for path in paths)
         return sorted(path for path in paths if re.search(r"(?:^|/)src/\w*[tT]est\w*/", path))
-
-    def contains(self, path: str) -> bool:
-        """Tell whether an absolute path is in the tree."""
-        return PurePosixPath(path).is_relative_to(self._root)
-
-    def relative(self, path: str) -> str:
-        """Return a path of the tree relative to it."""
-        return PurePosixPath(path).relative_to(self._root).as_posix()
 
     def parse_stack(self, text: str) -> tuple[Frame, ...]:
         """Return the frames in files of the tree that a stack trace names, outermost first."""

@@ -24,6 +24,7 @@ from coder.verify.runners.adapter import (
     find_positions,
     find_program,
     normalize_failure,
+    path_in_tree,
     plain_text,
     read_json,
     read_source,
@@ -108,7 +109,7 @@ def _parse_exception(exception: Mapping[str, Any], tree: Path) -> Failure:
     lines = [str(line) for line in exception.get("backtrace") or ()]
     frames = [
         Frame(
-            path=match["path"].removeprefix(f"{tree.resolve()}/").removeprefix("./"),
+            path=path_in_tree(match["path"], tree).removeprefix("./"),
             line=int(match["line"]),
             function=match["function"],
         )
@@ -360,12 +361,8 @@ class DotnetTest:
         files = {name: path for path in source_files(root, SUFFIXES) for name in _class_names(root, path)}
         for file in sorted((run.place / RESULTS).glob("*.trx")):
             yield from _read_report(read_file(file, run.place), files, root)
-        errors = {match[0].strip(): match for match in DOTNET_ERROR.finditer(run.output)}
-        frames = [
-            Frame(path=_relative(error["path"], root), line=int(error["line"]), function="<unknown>")
-            for error in errors.values()
-            if PurePosixPath(error["path"]).is_relative_to(root)
-        ]
+        errors = dict.fromkeys(match[0].strip() for match in DOTNET_ERROR.finditer(run.output))
+        frames = find_positions("\n".join(errors), root, pattern=DOTNET_ERROR)
         test_files = (
             path for path in files.values() if path.endswith(tuple(f"Tests{end}" for end in SUFFIXES))
         )
@@ -417,7 +414,7 @@ def _parse_failure(node: ElementTree.Element, root: Path) -> Failure:
     is_assertion = exception is None or exception[1].startswith(("Xunit.", "NUnit."))
     frames = [
         Frame(
-            path=_relative(match["path"], root),
+            path=path_in_tree(match["path"], root),
             line=int(match["line"]),
             function=match["function"].partition("(")[0].rpartition(".")[2],
         )
@@ -434,8 +431,3 @@ def _parse_failure(node: ElementTree.Element, root: Path) -> Failure:
 def _seconds(duration: str) -> float:
     match = re.fullmatch(r"(\d+):(\d+):(\d+(?:\.\d+)?)", duration)
     return int(match[1]) * 3600 + int(match[2]) * 60 + float(match[3]) if match else 0.0
-
-
-def _relative(path: str, root: Path) -> str:
-    pure = PurePosixPath(path)
-    return pure.relative_to(root).as_posix() if pure.is_relative_to(root) else path

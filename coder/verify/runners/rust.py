@@ -6,15 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from coder.core.documents import parse_json, parse_toml
+from coder.core.documents import parse_toml
 from coder.core.verdict import Failure, Frame, Outcome, TestResult
 from coder.verify.runners.adapter import (
     LONGEST_TEXT,
     Invocation,
     Run,
     collection_failure,
+    json_object,
     manifest_directories,
     nearest,
+    path_in_tree,
     read_source,
     split_operands,
     without_options,
@@ -130,7 +132,7 @@ class CargoTest:
         errors: list[dict[str, Any]] = []
         binaries: list[tuple[str, list[str]]] = []
         for line in run.output.splitlines():
-            message = _parse_message(line)
+            message = json_object(line) if line.startswith('{"reason":') else {}
             if program := message.get("executable"):
                 sources[PurePosixPath(program).name] = str(message["target"]["src_path"])
             elif message.get("reason") == "compiler-message" and message["message"].get("level") == "error":
@@ -142,7 +144,7 @@ class CargoTest:
             elif binaries and not message:
                 binaries[-1][1].append(line)
         for source, lines in binaries:
-            yield from _read_binary(_relative(source, run.tree), lines, run.tree)
+            yield from _read_binary(path_in_tree(source, run.tree), lines, run.tree)
         yield from _compile_failures(errors, run)
 
 
@@ -238,10 +240,10 @@ def _compile_failures(messages: Sequence[Mapping[str, Any]], run: Run) -> Iterat
     texts: dict[str, list[str]] = {}
     frames: dict[str, list[Frame]] = {}
     for message in messages:
-        source = _relative(str(message["target"]["src_path"]), tree)
+        source = path_in_tree(str(message["target"]["src_path"]), tree)
         directory = Path(message["manifest_path"]).parent
         is_test = "test" in message["target"]["kind"]
-        needing = [] if is_test else [_relative(str(path), tree) for path in directory.glob("tests/*.rs")]
+        needing = [] if is_test else [path_in_tree(str(path), tree) for path in directory.glob("tests/*.rs")]
         modules = PurePosixPath(source).parent
         needing += [path for path in run.files if not is_test and PurePosixPath(path).is_relative_to(modules)]
         for path in dict.fromkeys((source, *sorted(needing))):
@@ -254,19 +256,6 @@ def _compile_failures(messages: Sequence[Mapping[str, Any]], run: Run) -> Iterat
     for path, rendered in texts.items():
         if not PurePosixPath(path).is_absolute():
             yield collection_failure(path, "\n".join(rendered), tuple(frames[path]))
-
-
-def _parse_message(line: str) -> dict[str, Any]:
-    try:
-        message = parse_json(line) if line.startswith('{"reason":') else {}
-    except ValueError:
-        return {}
-    return message if isinstance(message, dict) else {}
-
-
-def _relative(path: str, tree: Path) -> str:
-    pure, root = PurePosixPath(path), tree.resolve()
-    return pure.relative_to(root).as_posix() if pure.is_relative_to(root) else path
 
 
 def _read_manifest(tree: Path, directory: str) -> dict[str, Any]:

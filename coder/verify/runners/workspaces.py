@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from coder.core.documents import parse_json
 from coder.core.paths import is_test_path, match_test_ids, test_file_of
 from coder.core.ports import Execution
 from coder.core.values import Value
@@ -17,6 +16,7 @@ from coder.verify.runners.adapter import (
     Invocation,
     Run,
     collection_failure,
+    json_object,
     manifest_directories,
     nearest,
     plain_text,
@@ -95,12 +95,10 @@ def output_tail(output: str) -> str:
 
 def _readable(line: str) -> str:
     """Return a line; of a JSON object, as Cargo prints them, the text that it has for people."""
-    if not line.startswith('{"'):
+    record = json_object(line) if line.startswith('{"') else {}
+    if not record:
         return line
-    try:
-        message = parse_json(line).get("message")
-    except ValueError:
-        return line
+    message = record.get("message")
     return str(message.get("rendered") or "") if isinstance(message, dict) else ""
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from coder.core.verdict import TestReport, TestResult
-from coder.verify.checks.test_quality import changed_definitions, weak_test_findings
+from coder.verify.checks.test_quality import weak_test_findings
+from coder.verify.languages import find_edited_definitions
 
 WEAK = {
     "assert isinstance(median([1, 2]), float)": "asserts only the type of a result",
@@ -68,4 +69,4 @@ def test_accepts_weakness_named_in_issue_and_old_tests() -> None:
 
 def test_lists_definitions_that_differ() -> None:
     old, new = "A = 1\ndef f():\n    return 1\n", "A = 2\ndef f():\n    return 1\ndef g():\n    return 2\n"
-    assert changed_definitions({"a.py": old}, {"a.py": new}) == {"A", "g"}
+    assert find_edited_definitions({"a.py": old}, {"a.py": new}) == {"A", "g"}
