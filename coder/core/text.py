@@ -1,7 +1,7 @@
 """Short texts for a screen; loads no library, since every front end needs it at once."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 _BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
@@ -34,6 +34,12 @@ def shorten_line(text: str, limit: int) -> str:
     """Return a text as one line of at most `limit` characters; an ellipsis stands for the rest."""
     line = " ".join(text.split()) if "\n" in text else text
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def join_first(names: Sequence[str], limit: int) -> str:
+    """Return the first few names as a comma-separated list, with the number of the others."""
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more
 
 
 def suggest_name(name: str, known: Iterable[str], *, closeness: float = 0.6) -> str:

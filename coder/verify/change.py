@@ -264,7 +264,6 @@ class JudgedChange:
         return tuple(sorted(name for name in names if is_chosen(name, (self.issue, *known))))
 
     def target_kind(self, test: str) -> TargetKind:
-        """Return the origin of a target."""
         if match_test_ids(self.asked)(test):
             return "named"
         if self.is_new(test):

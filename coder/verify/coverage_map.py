@@ -159,7 +159,6 @@ class TreeFiles:
             os.close(descriptor)
 
     def parts_of(self, path: str) -> SourceParts:
-        """Return the parts of a Python file."""
         if path not in self._parts:
             self._parts[path] = split_source(self.text_of(path) or "")
         return self._parts[path]

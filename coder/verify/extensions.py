@@ -211,7 +211,12 @@ class BuiltTrees:
             is_known = bool(find_projects(sources, place))
             stale = [path for path in find_modules(place) if not is_test_path(path)]
         if not is_known:
-            return _unknown_build(sources, stale) if stale and self._builder.is_recorded else None
+            if not stale or not self._builder.is_recorded:
+                return None
+            return FailedBuild(
+                f"The change touches {sources[0]}, and nothing is known that compiles it: the tests would "
+                f"load {stale[0]} as it was built in your checkout."
+            )
         self.inputs = tuple(
             sorted({*self.inputs, *sources, *(path for path in changed if not is_test_path(path))})
         )
@@ -243,13 +248,6 @@ def _write_modules(build: Build, place: Path) -> None:
 def _digest(place: Path, path: str) -> str:
     content = read_regular(place / path, within=place, limit_bytes=LARGEST_BYTES)
     return "" if content is None else sha256(content).hexdigest()
-
-
-def _unknown_build(sources: Sequence[str], stale: Sequence[str]) -> FailedBuild:
-    return FailedBuild(
-        f"The change touches {sources[0]}, and nothing is known that compiles it: the tests would load "
-        f"{stale[0]} as it was built in your checkout."
-    )
 
 
 def _failed_build(build: Build, sources: Sequence[str], *, on_base: bool) -> FailedBuild:

@@ -258,13 +258,7 @@ OPTIONS_WITH_VALUES = {
         {
             *DISCOVERY_OPTIONS,
             *(
-                "-k",
-                "-v",
-                "--durations",
-                "--exclude-tag",
-                "--pythonpath",
-                "--settings",
-                "--tag",
+                *("-k", "-v", "--durations", "--exclude-tag", "--pythonpath", "--settings", "--tag"),
                 "--testrunner",
             ),
             *("--database", "--shuffle", "--start-after", "--start-at", "--verbosity"),

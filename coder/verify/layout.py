@@ -5,7 +5,7 @@ import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from configparser import ConfigParser, Error
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -16,12 +16,7 @@ from coder.core.paths import is_test_file
 from coder.files.regular_files import read_regular_text
 
 PYTEST_FILES = (
-    "pytest.toml",
-    ".pytest.toml",
-    "pytest.ini",
-    ".pytest.ini",
-    "pyproject.toml",
-    "tox.ini",
+    *("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini"),
     "setup.cfg",
 )
 """In pytest's own order of precedence."""
@@ -201,18 +196,8 @@ def option_words(value: Any) -> list[str]:
 
 NOT_THE_PROJECT = frozenset(
     {
-        "benchmarks",
-        "build",
-        "ci",
-        "dist",
-        "doc",
-        "docs",
-        "example",
-        "examples",
-        "scripts",
-        "test",
-        "testing",
-        "tests",
+        *("benchmarks", "build", "ci", "dist", "doc", "docs", "example", "examples", "scripts", "test"),
+        *("testing", "tests"),
     }
 )
 PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
@@ -362,6 +347,14 @@ def read_toml(path: Path) -> dict[str, Any]:
         return parse_toml(read_text(path))
     except tomllib.TOMLDecodeError:
         return {}
+
+
+def nested_table(document: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    """Return a nested table of a document; empty if it is missing or is no table."""
+    table: Any = document
+    for name in names:
+        table = table.get(name) if isinstance(table, dict) else None
+    return table if isinstance(table, dict) else {}
 
 
 def read_ini(path: Path) -> ConfigParser:

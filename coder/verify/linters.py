@@ -13,7 +13,7 @@ from coder.core.ports import Execution, Limits, Sandbox
 from coder.core.values import Value
 from coder.core.verdict import LintReport
 from coder.python.source import parse_module
-from coder.verify.layout import read_ini, read_text, read_toml
+from coder.verify.layout import nested_table, read_ini, read_text, read_toml
 from coder.verify.project import Project
 
 SECONDS = 30.0
@@ -80,10 +80,9 @@ DEFAULT_CHECKER = RUFF.model_copy(
 
 
 def checkers_of(root: Path) -> tuple[Checker, ...]:
-    """Return the checkers that the project configures."""
-    tables = read_toml(root / "pyproject.toml").get("tool", {})
-    sections = {name for file in ("setup.cfg", "tox.ini") for name in read_ini(root / file)}
-    return tuple(checker for checker in CHECKERS if _is_configured(checker, root, tables, sections))
+    return tuple(
+        checker for checker in CHECKERS if any(part is not None for part in _configuration(checker, root))
+    )
 
 
 def reconfigured_checkers(old: Path, new: Path) -> tuple[Checker, ...]:
@@ -95,24 +94,16 @@ def reconfigured_checkers(old: Path, new: Path) -> tuple[Checker, ...]:
     )
 
 
-def _configuration(checker: Checker, root: Path) -> object:
-    table: object = read_toml(root / "pyproject.toml").get("tool", {})
-    for name in checker.table.split("."):
-        table = table.get(name) if isinstance(table, dict) else None
+def _configuration(checker: Checker, root: Path) -> list[object]:
+    """Return what configures a checker in each place that may; None where nothing does."""
+    *around, last = checker.table.split(".")
     inis = [read_ini(root / file) for file in ("setup.cfg", "tox.ini")]
-    sections = [dict(ini[checker.section]) if checker.section in ini else None for ini in inis]
-    return table, sections, [read_text(root / name) for name in checker.files]
-
-
-def _is_configured(checker: Checker, root: Path, tables: Mapping[str, object], sections: set[str]) -> bool:
-    table: object = tables
-    for name in checker.table.split("."):
-        table = table.get(name) if isinstance(table, dict) else None
-    return (
-        table is not None
-        or checker.section in sections
-        or any((root / name).is_file() for name in checker.files)
-    )
+    files = [root / name for name in checker.files]
+    return [
+        nested_table(read_toml(root / "pyproject.toml"), "tool", *around).get(last),
+        *(dict(ini[checker.section]) if checker.section in ini else None for ini in inis),
+        *(read_text(file) if file.is_file() else None for file in files),
+    ]
 
 
 class LinterChecks:
@@ -182,7 +173,7 @@ class LinterChecks:
 
         None if it cannot run, as with a configuration that it rejects.
         """
-        cache = (*checker.cache, str(self._cache_directory(checker, ()))) if checker.cache else ()
+        cache = self._cache_options(checker, ())
         execution = self._execute((*program, *checker.arguments, *cache, *checker.whole), cwd=tree)
         return execution.exit_code == 0 if execution is not None and execution.exit_code in (0, 1) else None
 
@@ -191,14 +182,9 @@ class LinterChecks:
 
         None if it is not installed.
         """
-        if (
-            self._run(
-                (str(self._project.interpreter), "-m", checker.name, "--version"),
-                cwd=self._project.interpreter.parent,
-            )
-            is not None
-        ):
-            return (str(self._project.interpreter), "-m", checker.name)
+        module = (str(self._project.interpreter), "-m", checker.name)
+        if self._run((*module, "--version"), cwd=self._project.interpreter.parent) is not None:
+            return module
         path = shutil.which(checker.name, path=self._project.environment.get("PATH"))
         return (path,) if path else None
 
@@ -206,12 +192,9 @@ class LinterChecks:
         self, program: Sequence[str], checker: Checker, tree: Path, files: Sequence[str]
     ) -> list[tuple[str, str, str]]:
         """Return path, line and text of each finding in these files."""
-        cache = (*checker.cache, str(self._cache_directory(checker, files))) if checker.cache else ()
-        output = (
-            self._run((*program, *checker.arguments, *cache, *files), cwd=tree, accept=(0, 1))
-            if files
-            else ""
-        )
+        cache = self._cache_options(checker, files)
+        command = (*program, *checker.arguments, *cache, *files)
+        output = self._run(command, cwd=tree, accept=(0, 1)) if files else None
         if output is None:
             return []
         if checker.formats:
@@ -223,18 +206,20 @@ class LinterChecks:
         ]
         return [(path, match["line"], match["text"].strip()) for path, match in matches if path in files]
 
-    def _cache_directory(self, checker: Checker, files: Sequence[str]) -> Path:
-        """Return the cache directory that both sides share, without entries of `files`.
+    def _cache_options(self, checker: Checker, files: Sequence[str]) -> tuple[str, ...]:
+        """Return the options for the cache directory that both sides share, without entries of `files`.
 
         The sides differ in these files, and modification times would not tell them apart.
         """
+        if not checker.cache:
+            return ()
         directory = self._cache / checker.name
         directory.mkdir(parents=True, exist_ok=True)
-        stems = {_stem(path) for path in files}
+        stems = {PurePosixPath(path).name.partition(".")[0] for path in files}
         for entry in directory.rglob("*"):
             if entry.is_file() and entry.name.partition(".")[0] in stems:
                 entry.unlink()
-        return directory
+        return (*checker.cache, str(directory))
 
     def _run(self, argv: Sequence[str], *, cwd: Path, accept: Sequence[int] = (0,)) -> str | None:
         """Return the output of a command, None if it cannot run or its exit code is not accepted."""
@@ -249,10 +234,6 @@ class LinterChecks:
             )
         except SandboxError:
             return None
-
-
-def _stem(path: str) -> str:
-    return PurePosixPath(path).name.partition(".")[0]
 
 
 def _new_findings(

@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 from coder.core.paths import match_test_ids, test_file_of, test_function_of
+from coder.core.text import join_first
 from coder.core.verdict import Finding, TestReport
 from coder.index.parsers import Definition, definitions
 from coder.python.source import dump_node
@@ -86,7 +87,6 @@ class CodeRemovals:
     """The definitions that a change removes, and the tests that cannot do without them."""
 
     def __init__(self, change: JudgedChange) -> None:
-        """Read what a change removes."""
         self._change = change
         with change.split.read("base") as base, change.split.read("change") as changed:
             self._old = read_texts(base, change.tests, (".py", *SUFFIXES))
@@ -240,14 +240,13 @@ def _checks_in_cases(renamed: RenamedTests, cases: int) -> int:
 
 
 def _describe_renaming(renamed: RenamedTests) -> str:
+    removed, added = (
+        join_first([f"'{title}'" for title in titles], SHOWN)
+        for titles in (renamed.removed, renamed.successors)
+    )
     if renamed.path != renamed.new_path:
-        return f"{_quote(renamed.removed)} moved from {renamed.path} to {renamed.new_path}"
-    return f"{_quote(renamed.removed)} became {_quote(renamed.successors)}"
-
-
-def _quote(titles: Sequence[str]) -> str:
-    more = f" and {len(titles) - SHOWN} more" if len(titles) > SHOWN else ""
-    return ", ".join(f"'{title}'" for title in titles[:SHOWN]) + more
+        return f"{removed} moved from {renamed.path} to {renamed.new_path}"
+    return f"{removed} became {added}"
 
 
 def _count_passing(report: TestReport, function: str) -> int:

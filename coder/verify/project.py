@@ -34,6 +34,7 @@ from coder.verify.layout import (
     needed_distributions,
     needed_modules,
     nested_projects,
+    nested_table,
     pytest_options,
     read_ini,
     read_text,
@@ -154,7 +155,6 @@ class Overlay(Value):
         return self.root / sha256(name.encode()).hexdigest()[:24]
 
     def choose(self, packages: Sequence[str]) -> None:
-        """Store `packages` as the chosen ones."""
         self.chosen_file.parent.mkdir(parents=True, exist_ok=True)
         self.chosen_file.write_text(json.dumps(sorted(packages)), encoding="utf-8")
 
@@ -652,8 +652,10 @@ def find_hints(root: Path) -> Iterator[Hint]:
 
 
 def _all_hints(root: Path) -> Iterator[Hint]:
-    tool = _table(read_toml(root / "pyproject.toml"), "tool")
-    for source, table in zip(OWN_TABLES, (_table(tool, "coder"), read_toml(root / CODER_FILE)), strict=True):
+    tool = nested_table(read_toml(root / "pyproject.toml"), "tool")
+    for source, table in zip(
+        OWN_TABLES, (nested_table(tool, "coder"), read_toml(root / CODER_FILE)), strict=True
+    ):
         if command := table.get("test"):
             yield Hint(command=str(command), source=source, is_known=True)
     yield from _tox_hints(root, tool)
@@ -666,7 +668,8 @@ def _all_hints(root: Path) -> Iterator[Hint]:
     if "DJANGO_SETTINGS_MODULE" in read_text(root / "manage.py"):
         yield Hint(command=DJANGO_COMMAND, source="Django's manage.py")
     yield from _text_hints(root)
-    yield from _adapter_hints(root)
+    for command, source in find_commands(root):
+        yield Hint(command=command, source=source, is_known=True)
     if (root / "bin" / "test").is_file():
         yield Hint(command="python bin/test", source="bin/test")
 
@@ -677,20 +680,6 @@ def _text_hints(root: Path) -> Iterator[Hint]:
         for pattern in patterns:
             for file in sorted(root.glob(pattern))[:MOST_FILES]:
                 yield from find(file, file.relative_to(root).as_posix())
-
-
-def _adapter_hints(root: Path) -> Iterator[Hint]:
-    """Yield the commands of runners of other languages."""
-    for command, source in find_commands(root):
-        yield Hint(command=command, source=source, is_known=True)
-
-
-def _table(document: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    """Return a nested table of a document; empty if it is missing or is no table."""
-    table: Any = document
-    for name in names:
-        table = table.get(name) if isinstance(table, dict) else None
-    return table if isinstance(table, dict) else {}
 
 
 def _fill_placeholders(command: str) -> str:
@@ -707,7 +696,7 @@ def _tox_hints(root: Path, tool: Mapping[str, Any]) -> Iterator[Hint]:
     """Yield the commands of tox; those of an environment of its own may run anything, so they are weak."""
     ini = read_ini(root / "tox.ini")
     with suppress(Error):
-        ini.read_string(str(_table(tool, "tox").get("legacy_tox_ini") or ""))
+        ini.read_string(str(nested_table(tool, "tox").get("legacy_tox_ini") or ""))
     for section in sorted(ini.sections(), key=lambda name: name != "testenv"):
         if not section.startswith("testenv"):
             continue
@@ -720,10 +709,10 @@ def _tox_hints(root: Path, tool: Mapping[str, Any]) -> Iterator[Hint]:
                 source="commands in tox.ini",
                 is_weak=section != "testenv",
             )
-    for table in (_table(tool, "tox"), read_toml(root / "tox.toml")):
-        environments = {"": table.get("env_run_base"), **_table(table, "env")}
+    for table in (nested_table(tool, "tox"), read_toml(root / "tox.toml")):
+        environments = {"": table.get("env_run_base"), **nested_table(table, "env")}
         for name in environments:
-            commands = _table(environments, name).get("commands")
+            commands = nested_table(environments, name).get("commands")
             for command in commands if isinstance(commands, list) else []:
                 words = [word for word in command if isinstance(word, str)]
                 yield Hint(command=" ".join(words), source="commands of tox", is_weak=bool(name))
@@ -750,13 +739,13 @@ def _nox_hints(root: Path) -> Iterator[Hint]:
 def _script_hints(tool: Mapping[str, Any]) -> Iterator[Hint]:
     """Yield the scripts and tasks of hatch, pdm, poe and others that are named after tests."""
     tables = [
-        (f"hatch's environment {name}", _table(tool, "hatch", "envs", name, "scripts"))
-        for name in _table(tool, "hatch", "envs")
+        (f"hatch's environment {name}", nested_table(tool, "hatch", "envs", name, "scripts"))
+        for name in nested_table(tool, "hatch", "envs")
     ]
     tables += [
-        ("pdm's scripts", _table(tool, "pdm", "scripts")),
-        ("poe's tasks", _table(tool, "poe", "tasks")),
-        ("the tasks of taskipy", _table(tool, "taskipy", "tasks")),
+        ("pdm's scripts", nested_table(tool, "pdm", "scripts")),
+        ("poe's tasks", nested_table(tool, "poe", "tasks")),
+        ("the tasks of taskipy", nested_table(tool, "taskipy", "tasks")),
     ]
     for source, scripts in tables:
         for name, script in scripts.items():
@@ -975,104 +964,68 @@ class SuiteHistory:
             return {}
 
 
-_RED_HAT, _DEBIAN = ("fedora", "rhel", "suse", "opensuse"), ("debian", "ubuntu")
-
-
-def _package_names(debian: str, red_hat: str, arch: str, alpine: str) -> Mapping[str, str]:
-    return {
-        **dict.fromkeys(_DEBIAN, debian),
-        **dict.fromkeys(_RED_HAT, red_hat),
-        "arch": arch,
-        "alpine": alpine,
-    }
-
-
-PACKAGES: tuple[tuple[str, str, Mapping[str, str]], ...] = (
+DISTRIBUTIONS = (("debian", "ubuntu"), ("fedora", "rhel", "suse", "opensuse"), ("arch",), ("alpine",))
+"""Those that name packages alike."""
+PACKAGES = (
     (
         r"Python\.h: No such file",
         "the headers of Python",
-        _package_names("python3-dev", "python3-devel", "python", "python3-dev"),
+        "python3-dev | python3-devel | python | python3-dev",
     ),
     (
         r"(?:command|program) '?(?:\S+-)?(?:gcc|cc|clang)'? (?:failed: No such|not found)"
         r"|\b(?:gcc|cc): not found",
         "a C compiler",
-        _package_names("build-essential", "gcc", "base-devel", "build-base"),
+        "build-essential | gcc | base-devel | build-base",
     ),
     (
         r"(?:command|program) '?(?:g\+\+|c\+\+|clang\+\+)'? (?:failed: No such|not found)"
         r"|(?:g\+\+|c\+\+): not found",
         "a C++ compiler",
-        _package_names("build-essential", "gcc-c++", "base-devel", "build-base"),
+        "build-essential | gcc-c++ | base-devel | build-base",
     ),
-    (
-        r"\bffi\.h: No such file",
-        "libffi",
-        _package_names("libffi-dev", "libffi-devel", "libffi", "libffi-dev"),
-    ),
-    (
-        r"openssl/\w+\.h: No such file",
-        "OpenSSL",
-        _package_names("libssl-dev", "openssl-devel", "openssl", "openssl-dev"),
-    ),
+    (r"\bffi\.h: No such file", "libffi", "libffi-dev | libffi-devel | libffi | libffi-dev"),
+    (r"openssl/\w+\.h: No such file", "OpenSSL", "libssl-dev | openssl-devel | openssl | openssl-dev"),
     (
         r"libxml/\w+\.h: No such file|xml2-config: not found|libxml2 and libxslt dev",
         "libxml2 and libxslt",
-        _package_names(
-            "libxml2-dev libxslt1-dev",
-            "libxml2-devel libxslt-devel",
-            "libxml2 libxslt",
-            "libxml2-dev libxslt-dev",
-        ),
+        "libxml2-dev libxslt1-dev | libxml2-devel libxslt-devel | libxml2 libxslt | libxml2-dev libxslt-dev",
     ),
     (
         r"pg_config executable not found|libpq-fe\.h: No such file|libpq\.so",
         "the client library of PostgreSQL",
-        _package_names("libpq-dev", "libpq-devel", "postgresql-libs", "libpq-dev"),
+        "libpq-dev | libpq-devel | postgresql-libs | libpq-dev",
     ),
     (
         r"mysql_config: not found|mysqlclient.*not found|mysql\.h: No such file",
         "the client library of MySQL",
-        _package_names(
-            "default-libmysqlclient-dev",
-            "mariadb-connector-c-devel",
-            "mariadb-libs",
-            "mariadb-connector-c-dev",
-        ),
+        "default-libmysqlclient-dev | mariadb-connector-c-devel | mariadb-libs | mariadb-connector-c-dev",
     ),
-    (r"libGL\.so", "libGL", _package_names("libgl1", "mesa-libGL", "libglvnd", "mesa-gl")),
-    (r"libgomp\.so", "OpenMP", _package_names("libgomp1", "libgomp", "gcc-libs", "libgomp")),
-    (
-        r"failed to find libmagic|libmagic\.so",
-        "libmagic",
-        _package_names("libmagic1", "file-libs", "file", "libmagic"),
-    ),
-    (
-        r"libsndfile\.so",
-        "libsndfile",
-        _package_names("libsndfile1", "libsndfile", "libsndfile", "libsndfile"),
-    ),
-    (r"cargo: not found|Rust toolchain|can't find Rust compiler", "Rust", {"": "cargo"}),
-    (r"cmake: not found|CMake must be installed|CMake is not installed", "CMake", {"": "cmake"}),
+    (r"libGL\.so", "libGL", "libgl1 | mesa-libGL | libglvnd | mesa-gl"),
+    (r"libgomp\.so", "OpenMP", "libgomp1 | libgomp | gcc-libs | libgomp"),
+    (r"failed to find libmagic|libmagic\.so", "libmagic", "libmagic1 | file-libs | file | libmagic"),
+    (r"libsndfile\.so", "libsndfile", "libsndfile1 | libsndfile | libsndfile | libsndfile"),
+    (r"cargo: not found|Rust toolchain|can't find Rust compiler", "Rust", "cargo"),
+    (r"cmake: not found|CMake must be installed|CMake is not installed", "CMake", "cmake"),
     (
         r"pkg-config: not found|pkg-config.*not (?:found|installed)",
         "pkg-config",
-        {
-            "": "pkg-config",
-            **dict.fromkeys(_RED_HAT, "pkgconf-pkg-config"),
-            "arch": "pkgconf",
-            "alpine": "pkgconf",
-        },
+        "pkg-config | pkgconf-pkg-config | pkgconf | pkgconf",
     ),
 )
-"""Pattern of an error message, what is missing in words, and its package by distribution."""
+"""Pattern of an error message, what is missing in words, and its package in each of `DISTRIBUTIONS`, or
+everywhere.
+"""
 
 
 def find_missing_package(output: str, root: Path = Path("/")) -> SystemPackage | None:
     """Return the system package for want of which a program printed its error; None if none is known."""
     for pattern, what, packages in PACKAGES:
         if re.search(pattern, output):
-            return SystemPackage(what=what, command=install_command(packages, root))
+            names = packages.split(" | ")
+            groups = zip(DISTRIBUTIONS, names, strict=True) if len(names) > 1 else [(("",), packages)]
+            named = {distribution: name for group, name in groups for distribution in group}
+            return SystemPackage(what=what, command=install_command(named, root))
     return None
 
 

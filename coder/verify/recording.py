@@ -96,7 +96,6 @@ class Recording:
         return f"{ran} of {self.collected} tests" + (f", {red} red" if red else "")
 
     def add(self, line: Mapping[str, Any]) -> None:
-        """Process one record."""
         match line["kind"]:
             case "session":
                 self.began, self.finished = True, False
@@ -176,7 +175,6 @@ def parse_body(record: dict[str, Any] | None) -> BodyExecution | None:
 
 
 def parse_failure_record(record: dict[str, Any]) -> Failure:
-    """Convert a recorded failure."""
     frames = tuple(
         Frame(path=path, line=line, function=function) for path, line, function in record["frames"]
     )

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from coder.core.paths import match_test_ids, test_file_of
+from coder.core.text import join_first
 from coder.core.verdict import Cause, DeniedResource, Failure, TestReport, TestResult, Verdict
 from coder.verify.failures import ASSERTIONS, failure_headline, frames_in_tree
 from coder.workspace.workspace import format_count
@@ -176,15 +177,13 @@ def is_excluded(before: TestReport, result: TestResult) -> bool:
 
 
 def passes(report: TestReport, test_id: str) -> bool:
-    """Tell whether a report has the test and it passed."""
     result = report.result_for(test_id)
     return result is not None and result.outcome == "passed"
 
 
 def join_test_ids(results: Sequence[TestResult], limit: int = 3) -> str:
     """Return the first few ids as a comma-separated list, with the number of the others."""
-    more = f" and {len(results) - limit} more" if len(results) > limit else ""
-    return ", ".join(shorten_test_id(result.id) for result in results[:limit]) + more
+    return join_first([shorten_test_id(result.id) for result in results], limit)
 
 
 def shorten_test_id(test_id: str) -> str:
@@ -295,8 +294,7 @@ def _describe(title: str, group: Sequence[TestResult], room: int) -> str:
     if first.failure is not None:
         lines.append(cut_middle(first.failure.text or failure_headline(first.failure), max(room - 200, 200)))
     if others := [result.id for result in group[1:]]:
-        more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
-        lines.append(cut_middle(f"The same happens in {', '.join(others[:NAMED])}{more}.", 400))
+        lines.append(cut_middle(f"The same happens in {join_first(others, NAMED)}.", 400))
     return "\n".join(lines)
 
 

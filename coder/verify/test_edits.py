@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from coder.core.paths import test_file_of, test_function_of
-from coder.core.text import shorten_line
+from coder.core.text import join_first, shorten_line
 from coder.core.verdict import ReplacedAssertion
 from coder.index.parsers import SyntaxNode, node_text, parse_syntax, walk_syntax
 from coder.python import source
@@ -26,16 +26,10 @@ from coder.verify.languages import (
     literal_value,
 )
 from coder.verify.test_files import has_title
+from coder.workspace.workspace import format_count
 
 MUTING = (
-    "skip",
-    "skipif",
-    "skipIf",
-    "skipUnless",
-    "xfail",
-    "expectedFailure",
-    "SkipTest",
-    "skipTest",
+    *("skip", "skipif", "skipIf", "skipUnless", "xfail", "expectedFailure", "SkipTest", "skipTest"),
     "importorskip",
 )
 MOCKS = ("Mock", "MagicMock", "AsyncMock", "patch", "setattr", "setitem", "mocker", "create_autospec")
@@ -184,12 +178,10 @@ def compare_checks(
     up for others (`counts_repetitions`).
     """
     old, new = ({check.text for check in checks} for checks in (before, after))
-    lost = list((_count(before, new, counts_repetitions) - _count(after, old, counts_repetitions)).elements())
-    gained = list(
-        (_count(after, old, counts_repetitions) - _count(before, new, counts_repetitions)).elements()
-    )
+    counts = _count(before, new, counts_repetitions), _count(after, old, counts_repetitions)
+    lost, gained = [*(counts[0] - counts[1]).elements()], [*(counts[1] - counts[0]).elements()]
     if len(gained) < len(lost):
-        yield f"checks less than before ({_with_count(len(lost) - len(gained), 'check')} fewer)"
+        yield f"checks less than before ({format_count(len(lost) - len(gained), 'check')} fewer)"
     elif any(weak < strong for strong, weak in zip(_strengths(lost), _strengths(gained), strict=False)):
         yield "checks more loosely than before"
 
@@ -320,10 +312,6 @@ def is_silent(body: list[ast.stmt]) -> bool:
     )
 
 
-def _with_count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
-
-
 ALIKE = 0.6
 """Similarity ratio (difflib, 0 to 1) of the syntax from which a test may be a successor."""
 NAME = "name "
@@ -350,7 +338,11 @@ def find_successions(
     in the same file if one is there.
     """
     before, after = _read_all(old), _read_all(new)
-    edited = [test for test in after if test not in before or not _is_same(before[test], after[test])]
+    edited = [
+        test
+        for test in after
+        if test not in before or dump_node(before[test].function) != dump_node(after[test].function)
+    ]
     return group_successions(
         {test: _successors_of(test, before[test], after, edited) for test in gone if test in before}, before
     )
@@ -408,9 +400,7 @@ def weakened_successors(old: Mapping[str, str], new: Mapping[str, str]) -> Itera
 
 def join_names(tests: Sequence[str]) -> str:
     """Return the names of tests, without their files, as a list: the first few, and how many more."""
-    names = [test.partition("::")[2] for test in tests]
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    return join_first([test.partition("::")[2] for test in tests], SHOWN)
 
 
 def names_used_by(texts: Mapping[str, str], test: str) -> set[str]:
@@ -435,28 +425,17 @@ def _read_all(texts: Mapping[str, str]) -> dict[str, ParsedTest]:
     }
 
 
-def _is_same(old: ParsedTest, new: ParsedTest) -> bool:
-    return dump_node(old.function) == dump_node(new.function)
-
-
 def _successors_of(
     test: str, removed: ParsedTest, after: Mapping[str, ParsedTest], edited: Sequence[str]
 ) -> list[str]:
     """Return the tests that resemble a removed one: of its name, else in its file, else in any."""
     if test in after:  # only its cases are others
         return [test]
-    alike = [other for other in edited if _is_alike(removed.function, after[other].function)]
+    words = _syntax_words(removed.function)
+    alike = [other for other in edited if are_alike(words, _syntax_words(after[other].function))]
     moved = [other for other in alike if other.rpartition("::")[2] == test.rpartition("::")[2]]
     in_same_file = [other for other in alike if test_file_of(other) == test_file_of(test)]
     return moved or in_same_file or alike
-
-
-def _is_alike(old: Function, new: Function) -> bool:
-    """Tell whether two tests use mostly the same names in mostly the same syntax.
-
-    Literals, parameters and local variables are all the same, since parametrization turns one into another.
-    """
-    return are_alike(_syntax_words(old), _syntax_words(new))
 
 
 def are_alike(old_words: Sequence[str], new_words: Sequence[str]) -> bool:
@@ -469,7 +448,10 @@ def are_alike(old_words: Sequence[str], new_words: Sequence[str]) -> bool:
 
 
 def _syntax_words(test: Function) -> list[str]:
-    """Return the syntax of a test's body as a list of words."""
+    """Return the syntax of a test's body as a list of words.
+
+    Literals, parameters and local variables are all the same, since parametrization turns one into another.
+    """
     local = {argument.arg for argument in ast.walk(test.args) if isinstance(argument, ast.arg)}
     nodes = [node for statement in test.body for node in ast.walk(statement)]
     local |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
@@ -657,25 +639,12 @@ _MATCHING = frozenset({"to", "not_to", "to_not", "should", "should_not"})
 _NOTHING = re.compile(r"\(\s*(?:true|1)\s*[,)]")
 _NEUTRAL = frozenset(
     {
-        *("async", "await", "const", "def", "do", "end", "false", "final", "fn", "for", "func", "function"),
-        *(
-            "if",
-            "in",
-            "it",
-            "let",
-            "nil",
-            "null",
-            "public",
-            "return",
-            "static",
-            "test",
-            "true",
-            "var",
-            "void",
-        ),
-        *("describe", "specify", "expect", "assert", "assert_eq", "to", "eq", "t", "testing", "T", "Test"),
-        *("toBe", "toEqual", "toThrow", "equal", "strictEqual", "deepEqual", "deepStrictEqual", "rejects"),
-        *("assertEquals", "assertTrue", "assertThat", "assertSame", "isEqualTo", "this", "Errorf", "Fatalf"),
+        *("async", "await", "const", "def", "do", "end", "false", "final", "fn", "for", "func"),
+        *("function", "if", "in", "it", "let", "nil", "null", "public", "return", "static", "test"),
+        *("true", "var", "void", "describe", "specify", "expect", "assert", "assert_eq", "to", "eq"),
+        *("t", "testing", "T", "Test", "toBe", "toEqual", "toThrow", "equal", "strictEqual"),
+        *("deepEqual", "deepStrictEqual", "rejects", "assertEquals", "assertTrue", "assertThat"),
+        *("assertSame", "isEqualTo", "this", "Errorf", "Fatalf"),
     }
 )
 """Words that tests of anything contain."""

@@ -85,17 +85,8 @@ def find_tests_using(path: str, text: str, names: Collection[str]) -> frozenset[
 
 BUILT_IN_FIXTURES = frozenset(
     {
-        *(
-            "cache",
-            "capfd",
-            "caplog",
-            "capsys",
-            "doctest_namespace",
-            "monkeypatch",
-            "pytestconfig",
-            "request",
-        ),
-        *("recwarn", "tmp_path", "tmp_path_factory", "tmpdir", "tmpdir_factory"),
+        *("cache", "capfd", "caplog", "capsys", "doctest_namespace", "monkeypatch", "pytestconfig"),
+        *("request", "recwarn", "tmp_path", "tmp_path_factory", "tmpdir", "tmpdir_factory"),
         *("anyio_backend", "event_loop", "event_loop_policy", "live_server", "django_db_setup"),
     }
 )
@@ -484,7 +475,6 @@ def inline_tests(text: str) -> str:
 
 
 def without_inline_tests(text: str) -> str:
-    """Return a Rust source without its tests."""
     return replace_inline_tests(text, "")
 
 

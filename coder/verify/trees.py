@@ -75,7 +75,6 @@ class ChangeSplit:
         return bool(self.tests or self.inline_tests)
 
     def changes_tests_of(self, path: str) -> bool:
-        """Tell whether the change touches tests in a file."""
         return path in self.tests or path in self.inline_tests
 
     def has_same_tests(self, path: str) -> bool:

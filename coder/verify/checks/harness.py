@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from coder.verify.languages import extension_of
 from coder.verify.test_edits import dotted_name, parse_or_empty
@@ -14,15 +14,27 @@ def harness_accesses(old: Mapping[str, str], new: Mapping[str, str], *, are_test
     These are the ones that neither the recorder of the run nor replayed calls show: machinery below the
     recorder, and state that the test leaves for its replay. What a file did before is allowed.
     """
-    accesses: list[str] = []
-    for path, text in new.items():
-        before = {what for _, what in _accesses(parse_or_empty(old.get(path, "")), are_tests)}
-        accesses += [
-            f"{path}:{line} {what}"
-            for line, what in _accesses(parse_or_empty(text), are_tests)
-            if what not in before
-        ]
-    return list(dict.fromkeys(accesses))
+    return [
+        access
+        for path, text in new.items()
+        for access in new_accesses(
+            path,
+            _accesses(parse_or_empty(old.get(path, "")), are_tests),
+            _accesses(parse_or_empty(text), are_tests),
+        )
+    ]
+
+
+def new_accesses(
+    path: str, before: Iterable[tuple[int, str]], after: Iterable[tuple[int, str]]
+) -> dict[str, None]:
+    """Return the accesses of a file that it did not have before, with their places, each once.
+
+    What follows a null character tells accesses of one kind apart.
+    """
+    known = {what for _, what in before}
+    added = ((line, what) for line, what in after if what not in known)
+    return dict.fromkeys(f"{path}:{line} {what.partition(chr(0))[0]}" for line, what in added)
 
 
 def _accesses(tree: ast.Module, are_tests: bool) -> Iterator[tuple[int, str]]:
@@ -144,11 +156,11 @@ def harness_accesses_js(old: Mapping[str, str], new: Mapping[str, str], *, known
     Detection is by regular expressions, line by line: deliberately obscured code is not found. Environment
     variables whose names are in `known` (the issue, the base's code, unchanged tests) are allowed.
     """
-    accesses: list[str] = []
-    for path, text in new.items():
-        before = {what for _, what in _in_js(old.get(path, ""), known)}
-        accesses += [f"{path}:{line} {what}" for line, what in _in_js(text, known) if what not in before]
-    return list(dict.fromkeys(accesses))
+    return [
+        access
+        for path, text in new.items()
+        for access in new_accesses(path, _in_js(old.get(path, ""), known), _in_js(text, known))
+    ]
 
 
 def _in_js(text: str, known: str) -> Iterator[tuple[int, str]]:
@@ -226,17 +238,11 @@ def process_accesses(path: str, old: str, new: str, *, known: str) -> list[str]:
 
     Environment variables whose names are in `known` (the issue, the base's code) are allowed.
     """
-    before = {what for _, what in _process_accesses(path, old, known)}
-    found = [
-        f"{path}:{line} {what.partition(chr(0))[0]}"
-        for line, what in _process_accesses(path, new, known)
-        if what not in before
-    ]
-    return list(dict.fromkeys(found))
+    sides = (_process_accesses(path, text, known) for text in (old, new))
+    return [*new_accesses(path, *sides)]
 
 
 def _process_accesses(path: str, text: str, known: str) -> Iterator[tuple[int, str]]:
-    """Yield lines and descriptions; what follows a null character tells accesses of one kind apart."""
     detection = _PATTERNS[extension_of(path)]
     for number, line in enumerate(text.splitlines(), 1):
         if _COMMENT.match(line):

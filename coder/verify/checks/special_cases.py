@@ -142,8 +142,10 @@ def symptom_signs(
     findings = []
     known = "\n".join((issue, *old.values()))
     for path, text in new.items():
-        table = _table(path)
-        before, after = _root(path, old.get(path, "")), _root(path, text)
+        table = SYNTAX_TABLES[extension_of(path)]
+        before, after = (
+            parse_syntax(extension_of(path), side.encode()) for side in (old.get(path, ""), text)
+        )
         signs = {
             **dict(special_cases(table, before, after, literals)),
             **dict(_swallowed_errors(table, before, after)),
@@ -163,14 +165,6 @@ def symptom_signs(
             if not re.search(rf"\b{name}\b", old.get(path, ""))
         ]
     return findings
-
-
-def _table(path: str) -> SyntaxTable:
-    return SYNTAX_TABLES[extension_of(path)]
-
-
-def _root(path: str, text: str) -> SyntaxNode:
-    return parse_syntax(extension_of(path), text.encode())
 
 
 def _call_counters(text: str) -> Iterator[str]:
@@ -318,7 +312,9 @@ def special_cases(
         ):
             yield line_of(node), CHOICE
     for node in new_nodes(before, after, lambda node: node.type in table.branches):
-        compared = [*_equality_literals(table, node.child_by_field_name("condition"))]
+        condition = node.child_by_field_name("condition")
+        parts = walk_syntax(condition) if condition is not None else ()
+        compared = [value for part in parts for value in _operands(table, part)]
         if any(map(is_chosen, compared)) and _REFUSAL.match(node_text(consequence_of(node))):
             yield line_of(node), REFUSAL
     kinds = table.branches | table.cases | table.tables
@@ -364,7 +360,6 @@ def new_nodes(
 
 
 def without_blanks(node: SyntaxNode) -> str:
-    """Return the text of a node without blanks."""
     return "".join(node_text(node).split())
 
 
@@ -394,12 +389,6 @@ def _is_most_of_input(value: str, inputs: Iterable[str]) -> bool:
         return False
     wholes = [known for known in inputs if value in known]
     return len(wholes) == 1 and value != wholes[0] and len(value) >= LONGEST_PART * len(wholes[0])
-
-
-def _equality_literals(table: SyntaxTable, condition: SyntaxNode | None) -> Iterator[str]:
-    """Yield the literals that a condition compares for equality."""
-    for node in walk_syntax(condition) if condition is not None else ():
-        yield from _operands(table, node)
 
 
 def _operands(table: SyntaxTable, node: SyntaxNode) -> Iterator[str]:

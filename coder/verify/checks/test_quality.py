@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from coder.core.paths import test_file_of
+from coder.core.text import join_first
 from coder.core.verdict import BodyExecution, TestReport, TestResult
 from coder.verify.report import shorten_test_id
 from coder.verify.test_edits import Function, dotted_name, parse_or_empty
@@ -19,19 +20,11 @@ READING_CALLS = {"read_text", "read_bytes", "open"}
 RUNNER_FILES = frozenset(
     {
         *("Makefile", "GNUmakefile", "makefile", "justfile", "Justfile", "Taskfile.yml", "Rakefile"),
-        *(
-            "coder.toml",
-            "package.json",
-            "tox.ini",
-            "noxfile.py",
-            "manage.py",
-            ".rspec",
-            "spec_helper.rb",
-            "rails_helper.rb",
-        ),
-        *("go.mod", "go.work", "Cargo.toml", "build.rs", "rust-toolchain", "rust-toolchain.toml"),
-        *("pom.xml", "mvnw", "gradlew", "gradle.properties", "CMakeLists.txt", "CMakePresets.json"),
-        *("CTestConfig.cmake", "CTestCustom.cmake", "Directory.Build.props", "Directory.Build.targets"),
+        *("coder.toml", "package.json", "tox.ini", "noxfile.py", "manage.py", ".rspec"),
+        *("spec_helper.rb", "rails_helper.rb", "go.mod", "go.work", "Cargo.toml", "build.rs"),
+        *("rust-toolchain", "rust-toolchain.toml", "pom.xml", "mvnw", "gradlew", "gradle.properties"),
+        *("CMakeLists.txt", "CMakePresets.json", "CTestConfig.cmake", "CTestCustom.cmake"),
+        *("Directory.Build.props", "Directory.Build.targets"),
     }
 )
 """Files that decide how tests run and what is reported, for commands other than Python's own runners."""
@@ -52,8 +45,7 @@ RUNNER_SCRIPTS = frozenset({"manage.py", "runtests.py"})
 def new_harness_access(on_base: Collection[str], on_change: Collection[str]) -> Iterator[str]:
     """Yield what only the change does to the machinery that observes its tests, half a sentence."""
     if added := sorted({*on_change} - {*on_base}):
-        more = f" and {len(added) - SHOWN} more" if len(added) > SHOWN else ""
-        yield f"the change reaches into the test process ({', '.join(added[:SHOWN])}{more})"
+        yield f"the change reaches into the test process ({join_first(added, SHOWN)})"
 
 
 def contradicting_observation(green: TestResult, red: TestResult | None) -> str:
@@ -219,7 +211,8 @@ def _weaknesses(function: ast.AST, changed: Collection[str], issue: str) -> Iter
     nodes = list(ast.walk(function))
     checks = [node for node in nodes if isinstance(node, ast.Assert)]
     has_other_checks = any(
-        isinstance(node, ast.Call) and _last_name(node.func).startswith(("assert", "raises"))
+        isinstance(node, ast.Call)
+        and dotted_name(node.func).rpartition(".")[2].startswith(("assert", "raises"))
         for node in nodes
     )
     if checks and not has_other_checks and all(_is_type_check(check.test, issue) for check in checks):
@@ -230,7 +223,7 @@ def _weaknesses(function: ast.AST, changed: Collection[str], issue: str) -> Iter
         yield from _tolerance_findings(node, issue)
         if (
             isinstance(node, ast.Try)
-            and _contains_assert(node.body)
+            and any(isinstance(part, ast.Assert) for statement in node.body for part in ast.walk(statement))
             and any(map(_is_swallowing, node.handlers))
         ):
             yield "swallows errors of the code that it asserts about"
@@ -288,10 +281,6 @@ def _to_float(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-def _last_name(function: ast.expr) -> str:
-    return dotted_name(function).rpartition(".")[2]
-
-
 def _is_type_check(claim: ast.expr, issue: str) -> bool:
     match claim:
         case ast.Call(func=ast.Name(id=name), args=[_, kind]) if name in TYPES:
@@ -300,10 +289,6 @@ def _is_type_check(claim: ast.expr, issue: str) -> bool:
             return dotted_name(kind).rpartition(".")[2] not in issue
         case _:
             return False
-
-
-def _contains_assert(body: Sequence[ast.stmt]) -> bool:
-    return any(isinstance(node, ast.Assert) for statement in body for node in ast.walk(statement))
 
 
 def _is_swallowing(handler: ast.ExceptHandler) -> bool:

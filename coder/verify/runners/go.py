@@ -47,8 +47,6 @@ OUTCOMES: dict[str, Outcome] = {"pass": "passed", "fail": "failed", "skip": "ski
 
 
 class GoTest:
-    """Adapter of `go test`."""
-
     name = "go"
 
     def find_commands(self, root: Path) -> Iterator[str]:
@@ -171,7 +169,6 @@ class _PackageDirectories:
         return f"{self._files[package].get(test.partition('/')[0], directory)}::{test}"
 
     def test_files(self, package: str) -> list[str]:
-        """Return the test files of a package."""
         directory = self._tree / self.find(package)
         return sorted(path.relative_to(self._tree).as_posix() for path in directory.glob("*_test.go"))
 

@@ -33,28 +33,10 @@ LAUNCHERS = frozenset(
 LAUNCHER_OPTIONS_WITH_VALUES: Mapping[str, frozenset[str]] = {
     "c8": frozenset(
         {
-            *(
-                "-r",
-                "--reporter",
-                "-o",
-                "--reports-dir",
-                "--report-dir",
-                "-x",
-                "--exclude",
-                "-n",
-                "--include",
-            ),
-            *(
-                "-e",
-                "--extension",
-                "--src",
-                "--temp-directory",
-                "--resolve",
-                "--config",
-                "-c",
-                "--watermarks",
-            ),
-            *("--lines", "--functions", "--branches", "--statements", "--exclude-after-remap"),
+            *("-r", "--reporter", "-o", "--reports-dir", "--report-dir", "-x", "--exclude", "-n"),
+            *("--include", "-e", "--extension", "--src", "--temp-directory", "--resolve", "--config"),
+            *("-c", "--watermarks", "--lines", "--functions", "--branches", "--statements"),
+            "--exclude-after-remap",
         }
     ),
     "nyc": frozenset(
@@ -123,7 +105,6 @@ def read_manifest(root: Path) -> dict[str, Any]:
 
 
 def read_scripts(root: Path) -> Mapping[str, str]:
-    """Return the scripts of a package by name."""
     return _table(read_manifest(root), "scripts")
 
 
@@ -245,19 +226,8 @@ def relative_path(path: str, tree: Path) -> str:
 
 BUILDERS = frozenset(
     {
-        *(
-            "babel",
-            "bili",
-            "esbuild",
-            "microbundle",
-            "ncc",
-            "node-gyp",
-            "parcel",
-            "rollup",
-            "rslib",
-            "rspack",
-        ),
-        *("swc", "tsc", "tsdown", "tshy", "tsup", "unbuild", "vite", "webpack", "zshy"),
+        *("babel", "bili", "esbuild", "microbundle", "ncc", "node-gyp", "parcel", "rollup", "rslib"),
+        *("rspack", "swc", "tsc", "tsdown", "tshy", "tsup", "unbuild", "vite", "webpack", "zshy"),
     }
 )
 BUILD_SCRIPT = re.compile(r"(?:pre|post)?(?:build|bundle|codegen|compile|generate|transpile)\b")
@@ -391,7 +361,6 @@ class _JsonReporter(NodeAdapter):
         return names[:1] == [self.name] or (names[:1] == ["node"] and self.script in names)
 
     def read_results(self, run: Run) -> Iterator[TestResult]:
-        """Yield the results in the report."""
         for file in read_json(run.place / JEST_REPORT).get("testResults", ()):
             path = relative_path(str(file.get("name")), run.tree)
             results = list(_results_of_file(file, path, run.tree))
@@ -401,8 +370,6 @@ class _JsonReporter(NodeAdapter):
 
 
 class Vitest(_JsonReporter):
-    """Adapter of Vitest."""
-
     name, script = "vitest", "vitest.mjs"
 
     def prepare(self, run: Run) -> Invocation:
@@ -415,8 +382,6 @@ class Vitest(_JsonReporter):
 
 
 class Jest(_JsonReporter):
-    """Adapter of Jest."""
-
     name, script = "jest", "jest.js"
 
     def prepare(self, run: Run) -> Invocation:
@@ -464,12 +429,9 @@ MOCHA_OUTCOMES: tuple[tuple[str, Outcome], ...] = (
 
 
 class Mocha(NodeAdapter):
-    """Adapter of Mocha."""
-
     name = "mocha"
 
     def recognizes(self, words: Sequence[str]) -> bool:
-        """Tell whether the program is Mocha."""
         return bool(words) and words[0].rpartition("/")[2] in MOCHA_PROGRAMS
 
     def prepare(self, run: Run) -> Invocation:
@@ -483,7 +445,6 @@ class Mocha(NodeAdapter):
         return Invocation(argv=argv, environment=ENVIRONMENT)
 
     def read_results(self, run: Run) -> Iterator[TestResult]:
-        """Yield the results in the report."""
         report = read_json(run.place / REPORT)
         for key, outcome in MOCHA_OUTCOMES:
             for test in report.get(key, ()):
@@ -529,13 +490,7 @@ NODE_PROGRAMS = ("node", "tsx")
 SUFFIXES = (".js", ".mjs", ".cjs")
 IMPORT = re.compile(r"""(?:\bfrom|\brequire\(|\bimport)\s*["']node:test["']""")
 NODE_BEFORE_VALUES = (
-    "-r",
-    "--require",
-    "--import",
-    "--loader",
-    "--experimental-loader",
-    "-C",
-    "--conditions",
+    *("-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions"),
     "--env-file",
 )
 

@@ -47,7 +47,6 @@ class _JavaBuild(ABC):
     """An error that a compiler reports."""
 
     def find_commands(self, root: Path) -> Iterator[str]:
-        """Yield the command of the project in this directory."""
         if any((root / name).is_file() for name in self.manifests):
             yield f"./{self.wrapper} test" if (root / self.wrapper).is_file() else f"{self.program} test"
 
@@ -98,8 +97,6 @@ class _JavaBuild(ABC):
 
 
 class Maven(_JavaBuild):
-    """Adapter of Maven."""
-
     name, program, wrapper, manifests = "maven", "mvn", "mvnw", ("pom.xml",)
     reports = ("**/target/surefire-reports/TEST-*.xml", "**/target/failsafe-reports/TEST-*.xml")
     error = re.compile(r"^\[ERROR\] (?P<path>/[^:\n]+):\[(?P<line>\d+),\d+\].*$", re.M)
@@ -120,8 +117,6 @@ class Maven(_JavaBuild):
 
 
 class Gradle(_JavaBuild):
-    """Adapter of Gradle."""
-
     name, program, wrapper = "gradle", "gradle", "gradlew"
     manifests = ("build.gradle", "build.gradle.kts")
     reports = ("**/build/test-results/*/TEST-*.xml",)

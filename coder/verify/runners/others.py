@@ -49,8 +49,6 @@ RSPEC_OUTCOMES: Mapping[str, Outcome] = {"passed": "passed", "failed": "failed"}
 
 
 class RSpec:
-    """Adapter of RSpec."""
-
     name = "rspec"
 
     def find_commands(self, root: Path) -> Iterator[str]:
@@ -135,8 +133,6 @@ RISKY = "RiskyTestError"
 
 
 class PHPUnit:
-    """Adapter of PHPUnit."""
-
     name = "phpunit"
 
     def find_commands(self, root: Path) -> Iterator[str]:
@@ -208,8 +204,6 @@ ASSERTION = re.compile(r"^.*(?:\bassert|\bfail|\bexpected\b|\berror\b).*$", re.I
 
 
 class CTest:
-    """Adapter of CTest."""
-
     name = "ctest"
 
     def find_commands(self, root: Path) -> Iterator[str]:
@@ -220,7 +214,6 @@ class CTest:
                 yield "ctest"
 
     def recognizes(self, words: Sequence[str]) -> bool:
-        """Tell whether the program is CTest."""
         return bool(words) and words[0].rpartition("/")[2] == "ctest"
 
     def prepare(self, run: Run) -> Invocation:
@@ -328,8 +321,6 @@ DOTNET_OUTCOMES: Mapping[str | None, Outcome] = {"Passed": "passed", "Failed": "
 
 
 class DotnetTest:
-    """Adapter of `dotnet test`."""
-
     name = "dotnet"
 
     def find_commands(self, root: Path) -> Iterator[str]:

@@ -35,7 +35,6 @@ NO_TEST = "no test specified"
 
 
 def find_adapter(name: str) -> Adapter | None:
-    """Return the adapter of this name."""
     return next((adapter for adapter in (WORKSPACES, *ADAPTERS) if adapter.name == name), None)
 
 
@@ -49,7 +48,8 @@ def find_commands(root: Path) -> Iterator[tuple[str, str]]:
         call = "npm test" if name == "test" else f"npm run {name}"
         if found := recognize_command(call, root):
             source = f"the project's use of {found.adapter}"
-            yield call if found.builds else shlex.join((*_assignments(found), *found.argv)), source
+            assignments = (f"{name}={value}" for name, value in found.environment.items())
+            yield call if found.builds else shlex.join((*assignments, *found.argv)), source
     has_workspaces = bool(read_manifest(root))
     for adapter in (WORKSPACES, *ADAPTERS) if has_workspaces else (*ADAPTERS, WORKSPACES):
         for command in adapter.find_commands(root):
@@ -82,10 +82,6 @@ def recognize_command(text: str, root: Path) -> RecognizedCommand | None:
         elif not part.script and not is_check(part):
             return None
     return found[0] if len(found) == 1 else None
-
-
-def _assignments(command: RecognizedCommand) -> Iterator[str]:
-    return (f"{name}={value}" for name, value in command.environment.items())
 
 
 WORKSPACES = Workspaces(recognize_command, find_adapter)

@@ -46,7 +46,8 @@ def parse_reports(argv: Sequence[str], output: str, tree: Path, *, since: float)
 
     A JUnit file counts if the command names it and it was written after `since` (seconds since the epoch).
     """
-    for report in _xml_files_in(argv, tree):
+    for name in re.findall(r"[^\s=:'\"]+\.xml\b", " ".join(argv)):
+        report = tree / name
         if (
             report.is_file()
             and not report.is_symlink()
@@ -55,11 +56,6 @@ def parse_reports(argv: Sequence[str], output: str, tree: Path, *, since: float)
         ):
             return parse_junit(report.read_text(encoding="utf-8", errors="replace"))
     return parse_unittest(output) or parse_tap(output)
-
-
-def _xml_files_in(argv: Sequence[str], tree: Path) -> Iterator[Path]:
-    for word in re.findall(r"[^\s=:'\"]+\.xml\b", " ".join(argv)):
-        yield tree / word
 
 
 def parse_junit(text: str) -> tuple[TestResult, ...]:

@@ -25,13 +25,7 @@ from coder.verify.runners.adapter import (
 ENVIRONMENT: Mapping[str, str] = {"CARGO_TERM_COLOR": "never"}
 OUTPUT_OPTIONS = ("-q", "--quiet", "-v", "--verbose", "-vv", "--message-format", "--color", "--no-fail-fast")
 HARNESS_OUTPUT_OPTIONS = (
-    "--nocapture",
-    "--no-capture",
-    "--show-output",
-    "--format",
-    "-q",
-    "--quiet",
-    "--color",
+    *("--nocapture", "--no-capture", "--show-output", "--format", "-q", "--quiet", "--color"),
 )
 """Options of test binaries by which what a test prints would be read as results."""
 TARGET_OPTIONS = (
@@ -40,28 +34,9 @@ TARGET_OPTIONS = (
 )
 WITH_VALUES = frozenset(
     {
-        *(
-            "-p",
-            "--package",
-            "--exclude",
-            "--bin",
-            "--test",
-            "--example",
-            "--bench",
-            "-F",
-            "--features",
-            "-j",
-        ),
-        *(
-            "--jobs",
-            "--profile",
-            "--target",
-            "--target-dir",
-            "--manifest-path",
-            "--message-format",
-            "--color",
-        ),
-        *("--config", "-Z", "--format", "-C"),
+        *("-p", "--package", "--exclude", "--bin", "--test", "--example", "--bench", "-F", "--features"),
+        *("-j", "--jobs", "--profile", "--target", "--target-dir", "--manifest-path"),
+        *("--message-format", "--color", "--config", "-Z", "--format", "-C"),
     }
 )
 HARNESS_WITH_VALUES = ("--skip", "--test-threads", "-Z", "--logfile", "--shuffle-seed", "--color", "--format")
@@ -84,8 +59,6 @@ DOC_TEST = "doc-test"
 
 
 class CargoTest:
-    """Adapter of `cargo test`."""
-
     name = "cargo"
 
     def find_commands(self, root: Path) -> Iterator[str]:

@@ -184,7 +184,6 @@ class Workspaces:
         return Invocation(argv=("sh", "-c", "\n".join([*lines, "exit $code"])))
 
     def read_results(self, run: Run) -> Iterator[TestResult]:
-        """Yield the results of each package."""
         outputs = _split_output(run.output)
         for part in self._parts(run):
             finished = part.run.model_copy(update={"output": outputs.get(part.directory, "")})

@@ -14,22 +14,9 @@ from typing import Any
 
 ACCESS_EVENTS = frozenset(
     {
-        *(
-            "gc.get_objects",
-            "gc.get_referrers",
-            "gc.get_referents",
-            "sys._getframe",
-            "sys._current_frames",
-            "sys._current_exceptions",
-        ),
-        *(
-            "sys.settrace",
-            "sys.setprofile",
-            "sys.addaudithook",
-            "sys.monitoring.register_callback",
-            "code.__new__",
-            "function.__new__",
-        ),
+        *("gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys._getframe"),
+        *("sys._current_frames", "sys._current_exceptions", "sys.settrace", "sys.setprofile"),
+        *("sys.addaudithook", "sys.monitoring.register_callback", "code.__new__", "function.__new__"),
         *("object.__setattr__", "object.__delattr__", "object.__getattr__"),
     }
 )
@@ -37,34 +24,12 @@ OPEN_EVENTS = frozenset({"open", "os.listdir", "os.scandir"})
 OF_PROCESSES = ("/proc/self", "/proc/thread-self", "/dev/fd")
 SHOWN = 20
 MACHINERY = (
-    *(
-        "_pytest.runner",
-        "_pytest.reports.TestReport",
-        "_pytest.reports.CollectReport",
-        "_pytest.python.Function",
-        "_pytest.python",
-    ),
-    *(
-        "_pytest.runner.CallInfo",
-        "_pytest.unittest.TestCaseFunction",
-        "_pytest.main.Session",
-        "pluggy._hooks",
-        "pluggy._manager",
-    ),
-    *(
-        "pluggy._hooks.HookCaller",
-        "pluggy._manager.PluginManager",
-        "pluggy._callers",
-        "unittest.case.TestCase",
-        "unittest.case._Outcome",
-    ),
-    *(
-        "unittest.result.TestResult",
-        "unittest.suite.TestSuite",
-        "unittest.suite.BaseTestSuite",
-        "unittest.case",
-        "_pytest.python_api",
-    ),
+    *("_pytest.runner", "_pytest.reports.TestReport", "_pytest.reports.CollectReport"),
+    *("_pytest.python.Function", "_pytest.python", "_pytest.runner.CallInfo"),
+    *("_pytest.unittest.TestCaseFunction", "_pytest.main.Session", "pluggy._hooks", "pluggy._manager"),
+    *("pluggy._hooks.HookCaller", "pluggy._manager.PluginManager", "pluggy._callers"),
+    *("unittest.case.TestCase", "unittest.case._Outcome", "unittest.result.TestResult"),
+    *("unittest.suite.TestSuite", "unittest.suite.BaseTestSuite", "unittest.case", "_pytest.python_api"),
 )
 """Modules and classes whose functions decide what a test's outcome is."""
 

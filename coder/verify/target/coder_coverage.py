@@ -33,7 +33,6 @@ class CoverageTracer:
     """Observes the process from its start on, one period after another."""
 
     def __init__(self, tree: str) -> None:
-        """Start to observe."""
         self.tree = tree
         self.prefix = tree.rstrip(os.sep) + os.sep
         self.opened = OpenedFiles()

@@ -105,24 +105,13 @@ class EndlessTestPlugin:
         self.floor, self.again, self.times, self.longest, self.most = floor, again, times, longest, most
         self.expired = False
 
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_setup(self) -> Generator[None, None, None]:
-        yield from self.limit_phase()
-
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_call(self) -> Generator[None, None, None]:
-        yield from self.limit_phase()
-
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_teardown(self) -> Generator[None, None, None]:
-        yield from self.limit_phase()
-
     @property
     def seconds(self) -> float:
         """Current limit in seconds of processor time."""
         return min(self.most, max(self.floor, self.times * self.longest))
 
-    def limit_phase(self) -> Generator[None, None, None]:
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_call(self) -> Generator[None, None, None]:
         """Limit the processor time of one phase of a test."""
         if (
             threading.current_thread() is not threading.main_thread()
@@ -140,6 +129,8 @@ class EndlessTestPlugin:
             self.floor = min(self.floor, self.again)
         else:
             self.longest = max(self.longest, time.process_time() - start)
+
+    pytest_runtest_setup = pytest_runtest_teardown = pytest_runtest_call
 
     def too_long(self, _number: int, frame: FrameType | None) -> None:
         """Raise TooLong in the running test."""

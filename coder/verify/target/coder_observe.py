@@ -109,5 +109,4 @@ class Observer:
 
 
 def count(record: dict[str, Any], name: str) -> None:
-    """Increment a counter."""
     record[name] += 1

@@ -101,7 +101,6 @@ class Recorder:
             config.option.collectonly, config.option.verbose = True, -2
 
     def write(self, kind: str, **fields: Any) -> None:
-        """Write one record."""
         _, write, _, getpid, dumps = self.calls
         if self.is_worker or getpid() != self.pid:
             return

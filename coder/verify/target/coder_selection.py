@@ -5,17 +5,26 @@ Runs in the project's interpreter. Standard library only, Python 3.8 or later.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 
 def is_selected(nodeid: str, selected: frozenset[str]) -> bool:
     """Tell whether a test is selected by its id, function without parameters, class, file or directory."""
+    return not selected.isdisjoint(selecting_names(nodeid))
+
+
+def selecting_names(nodeid: str) -> Iterator[str]:
+    """Yield all names that select a test.
+
+    They are its own id, and those of its function without parameters, its class, its file and its
+    directories.
+    """
     path, _, rest = nodeid.partition("::")
-    names = rest.partition("[")[0].split("::") if rest else []
     folders = path.split("/")
-    return (
-        nodeid in selected
-        or any("::".join([path, *names[: index + 1]]) in selected for index in range(len(names)))
-        or any("/".join(folders[: index + 1]) in selected for index in range(len(folders)))
-    )
+    names = ["/".join(folders[: index + 1]) for index in range(len(folders))]
+    parts = rest.partition("[")[0].split("::") if rest else []
+    names += ["::".join([path, *parts[: index + 1]]) for index in range(len(parts))]
+    yield from dict.fromkeys([*names, nodeid])
 
 
 def files_of_shard(counts: dict[str, int], weights: dict[str, float], index: int, number: int) -> set[str]:

@@ -63,7 +63,6 @@ class Recorder:
         """True if a subtest of the running test was skipped; unittest reports no result for such a test."""
 
     def write(self, kind: str, **fields: Any) -> None:
-        """Write one record."""
         write, dumps, getpid = self.calls
         if getpid() != self.pid:
             return
@@ -187,7 +186,6 @@ class Recorder:
             yield name
 
     def file_of(self, test: Any) -> str:
-        """Return the file of a test, relative to the tree."""
         return str(test_id(test, self.request["tree"]).partition("::")[0])
 
     def remove_tests(self, suite: Any, is_kept: Callable[[Any], bool]) -> None:
@@ -208,7 +206,6 @@ class Recorder:
         return bool(is_selected(name, self.selected_files if is_placeholder(test) else self.selected))
 
     def start(self, test: Any) -> None:
-        """Record that a test begins."""
         self.write("start", id=test_id(test, self.request["tree"]))
         if self.request["observe"]:
             function = getattr(test, getattr(test, "_testMethodName", ""), None)
@@ -273,7 +270,6 @@ class Recorder:
         seconds: float = 0.0,
         body: Any = None,
     ) -> None:
-        """Write the record of one phase of a test."""
         self.write(
             "phase",
             id=name,

@@ -15,13 +15,7 @@ from typing import Any
 
 PROCESS_EVENTS = frozenset(
     {
-        "os.exec",
-        "os.fork",
-        "os.forkpty",
-        "os.posix_spawn",
-        "os.spawn",
-        "os.system",
-        "pty.spawn",
+        *("os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "pty.spawn"),
         "subprocess.Popen",
     }
 )
@@ -123,7 +117,6 @@ class ExecutedCode:
         """
 
     def start(self) -> None:
-        """Start recording."""
         monitoring: Any = getattr(sys, "monitoring", None)
         if monitoring is None:
             self.again({})
@@ -200,7 +193,6 @@ class ExecutedCode:
         self.profile()
 
     def begin(self, code: CodeType, _offset: int) -> Any:
-        """Record one code object."""
         self.seen[id(code)] = code
         return sys.monitoring.DISABLE  # type: ignore[attr-defined, unused-ignore]  # not in every Python that reads this
 

@@ -26,6 +26,7 @@ import pytest
 from coder_channel import TargetChannel  # type: ignore[import-not-found]  # on the import path of the run
 from coder_fork import ForkedChild, become_subreaper, code_of, end_orphans, populate_memory, redirect_to_null  # type: ignore[import-not-found]
 from coder_limits import LimitPlugin  # type: ignore[import-not-found]
+from coder_selection import selecting_names  # type: ignore[import-not-found]
 from coder_swap import Swapper, UnreliableSwap  # type: ignore[import-not-found]
 from coder_trials import EditTrials  # type: ignore[import-not-found]
 from coder_watch import ExecutedCode, OpenedFiles, first_lines  # type: ignore[import-not-found]
@@ -189,7 +190,6 @@ class CollectedSession:
         gc.unfreeze()
 
     def use_temporary_directory(self, temporary: str) -> None:
-        """Use a separate directory for temporary files."""
         os.environ["TMPDIR"] = temporary
         tempfile.tempdir = None
         factory = getattr(self.session.config, "_tmp_path_factory", None)
@@ -229,20 +229,6 @@ def preload_memory() -> None:
     if resident < MOST_TOUCHED:
         gc.collect()
         populate_memory()
-
-
-def selecting_names(nodeid: str) -> Iterator[str]:
-    """Yield all names that select a test.
-
-    They are its own id, and those of its function without parameters, its class, its file and its
-    directories.
-    """
-    path, _, rest = nodeid.partition("::")
-    folders = path.split("/")
-    names = ["/".join(folders[: index + 1]) for index in range(len(folders))]
-    parts = rest.partition("[")[0].split("::") if rest else []
-    names += ["::".join([path, *parts[: index + 1]]) for index in range(len(parts))]
-    yield from dict.fromkeys([*names, nodeid])
 
 
 def is_socket(descriptor: int) -> bool:

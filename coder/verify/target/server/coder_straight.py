@@ -74,7 +74,6 @@ class DirectProtocol:
         return True
 
     def capture_output(self, item: Any) -> contextlib.AbstractContextManager[None]:
-        """Return a context that captures the output of a test."""
         if self.capture is None:
             return contextlib.nullcontext()
         return self.capture.item_capture("call", item)  # type: ignore[no-any-return, unused-ignore]

@@ -69,7 +69,6 @@ class Swapper:
         return type(thing) is FunctionType and thing.__code__.co_filename.startswith(self.tree)
 
     def clear_caches(self) -> None:
-        """Clear the caches of project functions."""
         for cache in self.caches:
             cache.cache_clear()
 
@@ -190,7 +189,6 @@ def restore(
     replaced: list[tuple[FunctionType, CodeType, CodeType]],
     remade: list[tuple[FunctionType, type, FunctionType]],
 ) -> None:
-    """Undo a swap."""
     for function, before, _ in replaced:
         function.__code__ = before
     for method, owner, _ in remade:

@@ -23,6 +23,7 @@ from typing import Any
 
 import pytest
 from _pytest.assertion import rewrite
+from coder_limits import TooLong, is_between_lines  # type: ignore[import-not-found]  # on the import path of the run
 
 VARIABLE = "CODER_TRACE_REQUEST"
 SHOWING = (
@@ -43,10 +44,6 @@ AGAIN_SECONDS = 1.0
 hang too.
 """
 REQUEST_FILE = os.environ.pop(VARIABLE, "")
-
-
-class TooLong(BaseException):
-    """Raised when a test has used too much processor time; `except Exception` does not catch it."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -145,6 +142,8 @@ class TracePlugin:
         yield
         self.tracer.pause()
 
+    pytest_runtest_teardown = pytest_runtest_setup
+
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self) -> Generator[None, Any, None]:
         previous = signal.signal(signal.SIGPROF, too_long)
@@ -157,12 +156,6 @@ class TracePlugin:
         if isinstance((outcome.excinfo or [None, None])[1], TooLong):
             self.test_seconds = min(self.test_seconds, AGAIN_SECONDS)
 
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_teardown(self) -> Generator[None, None, None]:
-        self.tracer.go_on()
-        yield
-        self.tracer.pause()
-
     def tell(self, nodeid: str) -> None:
         """Write the lines of a test, and those of imports since the last one."""
         self.write(nodeid, self.tracer.lines)
@@ -171,7 +164,6 @@ class TracePlugin:
             self.imported.clear()
 
     def write(self, nodeid: str, lines: dict[str, set[int]]) -> None:
-        """Write one record."""
         record = {
             "id": nodeid,
             "lines": {path: sorted(numbers) for path, numbers in lines.items() if numbers},
@@ -183,9 +175,8 @@ class TracePlugin:
 
 def too_long(_number: int, frame: FrameType | None) -> None:
     """Raise TooLong in the running test."""
-    if frame is None or frame.f_lineno is None:  # pytest cannot show what is raised between two lines
-        return
-    raise TooLong("the test has used all the processor time that it may")
+    if not is_between_lines(frame):
+        raise TooLong("the test has used all the processor time that it may")
 
 
 def distance(nodeid: str, first: list[str]) -> tuple[int, int]:
@@ -242,12 +233,10 @@ class MonitoringTracer:
         return state
 
     def turn_back(self, state: Any) -> None:
-        """Restore a previous state."""
         self.lines = state
         self.monitoring.restart_events()
 
     def pause(self) -> None:
-        """Stop tracing."""
         self.monitoring.set_events(self.tool, 0)
         self.monitoring.free_tool_id(self.tool)
 

@@ -20,7 +20,8 @@ from contextvars import ContextVar
 from types import FrameType, GeneratorType, MappingProxyType, ModuleType, TracebackType
 from typing import Any
 
-from coder_swap import key_of  # type: ignore[import-not-found]  # on the import path of the run
+from coder_limits import TooLong  # type: ignore[import-not-found]  # on the import path of the run
+from coder_swap import key_of  # type: ignore[import-not-found]
 
 MOST_OF_ONE, MOST_RECORDED = 12, 60
 MOST_OF_FAILING, MOST_OF_TEST = 8, 4
@@ -50,10 +51,6 @@ REDUCERS: dict[Any, Any] = {
 """Reducers for copyreg: a string stands for the object itself, a pair for a call that makes a new one."""
 PROPERTY_GETTER = "fget"
 """Attribute of a property that holds its function."""
-
-
-class TooLong(BaseException):
-    """Raised when a call or a test has used more processor time than allowed."""
 
 
 class Recorder:

@@ -8,16 +8,18 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
+import signal
 import unittest
 from types import FrameType
 from typing import Any
 
-import coder_timers  # type: ignore[import-not-found]  # on the import path of the run
 import pytest
 from _pytest.runner import runtestprotocol
 from _pytest.warnings import catch_warnings_for_item
-from coder_compare import TooLong  # type: ignore[import-not-found]
+from coder_limits import TooLong  # type: ignore[import-not-found]  # on the import path of the run
 from coder_straight import forget  # type: ignore[import-not-found]
+
+PROCESSOR_TIMER, WALL_TIMER = (signal.SIGPROF, signal.ITIMER_PROF), (signal.SIGALRM, signal.ITIMER_REAL)
 
 
 class SingleTestRunner:
@@ -40,14 +42,18 @@ class SingleTestRunner:
         """
         item = self.items[test]
         self.expired = self.part_failed = passed = False
-        coder_timers.begin(limit, waiting, self.too_long)
+        # A test that waits forever uses no processor time.
+        for signal_number, timer, seconds in ((*PROCESSOR_TIMER, limit), (*WALL_TIMER, waiting)):
+            signal.signal(signal_number, self.too_long)
+            signal.setitimer(timer, seconds, 0.1)
         try:
             with warning_filters(item):
                 passed = self.passes(item, self.items[following] if following else None)
         except BaseException:  # noqa: BLE001, S110 - exit, interrupt or time limit: the test is not green
             pass
         finally:
-            coder_timers.end()
+            for _, timer in (PROCESSOR_TIMER, WALL_TIMER):
+                signal.setitimer(timer, 0)
         if passed and not self.expired and not self.part_failed:
             return "passed"
         with contextlib.suppress(BaseException):

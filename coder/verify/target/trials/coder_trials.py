@@ -80,7 +80,6 @@ class EditTrials:
             self.try_all()
 
     def write(self, **fields: Any) -> None:
-        """Write one record."""
         os.write(self.results, json.dumps(fields).encode("ascii") + b"\n")
 
     @property
@@ -205,7 +204,6 @@ class EditTrials:
             yield batch
 
     def time_limit_of(self, candidate: dict[str, Any]) -> float:
-        """Return the time limit in seconds for a candidate."""
         return 4.0 + sum(self.limits[test] for test in (*self.targets, *self.guards_of(candidate)))
 
     def guards_of(self, candidate: dict[str, Any]) -> list[str]:
@@ -255,7 +253,6 @@ class EditTrials:
         return ("broke" if outcome == "failed" and test in guards else outcome), test
 
     def is_imported(self, candidate: dict[str, Any]) -> bool:
-        """Tell whether the module of a candidate is imported."""
         return os.path.join(self.request["tree"], candidate["path"]) in self.swapper.imported
 
     def put_into_effect(self, candidate: dict[str, Any], *, alone: bool, again: bool = False) -> Any:
@@ -310,7 +307,6 @@ class EditTrials:
         return again + ([remaining] if remaining else [])
 
     def run(self, test: str, following: str | None, limit: float) -> str:
-        """Run one test within its limits."""
         outcome: str = self.single.run(
             test, following, limit=limit, waiting=self.waits.get(test, WAITING * limit)
         )
