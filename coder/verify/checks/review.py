@@ -62,40 +62,48 @@ class Weaknesses(NamedTuple):
     """SHA-256 of the targets' files that are the same on both sides, by path."""
 
 
+class _Sides(NamedTuple):
+    """Both trees of a change."""
+
+    old: Path
+    new: Path
+
+    def texts(
+        self, paths: Iterable[str], suffixes: tuple[str, ...] = (".py",)
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the texts of files in some languages on both sides, by path."""
+        paths = [*paths]
+        return read_texts(self.old, paths, suffixes), read_texts(self.new, paths, suffixes)
+
+
 def find_weaknesses(
     change: JudgedChange, targets: Sequence[str], greens: Mapping[str, TestResult]
 ) -> Weaknesses:
     """Return what weakens the proof that the targets, which are green on the change, give."""
-    before = change.before
+    before, issue = change.before, change.issue
     files = sorted({path for target in targets for path in change.files_of(target)})
+    results = [greens[test] for test in targets]
     with change.split.read("base") as old, change.split.read("change") as new:
+        sides = _Sides(old, new)
         hashes = {
             path: digest for path in files if path not in change.sources and (digest := sha256_of(new / path))
         }
-        weakened = find_weakened_tests(old, new, tests=change.tests, sources=change.sources)
-        red = [result.id for result in before.failures]
-        found = list(
-            change_doubts(
-                old,
-                new,
-                tests=change.tests,
-                sources=change.sources,
-                red_before=red,
-                test_files=files,
-                issue=change.issue,
-            )
-        )
-        results = [greens[test] for test in targets]
-        found += findings("vacuous-test", vacuous_tests(read_texts(new, hashes), results, before))
-        definitions = find_edited_definitions(
-            read_texts(old, change.sources), read_texts(new, change.sources)
-        )
-        weak = weak_test_findings(
-            read_texts(new, hashes), results, before, changed=definitions, issue=change.issue
-        )
-        found += findings("weak-test", weak)
-        found += findings("test-data", _unclear_data(change, targets, new))
-        found += findings("unread", _unread_sources(new, change.sources))
+        tests = read_texts(new, hashes)
+        edited = find_edited_definitions(*sides.texts(change.sources))
+        by_rule = [
+            ("runner-files", _find_configuration(change, sides)),
+            ("removed-test", _limit(_find_removed_tests(change, sides))),
+            ("shadowed-source", _find_shadows(change, sides)),
+            ("wording", _find_wording(change, sides)),
+            ("special-case", _find_special_cases(change, sides, files)),
+            ("harness-access", _find_harness_accesses(change, sides)),
+            ("vacuous-test", vacuous_tests(tests, results, before)),
+            ("weak-test", weak_test_findings(tests, results, before, changed=edited, issue=issue)),
+            ("test-data", _unclear_data(change, targets, new)),
+            ("unread", _unread_sources(new, change.sources)),
+        ]
+        found = [finding for rule, texts in by_rule for finding in findings(rule, texts)]
+        weakened = _find_weakened_tests(change, sides)
     found += findings("issue-gap", change.find_issue_gaps(targets))
     decisive = [path for path in change.changed if path not in change.split.registrations]
     runner_files = changed_runner_files(before.command, decisive, is_indirect=before.indirect)
@@ -103,6 +111,104 @@ def find_weaknesses(
         text = f"the change touches how tests run ({', '.join(runner_files[:SHOWN])})"
         found += findings("runner-files", [text])
     return Weaknesses(found, weakened, hashes)
+
+
+def _find_configuration(change: JudgedChange, sides: _Sides) -> Iterator[str]:
+    """Yield that a change touches files that decide how tests run."""
+    paths = (*change.tests, *change.sources)
+    configured = [
+        path
+        for path in paths
+        if may_configure(path)
+        and configuration_of_tests(sides.old, path) != configuration_of_tests(sides.new, path)
+        and not (path.endswith("conftest.py") and _adds_only_fixtures(*sides, path, change.tests))
+    ]
+    configured += [path for path in paths if is_injected(sides.old, path)]
+    if configured:
+        yield f"the change touches how tests run ({', '.join(configured)})"
+
+
+def _find_removed_tests(change: JudgedChange, sides: _Sides) -> Iterator[str]:
+    """Yield the red tests of the base that no test succeeds."""
+    red = [result.id for result in change.before.failures]
+    old, new = sides.texts(change.tests)
+    successions = find_successions(old, new, find_removed_functions(old, new))
+    replaced = {test for succession in successions for test in succession.removed}
+    for test in removed_tests(old, new):
+        if test not in replaced and any(known == test or known.startswith(f"{test}[") for known in red):
+            yield f"{shorten_test_id(test)}, which failed before, is gone"
+    names = {name for test in red for name in names_of(test)}
+    for name in removed_names(*sides.texts(_places_of_tests(change), SUFFIXES)):
+        if name in names:
+            yield f"{name}, which failed before, is gone"
+
+
+def _places_of_tests(change: JudgedChange) -> tuple[str, ...]:
+    """Return the changed tests, and the sources that may contain tests."""
+    return (*change.tests, *(path for path in change.sources if path.endswith(INLINE_SUFFIX)))
+
+
+def _find_shadows(change: JudgedChange, sides: _Sides) -> list[str]:
+    sources = tuple(f"/{source.removeprefix('src/')}" for source in change.sources)
+    twins = [path for path in change.tests if not (sides.old / path).exists() and path.endswith(sources)]
+    return [
+        f"{path} can be imported in the place of the file that the change is about"
+        for path in twins[:FINDINGS_SHOWN]
+    ]
+
+
+def _find_wording(change: JudgedChange, sides: _Sides) -> Iterator[str]:
+    """Yield that no code differs, unless the issue is about words."""
+    before, after = sides.texts(change.sources)
+    is_read = len(after) == len(change.sources) > 0 and not ABOUT_WORDING.search(change.issue)
+    if is_read and not any(differs_in_code(before.get(path, ""), text) for path, text in after.items()):
+        yield "nothing but comments and docstrings of the sources has changed"
+
+
+def _find_special_cases(change: JudgedChange, sides: _Sides, test_files: Sequence[str]) -> Iterator[str]:
+    """Yield where a change treats the symptom: special cases for inputs of its targets, swallowed errors."""
+    old, new = sides.texts(change.sources)
+    yield from _limit(
+        overfitting_signs(old, new, read_texts(sides.new, test_files).values(), issue=change.issue)
+    )
+    inline = [path for path in change.sources if path.endswith(INLINE_SUFFIX)]
+    before, after = (
+        {path: without_inline_tests(text) if path in inline else text for path, text in texts.items()}
+        for texts in sides.texts(change.sources, SUFFIXES)
+    )
+    tests = {
+        path: inline_tests(text) if path in inline else text
+        for path, text in read_texts(sides.new, test_files, SUFFIXES).items()
+    }
+    yield from _limit(symptom_signs(before, after, tests, issue=change.issue))
+
+
+def _find_harness_accesses(change: JudgedChange, sides: _Sides) -> Iterator[str]:
+    """Yield what a change does to the process that tests it."""
+    yield from _limit(harness_accesses(*sides.texts(change.sources), are_tests=False))
+    yield from _limit(harness_accesses(*sides.texts(change.tests), are_tests=True))
+    known = (change.issue, *read_texts(sides.old, change.changed, SCRIPT_SUFFIXES).values())
+    scripts = sides.texts(change.sources, SCRIPT_SUFFIXES)
+    yield from _limit(harness_accesses_js(*scripts, known="\n".join(known)))
+    native = compiled_sources(change.sources)
+    extensions = [path for path in native if find_projects([path], sides.new)]
+    yield from _limit(find_native_accesses(*sides.texts(native, NATIVE_SUFFIXES), extensions=extensions))
+
+
+def _find_weakened_tests(change: JudgedChange, sides: _Sides) -> list[str]:
+    """Describe how existing tests, also inside of sources, or their successors are weaker than before."""
+    before, after = sides.texts(change.tests)
+    old_others, new_others = sides.texts(_places_of_tests(change), SUFFIXES)
+    others = weakened_tests_in(old_others, new_others)
+    others += [
+        f"{renamed.path}: {renamed.successors[0]}, in the place of {renamed.removed[0]}, {finding}"
+        for renamed in find_renamed_in(old_others, new_others)
+        for finding in renamed.findings
+    ]
+    return [
+        *_limit((*weakened_tests(before, after), *weakened_successors(before, after))),
+        *_limit(others),
+    ]
 
 
 def _unread_sources(new: Path, sources: Sequence[str]) -> Iterator[str]:
@@ -163,83 +269,6 @@ ABOUT_WORDING = re.compile(r"(?i)\b(doc\w*|help|usage|comments?)\b")
 """Words of an issue that a docstring can settle."""
 
 
-def change_doubts(
-    old: Path,
-    new: Path,
-    *,
-    tests: Sequence[str],
-    sources: Sequence[str],
-    red_before: Collection[str],
-    test_files: Collection[str],
-    issue: str = "",
-) -> Iterator[Finding]:
-    """Yield reasons why a change may only appear correct.
-
-    It changed how tests run, removed red tests, or treats the symptom: special cases for the inputs of the
-    tests, swallowed exceptions. The change leads from the tree `old` to the tree `new`; `tests` and
-    `sources` are the paths that differ, `red_before` ids of tests that failed on the base, `test_files` the
-    files of its targets.
-    """
-    configured = [
-        path
-        for path in (*tests, *sources)
-        if may_configure(path)
-        and configuration_of_tests(old, path) != configuration_of_tests(new, path)
-        and not (path.endswith("conftest.py") and _adds_only_fixtures(old, new, path, tests))
-    ]
-    configured += [path for path in (*tests, *sources) if is_injected(old, path)]
-    if configured:
-        yield from findings("runner-files", [f"the change touches how tests run ({', '.join(configured)})"])
-    old_tests, new_tests = read_texts(old, tests), read_texts(new, tests)
-    replaced = [
-        test
-        for succession in find_successions(old_tests, new_tests, find_removed_functions(old_tests, new_tests))
-        for test in succession.removed
-    ]
-    missing = [
-        test
-        for test in removed_tests(old_tests, new_tests)
-        if test not in replaced and _is_case_of(test, red_before)
-    ]
-    gone = (f"{shorten_test_id(test)}, which failed before, is gone" for test in missing)
-    yield from findings("removed-test", _limit(gone))
-    before, after = read_texts(old, sources), read_texts(new, sources)
-    twins = [
-        path
-        for path in tests
-        if not (old / path).exists()
-        and any(path.endswith(f"/{source.removeprefix('src/')}") for source in sources)
-    ]
-    shadows = (f"{path} can be imported in the place of the file that the change is about" for path in twins)
-    yield from findings("shadowed-source", [*shadows][:FINDINGS_SHOWN])
-    if (
-        after
-        and len(after) == len(sources)
-        and not ABOUT_WORDING.search(issue)
-        and not any(differs_in_code(before.get(path, ""), after[path]) for path in after)
-    ):
-        yield from findings("wording", ["nothing but comments and docstrings of the sources has changed"])
-    signs = overfitting_signs(before, after, read_texts(new, test_files).values(), issue=issue)
-    yield from findings("special-case", _limit(signs))
-    yield from _doubts_in_other_languages(
-        old, new, tests=tests, sources=sources, red_before=red_before, test_files=test_files, issue=issue
-    )
-    by_sources = harness_accesses(before, after, are_tests=False)
-    by_tests = harness_accesses(read_texts(old, tests), read_texts(new, tests), are_tests=True)
-    yield from findings("harness-access", [*_limit(by_sources), *_limit(by_tests)])
-    known_js = "\n".join((issue, *read_texts(old, (*sources, *tests), SCRIPT_SUFFIXES).values()))
-    by_scripts = harness_accesses_js(
-        read_texts(old, sources, SCRIPT_SUFFIXES), read_texts(new, sources, SCRIPT_SUFFIXES), known=known_js
-    )
-    native = compiled_sources(sources)
-    by_extensions = find_native_accesses(
-        read_texts(old, native, NATIVE_SUFFIXES),
-        read_texts(new, native, NATIVE_SUFFIXES),
-        extensions=[path for path in native if find_projects([path], new)],
-    )
-    yield from findings("harness-access", [*_limit(by_scripts), *_limit(by_extensions)])
-
-
 def _adds_only_fixtures(old: Path, new: Path, path: str, tests: Collection[str]) -> bool:
     """Tell whether a `conftest.py` gets nothing but fixtures that no test of the base can ask for."""
     existing = (file for file in project_files(old) if is_test_path(file) and file.endswith(".py"))
@@ -249,64 +278,12 @@ def _adds_only_fixtures(old: Path, new: Path, path: str, tests: Collection[str])
     return (new / path).is_file() and adds_only_fixtures(*texts, taken=taken, changed=helpers)
 
 
-def find_weakened_tests(old: Path, new: Path, *, tests: Sequence[str], sources: Sequence[str]) -> list[str]:
-    """Describe how existing tests, also inside of sources, or their successors are weaker than before."""
-    before, after = read_texts(old, tests), read_texts(new, tests)
-    places = (*tests, *(path for path in sources if path.endswith(INLINE_SUFFIX)))
-    old_others, new_others = read_texts(old, places, SUFFIXES), read_texts(new, places, SUFFIXES)
-    others = weakened_tests_in(old_others, new_others)
-    others += [
-        f"{renamed.path}: {renamed.successors[0]}, in the place of {renamed.removed[0]}, {finding}"
-        for renamed in find_renamed_in(old_others, new_others)
-        for finding in renamed.findings
-    ]
-    return [
-        *_limit((*weakened_tests(before, after), *weakened_successors(before, after))),
-        *_limit(others),
-    ]
-
-
-def _doubts_in_other_languages(
-    old: Path,
-    new: Path,
-    *,
-    tests: Sequence[str],
-    sources: Sequence[str],
-    red_before: Collection[str],
-    test_files: Collection[str],
-    issue: str,
-) -> Iterator[Finding]:
-    """Yield the same kinds of reasons for the languages with a syntax table."""
-    inline = [path for path in sources if path.endswith(INLINE_SUFFIX)]
-    old_tests, new_tests = (read_texts(tree, (*tests, *inline), SUFFIXES) for tree in (old, new))
-    red_names = {name for test in red_before for name in names_of(test)}
-    missing = [name for name in removed_names(old_tests, new_tests) if name in red_names]
-    yield from findings("removed-test", _limit(f"{name}, which failed before, is gone" for name in missing))
-    before, after = (
-        {
-            path: without_inline_tests(text) if path in inline else text
-            for path, text in read_texts(tree, sources, SUFFIXES).items()
-        }
-        for tree in (old, new)
-    )
-    test_texts = {
-        path: inline_tests(text) if path in inline else text
-        for path, text in read_texts(new, test_files, SUFFIXES).items()
-    }
-    signs = symptom_signs(before, after, test_texts, issue=issue)
-    yield from findings("special-case", _limit(signs))
-
-
 def describe_unchecked_languages(changed: Iterable[str]) -> str:
     """Return a sentence on changed code that no check of this module reads; empty if there is none."""
     suffixes = {PurePosixPath(path).suffix for path in changed if path.endswith(CODE)}
     unchecked = sorted(suffixes - {*SUFFIXES, ".py", ".pyi"})
     files = " and ".join(unchecked)
     return f"changes in {files} files were not checked for weakened tests or special cases" if files else ""
-
-
-def _is_case_of(test: str, ids: Collection[str]) -> bool:
-    return any(known == test or known.startswith(f"{test}[") for known in ids)
 
 
 def _limit(findings: Iterable[str]) -> list[str]:
