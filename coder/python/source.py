@@ -223,6 +223,14 @@ def parse_module(text: str, filename: str = "<unknown>") -> ast.Module:
         return ast.parse(older, filename=filename)
 
 
+def parse_or_empty(text: str) -> ast.Module:
+    """Return the syntax tree of a module; an empty one if the text does not parse."""
+    try:
+        return parse_module(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return ast.Module(body=[], type_ignores=[])
+
+
 def dump_node(node: ast.AST) -> str:
     """Return what `ast.dump` does, however deep a node nests (a chain of 900 `elif`)."""
     try:

@@ -25,14 +25,14 @@ from coder.core.values import Value
 from coder.core.verdict import BehaviorExample, IssueTie, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.files.tokenize import STOP_WORDS, count_terms
-from coder.python.source import parse_module
+from coder.python.source import parse_or_empty
 from coder.verify.failures import find_words
 from coder.verify.languages import SUFFIXES, definition_names, find_added_definitions
 from coder.verify.launch import TARGET
 from coder.verify.layout import module_name, source_roots
 from coder.verify.project import Project
 from coder.verify.select import project_files
-from coder.verify.test_edits import parse_or_empty, source_of_test
+from coder.verify.test_edits import source_of_test
 
 DISTINCTIVE_SHARE = 0.05
 """An identifier is distinctive if at most this share of the test files contain it, or one file; a word, if at
@@ -244,14 +244,11 @@ def _file_text(tree: Path, test: str) -> str:
 
 def _python_test(text: str, test: str) -> str:
     name = test.rpartition("::")[2].partition("[")[0]
-    try:
-        nodes = [
-            node
-            for node in ast.walk(parse_module(text))
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name
-        ]
-    except (SyntaxError, ValueError, RecursionError):
-        return ""
+    nodes = [
+        node
+        for node in ast.walk(parse_or_empty(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name
+    ]
     return "\n".join(ast.get_source_segment(text, node) or "" for node in nodes)
 
 
@@ -493,10 +490,7 @@ def _separate_calls(text: str) -> tuple[frozenset[str], str]:
 
 def _is_evaluable(code: str) -> bool:
     """Tell whether this is a Python expression that calls something."""
-    try:
-        tree = parse_module(code)
-    except (SyntaxError, ValueError, RecursionError):
-        return False
+    tree = parse_or_empty(code)
     is_expression = len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr)
     return is_expression and any(isinstance(node, ast.Call) for node in ast.walk(tree))
 
@@ -561,12 +555,4 @@ def code_in_issue(issue: str) -> tuple[str, ...]:
 
 def _is_code(text: str) -> bool:
     """Tell whether the text is Python that executes anything that can fail."""
-    try:
-        body = parse_module(text).body
-    except (SyntaxError, ValueError):
-        return False
-    return any(
-        isinstance(node, ast.Call | ast.Assert | ast.Raise)
-        for statement in body
-        for node in ast.walk(statement)
-    )
+    return any(isinstance(node, ast.Call | ast.Assert | ast.Raise) for node in ast.walk(parse_or_empty(text)))

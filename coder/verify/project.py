@@ -26,7 +26,7 @@ from coder.core.values import Value
 from coder.core.verdict import RunProblem
 from coder.files.regular_files import replace_text
 from coder.linux_distribution import install_command
-from coder.python.source import parse_module
+from coder.python.source import parse_or_empty
 from coder.verify.layout import (
     CODER_FILE,
     DISTRIBUTION_OF_MODULE,
@@ -720,11 +720,7 @@ def _tox_hints(root: Path, tool: Mapping[str, Any]) -> Iterator[Hint]:
 
 def _nox_hints(root: Path) -> Iterator[Hint]:
     """Yield the literal commands that sessions of nox run."""
-    try:
-        module = parse_module(read_text(root / "noxfile.py"))
-    except (SyntaxError, ValueError, RecursionError):
-        return
-    for function in module.body:
+    for function in parse_or_empty(read_text(root / "noxfile.py")).body:
         for node in ast.walk(function) if isinstance(function, ast.FunctionDef) else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "session.run":
                 words = [

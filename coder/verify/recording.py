@@ -286,17 +286,11 @@ def run_problem(
     """Return why the results of a test command cannot be used, None if they can."""
     if execution.timed_out:
         position = f", in {recording.running_tests[0]}" if recording.running_tests else ""
-        text = (
-            f"The tests did not end within {wall_seconds:g} s; "
-            f"the limit came after {recording.progress}{position}."
-        )
-        return RunProblem(kind="timeout", text=text)
+        text = f"The tests did not end within {wall_seconds:g} s; the limit came after "
+        return RunProblem(kind="timeout", text=f"{text}{recording.progress}{position}.")
     if execution.exceeded:
-        return RunProblem(
-            kind="stopped",
-            text=f"The sandbox ended the test run, which took {execution.exceeded}, "
-            f"after {recording.progress}.{_limit_remedy(execution.exceeded)}",
-        )
+        text = f"The sandbox ended the test run, which took {execution.exceeded}, after {recording.progress}."
+        return RunProblem(kind="stopped", text=f"{text}{_limit_remedy(execution.exceeded)}")
     if execution.exit_code is None:
         return RunProblem(kind="stopped", text="The test run was stopped.")
     if not recording.began:
@@ -350,45 +344,32 @@ def _start_problem(execution: Execution) -> RunProblem | None:
 def _session_problem(execution: Execution, runner: str) -> RunProblem:
     error_line = find_error_line(execution.output)
     if runner == "pytest" and "No module named pytest" in execution.output:
-        return RunProblem(
-            kind="no_runner", text=f"pytest is not installed in the project's interpreter: {error_line}"
-        )
+        text = f"pytest is not installed in the project's interpreter: {error_line}"
+        return RunProblem(kind="no_runner", text=text)
     if runner == "pytest" and execution.exit_code in (INTERNAL_ERROR, USAGE_ERROR):
         return RunProblem(kind="usage", text=f"pytest refused to run: {error_line}")
-    return RunProblem(
-        kind="no_report",
-        text=f"The test command ended with exit code {execution.exit_code} before {runner} began: "
-        f"{error_line}",
-    )
+    text = f"The test command ended with exit code {execution.exit_code} before {runner} began: {error_line}"
+    return RunProblem(kind="no_report", text=text)
 
 
 def _incomplete_run_problem(recording: Recording, execution: Execution, runner: str) -> RunProblem | None:
+    code, status = execution.exit_code, recording.exit_status
     if not recording.finished:
         position = f" while {recording.running_tests[0]} was running" if recording.running_tests else ""
-        return RunProblem(
-            kind="crash",
-            text=f"The test process ended with exit code {execution.exit_code}{position}, "
-            f"after {recording.progress}.",
-        )
-    if runner == "pytest" and recording.exit_status in (INTERNAL_ERROR, USAGE_ERROR):
-        what = "failed inside" if recording.exit_status == INTERNAL_ERROR else "refused to run"
-        return RunProblem(kind="usage", text=f"pytest {what}: {find_error_line(execution.output)}")
+        text = f"The test process ended with exit code {code}{position}, after {recording.progress}."
+        return RunProblem(kind="crash", text=text)
+    error_line = find_error_line(execution.output)
+    if runner == "pytest" and status in (INTERNAL_ERROR, USAGE_ERROR):
+        what = "failed inside" if status == INTERNAL_ERROR else "refused to run"
+        return RunProblem(kind="usage", text=f"pytest {what}: {error_line}")
     if recording.has_ended_early:
-        return RunProblem(
-            kind="crash",
-            text=(
-                f"{runner} ended before its end, after {recording.progress}: "
-                f"{find_error_line(execution.output)}"
-            ),
-        )
+        text = f"{runner} ended before its end, after {recording.progress}: {error_line}"
+        return RunProblem(kind="crash", text=text)
     if recording.results or recording.listed:
         return None
-    if runner != "pytest" and recording.exit_status not in (0, NO_TESTS):
-        return RunProblem(
-            kind="usage",
-            text=f"The test command ended with exit code {recording.exit_status} before any test ran: "
-            f"{find_error_line(execution.output)}",
-        )
+    if runner != "pytest" and status not in (0, NO_TESTS):
+        text = f"The test command ended with exit code {status} before any test ran: {error_line}"
+        return RunProblem(kind="usage", text=text)
     return RunProblem(
         kind="no_tests", text="No test was found. Name a test command with --test, or add a test."
     )

@@ -14,8 +14,7 @@ from coder.core.paths import test_file_of, test_function_of
 from coder.core.text import join_first, shorten_line
 from coder.core.verdict import ReplacedAssertion
 from coder.index.parsers import SyntaxNode, node_text, parse_syntax, walk_syntax
-from coder.python import source
-from coder.python.source import dump_node
+from coder.python.source import dump_node, parse_or_empty
 from coder.verify.languages import (
     CHAINS,
     SYNTAX_TABLES,
@@ -96,14 +95,6 @@ def removed_tests(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
         for name in read_tests(parse_or_empty(text))
         if name.rpartition(".")[2] not in new_names
     ]
-
-
-def parse_or_empty(text: str) -> ast.Module:
-    """Return the syntax tree; an empty one if the text does not parse."""
-    try:
-        return source.parse_module(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return ast.Module(body=[], type_ignores=[])
 
 
 def dotted_name(node: ast.expr) -> str:

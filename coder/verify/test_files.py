@@ -4,7 +4,6 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -13,7 +12,7 @@ from typing import NamedTuple
 from coder.core.paths import SOURCE_SUFFIXES, is_test_path, test_file_of
 from coder.files.regular_files import read_regular_text
 from coder.index.parsers import SyntaxNode, node_text, parse_syntax
-from coder.python.source import decode_text, dump_node, parse_module
+from coder.python.source import decode_text, dump_node, parse_module, parse_or_empty
 from coder.verify.select import project_files
 
 _SUITE_WIDE = ("pytest_", "pytestmark", "__test__", "collect_ignore", "load_tests", "setup", "teardown")
@@ -71,10 +70,7 @@ def find_changed_tests(path: str, old: str, new: str) -> ChangedTests:
 
 def find_tests_using(path: str, text: str, names: Collection[str]) -> frozenset[str]:
     """Return the ids of the tests of a file that use one of the names, if only by a helper or a fixture."""
-    try:
-        module = _read_module(parse_module(text))
-    except (SyntaxError, ValueError, RecursionError):
-        return frozenset()
+    module = _read_module(parse_or_empty(text))
     used = _with_users({*names}, [module])
     return frozenset(
         "::".join((path, *name))
@@ -96,13 +92,12 @@ BUILT_IN_FIXTURES = frozenset(
 def find_fixture_names(text: str) -> set[str]:
     """Return the names by which the functions of a test file may ask for fixtures, and those it defines."""
     names: set[str] = set()
-    with suppress(SyntaxError, ValueError, RecursionError):
-        for node in ast.walk(parse_module(text)):
-            match node:
-                case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                    names.add(name)
-                case ast.Constant(value=str(words)):
-                    names |= {word.strip() for word in words.split(",")}
+    for node in ast.walk(parse_or_empty(text)):
+        match node:
+            case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                names.add(name)
+            case ast.Constant(value=str(words)):
+                names |= {word.strip() for word in words.split(",")}
     return names
 
 

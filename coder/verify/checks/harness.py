@@ -4,8 +4,9 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from coder.python.source import parse_or_empty
 from coder.verify.languages import extension_of
-from coder.verify.test_edits import dotted_name, parse_or_empty
+from coder.verify.test_edits import dotted_name
 
 
 def harness_accesses(old: Mapping[str, str], new: Mapping[str, str], *, are_tests: bool) -> list[str]:

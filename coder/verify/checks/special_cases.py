@@ -9,7 +9,7 @@ from typing import NamedTuple
 from coder.core.paths import is_test_path
 from coder.files.tokenize import count_terms
 from coder.index.parsers import SyntaxNode, node_text, parse_syntax, walk_syntax
-from coder.python.source import dump_node
+from coder.python.source import dump_node, parse_or_empty
 from coder.verify.checks.harness import process_accesses
 from coder.verify.languages import (
     SUFFIXES,
@@ -23,7 +23,7 @@ from coder.verify.languages import (
     label_of,
     literals_in,
 )
-from coder.verify.test_edits import dotted_name, parse_or_empty
+from coder.verify.test_edits import dotted_name
 
 EXAMPLE = re.compile(r"[A-Za-z_][\w.]*\((?:[^()\n]|\([^()\n]*\))*\)|\[[^\n]*\]|\{[^\n]*\}")
 """A call with its arguments, or a collection, as an example in an issue shows it."""

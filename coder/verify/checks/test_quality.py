@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from coder.core.paths import test_file_of
 from coder.core.text import join_first
 from coder.core.verdict import BodyExecution, TestReport, TestResult
+from coder.python.source import parse_or_empty
 from coder.verify.report import shorten_test_id
-from coder.verify.test_edits import Function, dotted_name, parse_or_empty
+from coder.verify.test_edits import Function, dotted_name
 
 SHOWN = 3
 ASSERTION_CALLS = ("raises", "warns", "deprecated_call", "fail")
