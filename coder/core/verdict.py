@@ -1,9 +1,9 @@
 """Verdict, evidence, and the values that they are made of."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -99,6 +99,13 @@ class TestResult(Value):
     def green(self) -> bool:
         """Whether the test passed, or failed as expected."""
         return self.outcome in ("passed", "xfailed", "xpassed")
+
+    def with_texts(self, change: Callable[[str], str]) -> Self:
+        """Return the result with its failure's message and text changed, if it has one."""
+        if self.failure is None:
+            return self
+        texts = {"message": change(self.failure.message), "text": change(self.failure.text)}
+        return self.model_copy(update={"failure": self.failure.model_copy(update=texts)})
 
     @property
     def output_tail(self) -> tuple[str, ...]:

@@ -132,18 +132,13 @@ class OverlayInstaller:
         temporary = place.with_suffix(f".{os.getpid()}")
         temporary.mkdir(parents=True)
         try:
-            (temporary / "constraints").write_text(self._installed_versions(), encoding="utf-8")
-            options = (
-                *WHEELS,
-                "--target",
-                str(temporary / "packages"),
-                "--constraint",
-                str(temporary / "constraints"),
-            )
+            constraints, target = temporary / "constraints", temporary / "packages"
+            constraints.write_text(self._installed_versions(), encoding="utf-8")
+            options = (*WHEELS, "--target", str(target), "--constraint", str(constraints))
             execution = self._run_pip(("install", *options, "--", *packages), temporary, Policy(network=True))
             if execution.exit_code != 0:
                 return f"{find_error_line(execution.output)} {install_hint(execution.output)}".strip()
-            (temporary / "packages").rename(place)
+            target.rename(place)
         except SandboxError as error:
             return str(error)
         finally:

@@ -1,6 +1,5 @@
 """Extension modules that a change touches, built from each side's own sources."""
 
-import os
 import re
 import shutil
 import threading
@@ -19,6 +18,7 @@ from coder.core.verdict import EXIT_CODE, Failure, TestResult
 from coder.files.regular_files import read_regular
 from coder.linux_distribution import owning_packages
 from coder.patching.plan import ConfinedTree
+from coder.verify.launch import files_below
 from coder.verify.layout import EXTENSION_SUFFIXES, read_text, read_toml
 from coder.verify.project import Project
 from coder.verify.run import numbered_directory
@@ -323,7 +323,6 @@ COMPILERS = {
 }
 """The program that compiles a source, by suffix."""
 LIBRARY = re.compile(rb"(?<=\0)lib[\w.+-]+\.so(?:\.\d+)*(?=\0)")
-SKIPPED_DIRECTORIES = frozenset({"build", "dist", "env", "node_modules", "site-packages", "venv"})
 BACKENDS = frozenset({"maturin", "mesonpy", "scikit_build_core.build"})
 """Build backends that are for extension modules, and run by their hook."""
 SETUP_ARGUMENTS = re.compile(r"\b(?:ext_modules|cffi_modules|rust_extensions)\b")
@@ -353,16 +352,8 @@ def linked_libraries(module: bytes) -> frozenset[str]:
 
 
 def find_modules(tree: Path) -> Iterator[str]:
-    """Yield the extension modules in a tree, sorted, without those in environments and build directories."""
-    for directory, names, files in os.walk(tree):
-        names[:] = sorted(
-            name for name in names if not name.startswith(".") and name not in SKIPPED_DIRECTORIES
-        )
-        yield from (
-            Path(directory, name).relative_to(tree).as_posix()
-            for name in sorted(files)
-            if name.endswith(EXTENSION_SUFFIXES)
-        )
+    """Return the extension modules in a tree, without those in environments and build directories."""
+    return (path for path in files_below(tree) if path.endswith(EXTENSION_SUFFIXES))
 
 
 def _project_at(directory: PurePosixPath, tree: Path) -> ExtensionProject | None:

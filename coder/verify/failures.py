@@ -402,12 +402,7 @@ def classify_failure(result: TestResult, *, before: TestResult | None) -> tuple[
     """
     failure = result.failure or Failure(type="", message="")
     lack = environment_problem(failure)
-    if (
-        lack
-        and before is not None
-        and before.failure is not None
-        and environment_problem(before.failure) == lack
-    ):
+    if lack and before and before.failure and environment_problem(before.failure) == lack:
         return "environment", lack
     if failure.type in ("Timeout", NEVER_ENDING) or failure.message.startswith("Timeout "):
         return "time-out", "it did not end in its time"

@@ -204,30 +204,26 @@ def _is_ignored(path: str, run: PackageRun) -> bool:
     return any(path == other or path.startswith(f"{other}/") for other in run.ignored)
 
 
-def source_files(tree: Path) -> Iterator[str]:
-    """Yield the Python files of the project that are not tests, relative to the tree and sorted."""
-    for folder, folders, files in os.walk(tree):
+def files_below(tree: Path, start: str = ".") -> Iterator[str]:
+    """Yield the project's files in a directory of a tree, relative to the tree and sorted."""
+    for folder, folders, names in os.walk(tree / start):
         folders[:] = sorted(
             name for name in folders if not name.startswith(".") and name not in EXCLUDED_DIRECTORIES
         )
-        for name in sorted(files):
-            path = Path(folder, name).relative_to(tree).as_posix()
-            if name.endswith(".py") and not is_test_path(path):
-                yield path
+        yield from (Path(folder, name).relative_to(tree).as_posix() for name in sorted(names))
+
+
+def source_files(tree: Path) -> Iterator[str]:
+    """Yield the Python files of the project that are not tests, relative to the tree and sorted."""
+    return (path for path in files_below(tree) if path.endswith(".py") and not is_test_path(path))
 
 
 def test_files_at(paths: Sequence[str], tree: Path) -> tuple[str, ...]:
     """Return the existing files at `paths`, and the test files of the directories there, each once."""
     files: dict[str, None] = {}
     for path in paths:
-        if (tree / path).is_file():
-            files[path] = None
-        for folder, folders, names in os.walk(tree / path):
-            folders[:] = sorted(
-                name for name in folders if not name.startswith(".") and name not in EXCLUDED_DIRECTORIES
-            )
-            inside = (Path(folder, name).relative_to(tree).as_posix() for name in sorted(names))
-            files |= dict.fromkeys(filter(is_test_file, inside))
+        inside = [path] if (tree / path).is_file() else filter(is_test_file, files_below(tree, path))
+        files |= dict.fromkeys(inside)
     return tuple(files)
 
 

@@ -64,21 +64,7 @@ class RunStore:
         return report
 
     def _without_secrets(self, report: TestReport) -> TestReport:
-        results = tuple(
-            result.model_copy(
-                update={
-                    "failure": result.failure.model_copy(
-                        update={
-                            "message": self._mask(result.failure.message),
-                            "text": self._mask(result.failure.text),
-                        }
-                    )
-                }
-            )
-            if result.failure
-            else result
-            for result in report.results
-        )
+        results = tuple(result.with_texts(self._mask) for result in report.results)
         return report.model_copy(update={"results": results, "output": self._mask(report.output)})
 
     def _remove_oldest(self) -> None:

@@ -1,7 +1,7 @@
 """Results of tests from what a runner prints or writes: TAP, JUnit XML and others."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -18,6 +18,12 @@ TAP_LINE = re.compile(
 )
 TAP_TITLE = re.compile(r"# (?!.*(?:\bseed\b|\btime\b|\d ?m?s\b))(?P<title>\S.*?)[ \t]*", re.I)
 """The title of a test; not a comment on the run."""
+TAP_OUTCOMES: Mapping[str, tuple[Outcome, Outcome]] = {
+    "": ("passed", "failed"),
+    "skip": ("skipped", "skipped"),
+    "todo": ("xpassed", "xfailed"),
+}
+"""Outcomes of `ok` and `not ok`, by directive."""
 UNITTEST_TEST = re.compile(r"^\s*(?P<name>\w+) \((?P<owner>[\w.<>]+)\)")
 UNITTEST_ENDING = re.compile(
     r"(?:^|\.\.\. )(?P<told>ok|FAIL|ERROR|skipped\b.*|expected failure|unexpected success)$"
@@ -107,21 +113,11 @@ def parse_tap(output: str) -> tuple[TestResult, ...]:
     for index, line in enumerate(lines):
         if match := TAP_LINE.match(line):
             diagnostics = "\n".join(_diagnostics(lines, index + 1))
-            outcome: Outcome = "failed" if match["failed"] else "passed"
-            if match["directive"]:
-                outcome = (
-                    "skipped"
-                    if match["directive"].lower() == "skip"
-                    else ("xfailed" if match["failed"] else "xpassed")
-                )
+            has_failed, directive = bool(match["failed"]), (match["directive"] or "").lower()
+            outcome: Outcome = TAP_OUTCOMES[directive][has_failed]
             failure = _parse_failure(diagnostics, type="", message="") if outcome == "failed" else None
-            results.append(
-                TestResult(
-                    id=" > ".join(filter(None, (titles[index], match["name"] or "test without a name"))),
-                    outcome=outcome,
-                    failure=failure,
-                )
-            )
+            id = " > ".join(filter(None, (titles[index], match["name"] or "test without a name")))
+            results.append(TestResult(id=id, outcome=outcome, failure=failure))
     return with_unique_ids(results)
 
 
@@ -163,12 +159,10 @@ def parse_unittest(output: str) -> tuple[TestResult, ...]:
     for section in sections:
         if fault := UNITTEST_SECTION.match(section):
             earlier = results.get(_test_id(fault))
-            if (
-                earlier is None or not earlier.red or not (earlier.failure and earlier.failure.text)
-            ):  # of several failing subtests, the first counts
-                results[_test_id(fault)] = _to_result(
-                    fault, fault["kind"], _parse_failure(section[fault.end() :], type="", message="")
-                )
+            # Of several failing subtests, the first counts.
+            if earlier is None or not earlier.red or not (earlier.failure and earlier.failure.text):
+                failure = _parse_failure(section[fault.end() :], type="", message="")
+                results[_test_id(fault)] = _to_result(fault, fault["kind"], failure)
     return tuple(results.values())
 
 
@@ -180,15 +174,9 @@ def _parse_listing(listing: str) -> dict[str, TestResult]:
         test = UNITTEST_TEST.match(line) or test
         ending = UNITTEST_ENDING.search(line)
         if test and ending:
-            ending_word = ending["told"]
-            results[_test_id(test)], test = (
-                _to_result(
-                    test,
-                    ending_word,
-                    Failure(type="", message="") if ending_word in ("FAIL", "ERROR") else None,
-                ),
-                None,
-            )
+            failure = Failure(type="", message="") if ending["told"] in ("FAIL", "ERROR") else None
+            results[_test_id(test)] = _to_result(test, ending["told"], failure)
+            test = None
     return results
 
 

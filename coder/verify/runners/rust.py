@@ -88,15 +88,8 @@ class CargoTest:
             options = (*without_options(options, TARGET_OPTIONS, WITH_VALUES), *_targets(run))
             kept, _ = split_operands(harness, HARNESS_WITH_VALUES)
             names, harness = (), (*_selection(run.tests), *kept)
-        argv = (
-            *run.argv[:start],
-            "--no-fail-fast",
-            "--message-format=json",
-            *options,
-            *names,
-            "--",
-            *harness,
-        )
+        reporting = ("--no-fail-fast", "--message-format=json")
+        argv = (*run.argv[:start], *reporting, *options, *names, "--", *harness)
         return Invocation(argv=argv, environment=ENVIRONMENT)
 
     def read_results(self, run: Run) -> Iterator[TestResult]:

@@ -56,21 +56,10 @@ def read_results(
     if builds:
         results = (*with_source_ids(results, run.tree),) or (*read_failed_build(run),)
     return tuple(
-        _without_tree(result, run.tree)
+        result.with_texts(lambda text: text.replace(f"{run.tree}/", ""))  # each run has another worktree
         for result in results
         if not tests or is_asked(result.id) or result.id in files
     )
-
-
-def _without_tree(result: TestResult, tree: Path) -> TestResult:
-    """Return a result whose texts do not name the worktree, of which each run has another."""
-    if result.failure is None:
-        return result
-    texts = {
-        name: text.replace(f"{tree}/", "")
-        for name, text in (("message", result.failure.message), ("text", result.failure.text))
-    }
-    return result.model_copy(update={"failure": result.failure.model_copy(update=texts)})
 
 
 def missing_results_problem(command: str, execution: Execution) -> RunProblem:
