@@ -16,7 +16,7 @@ import time
 import zlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import lru_cache
 from pathlib import Path
@@ -430,12 +430,11 @@ def record_map(
     *,
     seconds: float | None = None,
     progress: Progress | None = None,
-    stop: Callable[[], bool] = lambda: False,
     cores: int = 1,
 ) -> MapProgress:
     """Record the tests of a tree that the map lacks, save it repeatedly, and return what it covers now.
 
-    It ends after `seconds`, when `stop` says so, or when the runner is stopped. Test files are run some at a
+    It ends after `seconds`, or when the runner is stopped. Test files are run some at a
     time, in so many processes at once as there are `cores`.
     """
     deadline = None if seconds is None else time.monotonic() + seconds
@@ -445,7 +444,7 @@ def record_map(
     with ThreadPoolExecutor(cores) as pool:
         while True:
             remaining = None if deadline is None else deadline - time.monotonic()
-            is_over = recording.is_stopped or stop() or (remaining or LEAST_SECONDS) < LEAST_SECONDS
+            is_over = recording.is_stopped or (remaining or LEAST_SECONDS) < LEAST_SECONDS
             while recording.todo and len(running) < cores and not is_over:
                 paths = recording.todo.pop(0)
                 running[pool.submit(recording.run, paths, remaining, progress)] = paths

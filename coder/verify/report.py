@@ -181,9 +181,9 @@ def passes(report: TestReport, test_id: str) -> bool:
     return result is not None and result.outcome == "passed"
 
 
-def join_test_ids(results: Sequence[TestResult], limit: int = 3) -> str:
+def join_test_ids(results: Sequence[TestResult]) -> str:
     """Return the first few ids as a comma-separated list, with the number of the others."""
-    return join_first([shorten_test_id(result.id) for result in results], limit)
+    return join_first([shorten_test_id(result.id) for result in results], SHOWN)
 
 
 def shorten_test_id(test_id: str) -> str:
@@ -235,41 +235,20 @@ CAUSES: Mapping[Cause, str] = {
 """Suffixes that state the likely cause of a failure."""
 
 
-def summarize_failures(subject: Verdict | TestReport, limit: int = LIMIT) -> str:
-    """Return the reason and each different failure once, at most `limit` characters.
+def summarize_failures(verdict: Verdict) -> str:
+    """Return the reason and each different failure once, at most `LIMIT` characters.
 
     A failure is shown with its assertion and values, the innermost frames with source, and captured output.
     """
-    match subject:
-        case Verdict():
-            parts = [f"{subject.label}: {subject.reason}", *(f"Noted: {note}." for note in subject.notes[:5])]
-            sections = (("Broken by the change", subject.broken), ("Not green yet", subject.still_red))
-        case TestReport():
-            counts = subject.outcome_counts
-            parts = [
-                f"{counts.passed} passed, {counts.failed} failed, "
-                f"{counts.skipped} skipped ({subject.command})."
-            ]
-            parts += (
-                [f"{counts.denied} more cannot pass in the sandbox, whatever the code."]
-                if counts.denied
-                else []
-            )
-            parts += [subject.problem.text] if subject.problem else []
-            sections = (
-                ("Failing", subject.project_failures),
-                (
-                    "Not possible in the sandbox",
-                    tuple(result for result in subject.failures if result.denied),
-                ),
-            )
+    parts = [f"{verdict.label}: {verdict.reason}", *(f"Noted: {note}." for note in verdict.notes[:5])]
+    sections = (("Broken by the change", verdict.broken), ("Not green yet", verdict.still_red))
     groups = [(title, group) for title, results in sections for group in group_by_failure(results)]
     shown_groups = groups[:DISTINCT]
-    room = (limit - sum(map(len, parts)) - 400) // max(len(shown_groups), 1)
+    room = (LIMIT - sum(map(len, parts)) - 400) // max(len(shown_groups), 1)
     parts += [_describe(title, group, room) for title, group in shown_groups]
     if hidden := sum(len(group) for _, group in groups[DISTINCT:]):
         parts.append(f"... and {hidden} more that fail in {len(groups) - DISTINCT} other ways.")
-    return "\n\n".join(parts)[:limit]
+    return "\n\n".join(parts)[:LIMIT]
 
 
 def group_by_failure(results: Iterable[TestResult]) -> list[list[TestResult]]:

@@ -55,7 +55,7 @@ class CoverageTracer:
         observation = Observation(
             functions, self.opened.paths, is_blind=self.opened.processes or not is_complete
         )
-        self.code.again({})
+        self.code.again()
         self.opened.forget()
         return observation
 

@@ -35,6 +35,8 @@ from coder_unittest_names import (  # type: ignore[import-not-found]
 SUITE_CLASS: Any = unittest.TestSuite
 LOADER_CLASS: Any = unittest.TestLoader
 LOADER_MODULE: Any = unittest.loader
+PHASE = {"xfail": False, "failure": None, "seconds": 0.0, "body": None}
+"""Fields of a record of a phase, where it says nothing else."""
 
 
 class Recorder:
@@ -259,27 +261,8 @@ class Recorder:
             self.write_phase(test, "setup", outcome, failure=failure)
             self.write_phase(test, "teardown", "passed")
 
-    def write_phase(
-        self,
-        name: str,
-        when: str,
-        outcome: str,
-        *,
-        xfail: bool = False,
-        failure: Any = None,
-        seconds: float = 0.0,
-        body: Any = None,
-    ) -> None:
-        self.write(
-            "phase",
-            id=name,
-            when=when,
-            outcome=outcome,
-            xfail=xfail,
-            seconds=seconds,
-            failure=failure,
-            body=body,
-        )
+    def write_phase(self, name: str, when: str, outcome: str, **fields: Any) -> None:
+        self.write("phase", id=name, when=when, outcome=outcome, **{**PHASE, **fields})
 
 
 class CoverageRecorder:

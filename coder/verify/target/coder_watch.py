@@ -119,7 +119,7 @@ class ExecutedCode:
     def start(self) -> None:
         monitoring: Any = getattr(sys, "monitoring", None)
         if monitoring is None:
-            self.again({})
+            self.again()
             threading.setprofile(self.enter)
             self.profile()
             return
@@ -144,9 +144,9 @@ class ExecutedCode:
                 inner = inner.f_back
         return dict(self.seen)
 
-    def again(self, codes: dict[int, CodeType]) -> None:
-        """Continue with `codes` as the only recorded code."""
-        self.seen = codes
+    def again(self) -> None:
+        """Continue as if no code had run so far."""
+        self.seen = {}
         for profiler in [*self.profilers.values()]:
             profiler.clear()
         monitoring: Any = getattr(sys, "monitoring", None)

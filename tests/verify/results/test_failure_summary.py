@@ -1,8 +1,8 @@
 """Summary of failures."""
 
-from coder.core.verdict import RunProblem, TestReport, Verdict, VerdictKind
+from coder.core.verdict import Verdict, VerdictKind
 from coder.verify.report import LIMIT, summarize_failures
-from tests.verify.fakes import failed_result, passed_result
+from tests.verify.fakes import failed_result
 
 AT = ("calc.py", 2, "add")
 
@@ -24,31 +24,14 @@ def test_reports_similar_failures_once() -> None:
     )
 
 
-def test_tests_that_cannot_pass_in_the_sandbox_come_last() -> None:
-    denied = failed_result("t.py::test_a", "ConnectionError").model_copy(update={"denied": "network"})
-    report = TestReport(command="pytest", results=(denied, failed_result("t.py::test_b", "KeyError")))
-    assert summarize_failures(report) == (
-        "0 passed, 1 failed, 0 skipped (pytest).\n\n1 more cannot pass in the sandbox, whatever the code.\n\n"
-        "Failing: t.py::test_b fails\nKeyError: assert 1 == 2\n\n"
-        "Not possible in the sandbox: t.py::test_a fails\nConnectionError: assert 1 == 2"
-    )
-
-
 def test_a_long_report_is_cut_to_its_limit() -> None:
     reds = tuple(
         failed_result(f"t.py::test_{number}", message="x" * 9000, frames=[("calc.py", number, "f")])
         for number in range(8)
     )
-    text = summarize_failures(
-        TestReport(
-            command="pytest",
-            results=(passed_result("a"), *reds),
-            problem=RunProblem(kind="timeout", text="Too slow."),
-        )
-    )
+    text = summarize_failures(Verdict(kind=VerdictKind.BROKEN, reason="It breaks.", broken=reds))
     assert text.startswith(
-        "1 passed, 8 failed, 0 skipped (pytest).\n\nToo slow.\n\nFailing: t.py::test_0 fails\n"
-        "AssertionError: xxx"
+        "BROKEN: It breaks.\n\nBroken by the change: t.py::test_0 fails\nAssertionError: xxx"
     )
     assert text.endswith("... and 5 more that fail in 5 other ways.")
     assert len(text) <= LIMIT
