@@ -140,23 +140,12 @@ def needed_modules(options: dict[str, Any]) -> tuple[str, ...]:
     """Return the plugin modules without which pytest would refuse the configured options."""
     needed: dict[str, None] = {}
     words = option_words(options.get("addopts", ""))
-    for index, word in enumerate(words):
-        name = (
-            words[index + 1]
-            if word == "-p" and index + 1 < len(words)
-            else word[2:]
-            if word.startswith("-p")
-            else ""
-        )
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        name = following if word == "-p" else word[2:] if word.startswith("-p") else ""
         if name and not name.startswith("no:"):
             needed[name] = None
-        for option, module in PLUGIN_OF_OPTION.items():
-            if (
-                word == option
-                or (option.startswith("--") and word.startswith(option))
-                or (option == "-n" and word[:2] == "-n" and word[2:])
-            ):
-                needed[module] = None
+        plugins = (module for option, module in PLUGIN_OF_OPTION.items() if word.startswith(option))
+        needed |= dict.fromkeys(plugins)
     if "asyncio_mode" in options:
         needed["pytest_asyncio"] = None
     return tuple(needed)

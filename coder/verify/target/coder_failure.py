@@ -37,12 +37,8 @@ def report_failure(report: Any) -> dict[str, Any]:
             if report.when not in ("collect", "setup", "call", "teardown")
             else re.sub(r"\W*([\w()]*).*", r"\1", words, flags=re.DOTALL)
         )
-        described = {
-            "type": name,
-            "message": words[:MESSAGE_LENGTH],
-            "frames": [],
-            "text": words[:MESSAGE_LENGTH],
-        }
+        text = words[:MESSAGE_LENGTH]
+        described = {"type": name, "message": text, "frames": [], "text": text}
     captured = [
         f"--- {title} ---\n{tail(text)}" for title, text in getattr(report, "sections", []) if text.strip()
     ]
@@ -62,11 +58,8 @@ def describe_exception(value: BaseException, tree: str, rendered: Any) -> dict[s
     message = message_of(value).replace(tree + os.sep, "")
     frames = list(frames_of(value, tree))
     shown = [source_at(frame, tree) for frame in informative_frames(frames)]
-    caused = [
-        f"caused by {type(cause).__name__}: {message_of(cause)[:300]}"
-        for cause in (value.__cause__,)
-        if cause is not None
-    ]
+    cause = value.__cause__
+    caused = [f"caused by {type(cause).__name__}: {message_of(cause)[:300]}"] if cause is not None else []
     headline = f"{type(value).__name__}: {message}" if message else type(value).__name__
     text = (
         "\n".join([headline, *caused, *shown])

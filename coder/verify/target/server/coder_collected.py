@@ -164,9 +164,8 @@ class CollectedSession:
 
     def put_into_effect(self, swaps: list[Any]) -> None:
         """Swap the edited functions in this process."""
-        for swap in reversed(
-            swaps
-        ):  # from the end of each file, so that positions of later replacements stay valid
+        # From the end of each file, so that positions of later replacements stay valid.
+        for swap in reversed(swaps):
             path = os.path.join(self.request["tree"], swap["path"])
             if path in self.swapper.imported:
                 self.swapper.swap(path, swap["function"], swap["source"])
@@ -181,9 +180,8 @@ class CollectedSession:
             manager.stop_global_capturing()
             redirect_to_null()
             manager.start_global_capturing()
-        self.session.config.option.tbstyle = (
-            "value"  # pytest's rendering is not read, and takes most of the time of a failure
-        )
+        # Pytest's rendering is not read, and takes most of the time of a failure.
+        self.session.config.option.tbstyle = "value"
         random.seed()
         if "numpy" in sys.modules and hasattr(sys.modules["numpy"], "random"):
             sys.modules["numpy"].random.seed()

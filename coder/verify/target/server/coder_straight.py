@@ -87,20 +87,14 @@ class DirectProtocol:
             item._initrequest()
         if hasattr(_pytest.tmpdir, "tmppath_result_key"):
             item.stash.setdefault(_pytest.tmpdir.tmppath_result_key, {})
-        if hasattr(type(item), "addSubTest") and sys.version_info >= (
-            3,
-            11,
-        ):  # in older versions it does more than report
+        # In older versions it does more than report.
+        if hasattr(type(item), "addSubTest") and sys.version_info >= (3, 11):
             item.addSubTest = lambda *arguments: arguments[-1] and type(item).addSubTest(item, *arguments)
         for when, phase in self.phases:
-            call = call_phase(
-                phase, when, item=item, **({"nextitem": following} if when == "teardown" else {})
-            )
-            if (
-                call.excinfo is not None
-                or getattr(item, "_excinfo", None)
-                or (when == "call" and item.get_closest_marker("xfail"))
-            ):
+            arguments = {"nextitem": following} if when == "teardown" else {}
+            call = call_phase(phase, when, item=item, **arguments)
+            is_xfail = when == "call" and item.get_closest_marker("xfail")
+            if call.excinfo is not None or getattr(item, "_excinfo", None) or is_xfail:
                 return call
         return None
 

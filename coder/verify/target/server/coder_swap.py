@@ -224,11 +224,8 @@ def are_same(first: CodeType, second: CodeType) -> bool:
 
     The bytecode is not compared: it depends on other contents of the module, such as its imports.
     """
-    return (first.co_varnames, first.co_names, first.co_freevars) == (
-        second.co_varnames,
-        second.co_names,
-        second.co_freevars,
-    )
+    names = [(code.co_varnames, code.co_names, code.co_freevars) for code in (first, second)]
+    return names[0] == names[1]
 
 
 def own(code: CodeType) -> Any:
@@ -236,15 +233,9 @@ def own(code: CodeType) -> Any:
     constants = [
         (type(constant), repr(constant)) for constant in code.co_consts if not isinstance(constant, CodeType)
     ]
-    names = (
-        code.co_names,
-        code.co_varnames,
-        code.co_freevars,
-        code.co_cellvars,
-        code.co_argcount,
-        code.co_kwonlyargcount,
-    )
-    return code.co_code, constants, names, code.co_flags, getattr(code, "co_exceptiontable", b"")
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    counts = (code.co_argcount, code.co_kwonlyargcount)
+    return code.co_code, constants, names, counts, code.co_flags, getattr(code, "co_exceptiontable", b"")
 
 
 def docstring_of(code: CodeType) -> Any:

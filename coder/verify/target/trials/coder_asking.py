@@ -42,24 +42,16 @@ class EditComparison:
         """
         with open(self.request["candidates"], encoding="utf-8") as file:
             candidates = [json.loads(line) for line in file]
-        for answer in self.trials.wait_for_answers(
-            ForkedChild(candidates, self.answers, seconds=self.request["seconds"])
-        ):
+        child = ForkedChild(candidates, self.answers, seconds=self.request["seconds"])
+        for answer in self.trials.wait_for_answers(child):
             self.trials.write(**answer)
 
     def answers(self, candidates: list[Any]) -> Iterator[Any]:
         """Record the calls and yield all answers; runs in a fork, which forks again for each candidate."""
-        functions = {
-            candidate["function"]: candidate["path"]
-            for candidate in candidates
-            if candidate["function"] is not None
-        }
-        recorder = Recorder(
-            frozenset(os.path.join(self.request["tree"], path) for path in self.request["sources"]),
-            frozenset(
-                self.key_of(path, self.request["functions"][number]) for number, path in functions.items()
-            ),
-        )
+        functions = {each["function"]: each["path"] for each in candidates if each["function"] is not None}
+        edited = (self.key_of(path, self.request["functions"][number]) for number, path in functions.items())
+        sources = (os.path.join(self.request["tree"], path) for path in self.request["sources"])
+        recorder = Recorder(frozenset(sources), frozenset(edited))
         recording_end = time.monotonic() + self.seconds_left * FIRST_SHARE
         for test in [*self.trials.targets, *self.request["guards"]]:
             if test in self.trials.items and time.monotonic() < recording_end:
@@ -67,13 +59,9 @@ class EditComparison:
                 sys.setprofile(recorder)
                 self.trials.run(test, None, RECORDING_LIMIT)
                 sys.setprofile(None)
-        paths = dict.fromkeys(
-            os.path.join(self.request["tree"], candidate["path"]) for candidate in candidates
-        )
-        questions = Questions(
-            recorder,
-            [self.trials.swapper.imported[path] for path in paths if path in self.trials.swapper.imported],
-        )
+        paths = dict.fromkeys(os.path.join(self.request["tree"], each["path"]) for each in candidates)
+        imported = self.trials.swapper.imported
+        questions = Questions(recorder, [imported[path] for path in paths if path in imported])
         base_answers = self.answers_in_fork(None, questions, self.seconds_left * FIRST_SHARE)
         questions.keep([seconds < SLOW for _, seconds in base_answers])
         self.before = [candidate_answers for candidate_answers, seconds in base_answers if seconds < SLOW]
@@ -81,10 +69,9 @@ class EditComparison:
         yield {"index": -1, "answers": self.before}
         others = [(-1, None), *enumerate(candidates)]
         for number, (index, candidate) in enumerate(others):
-            candidate_answers = self.answers_in_fork(
-                candidate, questions, self.seconds_left / (len(others) - number)
-            )
-            yield {"index": index, "answers": [answer for answer, _ in candidate_answers]}
+            share = self.seconds_left / (len(others) - number)
+            answers = self.answers_in_fork(candidate, questions, share)
+            yield {"index": index, "answers": [answer for answer, _ in answers]}
 
     @property
     def seconds_left(self) -> float:
@@ -103,10 +90,8 @@ class EditComparison:
         Answers after the time limit are missing.
         """
         limit = min(seconds, COMPARE_SECONDS)
-        answers: list[Any] = self.trials.wait_for_answers(
-            ForkedChild([candidate], lambda batch: self.answer(batch[0], questions, limit), seconds=limit)
-        )
-        return answers
+        child = ForkedChild([], lambda _batch: self.answer(candidate, questions, limit), seconds=limit)
+        return list(self.trials.wait_for_answers(child))
 
     def answer(self, candidate: dict[str, Any] | None, questions: Questions, seconds: float) -> Iterator[Any]:
         """Yield the answers of one candidate.
@@ -120,10 +105,8 @@ class EditComparison:
             yield from self.timed_answers(questions, deadline)
             return
         answers = [*self.timed_answers(questions, deadline)]
-        if [answer for answer, _ in answers] == self.before[
-            : len(answers)
-        ]:  # objects made by the old function may hide the difference
-            undo()
+        if [answer for answer, _ in answers] == self.before[: len(answers)]:
+            undo()  # objects made by the old function may hide the difference
             self.trials.put_into_effect(candidate, alone=True, again=True)
             answers = [*self.timed_answers(questions, deadline)]
         yield from answers

@@ -139,20 +139,14 @@ def qualified_name(frame: FrameType, arguments: dict[str, Any]) -> tuple[str, ..
     name = frame.f_code.co_name
     owner = arguments.get("self", arguments.get("cls"))
     kind = owner if isinstance(owner, type) else type(owner)
-    for owner_class in (
-        kind.__mro__
-        if owner is not None
-        else [owner_class for owner_class in frame.f_globals.values() if isinstance(owner_class, type)]
-    ):
+    known = [value for value in frame.f_globals.values() if isinstance(value, type)]
+    for owner_class in known if owner is None else kind.__mro__:
         function = vars(owner_class).get(name)
         if code_of(function) is frame.f_code:
             if isinstance(function, classmethod):
                 del arguments["cls"]
-            return (
-                (*owner_class.__qualname__.split("."), name, PROPERTY_GETTER)
-                if isinstance(function, property)
-                else (*owner_class.__qualname__.split("."), name)
-            )
+            getter = (PROPERTY_GETTER,) if isinstance(function, property) else ()
+            return (*owner_class.__qualname__.split("."), name, *getter)
     if not callable(frame.f_globals.get(name)):
         raise LookupError(name)
     return (name,)

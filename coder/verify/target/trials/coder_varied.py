@@ -49,11 +49,8 @@ def argument_pools(calls: list[Any]) -> dict[Any, list[Any]]:
     for module, name, arguments in calls:
         for key, value in arguments.items():
             pool = values_by_parameter.setdefault((module, name, key), [])
-            if (
-                is_plain(value)
-                and len(pool) < MOST_OTHERS
-                and not any(is_same(value, known) for known in pool)
-            ):
+            is_new = not any(is_same(value, known) for known in pool)
+            if is_plain(value) and len(pool) < MOST_OTHERS and is_new:
                 pool.append(value)
     return values_by_parameter
 
@@ -62,14 +59,9 @@ def changed_values(value: Any, pool: list[Any]) -> list[Any]:
     """Return nearby values and values of other calls, alternating, each once."""
     others = [item for item in pool if not is_same(item, value)] if is_plain(value) else []
     new_values: list[Any] = []
-    for new in itertools.chain.from_iterable(
-        itertools.zip_longest(nearby_values(value), others, fillvalue=value)
-    ):
-        if (
-            new is not value
-            and not is_same(new, value)
-            and not any(is_same(new, item) for item in new_values)
-        ):
+    pairs = itertools.zip_longest(nearby_values(value), others, fillvalue=value)
+    for new in itertools.chain.from_iterable(pairs):
+        if new is not value and not any(is_same(new, item) for item in (value, *new_values)):
             new_values.append(new)
     return new_values
 
