@@ -354,13 +354,10 @@ class MapOnTree:
         """Compare the units of the map with those of the tree; `command` may name more test files."""
         self.files = TreeFiles(tree)
         self.coverage = coverage
-        self._is_test_file = test_file_predicate(self.files.tree, command)
+        self.is_test_file = test_file_predicate(self.files.tree, command)
         self.python_files = tuple(path for path in project_files(self.files.tree) if path.endswith(".py"))
         self.current = {unit for path in {path for path, _ in coverage.units} for unit in self.units_of(path)}
         self._stale = set(range(len(coverage.units))) - self.current
-
-    def is_test_file(self, path: str) -> bool:
-        return self._is_test_file(path)
 
     def units_of(self, path: str) -> tuple[int, ...]:
         """Return the units of a file that the map knows."""

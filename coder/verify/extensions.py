@@ -15,11 +15,11 @@ from coder.core.paths import is_test_path
 from coder.core.ports import Execution, Limits, Progress, Sandbox
 from coder.core.values import Value
 from coder.core.verdict import EXIT_CODE, Failure, TestResult
-from coder.files.regular_files import read_regular
+from coder.files.regular_files import read_regular, read_regular_text
 from coder.linux_distribution import owning_packages
 from coder.patching.plan import ConfinedTree
 from coder.verify.launch import files_below
-from coder.verify.layout import EXTENSION_SUFFIXES, read_text, read_toml
+from coder.verify.layout import EXTENSION_SUFFIXES, read_toml
 from coder.verify.project import Project
 from coder.verify.run import numbered_directory
 from coder.verify.runners.workspaces import output_tail
@@ -362,7 +362,7 @@ def _project_at(directory: PurePosixPath, tree: Path) -> ExtensionProject | None
     if backend in BACKENDS:
         return ExtensionProject(directory=str(directory), backend=backend)
     declares = "ext-modules" in configuration.get("tool", {}).get("setuptools", {})
-    if declares or SETUP_ARGUMENTS.search(read_text(tree / directory / "setup.py")):
+    if declares or SETUP_ARGUMENTS.search(read_regular_text(tree / directory / "setup.py")):
         return ExtensionProject(directory=str(directory))
     return None
 

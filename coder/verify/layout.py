@@ -322,7 +322,7 @@ def _setup_file_roots(tree: Path) -> Iterator[str]:
         if not name.strip() and directory.strip():
             yield directory.strip()
     yield from options.get("options.packages.find", "where", fallback="").split()
-    script = read_text(tree / "setup.py")
+    script = read_regular_text(tree / "setup.py")
     for pattern in (
         r"package_dir\s*=\s*\{\s*['\"]{2}\s*:\s*['\"]([\w./-]+)",
         r"find_(?:namespace_)?packages\(\s*(?:where\s*=\s*)?['\"]([\w./-]+)",
@@ -333,7 +333,7 @@ def _setup_file_roots(tree: Path) -> Iterator[str]:
 def read_toml(path: Path) -> dict[str, Any]:
     """Return a parsed TOML file; empty if it does not exist or cannot be parsed."""
     try:
-        return parse_toml(read_text(path))
+        return parse_toml(read_regular_text(path))
     except tomllib.TOMLDecodeError:
         return {}
 
@@ -350,12 +350,7 @@ def read_ini(path: Path) -> ConfigParser:
     """Return a parsed INI file; empty if it does not exist or cannot be parsed."""
     parser = ConfigParser(interpolation=None, strict=False)
     try:
-        parser.read_string(read_text(path))
+        parser.read_string(read_regular_text(path))
     except Error:
         return ConfigParser(interpolation=None)
     return parser
-
-
-def read_text(path: Path) -> str:
-    """Return the text of a regular file; empty if it is missing, a pipe, or a link out of its directory."""
-    return read_regular_text(path)

@@ -12,8 +12,9 @@ from coder.core.phases import READ_ONLY
 from coder.core.ports import Execution, Limits, Sandbox
 from coder.core.values import Value
 from coder.core.verdict import LintReport
+from coder.files.regular_files import read_regular_text
 from coder.python.source import parse_module
-from coder.verify.layout import nested_table, read_ini, read_text, read_toml
+from coder.verify.layout import nested_table, read_ini, read_toml
 from coder.verify.project import Project
 
 SECONDS = 30.0
@@ -102,7 +103,7 @@ def _configuration(checker: Checker, root: Path) -> list[object]:
     return [
         nested_table(read_toml(root / "pyproject.toml"), "tool", *around).get(last),
         *(dict(ini[checker.section]) if checker.section in ini else None for ini in inis),
-        *(read_text(file) if file.is_file() else None for file in files),
+        *(read_regular_text(file) if file.is_file() else None for file in files),
     ]
 
 

@@ -24,7 +24,7 @@ from coder.core.ports import Limits, Sandbox, SystemPackage
 from coder.core.text import suggest_name
 from coder.core.values import Value
 from coder.core.verdict import RunProblem
-from coder.files.regular_files import replace_text
+from coder.files.regular_files import read_regular_text, replace_text
 from coder.linux_distribution import install_command
 from coder.python.source import parse_or_empty
 from coder.verify.layout import (
@@ -37,7 +37,6 @@ from coder.verify.layout import (
     nested_table,
     pytest_options,
     read_ini,
-    read_text,
     read_toml,
 )
 from coder.verify.packages import PackageRun, divide_run, find_packages, names_place
@@ -107,9 +106,9 @@ def editable_roots(prefix: Path, root: Path) -> tuple[str, ...]:
     named: list[Path] = []
     for file in sorted(file for directory in packages for file in directory.iterdir()):
         if file.suffix == ".pth":
-            named += (Path(line) for line in read_text(file).splitlines() if line.startswith("/"))
+            named += (Path(line) for line in read_regular_text(file).splitlines() if line.startswith("/"))
         elif EDITABLE_HOOK.fullmatch(file.name):
-            modules = map(Path, QUOTED_PATH.findall(read_text(file)))
+            modules = map(Path, QUOTED_PATH.findall(read_regular_text(file)))
             named += (
                 module.parent.parent if module.name == "__init__.py" else module.parent for module in modules
             )
@@ -584,7 +583,7 @@ def _interpreter_settings(words: list[str]) -> dict[str, str]:
 
 
 def _script_text(path: str, root: Path | None) -> str:
-    return read_text(root / path) if root is not None else ""
+    return read_regular_text(root / path) if root is not None else ""
 
 
 def named_interpreter(text: str) -> Path | None:
@@ -663,9 +662,9 @@ def _all_hints(root: Path) -> Iterator[Hint]:
     yield from _script_hints(tool)
     for name in ("Makefile", "GNUmakefile", "justfile", "Justfile"):
         yield from _target_hints(root / name)
-    if "django" in read_text(root / "tests" / "runtests.py"):
+    if "django" in read_regular_text(root / "tests" / "runtests.py"):
         yield Hint(command="python tests/runtests.py", source="Django's tests/runtests.py")
-    if "DJANGO_SETTINGS_MODULE" in read_text(root / "manage.py"):
+    if "DJANGO_SETTINGS_MODULE" in read_regular_text(root / "manage.py"):
         yield Hint(command=DJANGO_COMMAND, source="Django's manage.py")
     yield from _text_hints(root)
     for command, source in find_commands(root):
@@ -720,7 +719,7 @@ def _tox_hints(root: Path, tool: Mapping[str, Any]) -> Iterator[Hint]:
 
 def _nox_hints(root: Path) -> Iterator[Hint]:
     """Yield the literal commands that sessions of nox run."""
-    for function in parse_or_empty(read_text(root / "noxfile.py")).body:
+    for function in parse_or_empty(read_regular_text(root / "noxfile.py")).body:
         for node in ast.walk(function) if isinstance(function, ast.FunctionDef) else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "session.run":
                 words = [
@@ -756,7 +755,7 @@ def _script_hints(tool: Mapping[str, Any]) -> Iterator[Hint]:
 def _target_hints(file: Path) -> Iterator[Hint]:
     """Yield the recipe of the target `test` of a Makefile or justfile."""
     in_test_target = False
-    for line in read_text(file).splitlines():
+    for line in read_regular_text(file).splitlines():
         if line.strip() and not line[0].isspace():
             in_test_target = line.split(":")[0].split()[:1] in (["test"], ["tests"])
         elif in_test_target and line.strip():
@@ -765,7 +764,7 @@ def _target_hints(file: Path) -> Iterator[Hint]:
 
 def _workflow_hints(file: Path, name: str) -> Iterator[Hint]:
     """Yield the lines of a CI configuration that start tests: values of `run:` or items of a list."""
-    for line in read_text(file).splitlines():
+    for line in read_regular_text(file).splitlines():
         text = re.sub(r"^(?:- )?\s*(?:run|script|bash):\s*\|?", "", line.strip())
         text = text.removeprefix("- ").strip("'\" ")
         if STARTS_TESTS.search(text) and not re.match(
@@ -777,7 +776,7 @@ def _workflow_hints(file: Path, name: str) -> Iterator[Hint]:
 def _guide_hints(file: Path, name: str) -> Iterator[Hint]:
     """Yield the commands in fenced or indented blocks of a text for contributors."""
     is_fenced = False
-    for line in read_text(file).splitlines():
+    for line in read_regular_text(file).splitlines():
         if line.lstrip().startswith(("```", "~~~")):
             is_fenced = not is_fenced
         elif is_fenced or line.startswith(("    ", "\t")):
@@ -807,7 +806,7 @@ def interpreter_candidates(
         for name in (".venv", "venv", "env"):
             prefix = directory / name
             yield from _in_prefix(prefix, f"{prefix.relative_to(root)} in the repository")
-    if chosen := read_text(root / ".pdm-python").strip():
+    if chosen := read_regular_text(root / ".pdm-python").strip():
         yield from _in_prefix(Path(chosen).parent.parent, "pdm's choice (.pdm-python)")
     for query, why in _environment_queries(root):
         if answer := _run_query(query, root, sandbox):
@@ -885,7 +884,7 @@ def meson_build_directories(prefix: Path) -> list[str]:
     return [
         path
         for loader in sorted(prefix.glob("lib/python*/site-packages/_*_editable_loader.py"))
-        for path in QUOTED_PATH.findall(read_text(loader))
+        for path in QUOTED_PATH.findall(read_regular_text(loader))
         if Path(path, "meson-info").is_dir()
     ]
 

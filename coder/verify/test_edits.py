@@ -86,15 +86,8 @@ def weakened_tests(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 
 def removed_tests(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     """Return ids of tests of `old` that no file of `new` contains under the same function name."""
-    new_names = {
-        name.rpartition(".")[2] for text in new.values() for name in read_tests(parse_or_empty(text))
-    }
-    return [
-        f"{path}::{name.replace('.', '::')}"
-        for path, text in old.items()
-        for name in read_tests(parse_or_empty(text))
-        if name.rpartition(".")[2] not in new_names
-    ]
+    names = {test.rpartition("::")[2] for test in _read_all(new)}
+    return [test for test in _read_all(old) if test.rpartition("::")[2] not in names]
 
 
 def dotted_name(node: ast.expr) -> str:
