@@ -26,7 +26,7 @@ from coder.core.paths import test_file_of
 from coder.core.ports import Progress
 from coder.core.verdict import TestReport
 from coder.files.regular_files import read_regular, replace_bytes
-from coder.python.source import LINE_END, dump_node, parse_module
+from coder.python.source import LINE_END, Function, dump_node, parse_module
 from coder.verify.layout import test_file_predicate
 from coder.verify.run import PytestRunner
 from coder.verify.select import names_imported_by, project_files
@@ -34,7 +34,6 @@ from coder.verify.select import names_imported_by, project_files
 FORMAT = 3
 KEPT = 3
 """Recorded runs of a test, and versions of a file, that are kept: those of other commits and branches."""
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class SourceParts(NamedTuple):

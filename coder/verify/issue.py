@@ -25,7 +25,7 @@ from coder.core.values import Value
 from coder.core.verdict import BehaviorExample, IssueTie, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.files.tokenize import STOP_WORDS, count_terms
-from coder.python.source import parse_or_empty
+from coder.python.source import Function, parse_or_empty
 from coder.verify.failures import find_words
 from coder.verify.languages import SUFFIXES, definition_names, find_added_definitions
 from coder.verify.launch import TARGET
@@ -245,9 +245,7 @@ def _file_text(tree: Path, test: str) -> str:
 def _python_test(text: str, test: str) -> str:
     name = test.rpartition("::")[2].partition("[")[0]
     nodes = [
-        node
-        for node in ast.walk(parse_or_empty(text))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name
+        node for node in ast.walk(parse_or_empty(text)) if isinstance(node, Function) and node.name == name
     ]
     return "\n".join(ast.get_source_segment(text, node) or "" for node in nodes)
 

@@ -10,7 +10,7 @@ from coder.core.paths import match_test_ids, test_file_of, test_function_of
 from coder.core.text import join_first
 from coder.core.verdict import Finding, TestReport
 from coder.index.parsers import Definition, definitions
-from coder.python.source import dump_node, parse_or_empty
+from coder.python.source import Function, dump_node, parse_or_empty
 from coder.verify.base import Runs
 from coder.verify.change import JudgedChange
 from coder.verify.failures import find_words
@@ -18,7 +18,6 @@ from coder.verify.languages import SUFFIXES
 from coder.verify.report import extended_tests, passes, renumbered_cases
 from coder.verify.test_edits import (
     PROGRAM,
-    Function,
     RenamedTests,
     find_renamed_in,
     find_successions,

@@ -14,7 +14,7 @@ from coder.core.paths import test_file_of, test_function_of
 from coder.core.text import join_first, shorten_line
 from coder.core.verdict import ReplacedAssertion
 from coder.index.parsers import SyntaxNode, node_text, parse_syntax, walk_syntax
-from coder.python.source import dump_node, parse_or_empty
+from coder.python.source import Function, dump_node, parse_or_empty
 from coder.verify.languages import (
     CHAINS,
     SYNTAX_TABLES,
@@ -43,7 +43,6 @@ EXPECTATION_CALLS = (
     "assertWarnsRegex",
 )
 MODULE_WIDE_SETTINGS = ("pytestmark", "collect_ignore", "collect_ignore_glob", "__test__")
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Check(NamedTuple):

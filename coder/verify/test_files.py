@@ -12,12 +12,11 @@ from typing import NamedTuple
 from coder.core.paths import SOURCE_SUFFIXES, is_test_path, test_file_of
 from coder.files.regular_files import read_regular_text
 from coder.index.parsers import SyntaxNode, node_text, parse_syntax
-from coder.python.source import decode_text, dump_node, parse_module, parse_or_empty
+from coder.python.source import Function, decode_text, dump_node, parse_module, parse_or_empty
 from coder.verify.select import project_files
 
 _SUITE_WIDE = ("pytest_", "pytestmark", "__test__", "collect_ignore", "load_tests", "setup", "teardown")
 """Beginnings of names of a module that decide on all of its tests."""
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Name = tuple[str, ...]
 """A test's qualified name: its classes, then its function."""
 
@@ -174,7 +173,7 @@ def _read_module(module: ast.Module) -> _Module:
     tests: dict[_Name, tuple[ast.AST, ...]] = {}
     bound: dict[str, list[ast.AST]] = defaultdict(list)
     for statement in _split_imports(module):
-        if isinstance(statement, _Function) and statement.name.startswith("test"):
+        if isinstance(statement, Function) and statement.name.startswith("test"):
             tests[statement.name,] = (statement,)
         elif isinstance(statement, ast.ClassDef) and (own := _class_tests(statement, classes)):
             tests |= own
@@ -208,7 +207,7 @@ def _class_tests(
             inherited = _class_tests(classes[base.id], classes, (node.name, *derived))
             tests |= {(node.name, *name[1:]): (shell, *parts) for name, parts in inherited.items()}
     for member in node.body:
-        if isinstance(member, _Function) and member.name.startswith("test"):
+        if isinstance(member, Function) and member.name.startswith("test"):
             tests[node.name, member.name] = (shell, member)
         elif isinstance(member, ast.ClassDef):
             inner = _class_tests(member, {})
@@ -221,7 +220,7 @@ def _without_tests(node: ast.ClassDef) -> ast.ClassDef:
         member
         for member in node.body
         if not isinstance(member, ast.ClassDef)
-        and not (isinstance(member, _Function) and member.name.startswith("test"))
+        and not (isinstance(member, Function) and member.name.startswith("test"))
     ]
     return ast.ClassDef(
         name=node.name,
@@ -258,7 +257,7 @@ def _with_users(names: set[str], modules: Sequence[_Module]) -> set[str]:
 
 def _is_automatic(node: ast.AST) -> bool:
     """Tell whether a statement defines a fixture that all tests use."""
-    return isinstance(node, _Function) and any(
+    return isinstance(node, Function) and any(
         isinstance(inner, ast.keyword) and inner.arg == "autouse"
         for decorator in node.decorator_list
         for inner in ast.walk(decorator)
@@ -267,11 +266,11 @@ def _is_automatic(node: ast.AST) -> bool:
 
 def _bound_names(statement: ast.stmt) -> Iterator[str]:
     """Yield the names of the module that a statement binds."""
-    if isinstance(statement, _Function | ast.ClassDef):
+    if isinstance(statement, Function | ast.ClassDef):
         yield statement.name
         return
     for node in ast.walk(statement):
-        if isinstance(node, _Function | ast.ClassDef):
+        if isinstance(node, Function | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id

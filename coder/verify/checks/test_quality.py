@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from coder.core.paths import test_file_of
 from coder.core.text import join_first
 from coder.core.verdict import BodyExecution, TestReport, TestResult
-from coder.python.source import parse_or_empty
+from coder.python.source import Function, parse_or_empty
 from coder.verify.report import shorten_test_id
-from coder.verify.test_edits import Function, dotted_name
+from coder.verify.test_edits import dotted_name
 
 SHOWN = 3
 ASSERTION_CALLS = ("raises", "warns", "deprecated_call", "fail")
@@ -103,9 +103,7 @@ def _is_presence_check(claim: ast.expr) -> bool:
 def _assertions_of(text: str, body: BodyExecution) -> list[ast.AST]:
     """Return the assertions of the function that contains the executed lines."""
     for node in ast.walk(parse_or_empty(text)) if body.lines else ():
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= body.lines[0] <= (
-            node.end_lineno or 0
-        ):
+        if isinstance(node, Function) and node.lineno <= body.lines[0] <= (node.end_lineno or 0):
             return [descendant for descendant in ast.walk(node) if _is_assertion(descendant)]
     return []
 

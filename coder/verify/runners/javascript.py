@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -400,13 +400,20 @@ def _results_of_file(file: Mapping[str, Any], path: str, tree: Path) -> Iterator
     for test in file.get("assertionResults", ()):
         outcome = JEST_OUTCOMES.get(test.get("status"), "skipped")
         messages = [str(message) for message in test.get("failureMessages") or ()]
-        titles = filter(None, (*test.get("ancestorTitles", ()), test.get("title", "?")))
-        yield TestResult(
-            id=f"{path}::{' > '.join(titles)}",
-            outcome=outcome,
-            seconds=(test.get("duration") or 0) / 1000,
-            failure=parse_error(messages[0] if messages else "", tree) if outcome == "failed" else None,
-        )
+        titles = (*test.get("ancestorTitles", ()), test.get("title", "?"))
+        seconds = (test.get("duration") or 0) / 1000
+        yield _to_result(path, titles, outcome, seconds, messages[0] if messages else "", tree)
+
+
+def _to_result(
+    path: str, titles: Iterable[str], outcome: Outcome, seconds: float, error: str, tree: Path
+) -> TestResult:
+    return TestResult(
+        id=f"{path}::{' > '.join(filter(None, titles))}",
+        outcome=outcome,
+        seconds=seconds,
+        failure=parse_error(error, tree) if outcome == "failed" else None,
+    )
 
 
 MOCHA_PROGRAMS = ("mocha", "_mocha", "mocha.js")
@@ -471,15 +478,9 @@ def _mocha_result(test: dict[str, Any], outcome: Outcome, tree: Path) -> TestRes
     title = str(test.get("title") or "?")
     suite = str(test.get("fullTitle") or title).removesuffix(title).strip()
     error = test.get("err") or {}
-    return TestResult(
-        id=f"{path}::{' > '.join(filter(None, (suite, title)))}",
-        outcome=outcome,
-        when="setup" if title.startswith('"before') else "call",
-        seconds=(test.get("duration") or 0) / 1000,
-        failure=parse_error(str(error.get("stack") or error.get("message") or ""), tree)
-        if outcome == "failed"
-        else None,
-    )
+    text = str(error.get("stack") or error.get("message") or "")
+    result = _to_result(path, (suite, title), outcome, (test.get("duration") or 0) / 1000, text, tree)
+    return result.model_copy(update={"when": "setup"}) if title.startswith('"before') else result
 
 
 NODE_REPORTER = Path(__file__).parents[1] / "target" / "node" / "reporter.mjs"
@@ -575,9 +576,4 @@ def _node_result(record: dict[str, Any], tree: Path) -> TestResult:
     if record["is_file"]:  # a file that ends with an error outside of any test
         return collection_failure(path, error)
     outcome: Outcome = "skipped" if record["skipped"] else "passed" if record["passed"] else "failed"
-    return TestResult(
-        id=f"{path}::{' > '.join(record['names'])}",
-        outcome=outcome,
-        seconds=record["seconds"],
-        failure=parse_error(error, tree) if outcome == "failed" else None,
-    )
+    return _to_result(path, record["names"], outcome, record["seconds"], error, tree)
