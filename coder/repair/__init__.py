@@ -10,7 +10,7 @@
    cannot parse (`syntax_errors.py`).
 3. **Try** (`search.py`): a warm test process forks once for each candidate (`verify/warm.py`).
 4. **Rank**: survivors answer calls recorded from the tests, varied calls, and the documentation's examples
-   (`verify/target/trials/coder_questions.py`). Those that answer alike form one cluster (`clusters.py`);
+   (`verify/target/trials/coder_compare.py`). Those that answer alike form one cluster (`clusters.py`);
    code smells and disguised deletions count against an edit (`credibility.py`). Where no cluster outweighs
    the others none is offered: they are shown, with a call on which they differ.
 5. **Prove**: what is offered is judged and delivered as any fix. Tests that it breaks guard a second

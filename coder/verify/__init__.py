@@ -36,9 +36,10 @@ which proves nothing.
 A cold run starts in `verify/target/coder_start.py`, which loads the recorder before the tree can be
 imported. Records come over a sealed pipe (`recording.py`); each target's function is observed beside what
 the runner says; both sides run the same selection. Everything in `verify/target/` runs in the project's own
-interpreter, with the standard library only. If a changed module was loaded from outside the worktree (an
-editable install), the verdict is INCONCLUSIVE. A report on given content in a given environment is kept for
-a day (`run_store.py`); what has to be confirmed is run a second time under a label of its own.
+interpreter: standard library only, Python 3.8 and pytest 6.2 or later. If a changed module was loaded from
+outside the worktree (an editable install), the verdict is INCONCLUSIVE. A report on given content in a given
+environment is kept for a day (`run_store.py`); what has to be confirmed is run a second time under a label of
+its own.
 
 The base's own suite is run before a change only where it is short (`base.py`); else its tests are
 collected, and only those are run that do not pass on the change. If the whole suite takes longer than

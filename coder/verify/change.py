@@ -306,7 +306,7 @@ class JudgedChange:
         reds = [red.model_copy(update={"id": self._with_file(red.id)}) for red in reds]
         if not all(test_file_of(red.id).endswith((".py", *SUFFIXES)) for red in reds):
             return False
-        names = find_edited_definitions(*self._texts_in((".py", *SUFFIXES)))
+        names = find_edited_definitions(*self.texts_in((".py", *SUFFIXES)))
         subject = without_alternatives(self.issue)
         if names & find_words(subject) or count_terms(" ".join(names)) & count_terms(subject):
             return False
@@ -318,7 +318,7 @@ class JudgedChange:
                 shares_names(subject, red, tree) or shares_words(subject, red, tree) for red in reds
             )
 
-    def _texts_in(self, suffixes: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
+    def texts_in(self, suffixes: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
         """Return the changed sources in some languages on both sides, without tests inside of them."""
         old, new = (
             {
@@ -336,7 +336,7 @@ class JudgedChange:
             return []
         with self.split.read("change") as tree:
             tests = [read_test_source(tree, self._with_file(test)) for test in targets]
-        old, new = self._texts_in((".py", *SUFFIXES))
+        old, new = self.texts_in((".py", *SUFFIXES))
         return [
             *find_issue_gaps(
                 old, new, tests, issue=self.issue, find_defined=partial(self.find_definitions, "base")

@@ -42,7 +42,6 @@ from coder.verify.test_files import (
     find_fixture_names,
     inline_tests,
     names_of,
-    without_inline_tests,
 )
 from coder.verify.test_files import SUFFIX as INLINE_SUFFIX
 from coder.verify.trees import LARGEST, read_texts
@@ -171,13 +170,9 @@ def _find_special_cases(change: JudgedChange, sides: _Sides, test_files: Sequenc
     yield from _limit(
         overfitting_signs(old, new, read_texts(sides.new, test_files).values(), issue=change.issue)
     )
-    inline = [path for path in change.sources if path.endswith(INLINE_SUFFIX)]
-    before, after = (
-        {path: without_inline_tests(text) if path in inline else text for path, text in texts.items()}
-        for texts in sides.texts(change.sources, SUFFIXES)
-    )
+    before, after = change.texts_in(SUFFIXES)
     tests = {
-        path: inline_tests(text) if path in inline else text
+        path: inline_tests(text) if path.endswith(INLINE_SUFFIX) and path in change.sources else text
         for path, text in read_texts(sides.new, test_files, SUFFIXES).items()
     }
     yield from _limit(symptom_signs(before, after, tests, issue=change.issue))

@@ -1,7 +1,4 @@
-"""Coverage of single tests: the functions of the tree that each of them enters, and the files that it opens.
-
-Runs in the project's interpreter. Standard library only, Python 3.8 or later.
-"""
+"""Coverage of single tests: the functions of the tree that each of them enters, and files that it opens."""
 
 from __future__ import annotations
 

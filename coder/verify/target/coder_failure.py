@@ -1,7 +1,4 @@
-"""Description of an exception relative to the tested tree.
-
-Runs in the project's interpreter. Standard library only, Python 3.8 or later.
-"""
+"""Description of an exception relative to the tested tree."""
 
 # ruff: noqa: PTH118 - a test may have replaced pathlib
 from __future__ import annotations

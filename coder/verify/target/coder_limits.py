@@ -1,7 +1,4 @@
-"""Pytest plugins that limit the time of tests, order them, and report the first red one.
-
-Run in the project's interpreter. Standard library only, Python 3.8 or later, pytest 6.2 or later.
-"""
+"""Pytest plugins that limit the time of tests, order them, and report the first red one."""
 
 from __future__ import annotations
 

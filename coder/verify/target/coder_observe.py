@@ -1,7 +1,4 @@
-"""Observation of whether a test's own function ran to its end, independent of the test runner.
-
-Runs in the project's interpreter. Standard library only, Python 3.8 or later.
-"""
+"""Observation of whether a test's own function ran to its end, independent of the test runner."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Selection of tests by id, function, class, file or directory, and of a share of the files.
-
-Runs in the project's interpreter. Standard library only, Python 3.8 or later.
-"""
+"""Selection of tests by id, function, class, file or directory, and of a share of the files."""
 
 from __future__ import annotations
 

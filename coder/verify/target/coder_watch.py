@@ -1,7 +1,4 @@
-"""Observation of executed code and opened files in a process.
-
-Runs in the project's interpreter. Standard library only, Python 3.8 or later.
-"""
+"""Observation of executed code and opened files in a process."""
 
 # ruff: noqa: PTH100, PTH118, PTH120 - a test may have replaced pathlib
 from __future__ import annotations

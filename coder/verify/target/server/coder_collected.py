@@ -1,7 +1,4 @@
-"""Pytest process that has collected the tests and forks for each request.
-
-Runs in the project's interpreter. Standard library only, Python 3.8 or later, pytest 6.2 or later.
-"""
+"""Pytest process that has collected the tests and forks for each request."""
 
 # ruff: noqa: PTH118, PTH123, B905 - a test may have replaced pathlib; zip is strict from Python 3.10 on
 from __future__ import annotations

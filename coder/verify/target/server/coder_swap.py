@@ -1,7 +1,4 @@
-"""Hot swapping of edited functions in a process that has imported their module.
-
-Runs in the project's interpreter. Standard library only, Python 3.8 or later.
-"""
+"""Hot swapping of edited functions in a process that has imported their module."""
 
 # ruff: noqa: PTH123, B905 - a test may have replaced pathlib; zip is strict from Python 3.10 on
 from __future__ import annotations

@@ -1,27 +1,201 @@
-"""Recording of calls, and answers of edited code to them, to find where edits differ.
+"""Comparison of edits by their answers to the calls that tests make, each edit in its own fork.
 
-The calls are those that tests make into the project, and variations of their arguments. Runs in the project's
-interpreter. Standard library only, Python 3.8 or later.
+The questions that tell edits apart are recorded calls, variations of them, and documented examples.
 """
 
+# ruff: noqa: PTH118, PTH123, B905 - a test may have replaced pathlib; zip is strict from Python 3.10 on
 from __future__ import annotations
 
 import contextlib
 import copy
 import copyreg
+import doctest
 import inspect
 import io
 import itertools
+import json
+import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from types import FrameType, GeneratorType, MappingProxyType, ModuleType, TracebackType
 from typing import Any
 
-from coder_limits import TooLong  # type: ignore[import-not-found]  # on the import path of the run
+from coder_fork import ForkedChild  # type: ignore[import-not-found]  # on the import path of the run
+from coder_limits import TooLong  # type: ignore[import-not-found]
 from coder_swap import key_of  # type: ignore[import-not-found]
+from coder_varied import vary_calls  # type: ignore[import-not-found]
+
+RECORDING_LIMIT = 5.0
+"""Processor time limit, in seconds, for a test whose calls are recorded."""
+COMPARE_SECONDS, FIRST_SHARE = 10.0, 0.25
+"""Time limit in seconds for all answers of one candidate; share of the whole time for recording the calls,
+and for the answers of the unchanged code.
+"""
+SLOW = 0.1
+"""Seconds after which a call of the unchanged code is not repeated, to leave time for the others."""
+
+
+class EditComparison:
+    """The comparison for one request."""
+
+    def __init__(self, trials: Any) -> None:
+        self.trials = trials
+        self.request: dict[str, Any] = trials.request
+        self.before: list[str] = []
+
+    def compare(self) -> None:
+        """Write the answers of the unchanged code, twice, and of each candidate to the same calls.
+
+        The calls are those that the tests make, and variations of them.
+        """
+        with open(self.request["candidates"], encoding="utf-8") as file:
+            candidates = [json.loads(line) for line in file]
+        child = ForkedChild(candidates, self.answers, seconds=self.request["seconds"])
+        for answer in self.trials.wait_for_answers(child):
+            self.trials.write(**answer)
+
+    def answers(self, candidates: list[Any]) -> Iterator[Any]:
+        """Record the calls and yield all answers; runs in a fork, which forks again for each candidate."""
+        functions = {each["function"]: each["path"] for each in candidates if each["function"] is not None}
+        edited = (self.key_of(path, self.request["functions"][number]) for number, path in functions.items())
+        sources = (os.path.join(self.request["tree"], path) for path in self.request["sources"])
+        recorder = Recorder(frozenset(sources), frozenset(edited))
+        recording_end = time.monotonic() + self.seconds_left * FIRST_SHARE
+        for test in [*self.trials.targets, *self.request["guards"]]:
+            if test in self.trials.items and time.monotonic() < recording_end:
+                recorder.begin(failing=test in self.trials.targets)
+                sys.setprofile(recorder)
+                self.trials.run(test, None, RECORDING_LIMIT)
+                sys.setprofile(None)
+        paths = dict.fromkeys(os.path.join(self.request["tree"], each["path"]) for each in candidates)
+        imported = self.trials.swapper.imported
+        questions = Questions(recorder, [imported[path] for path in paths if path in imported])
+        base_answers = self.answers_in_fork(None, questions, self.seconds_left * FIRST_SHARE)
+        questions.keep([seconds < SLOW for _, seconds in base_answers])
+        self.before = [candidate_answers for candidate_answers, seconds in base_answers if seconds < SLOW]
+        yield {"index": -1, "calls": questions.as_text()}
+        yield {"index": -1, "answers": self.before}
+        others = [(-1, None), *enumerate(candidates)]
+        for number, (index, candidate) in enumerate(others):
+            share = self.seconds_left / (len(others) - number)
+            answers = self.answers_in_fork(candidate, questions, share)
+            yield {"index": index, "answers": [answer for answer, _ in answers]}
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds left until the deadline."""
+        return float(self.trials.deadline - time.monotonic())
+
+    def key_of(self, path: str, function: dict[str, Any]) -> Any:
+        """Return the key that coder_swap.key_of gives the function's code."""
+        return os.path.join(self.request["tree"], path), function["name"], function["line"]
+
+    def answers_in_fork(
+        self, candidate: dict[str, Any] | None, questions: Questions, seconds: float
+    ) -> list[Any]:
+        """Return the answers of one candidate from its own fork, each with its seconds.
+
+        Answers after the time limit are missing.
+        """
+        limit = min(seconds, COMPARE_SECONDS)
+        child = ForkedChild([], lambda _batch: self.answer(candidate, questions, limit), seconds=limit)
+        return list(self.trials.wait_for_answers(child))
+
+    def answer(self, candidate: dict[str, Any] | None, questions: Questions, seconds: float) -> Iterator[Any]:
+        """Yield the answers of one candidate.
+
+        If they equal those of the unchanged code and the function ran before, the module is executed again
+        first.
+        """
+        deadline = time.monotonic() + seconds
+        undo = None if candidate is None else self.trials.put_into_effect(candidate, alone=True)
+        if undo is None or not self.trials.swapper.stale:
+            yield from self.timed_answers(questions, deadline)
+            return
+        answers = [*self.timed_answers(questions, deadline)]
+        if [answer for answer, _ in answers] == self.before[: len(answers)]:
+            undo()  # objects made by the old function may hide the difference
+            self.trials.put_into_effect(candidate, alone=True, again=True)
+            answers = [*self.timed_answers(questions, deadline)]
+        yield from answers
+
+    def timed_answers(self, questions: Questions, deadline: float) -> Iterator[Any]:
+        """Yield each answer with its seconds, up to the first one after the deadline."""
+        before = time.monotonic()
+        for answer in questions.answers():
+            after = time.monotonic()
+            yield answer, after - before
+            if after > deadline:
+                return
+            before = time.monotonic()
+
+
+MOST, MOST_INNER = 320, 160
+"""Limits of calls into the project, and of calls of the edited functions, variations included."""
+MOST_EXAMPLES = 60
+SHOWN, AS_DOCUMENTED = ">>> ", "as documented"
+"""Prefix of examples among the calls, and the answer of an example with the documented result."""
+
+
+class Questions:
+    """The same questions for each edit."""
+
+    def __init__(self, recorder: Recorder, modules: list[Any]) -> None:
+        self.calls = [*vary_calls(recorder.inner, MOST_INNER), *vary_calls(recorder.calls, MOST)]
+        self.modules = modules
+        self.examples = [*examples(modules)]
+
+    def keep(self, flags: list[bool]) -> None:
+        """Drop the questions whose flag is false; questions without a flag are dropped as well."""
+        example_flags = flags[len(self.calls) :]
+        self.calls = [call for call, keep in zip(self.calls, flags) if keep]
+        self.examples = [example for example, keep in zip(self.examples, example_flags) if keep]
+
+    def as_text(self) -> list[str]:
+        return [*(call_text(call) for call in self.calls), *self.examples]
+
+    def answers(self) -> Iterator[str]:
+        """Yield one answer per question, in order."""
+        yield from answers(self.calls)
+        yield from example_answers(self.examples, self.modules)
+
+
+def examples(modules: list[Any]) -> dict[str, Any]:
+    """Return the docstrings of modules that contain examples, as doctests by the documented name."""
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    tests: dict[str, Any] = {}
+    for module in modules:
+        with contextlib.suppress(
+            Exception
+        ):  # attributes may raise anything when inspected: the module then has no examples
+            tests.update(
+                {SHOWN + test.name: test for test in finder.find(module, module.__name__) if test.examples}
+            )
+    return dict(list(tests.items())[:MOST_EXAMPLES])
+
+
+def example_answers(names: list[str], modules: list[Any]) -> Iterator[str]:
+    """Yield one answer for each docstring."""
+    signal.signal(signal.SIGPROF, too_long)
+    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    tests = examples(modules)
+    for name in names:
+        if name not in tests:
+            yield "gone"
+            continue
+        try:
+            signal.setitimer(signal.ITIMER_PROF, 2 * CALL_SECONDS, 0.05)
+            failed, tried = runner.run(tests[name], out=io.StringIO().write)[:2]
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            yield f"{failed} of {tried} otherwise" if failed else AS_DOCUMENTED
+        except BaseException as error:  # noqa: BLE001 - any exception is the answer
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            yield f"raises {type(error).__name__}"
+
 
 MOST_OF_ONE, MOST_RECORDED = 12, 60
 MOST_OF_FAILING, MOST_OF_TEST = 8, 4

@@ -1,7 +1,4 @@
-"""Execution of single collected tests, with nothing but their outcome.
-
-Runs in the project's interpreter. Standard library only, Python 3.8 or later, pytest 6.2 or later.
-"""
+"""Execution of single collected tests, with nothing but their outcome."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from coder_asking import EditComparison  # type: ignore[import-not-found]  # on the import path of the run
+from coder_compare import EditComparison  # type: ignore[import-not-found]  # on the import path of the run
 from coder_fork import ForkedChild, limit  # type: ignore[import-not-found]
 from coder_single import SingleTestRunner  # type: ignore[import-not-found]
 from coder_swap import Swapper, UnreliableSwap, edited_text, overlay_import  # type: ignore[import-not-found]
