@@ -147,10 +147,7 @@ class Recorder:
             items[:] = [item for item in items if is_selected(item.nodeid, selected)]
             config.hook.pytest_deselected(items=others)
         if self.request.get("shard"):
-            counts: dict[str, int] = {}
-            for item in items:
-                counts[file_of(item)] = counts.get(file_of(item), 0) + 1
-            mine = files_of_shard(counts, self.request["weights"], *self.request["shard"])
+            mine = files_of_shard(map(file_of, items), self.request["weights"], *self.request["shard"])
             items[:] = [item for item in items if file_of(item) in mine]
 
     def pytest_collection_finish(self, session: Any) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 
 def is_selected(nodeid: str, selected: frozenset[str]) -> bool:
@@ -24,12 +25,13 @@ def selecting_names(nodeid: str) -> Iterator[str]:
     yield from dict.fromkeys([*names, nodeid])
 
 
-def files_of_shard(counts: dict[str, int], weights: dict[str, float], index: int, number: int) -> set[str]:
+def files_of_shard(files: Iterable[str], weights: dict[str, float], index: int, number: int) -> set[str]:
     """Return the files that the process with this index of `number` processes runs.
 
-    `counts` has the number of tests of each file, `weights` the seconds of some. The longest is assigned
+    `files` are those of all tests, `weights` the seconds of some of them. The longest is assigned
     first, each to the process with the least to do; all processes come to the same result.
     """
+    counts = Counter(files)
     known = [file for file in counts if file in weights]
     seconds = sum(weights[file] for file in known)
     per_test = seconds / max(1, sum(counts[file] for file in known)) or 1.0

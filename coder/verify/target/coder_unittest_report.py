@@ -165,10 +165,8 @@ class Recorder:
                     self.write("listed", id=test_id(test, self.request["tree"]))
             self.remove_tests(suite, is_placeholder)
         if self.request.get("shard"):
-            counts: dict[str, int] = {}
-            for test in iterate_tests(suite):
-                counts[self.file_of(test)] = counts.get(self.file_of(test), 0) + 1
-            mine = files_of_shard(counts, self.request["weights"], *self.request["shard"])
+            files = map(self.file_of, iterate_tests(suite))
+            mine = files_of_shard(files, self.request["weights"], *self.request["shard"])
             self.remove_tests(suite, lambda test: self.file_of(test) in mine)
         names = [*self.list_members(suite)]
         if self.coverage is not None:
