@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from configparser import ConfigParser, Error
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -140,7 +141,7 @@ def needed_modules(options: dict[str, Any]) -> tuple[str, ...]:
     """Return the plugin modules without which pytest would refuse the configured options."""
     needed: dict[str, None] = {}
     words = option_words(options.get("addopts", ""))
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in pairwise([*words, ""]):
         name = following if word == "-p" else word[2:] if word.startswith("-p") else ""
         if name and not name.startswith("no:"):
             needed[name] = None
