@@ -318,8 +318,6 @@ async def _follow_session(handle: "SessionHandle", on_progress: Progress | None,
             match record.event:
                 case PhaseEntered(phase=text) | ToolStreamed(text=text) if on_progress is not None:
                     on_progress(text)
-                case _:
-                    pass
     finally:
         await run
         watcher.cancel()

@@ -214,8 +214,6 @@ def _remove_path_format(schema: Any) -> None:
         case list():
             for value in schema:
                 _remove_path_format(value)
-        case _:
-            pass
 
 
 async def _call(function: Callable[[], AnyResult]) -> AnyResult:

@@ -151,8 +151,6 @@ def run_jobs(
                 yield jobs[key], package.outcome
             case CallFailed(key=key, reason=reason):
                 yield jobs[key], JobFailed(reason)
-            case _:
-                pass
 
 
 def log_file(outcome: Outcome) -> Path:

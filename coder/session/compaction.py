@@ -148,8 +148,6 @@ class _Compaction:
                     call = calls[message.call_id]
                     superseded |= {newest.get((call.name, call.arguments), 0)}
                     newest[call.name, call.arguments] = record.number
-                case _:
-                    pass
         return superseded
 
     @cached_property

@@ -142,8 +142,6 @@ def _unrecorded_patches(records: Sequence[Record], candidate: str) -> tuple[str,
                 calls[call.id] = call
             case ToolFinished(message=message) if message.name == PATCH_TOOL and message.ok:
                 patches.append(parse_json(calls[message.call_id].arguments, strict=False)["diff"])
-            case _:
-                pass
     return tuple(patches)
 
 
@@ -209,8 +207,6 @@ def find_resumable_candidate(records: Sequence[Record]) -> str:
             case Verified(candidate=candidate, verdict=verdict):
                 waiting.discard(candidate)
                 (good.add if verdict.is_good_enough else good.discard)(candidate)
-            case _:
-                pass
     live = list(active_candidates(records))
     ranked = (*(name for group in (good, waiting) for name in live if name in group), *live)
     return next(iter(ranked), "")

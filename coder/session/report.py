@@ -118,8 +118,6 @@ def _attempts_section(records: Sequence[Record]) -> str:
                 lines += [f"   - {_describe_failure(result)}" for result in _failing_results(verdict)[:3]]
             case CandidateDropped(candidate=candidate, reason=reason):
                 lines.append(f"- {candidate} went no further: {_first_line(reason)}")
-            case _:
-                pass
     return "## What was tried\n" + ("\n".join(lines) or "Nothing was verified.")
 
 
@@ -180,8 +178,6 @@ def attempted_changes(records: Sequence[Record]) -> tuple[AttemptedChange, ...]:
                 diffs[candidate] = diff
             case Verified(candidate=candidate, verdict=verdict):
                 attempts.append(AttemptedChange(len(attempts) + 1, diffs.get(candidate, ""), verdict))
-            case _:
-                pass
     return tuple(attempts)
 
 

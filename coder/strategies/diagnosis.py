@@ -74,8 +74,6 @@ def diagnose_failures(
                             was=previous_cause,
                         )
                     )
-            case _:
-                pass
     return tuple(sorted(new_diagnoses, key=lambda diagnosis: diagnosis.attempts))
 
 
@@ -135,8 +133,6 @@ def unaddressed_places(records: Sequence[Record]) -> tuple[tuple[str, ...], int]
                     if not any(_is_touched_by(hunk, place) for hunk in changed_hunks)
                 )
                 failures += bool(places)
-            case _:
-                pass
     return places, failures
 
 
@@ -168,8 +164,6 @@ def is_stuck(context: SessionContext, candidate: Candidate) -> bool:
                 failures.append(
                     frozenset((result.id, _headline(result)) for result in failing_results(verdict))
                 )
-            case _:
-                pass
     if len(failures) < 2 or failures[-1] != failures[-2]:
         return False
     return all(diagnosis.was is None for diagnosis in newest_diagnoses(context, candidate))

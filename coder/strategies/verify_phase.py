@@ -169,8 +169,6 @@ def attempt_number(context: SessionContext) -> int:
                 if verdict.kind is VerdictKind.PASSING and verdict.is_deliverable:
                     passing[name] = sources.get(name, frozenset())
                 spent += _is_failure(verdict)
-            case _:
-                pass
     return 1 + spent
 
 
@@ -221,8 +219,6 @@ def _earlier_failure(context: SessionContext, candidate: Candidate) -> Verdict |
                 not verdict.is_deliverable and verdict.kind is not VerdictKind.INCONCLUSIVE
             ):
                 failed_verdicts[newest.get(author, "")] = verdict
-            case _:
-                pass
     own_fingerprint = newest.get(candidate.id)
     return failed_verdicts.get(own_fingerprint) if own_fingerprint else None
 

@@ -171,8 +171,6 @@ def clamped(site: RewriteSite) -> Iterator[Rewrite]:
                 for other in inner_arguments:
                     first, second = sorted((bound, other), key=lambda argument: site.source.span(argument))
                     yield from site.swap_expressions(first, second, weight=0.6, summary="swap the bounds")
-            case _:
-                pass
 
 
 def _raises_type_error(site: RewriteSite) -> bool:
@@ -364,8 +362,6 @@ def option(site: RewriteSite) -> Iterator[Rewrite]:
     match node.args:
         case [ast.Name(id=variable)] if name in ("max", "min", "sorted"):
             options = (*options, f"key={variable}.get")
-        case _:
-            pass
     if name == "pop" and arguments and isinstance(site.parent, ast.Expr):  # its result is not used
         options = ("None",)
     for text in options:
@@ -426,8 +422,6 @@ def calling(site: RewriteSite) -> Iterator[Rewrite]:
                     WEIGHT_WITH_EVIDENCE if is_not_callable else WEIGHT_WITHOUT_EVIDENCE,
                     f"do not call `{name}`",
                 )
-        case _:
-            pass
 
 
 def _is_callable_without_arguments(site: RewriteSite, name: str) -> bool:
@@ -673,8 +667,6 @@ def in_place(site: RewriteSite) -> Iterator[Rewrite]:
                     0.9,
                     f"return `{code(value)[:40]}` after `{name}`",
                 )
-        case _:
-            pass
 
 
 def _is_used(site: RewriteSite) -> bool:
@@ -769,8 +761,6 @@ def wrapped(site: RewriteSite) -> Iterator[Rewrite]:
                 1.2,
                 f"format `{code[:30]}` as a single value",
             )
-        case _:
-            pass
     is_iterated = isinstance(site.parent, ast.For | ast.comprehension) and site.parent.iter is node
     position_factor = UNUSUAL_PARENT_FACTOR if isinstance(site.parent, UNUSUAL_PARENTS) else 1.0
     is_index = isinstance(site.parent, ast.Slice | ast.Subscript)
@@ -802,8 +792,6 @@ def _clean_up_before_method(site: RewriteSite) -> Iterator[Rewrite]:
                 yield from site.replace_expression(
                     node, f"{site.source.text_of(node)}.{name}", weight=weight, summary=f"apply `.{name}`"
                 )
-        case _:
-            pass
 
 
 def _replace_none_by_default(site: RewriteSite) -> Iterator[Rewrite]:
@@ -823,8 +811,6 @@ def _replace_none_by_default(site: RewriteSite) -> Iterator[Rewrite]:
                     weight=0.5,
                     summary=f"fall back to `{site.source.text_of(default)[:30]}` for None",
                 )
-        case _:
-            pass
 
 
 def _normalize_both_sides(site: RewriteSite) -> Iterator[Rewrite]:
@@ -836,8 +822,6 @@ def _normalize_both_sides(site: RewriteSite) -> Iterator[Rewrite]:
                 ends = site.source.span(left)[1], site.source.span(right)[1]
                 changes = tuple(TextChange(start=end, end=end, text=f".{name}") for end in ends)
                 yield Rewrite(changes, weight, f"apply `.{name}` to both sides")
-        case _:
-            pass
 
 
 def _wrap_string_in_tuple(site: RewriteSite) -> Iterator[Rewrite]:
@@ -896,8 +880,6 @@ def unwrapped(site: RewriteSite) -> Iterator[Rewrite]:
             yield from site.replace_expression(
                 site.node, f"-{site.source.text_of(site.node)}", weight=0.25, summary="flip the sign"
             )
-        case _:
-            pass
 
 
 def _may_be_negated(site: RewriteSite) -> bool:
@@ -945,8 +927,6 @@ def _conversions(source: PythonSource) -> dict[str, tuple[tuple[str, frozenset[s
                     descendant.id for descendant in ast.walk(node) if isinstance(descendant, ast.Name)
                 )
                 calls_by_name.setdefault(name, {})[source.text_of(node)] = reads
-            case _:
-                pass
     return {name: tuple(texts.items()) for name, texts in calls_by_name.items()}
 
 

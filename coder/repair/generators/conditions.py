@@ -114,8 +114,6 @@ def _membership_tests(source: PythonSource, node: ast.AST) -> Iterator[tuple[str
                     yield f"{name} {operator} {source.text_of(container)}", 0.8
                 case ast.Assign(targets=[ast.Subscript(value=container, slice=ast.Name(id=name))]):
                     yield f"{name} {operator} {source.text_of(container)}", 0.7
-                case _:
-                    pass
 
 
 def _attribute_tests(source: PythonSource, node: ast.AST) -> Iterator[tuple[str, float]]:
@@ -150,8 +148,6 @@ def _sign_tests(source: PythonSource, node: ast.AST) -> Iterator[tuple[str, floa
                 | ast.Call(func=ast.Name(id="abs"), args=[ast.Name(id=name)])
             ):
                 yield f"{name} < 0", 0.8
-            case _:
-                pass
 
 
 def _comparisons_with_attributes(source: PythonSource, node: ast.AST) -> Iterator[tuple[str, float]]:
@@ -271,8 +267,6 @@ def _isinstance_types(source: PythonSource) -> tuple[str, ...]:
         match node:
             case ast.Call(func=ast.Name(id="isinstance"), args=[_, ast.Name(id=name)]):
                 names[name] = None
-            case _:
-                pass
     return tuple(names)[:4]
 
 

@@ -56,8 +56,6 @@ def branch(site: RewriteSite) -> Iterator[Rewrite]:
             yield Rewrite(
                 (TextChange(start=start, end=start + 5, text="if"),), 0.2, "use `if` instead of `while`"
             )
-        case _:
-            pass
 
 
 def branch_order(site: RewriteSite) -> Iterator[Rewrite]:
@@ -79,8 +77,6 @@ def branch_order(site: RewriteSite) -> Iterator[Rewrite]:
                 yield from site.swap_expressions(
                     handler, following, weight=0.5, summary="reorder the exception handlers"
                 )
-        case _:
-            pass
 
 
 def _swap_branches(site: RewriteSite, first: ast.If, other: ast.If, weight: float) -> Iterator[Rewrite]:
@@ -120,8 +116,6 @@ def target(site: RewriteSite) -> Iterator[Rewrite]:
                         text=" += " if isinstance(sign, ast.UAdd) else " -= ",
                     )
                     yield Rewrite((change,), 0.7, "move the sign before the `=`")
-                case _:
-                    pass
             if site.source.text[start:end].strip() == "=":
                 for operator, weight in (("+=", 0.45), ("-=", 0.2), ("*=", 0.2), ("|=", 0.2)):
                     yield Rewrite(
@@ -146,8 +140,6 @@ def target(site: RewriteSite) -> Iterator[Rewrite]:
                 0.4,
                 f"assign the result of the call to `{name}`",
             )
-        case _:
-            pass
 
 
 # Constant truth values in place of a condition: `if True:`, `return True`, `seen = True`.
@@ -318,8 +310,6 @@ def _length_tests(node: ast.stmt) -> Iterator[str]:
                 slice=ast.UnaryOp(ast.USub(), ast.Constant(value=int(index))),
             ):
                 yield f"len({ast.unparse(sequence)}) < {index}"
-            case _:
-                pass
 
 
 @lru_cache(maxsize=1024)
@@ -332,8 +322,6 @@ def _read_attributes(source: PythonSource, function: Function | None) -> tuple[s
                 counted[source.text_of(called)] -= 1
             case ast.Attribute(value=ast.Name(), ctx=ast.Load()):
                 counted[source.text_of(node)] += 1
-            case _:
-                pass
     return tuple(text for text, count in counted.most_common() if count > 0)
 
 
@@ -350,8 +338,6 @@ def dropped_guard(site: RewriteSite) -> Iterator[Rewrite]:
                 0.7,
                 f"use `{new}` instead of `{site.source.text_of(jump)}`",
             )
-        case _:
-            pass
 
 
 def _failure_conditions(site: RewriteSite, node: ast.stmt) -> Iterator[tuple[str, float]]:
@@ -461,8 +447,6 @@ def kept(site: RewriteSite) -> Iterator[Rewrite]:
                 weight=1.0,
                 summary=f"assign to `{code(target)}` instead of comparing",
             )
-        case _:
-            pass
 
 
 def advanced(site: RewriteSite) -> Iterator[Rewrite]:
@@ -497,8 +481,6 @@ def advanced(site: RewriteSite) -> Iterator[Rewrite]:
                     yield from site.insert_after(
                         last, [f"{name} = {name}.{link}"], weight=0.6, summary=f"advance to `{name}.{link}`"
                     )
-        case _:
-            pass
 
 
 def _add_else(site: RewriteSite, branch: ast.If, names: list[str]) -> Iterator[Rewrite]:
@@ -572,8 +554,6 @@ def iterated(site: RewriteSite) -> Iterator[Rewrite]:
             yield Rewrite(changes, 0.4, "use a list instead of a generator")
         case _, ast.For(iter=loop_iterable) | ast.comprehension(iter=loop_iterable) if loop_iterable is node:
             yield from _iterate_over_indices(site, code(loop_iterable))
-        case _:
-            pass
 
 
 def _convert_to_str(site: RewriteSite, iterable: ast.expr) -> Iterator[Rewrite]:
@@ -674,8 +654,6 @@ def yielding(site: RewriteSite) -> Iterator[Rewrite]:
                 0.2,
                 "yield instead of returning",
             )
-        case _:
-            pass
 
 
 def super_call(site: RewriteSite) -> Iterator[Rewrite]:
@@ -773,8 +751,6 @@ def exception_type(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.Try(handlers=handlers):
             for handler in handlers:
                 yield from _change_handler(site, handler)
-        case _:
-            pass
 
 
 def expected_exceptions(site: RewriteSite) -> list[str]:
@@ -1056,8 +1032,6 @@ def _memoize(site: RewriteSite, function: Function, node: ast.stmt) -> Iterator[
                     yield from site.insert_before(
                         node, [f"{entry} = {value}"], weight=0.8, summary=f"store the result in `{entry}`"
                     )
-            case _:
-                pass
 
 
 def _adds_element(call: ast.Call) -> bool:

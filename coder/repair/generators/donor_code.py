@@ -65,8 +65,6 @@ def donor_conditions(source: PythonSource) -> tuple[DonorFragment, ...]:
                 nodes |= dict.fromkeys(tests)
             case ast.BoolOp(values=values):
                 nodes |= dict.fromkeys(values)
-            case _:
-                pass
     return tuple(piece for node in nodes if not _suspends(node) and (piece := _build_piece(source, node)))
 
 

@@ -179,8 +179,6 @@ def _setter_assignments(site: RewriteSite, function: Function) -> Iterator[str]:
                     for candidate in attributes
                     if candidate not in site.source.text_of(function)
                 )
-            case _:
-                pass
 
 
 def _returned_attribute(function: Function) -> ast.expr | None:
@@ -217,8 +215,6 @@ def _collecting_statements(site: RewriteSite, function: Function) -> Iterator[st
                 for name in dict.fromkeys(tested):
                     values = (name, *(f"{name}[{key}]" for key in dict.fromkeys(keys)))
                     yield from (f"{site.source.text_of(method)}({value})" for value in values)
-            case _:
-                pass
 
 
 def _assignments_by_shared_word(site: RewriteSite, function: Function) -> Iterator[str]:
@@ -242,8 +238,6 @@ def _adding_statements(site: RewriteSite) -> Iterator[str]:
                     f"{site.source.text_of(container)}.{method}({site.source.text_of(missing)})"
                     for method in ("append", "add")
                 )
-            case _:
-                pass
 
 
 @lru_cache(maxsize=256)
@@ -262,8 +256,6 @@ def _unfilled_tables(source: PythonSource) -> tuple[tuple[str, str], ...]:
                 filled.add(source.text_of(table))
             case ast.Call(func=ast.Attribute(value=ast.Attribute() as table)):
                 filled.add(source.text_of(table))
-            case _:
-                pass
     return tuple((table, key) for table, key in read if table in initialized - filled)
 
 
@@ -426,8 +418,6 @@ def _adapt_attribute_assignment(
                     (re.sub(rf"\b{name}\b", other, piece.text), 1.4)
                     for other in sorted(unread_names - {name})
                 )
-        case _:
-            pass
 
 
 def _adapt_module_name(
@@ -577,8 +567,6 @@ def _indexed_names(function: Function) -> tuple[str, ...]:
         match node:
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int()), ctx=ast.Load()):
                 names[name] = None
-            case _:
-                pass
     return tuple(names)
 
 

@@ -53,8 +53,6 @@ def variable(site: RewriteSite) -> Iterator[Rewrite]:
             yield from site.replace_expression(
                 node, name, weight=0.5, summary=f"use `{name}`, not the attribute"
             )
-        case _:
-            pass
     if not isinstance(node, ast.Name) or node.id in ("self", "cls"):
         return
     if is_callee(site):
@@ -128,8 +126,6 @@ def _names_under_test(site: RewriteSite, name: ast.Name) -> frozenset[str]:
             ast.Compare(left=left, ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]) as comparison
         ) if left is name:
             test = comparison
-        case _:
-            pass
     match site.source.parents.get(test):
         case ast.If(test=condition, body=body) if condition is test:
             parts = [part for statement in body for part in ast.walk(statement)]
@@ -243,8 +239,6 @@ def against_itself(site: RewriteSite) -> Iterator[Rewrite]:
                     weight=0.8,
                     summary=f"use `_{name}`, which backs the property `{name}`",
                 )
-        case _:
-            pass
 
 
 def quoting(site: RewriteSite) -> Iterator[Rewrite]:
@@ -310,8 +304,6 @@ def undefined_name(site: RewriteSite) -> Iterator[Rewrite]:
             ):
                 if isinstance(descendant, ast.Name) and descendant.id in unknown:
                     yield from _replace_undefined(site, descendant)
-        case _:
-            pass
 
 
 def _definition_expressions(function: Function) -> Iterator[ast.expr]:
@@ -514,8 +506,6 @@ def _name_spans(source: PythonSource, definition: ast.AST, name: str) -> Iterato
             case ast.Constant(value=text) if text == name and not is_member and _is_public_list(source, node):
                 start, end = source.span(node)
                 yield start + 1, end - 1
-            case _:
-                pass
 
 
 def _is_public_list(source: PythonSource, text: ast.Constant) -> bool:
@@ -596,8 +586,6 @@ def vocabulary(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.Name(id="super"), ast.Attribute() if find_in_messages(site.failures, UNCALLED_SUPER):
             _, end = site.source.span(site.node)
             yield Rewrite((TextChange(start=end, end=end, text="()"),), FOREIGN_METHOD_WEIGHT, "call `super`")
-        case _:
-            pass
 
 
 # Standard-library names that have moved or were renamed.

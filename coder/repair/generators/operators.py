@@ -118,8 +118,6 @@ def _round_or_scale(site: RewriteSite) -> Iterator[Rewrite]:
             yield from site.replace_expression(
                 site.node, f"{code(site.node)} / 100", weight=0.25, summary="divide by 100"
             )
-        case _:
-            pass
 
 
 def _is_tested(site: RewriteSite) -> bool:
@@ -199,8 +197,6 @@ def _compare_with_each(site: RewriteSite, node: ast.BoolOp) -> Iterator[Rewrite]
                 1.2,
                 "repeat the comparison for each value",
             )
-        case _:
-            pass
 
 
 def _replace_operator(
@@ -284,8 +280,6 @@ def _count_from_one(site: RewriteSite, node: ast.expr) -> Iterator[Rewrite]:
                 yield from site.replace_expression(
                     node, bounds, weight=weight, summary=f"count from 1 in `range({bounds})`"
                 )
-        case _:
-            pass
 
 
 def _counting_likelihood(site: RewriteSite) -> float:
@@ -400,8 +394,6 @@ def _constants(source: PythonSource) -> tuple[str, ...]:
                 texts[str(number)] = None
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int())) if name.isupper():
                 texts[name] = None
-            case _:
-                pass
     return tuple(texts)[:6]
 
 
@@ -463,8 +455,6 @@ def _test_membership(site: RewriteSite, node: ast.expr, tested: ast.expr, operat
             yield from site.replace_expression(
                 node, text, weight=0.5, summary=f"use `{operator}` instead of `get`"
             )
-        case _:
-            pass
 
 
 def _default_only_for_none(site: RewriteSite) -> Iterator[Rewrite]:
@@ -480,8 +470,6 @@ def _default_only_for_none(site: RewriteSite) -> Iterator[Rewrite]:
                 weight=0.6,
                 summary=f"keep `{code}` unless it is None",
             )
-        case _:
-            pass
 
 
 def is_condition(source: PythonSource, node: ast.AST) -> bool:
@@ -524,8 +512,6 @@ def grouping(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.BoolOp(values=[*_, ast.BoolOp(values=[middle, *_])]) as node:
             # In `a or b and c`: group the last outer value with the first inner one.
             yield from _regroup_conditions(site, node, node.values[-2], middle)
-        case _:
-            pass
 
 
 def _move_out_of_call(site: RewriteSite) -> Iterator[Rewrite]:

@@ -109,8 +109,6 @@ def _unpack_arguments(site: RewriteSite, node: ast.Call) -> Iterator[Rewrite]:
                     weight,
                     f"pass `{sign}{site.source.text_of(only)[:30]}`",
                 )
-        case _:
-            pass
 
 
 def signature(site: RewriteSite) -> Iterator[Rewrite]:
@@ -127,8 +125,6 @@ def signature(site: RewriteSite) -> Iterator[Rewrite]:
             is_named = any(f"{function.name}()" in failure.message for failure in failures)
             if is_named:
                 yield from _change_parameters(site, function)
-        case _:
-            pass
 
 
 def mutable_default(site: RewriteSite) -> Iterator[Rewrite]:

@@ -245,8 +245,6 @@ def module_names(source: PythonSource) -> tuple[str, ...]:
                 names |= {(alias.asname or alias.name).split(".")[0]: None for alias in node.names}
             case ast.Assign() | ast.AnnAssign():
                 names |= dict.fromkeys(assigned_names(node))
-            case _:
-                pass
     return tuple(names)
 
 

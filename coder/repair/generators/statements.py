@@ -78,8 +78,6 @@ def begun_again(site: RewriteSite) -> Iterator[Rewrite]:
                     0.6,
                     f"move `{site.source.text_of(node)[:40]}` before the loop",
                 )
-        case _:
-            pass
 
 
 def exchanged(site: RewriteSite) -> Iterator[Rewrite]:
@@ -98,8 +96,6 @@ def exchanged(site: RewriteSite) -> Iterator[Rewrite]:
                 start, end = site.source.span(node)[0], site.source.span(following)[1]
                 new = f"{texts[0]}, {texts[1]} = {texts[1]}, {texts[0]}"
                 yield Rewrite((TextChange(start=start, end=end, text=new),), 1.2, "swap both values at once")
-        case _:
-            pass
 
 
 def _move_behind_branches(site: RewriteSite, node: ast.If) -> Iterator[Rewrite]:
@@ -253,8 +249,6 @@ def kept_best(site: RewriteSite) -> Iterator[Rewrite]:
                 yield from site.replace_expression(
                     node, site.source.text_of(operand), weight=0.3, summary=f"drop the `{name}`"
                 )
-        case _:
-            pass
 
 
 def given_elsewhere(site: RewriteSite) -> Iterator[Rewrite]:
@@ -398,8 +392,6 @@ def _initial_types(site: RewriteSite, function: Function) -> dict[str, str]:
                 kind := _type_name(value)
             ) is not None:
                 types.setdefault(site.source.text_of(target), kind)
-            case _:
-                pass
     return types
 
 
@@ -454,8 +446,6 @@ def missing_return(site: RewriteSite) -> Iterator[Rewrite]:
                 _, end = site.source.span(node)
                 change = TextChange(start=start, end=end, text=f"return {site.source.text_of(printed)}")
                 yield Rewrite((change,), 0.5, "return it instead of printing it")
-            case _:
-                pass
     yield from _return_opposite(site, site.function, node)
     yield from _return_after_loop(site, node)
     if _ends(site.function, node) and not isinstance(node, ast.Return | ast.Raise):
@@ -490,8 +480,6 @@ def _return_itself(site: RewriteSite, node: ast.stmt) -> Iterator[Rewrite]:
             start, _ = site.source.span(node)
             end = site.source.span(node.value)[0] if node.value else start
             yield Rewrite((TextChange(start=start, end=end, text="raise "),), 1.0, f"raise the {name}")
-        case _:
-            pass
 
 
 def _return_opposite(site: RewriteSite, function: Function, node: ast.stmt) -> Iterator[Rewrite]:
@@ -520,8 +508,6 @@ def _return_after_loop(site: RewriteSite, node: ast.stmt) -> Iterator[Rewrite]:
             if text[start:end].lstrip().startswith("else"):
                 line = f"{site.source.line_end}{site.source.indent(node)}{site.source.text_of(otherwise)}"
                 yield Rewrite((TextChange(start=start, end=end, text=line),), 0.8, "return it after the loop")
-        case _:
-            pass
 
 
 def returned_value(site: RewriteSite) -> Iterator[Rewrite]:
@@ -576,8 +562,6 @@ def shared(site: RewriteSite) -> Iterator[Rewrite]:
             site.parent, ast.ClassDef
         ):
             yield from _move_to_constructor(site, site.node, site.parent, f"self.{name} = {code(value)}")
-        case _:
-            pass
 
 
 def _is_mutable(node: ast.expr) -> bool:

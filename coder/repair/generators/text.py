@@ -277,8 +277,6 @@ def _change_date_format(site: RewriteSite, start: int, code: str) -> Iterator[Re
                 other = OTHER_HOUR.get(match[1], match[1].swapcase())
                 change = TextChange(start=start + match.start(1), end=start + match.end(1), text=other)
                 yield Rewrite((change,), 0.5, f"use `%{other}` instead of `%{match[1]}`")
-        case _:
-            pass
 
 
 def _can_be_filled(piece: str, known_names: Set[str]) -> bool:

@@ -47,8 +47,6 @@ def meant_as(site: RewriteSite) -> Iterator[Rewrite]:
             yield Rewrite(
                 (TextChange(start=start, end=start, text="async "),), WEIGHT, "make the statement async"
             )
-        case _:
-            pass
 
 
 def _apply_form(site: RewriteSite, form: str) -> Iterator[Rewrite]:
@@ -87,8 +85,6 @@ def _compare_floats(site: RewriteSite) -> Iterator[Rewrite]:
             yield from site.replace_expression(
                 site.node, new, weight=0.6, summary="compare floats approximately"
             )
-        case _:
-            pass
 
 
 def _is_subscripted(site: RewriteSite) -> bool:
@@ -186,8 +182,6 @@ def enlisted(site: RewriteSite) -> Iterator[Rewrite]:
             comparators=[*_, ast.Constant(value=str(letters)) as literal_node],
         ):
             yield from _add_letter(site, literal_node, letters)
-        case _:
-            pass
 
 
 def _add_member(site: RewriteSite, members: Sequence[ast.expr]) -> Iterator[Rewrite]:
@@ -474,6 +468,4 @@ def _module_attributes(source: PythonSource) -> dict[str, tuple[str, ...]]:
         match node:
             case ast.Attribute(value=ast.Name(id=module), attr=name) if name[0].isupper():
                 names_by_module.setdefault(module, {})[source.text_of(node)] = None
-            case _:
-                pass
     return {module: tuple(names) for module, names in names_by_module.items()}

@@ -61,8 +61,6 @@ def constant(site: RewriteSite) -> Iterator[Rewrite]:
                 yield from _replace_literal(site, text, 0.3)
         case str() as value if not isinstance(site.parent, ast.Expr | ast.JoinedStr | ast.FormattedValue):
             yield from _replace_literal(site, "''" if value else "' '", 0.3)
-        case _:
-            pass
 
 
 def initial(site: RewriteSite) -> Iterator[Rewrite]:
@@ -233,8 +231,6 @@ def index_order(site: RewriteSite) -> Iterator[Rewrite]:
         ):
             if not isinstance(second, ast.Slice | ast.Tuple):
                 yield from site.swap_expressions(first, second, weight=0.6, summary="swap two indices")
-        case _:
-            pass
 
 
 def element(site: RewriteSite) -> Iterator[Rewrite]:
@@ -248,8 +244,6 @@ def element(site: RewriteSite) -> Iterator[Rewrite]:
                 weight=0.3,
                 summary="use the whole value, not one element",
             )
-        case _:
-            pass
     match node, site.parent:
         case ast.Name(ctx=ast.Load()) | ast.Attribute(ctx=ast.Load()), ast.Call(args=arguments) if (
             node in arguments
@@ -319,8 +313,6 @@ def slicing(site: RewriteSite) -> Iterator[Rewrite]:
             yield from site.replace_expression(
                 node.slice, "0", weight=0.7, summary="use the first element instead of the last"
             )
-        case _:
-            pass
 
 
 def slice_missing(site: RewriteSite) -> Iterator[Rewrite]:
@@ -403,8 +395,6 @@ def _initialize_entry(site: RewriteSite) -> Iterator[Rewrite]:
                 weight=0.9,
                 summary=f"start with `{INITIAL_VALUES[method]}` if the key is missing",
             )
-        case _:
-            pass
 
 
 def _other_bounds(site: RewriteSite, bounds: ast.Slice) -> Iterator[tuple[str, float]]:
@@ -490,8 +480,6 @@ def sifted(site: RewriteSite) -> Iterator[Rewrite]:
                 yield from site.replace_expression(
                     call, text, weight=weight, summary=f"use `{part}` for each{rest and ' non-empty'} part"
                 )
-        case _:
-            pass
 
 
 # Similar expressions of the same file: conditions, calls, and other parts.

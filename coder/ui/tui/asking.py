@@ -77,8 +77,6 @@ class QuestionQueue:
                 | ReviewAnswered(question=question)
             ):
                 self._close(question)
-            case _:
-                pass
 
     def close(self) -> None:
         """Close all questions, because nothing waits for an answer any more."""
