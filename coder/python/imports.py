@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from coder.python.source import parse_module
+from coder.python.source import find_nodes, parse_module
 
 SOURCE_DIRECTORIES = ("src", "lib")
 """Directories of sources that are no part of a module's name."""
@@ -36,7 +36,7 @@ def list_imports(text: str, path: str) -> tuple[ImportedName, ...]:
     Relative ones are made absolute by the module's path.
     """
     tree = _parse_or_none(text)
-    nodes = [] if tree is None else [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    nodes = [] if tree is None else [node for node in find_nodes(tree, ast.stmt)]
     found = [imported for node in nodes for imported in _imports_of(node, path)]
     return tuple(sorted(found, key=lambda imported: imported.line))
 

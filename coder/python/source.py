@@ -11,9 +11,10 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+Node = TypeVar("Node", bound=ast.AST)
 BLOCK_FIELDS = ("body", "orelse", "finalbody")
 
 
@@ -74,7 +75,7 @@ class PythonSource:
         """The statements of the module and of its classes, without those inside functions."""
         bodies = [
             self.tree.body,
-            *(node.body for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef)),
+            *(node.body for node in find_nodes(self.tree, ast.ClassDef)),
         ]
         return tuple(
             node for body in bodies for node in body if self.enclosing_function(self.parents[node]) is None
@@ -94,6 +95,10 @@ class PythonSource:
         while (parent := self.parents.get(node)) is not None:
             yield parent
             node = parent
+
+    def enclosing(self, node: ast.AST, kind: type[Node]) -> Node | None:
+        """Return the innermost ancestor of a kind."""
+        return next((ancestor for ancestor in self.ancestors(node) if isinstance(ancestor, kind)), None)
 
     def enclosing_function(self, node: ast.AST) -> Function | None:
         """Return the innermost function that contains a node; a function contains itself."""
@@ -152,6 +157,11 @@ class PythonSource:
         return starts[statement.lineno - 1], starts[end] if end < len(starts) else len(self.text)
 
 
+def find_nodes(root: ast.AST | None, kind: type[Node]) -> Iterator[Node]:
+    """Yield a node and the nodes under it that are of a kind; nothing for None."""
+    return (node for node in (ast.walk(root) if root else ()) if isinstance(node, kind))
+
+
 def is_docstring(statement: ast.stmt) -> bool:
     """Tell whether a statement is a string literal by itself."""
     return (
@@ -159,6 +169,11 @@ def is_docstring(statement: ast.stmt) -> bool:
         and isinstance(statement.value, ast.Constant)
         and isinstance(statement.value.value, str)
     )
+
+
+def first_statement(function: Function) -> ast.stmt | None:
+    """Return the first statement of a function that is not a docstring."""
+    return next((statement for statement in function.body if not is_docstring(statement)), None)
 
 
 def header_lines(statement: ast.stmt) -> range:

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from coder.core.ports import CallComparison
 from coder.files.tokenize import count_terms
-from coder.python.source import BLOCK_FIELDS, Function, PythonSource, dump_node, parse_module
+from coder.python.source import BLOCK_FIELDS, Function, PythonSource, dump_node, find_nodes, parse_module
 from coder.repair.candidates import RepairCandidate
 from coder.repair.clusters import is_uninformative_answer
 from coder.repair.generators.donor_code import BUILTIN_NAMES, callee_name, calls_by_callee
@@ -200,12 +200,8 @@ def _consistency_factor(
 
     Built-in functions do not count: their arguments vary.
     """
-    old_calls = Counter(dump_node(node) for node in ast.walk(function) if isinstance(node, ast.Call))
-    new_calls = [
-        node
-        for node in ast.walk(after)
-        if isinstance(node, ast.Call) and not _take_one(old_calls, dump_node(node))
-    ]
+    old_calls = Counter(dump_node(node) for node in find_nodes(function, ast.Call))
+    new_calls = [node for node in find_nodes(after, ast.Call) if not _take_one(old_calls, dump_node(node))]
     checked = [
         call for call in new_calls if not (isinstance(call.func, ast.Name) and call.func.id in BUILTIN_NAMES)
     ]
@@ -361,11 +357,7 @@ def _is_negation(node: ast.expr) -> bool:
 def count_mutated_parameters(function: Function) -> int:
     """Count calls that mutate a parameter: callers seldom expect that."""
     parameters = {*parameter_names(function)} - {*assigned_names(function)}
-    methods = (
-        node.func
-        for node in ast.walk(function)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    )
+    methods = (node.func for node in find_nodes(function, ast.Call) if isinstance(node.func, ast.Attribute))
     return sum(
         func.attr in MUTATING_METHODS and isinstance(func.value, ast.Name) and func.value.id in parameters
         for func in methods
@@ -460,19 +452,17 @@ def avoids_undefined_name(
     It does if it leaves the name as it is and changes nothing that decides whether the name is assigned. In a
     function that does not read the name, an edit can only keep the reader from running.
     """
-    read_here = names & {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    read_here = names & {node.id for node in find_nodes(function, ast.Name)}
     edited_line = candidate.edit.line
     around = (
         node
-        for node in ast.walk(function)
-        if isinstance(node, ast.stmt) and node.lineno <= edited_line <= (node.end_lineno or 0)
+        for node in find_nodes(function, ast.stmt)
+        if node.lineno <= edited_line <= (node.end_lineno or 0)
     )
     innermost = max(around, key=lambda node: node.lineno, default=function)
     is_simple = not any(getattr(innermost, name, None) for name in BLOCK_FIELDS)
     protected = {
-        node.id
-        for node in ast.walk(innermost)
-        if isinstance(node, ast.Name) and (is_simple or isinstance(node.ctx, ast.Store))
+        node.id for node in find_nodes(innermost, ast.Name) if (is_simple or isinstance(node.ctx, ast.Store))
     }
     changed_texts = (
         text
@@ -496,11 +486,7 @@ def repeats_condition(
     if question is None:
         return False
     changed = [change.start for change in candidate.edit.changes]
-    ifs = [
-        node
-        for node in ast.walk(function)
-        if isinstance(node, ast.If) and source.span(node.test)[0] not in changed[1:]
-    ]
+    ifs = [node for node in find_nodes(function, ast.If) if source.span(node.test)[0] not in changed[1:]]
     own = next((node for node in ifs if node.lineno == candidate.edit.line), None)
     if own is None:
         return any(source.text_of(node.test) == question[1] for node in ifs)

@@ -7,7 +7,7 @@ from pathlib import Path
 from coder.core.paths import match_test_ids
 from coder.core.ports import Progress, Trace, Tracer, Traces
 from coder.core.values import Suspect, SuspectRanking
-from coder.python.source import PythonSource, decode_source
+from coder.python.source import PythonSource, decode_source, find_nodes
 from coder.repair.candidates import (
     RepairCandidate,
     combine_repeated_edits,
@@ -70,7 +70,7 @@ class FaultCase:
         """Names that failures report undefined and that the executed files read."""
         names = find_in_messages(self._failures, UNDEFINED_NAME)
         trees = (source.tree for source in self.sources.values()) if names else ()
-        return names & {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        return names & {node.id for tree in trees for node in find_nodes(tree, ast.Name)}
 
     @property
     def has_timeout(self) -> bool:

@@ -14,7 +14,7 @@ from coder.core.paths import is_test_path
 from coder.core.ports import Trace
 from coder.core.values import Suspect
 from coder.core.verdict import Failure
-from coder.python.source import Function, PythonSource, header_lines
+from coder.python.source import Function, PythonSource, find_nodes, header_lines
 from coder.repair.candidates import RepairCandidate
 from coder.repair.generators.conditions import TIMEOUT_TYPE
 from coder.repair.generators.donor_code import BUILTIN_NAMES, names_bound_in
@@ -179,11 +179,7 @@ def _raise_import_lines(
         lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
         suspicion = _highest_score(used, assigned_names(statement))
         _raise_lines(raised, lines, suspicion * min(1.0, math.sqrt(TABLE_LINES / len(lines))))
-        called = {
-            node.func.id
-            for node in ast.walk(statement)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-        }
+        called = {node.func.id for node in find_nodes(statement, ast.Call) if isinstance(node.func, ast.Name)}
         caller_scores |= {name: max(suspicion, caller_scores.get(name, 0.0)) for name in called}
     for function, score in function_scores.items():
         lines_at_import = [
@@ -214,10 +210,8 @@ def _decorator_names(function: Function) -> frozenset[str]:
 
 def _non_local_names(source: PythonSource, function: Function) -> frozenset[str]:
     """Return non-local names that a function uses: it may share state with others through them."""
-    names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-    globals_declared = {
-        name for node in ast.walk(function) if isinstance(node, ast.Global) for name in node.names
-    }
+    names = {node.id for node in find_nodes(function, ast.Name)}
+    globals_declared = {name for node in find_nodes(function, ast.Global) for name in node.names}
     return frozenset(names - BUILTIN_NAMES - (names_bound_in(source, function) - globals_declared))
 
 
@@ -254,9 +248,7 @@ def raise_class_bodies(
     raised = {path: dict(lines) for path, lines in scores.items()}
     for path, source in sources.items():
         lines = raised.get(path, {})
-        for node in (
-            class_node for class_node in ast.walk(source.tree) if isinstance(class_node, ast.ClassDef)
-        ):
+        for node in find_nodes(source.tree, ast.ClassDef):
             score = max((lines.get(line, 0.0) for line in header_lines(node)), default=0.0)
             body_lines = (
                 [line for statement in node.body for line in header_lines(statement)] if score else []
@@ -294,10 +286,8 @@ def _lines_with_confused_names(function: Function) -> Iterable[int]:
     names = {*parameter_names(function)}
     return [
         node.value.lineno
-        for node in ast.walk(function)
-        if isinstance(node, ast.keyword)
-        and isinstance(node.value, ast.Name)
-        and node.arg in names - {node.value.id}
+        for node in find_nodes(function, ast.keyword)
+        if isinstance(node.value, ast.Name) and node.arg in names - {node.value.id}
     ]
 
 

@@ -17,7 +17,7 @@ def replace(text: str, name: str, new: str) -> str:
         for candidate in ast.walk(source.tree)
         if isinstance(candidate, ast.Name) and candidate.id == name
     )
-    (rewrite,) = RewriteSite(source, node).replace_expression(node, new, weight=1.0, summary="")
+    (rewrite,) = RewriteSite(source, node).replace(node, new, weight=1.0, summary="")
     return Edit(path="a.py", changes=rewrite.changes, line=1, family="", summary="").apply(text)
 
 
@@ -48,7 +48,7 @@ def test_same_text_yields_no_rewrite() -> None:
         for candidate in ast.walk(source.tree)
         if isinstance(candidate, ast.Name) and candidate.id == "x"
     )
-    assert list(RewriteSite(source, node).replace_expression(node, "x", weight=1.0, summary="")) == []
+    assert list(RewriteSite(source, node).replace(node, "x", weight=1.0, summary="")) == []
 
 
 def test_inserts_no_line_before_inline_statement() -> None:

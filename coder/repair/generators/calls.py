@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import islice
 
 from coder.core.ports import TextChange
-from coder.python.source import Function, PythonSource
+from coder.python.source import Function, PythonSource, find_nodes
 from coder.repair.generators.donor_code import BUILTIN_NAMES, names_in_scope
 from coder.repair.generators.insertion import insert_statement, is_insertion_point
 from coder.repair.generators.names import UNDEFINED_NAME, find_in_messages
@@ -22,6 +22,7 @@ from coder.repair.generators.site import (
     names_never_read,
     parameter_names,
     parameters_never_read,
+    replace_span,
     self_attribute_names,
 )
 
@@ -90,25 +91,25 @@ def neighbour(site: RewriteSite) -> Iterator[Rewrite]:
     if not isinstance(node, ast.Call):
         return
     for other in _functions_with_same_parameters(site, node):
-        yield from site.replace_expression(
+        yield from site.replace(
             node.func, other, weight=0.5, summary=f"call `{other}`, which takes the same arguments"
         )
     match node.func:
         case ast.Name(id=name):
             prefix = ""
         case ast.Attribute(value=value, attr=name):
-            prefix = f"{site.source.text_of(value)}."
+            prefix = f"{site.text_of(value)}."
         case _:
             return
     for other, weight in _similar_functions(name):
-        yield from site.replace_expression(
+        yield from site.replace(
             node.func, prefix + other, weight=weight, summary=f"call `{other}` instead of `{name}`"
         )
     if not prefix:
         for other, alike in most_similar_names(
             name, module_names(site.source), max_count=6, min_similarity=0.5
         ):
-            yield from site.replace_expression(
+            yield from site.replace(
                 node.func, other, weight=0.55 * alike, summary=f"call `{other}` instead of `{name}`"
             )
 
@@ -191,7 +192,7 @@ def argument_missing(site: RewriteSite) -> Iterator[Rewrite]:
     for name in [name for name in _parameters(site, node)[len(node.args) :] if name not in taken_names]:
         for value, weight in _namesakes(site, name):
             change = TextChange(start=close, end=close, text=f"{separator}{name}={value}")
-            yield Rewrite((change,), weight, f"pass `{value}` to `{site.source.text_of(node.func)}`")
+            yield Rewrite((change,), weight, f"pass `{value}` to `{site.text_of(node.func)}`")
     for name in parameters_never_read(site.function):
         if name not in [
             *(keyword.arg for keyword in node.keywords),
@@ -202,10 +203,8 @@ def argument_missing(site: RewriteSite) -> Iterator[Rewrite]:
     for index, argument in enumerate(arguments):
         start, end = _with_separator(site, arguments, index)
         if len(arguments) > 1:
-            code = site.source.text_of(argument)
-            yield Rewrite(
-                (TextChange(start=start, end=end, text=""),), 0.2, f"drop the argument `{code[:40]}`"
-            )
+            code = site.text_of(argument)
+            yield replace_span(start, end, "", weight=0.2, summary=f"drop the argument `{code[:40]}`")
 
 
 def _namesakes(site: RewriteSite, name: str) -> Iterator[tuple[str, float]]:
@@ -233,11 +232,7 @@ def _parameters(site: RewriteSite, call: ast.Call) -> tuple[str, ...]:
             owner = site.source.owner_class(site.function)
         case ast.Name(id=name):
             owner = next(
-                (
-                    node
-                    for node in ast.walk(site.source.tree)
-                    if isinstance(node, ast.ClassDef) and node.name == name
-                ),
+                (node for node in find_nodes(site.source.tree, ast.ClassDef) if node.name == name),
                 None,
             )
         case _:
@@ -350,8 +345,8 @@ def option(site: RewriteSite) -> Iterator[Rewrite]:
         else ""
     )
     if name == "next" and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
-        code = site.source.text_of(node.args[0])  # its parentheses are the call's
-        yield from site.replace_expression(
+        code = site.text_of(node.args[0])  # its parentheses are the call's
+        yield from site.replace(
             node, f"next({code}, None)", weight=0.6, summary="give `next` the default `None`"
         )
     if name not in OPTIONS or (len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp)):
@@ -371,10 +366,12 @@ def option(site: RewriteSite) -> Iterator[Rewrite]:
         ):
             continue
         position = site.source.span(arguments[-1])[1] if arguments else site.source.span(node)[1] - 1
-        yield Rewrite(
-            (TextChange(start=position, end=position, text=f", {text}" if arguments else text),),
-            0.4,
-            f"call `{name}` with `{text}`",
+        yield replace_span(
+            position,
+            position,
+            f", {text}" if arguments else text,
+            weight=0.4,
+            summary=f"call `{name}` with `{text}`",
         )
 
 
@@ -406,7 +403,7 @@ def calling(site: RewriteSite) -> Iterator[Rewrite]:
                 if find_in_messages(site.failures, FUNCTION_OBJECT_MENTION)
                 else WEIGHT_WITHOUT_EVIDENCE
             )
-            yield Rewrite((TextChange(start=end, end=end, text="()"),), weight, f"call `{name}`")
+            yield replace_span(end, end, "()", weight=weight, summary=f"call `{name}`")
         case ast.Attribute(attr="seconds", ctx=ast.Load()) as node, _:
             yield from site.rename_attribute(
                 node, "total_seconds()", weight=0.5, summary="use `total_seconds()` instead of `seconds`"
@@ -557,11 +554,7 @@ def _assigned_before(site: RewriteSite, node: ast.stmt) -> list[str]:
     """Return variables of the function, in the order of their last assignment before the statement."""
     function = site.function
     before = (
-        [
-            statement
-            for statement in ast.walk(function)
-            if isinstance(statement, ast.stmt) and statement.lineno < node.lineno
-        ]
+        [statement for statement in find_nodes(function, ast.stmt) if statement.lineno < node.lineno]
         if function
         else []
     )
@@ -618,13 +611,13 @@ def in_place(site: RewriteSite) -> Iterator[Rewrite]:
 
     Also `x.append(y)` for `x = x.append(y)`, and `x[::-1]` for `reversed(x)`.
     """
-    code = site.source.text_of
+    code = site.text_of
     match site.node:
         case ast.Call(func=ast.Attribute(value=value, attr="sort"), keywords=keywords) if _is_used(
             site
         ) or find_in_messages(site.failures, IMMUTABLE_ERROR):
             options = "".join(f", {code(keyword)}" for keyword in keywords)
-            yield from site.replace_expression(
+            yield from site.replace(
                 site.node,
                 f"sorted({code(value)}{options})",
                 weight=1.0,
@@ -633,7 +626,7 @@ def in_place(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.Call(func=ast.Attribute(value=value, attr="reverse")) if _is_used(site) or find_in_messages(
             site.failures, IMMUTABLE_ERROR
         ):
-            yield from site.replace_expression(
+            yield from site.replace(
                 site.node, f"{code(value)}[::-1]", weight=1.0, summary="reverse with a slice"
             )
         case ast.Call(func=ast.Name(id="reversed"), args=[value]):
@@ -642,17 +635,13 @@ def in_place(site: RewriteSite) -> Iterator[Rewrite]:
                 (f"{code(value)}[::-1]", weight),
                 (f"''.join(reversed({code(value)}))", 0.8 * weight),
             ):
-                yield from site.replace_expression(
-                    site.node, text, weight=text_weight, summary=f"use `{text[:40]}`"
-                )
+                yield from site.replace(site.node, text, weight=text_weight, summary=f"use `{text[:40]}`")
         case ast.Assign(
             targets=[ast.Name() | ast.Attribute()], value=ast.Call(func=ast.Attribute(attr=name)) as call
         ) if name in IN_PLACE_METHODS:
             start, end = site.source.span(site.node)[0], site.source.span(call)[0]
-            yield Rewrite(
-                (TextChange(start=start, end=end, text=""),),
-                1.0,
-                f"do not assign the None that `{name}` returns",
+            yield replace_span(
+                start, end, "", weight=1.0, summary=f"do not assign the None that `{name}` returns"
             )
         case ast.Return(value=ast.Call(func=ast.Attribute(value=value, attr=name)) as call) if (
             name in IN_PLACE_METHODS
@@ -662,10 +651,8 @@ def in_place(site: RewriteSite) -> Iterator[Rewrite]:
             indent = site.source.indent(site.node)
             if not indent.strip():
                 text = f"{site.source.line_end}{indent}".join(lines)
-                yield Rewrite(
-                    (TextChange(start=start, end=end, text=text),),
-                    0.9,
-                    f"return `{code(value)[:40]}` after `{name}`",
+                yield replace_span(
+                    start, end, text, weight=0.9, summary=f"return `{code(value)[:40]}` after `{name}`"
                 )
 
 
@@ -750,26 +737,24 @@ def wrapped(site: RewriteSite) -> Iterator[Rewrite]:
     node = site.node
     if not _is_value(site):
         return
-    code = site.source.text_of(node)
+    code = site.text_of(node)
     match site.parent:
         case ast.BinOp(left=ast.Constant(value=str()), op=ast.Mod(), right=right) if (
             right is node and find_in_messages(site.failures, FORMAT_ERROR)
         ):
             start, end = site.source.span(node)
-            yield Rewrite(
-                (TextChange(start=start, end=end, text=f"({code},)"),),
-                1.2,
-                f"format `{code[:30]}` as a single value",
+            yield replace_span(
+                start, end, f"({code},)", weight=1.2, summary=f"format `{code[:30]}` as a single value"
             )
     is_iterated = isinstance(site.parent, ast.For | ast.comprehension) and site.parent.iter is node
     position_factor = UNUSUAL_PARENT_FACTOR if isinstance(site.parent, UNUSUAL_PARENTS) else 1.0
     is_index = isinstance(site.parent, ast.Slice | ast.Subscript)
     for name in ITERABLE_CONVERSIONS if is_iterated else INDEX_CONVERSIONS if is_index else FUNCTIONS:
-        yield from site.replace_expression(
+        yield from site.replace(
             node, f"{name}({code})", weight=position_factor * FUNCTIONS[name], summary=f"apply `{name}`"
         )
     if isinstance(site.parent, ast.Return | ast.Call | ast.keyword):
-        yield from site.replace_expression(node, f"[{code}]", weight=0.2, summary="wrap in a list")
+        yield from site.replace(node, f"[{code}]", weight=0.2, summary="wrap in a list")
     if isinstance(node, RECEIVER_TYPES):
         for name, weight in {
             **METHODS,
@@ -777,7 +762,7 @@ def wrapped(site: RewriteSite) -> Iterator[Rewrite]:
         }.items():
             if is_iterated or name not in ITERATION_METHODS:
                 factor = 2 if name in ITERATION_METHODS else position_factor
-                yield from site.replace_expression(
+                yield from site.replace(
                     node, f"{code}.{name}", weight=factor * weight, summary=f"apply `.{name}`"
                 )
 
@@ -789,8 +774,8 @@ def _clean_up_before_method(site: RewriteSite) -> Iterator[Rewrite]:
             attr=method
         ) if method in CLEANUP_SENSITIVE_METHODS:
             for name, weight in CLEANUP_METHODS.items():
-                yield from site.replace_expression(
-                    node, f"{site.source.text_of(node)}.{name}", weight=weight, summary=f"apply `.{name}`"
+                yield from site.replace(
+                    node, f"{site.text_of(node)}.{name}", weight=weight, summary=f"apply `.{name}`"
                 )
 
 
@@ -800,16 +785,16 @@ def _replace_none_by_default(site: RewriteSite) -> Iterator[Rewrite]:
             ast.Call(func=ast.Name(id="getattr"), args=[_, _, default])
             | ast.Call(func=ast.Attribute(attr="get"), args=[_, default])
         ):
-            code = site.source.text_of(site.node)
+            code = site.text_of(site.node)
             if not isinstance(site.parent, ast.BoolOp) and not (
                 isinstance(default, ast.Constant) and default.value is None
             ):
-                text = f"{code} or {site.source.text_of(default)}"
-                yield from site.replace_expression(
+                text = f"{code} or {site.text_of(default)}"
+                yield from site.replace(
                     site.node,
                     text,
                     weight=0.5,
-                    summary=f"fall back to `{site.source.text_of(default)[:30]}` for None",
+                    summary=f"fall back to `{site.text_of(default)[:30]}` for None",
                 )
 
 
@@ -836,9 +821,9 @@ def _wrap_string_in_tuple(site: RewriteSite) -> Iterator[Rewrite]:
         case _:
             return
     start, end = site.source.span(node)
-    code = site.source.text_of(node)
+    code = site.text_of(node)
     text = f"{code}," if is_parenthesized else f"({code},)"
-    yield Rewrite((TextChange(start=start, end=end, text=text),), weight, f"wrap {code[:30]} in a tuple")
+    yield replace_span(start, end, text, weight=weight, summary=f"wrap {code[:30]} in a tuple")
 
 
 def unwrapped(site: RewriteSite) -> Iterator[Rewrite]:
@@ -847,38 +832,33 @@ def unwrapped(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if not isinstance(
             argument, ast.Starred | ast.GeneratorExp
         ):
-            yield from site.replace_expression(
-                site.node, site.source.text_of(argument), weight=0.35, summary=f"do not call `{name}`"
+            yield from site.replace(
+                site.node, site.text_of(argument), weight=0.35, summary=f"do not call `{name}`"
             )
         case ast.BinOp(left=left, op=ast.Mod(), right=ast.Tuple(elts=[*elements])) if isinstance(
             left, ast.Constant | ast.JoinedStr
         ):
             for element in elements:
-                code = site.source.text_of(element)
-                yield from site.replace_expression(
+                code = site.text_of(element)
+                yield from site.replace(
                     site.node, code, weight=0.25, summary=f"use `{code[:30]}` without formatting"
                 )
         case ast.Call(func=ast.Attribute(value=value, attr=name)):
-            yield from site.replace_expression(
-                site.node, site.source.text_of(value), weight=0.25, summary=f"do not call `{name}`"
+            yield from site.replace(
+                site.node, site.text_of(value), weight=0.25, summary=f"do not call `{name}`"
             )
         case ast.Tuple(elts=[ast.expr() as only], ctx=ast.Load()) if not isinstance(only, ast.Starred):
-            is_bare = not site.source.text_of(site.node).startswith("(")  # a stray trailing comma
-            yield from site.replace_expression(
-                site.node,
-                site.source.text_of(only),
-                weight=0.9 if is_bare else 0.3,
-                summary="unwrap the tuple",
+            is_bare = not site.text_of(site.node).startswith("(")  # a stray trailing comma
+            yield from site.replace(
+                site.node, site.text_of(only), weight=0.9 if is_bare else 0.3, summary="unwrap the tuple"
             )
         case ast.UnaryOp(op=ast.USub() | ast.Invert(), operand=operand):
-            yield from site.replace_expression(
-                site.node, site.source.text_of(operand), weight=0.6, summary="drop the sign"
-            )
+            yield from site.replace(site.node, site.text_of(operand), weight=0.6, summary="drop the sign")
         case ast.Name() | ast.Attribute() | ast.Call() | ast.Subscript() if _may_be_negated(
             site
         ) and _is_value(site):
-            yield from site.replace_expression(
-                site.node, f"-{site.source.text_of(site.node)}", weight=0.25, summary="flip the sign"
+            yield from site.replace(
+                site.node, f"-{site.text_of(site.node)}", weight=0.25, summary="flip the sign"
             )
 
 
@@ -896,7 +876,7 @@ def converted_elsewhere(site: RewriteSite) -> Iterator[Rewrite]:
     if not isinstance(node, ast.Name) or function is None or not _is_value(site):
         return
     visible_names = names_in_scope(site.source, function)
-    own_text = site.source.text_of(site.parent) if isinstance(site.parent, ast.Call) else ""
+    own_text = site.text_of(site.parent) if isinstance(site.parent, ast.Call) else ""
     texts = [
         text
         for text, reads in _conversions(site.source).get(node.id, ())
@@ -904,9 +884,9 @@ def converted_elsewhere(site: RewriteSite) -> Iterator[Rewrite]:
     ]
     for rank, text in enumerate(texts[:MOST]):
         summary = f"use `{text[:40]}` as elsewhere"
-        yield from site.replace_expression(node, text, weight=0.45 * 0.9**rank, summary=summary)
+        yield from site.replace(node, text, weight=0.45 * 0.9**rank, summary=summary)
         if node.id not in ("self", "cls"):
-            yield from site.replace_expression(
+            yield from site.replace(
                 node,
                 f"{text} if {node.id} is not None else None",
                 weight=0.35 * 0.9**rank,
@@ -923,9 +903,7 @@ def _conversions(source: PythonSource) -> dict[str, tuple[tuple[str, frozenset[s
             case ast.Call(func=ast.Name() | ast.Attribute() as maker, args=[ast.Name(id=name)], keywords=[]):
                 if isinstance(maker, ast.Name) and maker.id in BUILTIN_NAMES - {*FUNCTIONS}:
                     continue
-                reads = frozenset(
-                    descendant.id for descendant in ast.walk(node) if isinstance(descendant, ast.Name)
-                )
+                reads = frozenset(descendant.id for descendant in find_nodes(node, ast.Name))
                 calls_by_name.setdefault(name, {})[source.text_of(node)] = reads
     return {name: tuple(texts.items()) for name, texts in calls_by_name.items()}
 

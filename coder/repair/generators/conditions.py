@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from coder.core.ports import TextChange
 from coder.core.verdict import Failure
-from coder.python.source import Function, PythonSource
+from coder.python.source import Function, PythonSource, find_nodes
 from coder.repair.generators.donor_code import donor_conditions, names_in_scope, proximity_of
 from coder.repair.generators.site import assigned_names, local_names, names_never_read, parameter_names
 
@@ -91,8 +91,7 @@ def _names_by_use(source: PythonSource, node: ast.AST) -> list[str]:
         descendant.id
         for branch in branches
         for statement in branch
-        for descendant in ast.walk(statement)
-        if isinstance(descendant, ast.Name)
+        for descendant in find_nodes(statement, ast.Name)
     }
     return sorted(local_names(source, node), key=lambda name: name not in read)
 
@@ -124,8 +123,8 @@ def _attribute_tests(source: PythonSource, node: ast.AST) -> Iterator[tuple[str,
         loads = [
             descendant
             for root in roots
-            for descendant in ast.walk(root)
-            if isinstance(descendant, ast.Attribute) and isinstance(descendant.ctx, ast.Load)
+            for descendant in find_nodes(root, ast.Attribute)
+            if isinstance(descendant.ctx, ast.Load)
         ]
         attributes = [
             descendant
@@ -222,16 +221,8 @@ def _unread_name_tests(source: PythonSource, node: ast.AST) -> Iterator[tuple[st
 @lru_cache(maxsize=256)
 def _unread_attributes(source: PythonSource, owner: ast.ClassDef) -> tuple[str, ...]:
     """Return attributes that a class sets and the file does not read."""
-    read = {
-        node.attr
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
-    }
-    stores = (
-        node
-        for node in ast.walk(owner)
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-    )
+    read = {node.attr for node in find_nodes(source.tree, ast.Attribute) if isinstance(node.ctx, ast.Load)}
+    stores = (node for node in find_nodes(owner, ast.Attribute) if isinstance(node.ctx, ast.Store))
     return tuple(
         dict.fromkeys(
             store.attr
@@ -246,8 +237,7 @@ def _compared_constants(function: Function) -> list[str]:
     """Return the source text of the constants that the function compares with."""
     operands = [
         comparator
-        for node in ast.walk(function)
-        if isinstance(node, ast.Compare)
+        for node in find_nodes(function, ast.Compare)
         for comparator in (node.left, *node.comparators)
     ]
     return list(
@@ -300,8 +290,7 @@ def may_terminate_loop(source: PythonSource, node: ast.AST, changes: Sequence[Te
         name.id
         for loop in loops
         for expression in _controlling_expressions(loop)
-        for name in ast.walk(expression)
-        if isinstance(name, ast.Name)
+        for name in find_nodes(expression, ast.Name)
     }
     statement = next(expression for expression in ancestors if isinstance(expression, ast.stmt))
     assigned = {*assigned_names(statement)} if isinstance(statement, ast.Assign | ast.AugAssign) else set()

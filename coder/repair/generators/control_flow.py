@@ -10,7 +10,7 @@ from itertools import pairwise, product
 
 from coder.core.ports import TextChange
 from coder.core.verdict import Failure
-from coder.python.source import Function, PythonSource, is_docstring, own_nodes
+from coder.python.source import Function, PythonSource, find_nodes, first_statement, is_docstring, own_nodes
 from coder.repair.generators.conditions import has_timeout, length_conditions, possible_conditions
 from coder.repair.generators.donor_code import BUILTIN_NAMES, names_in_scope
 from coder.repair.generators.names import UNKNOWN_ATTRIBUTE, find_in_messages
@@ -22,6 +22,7 @@ from coder.repair.generators.site import (
     local_names,
     module_names,
     parameter_names,
+    replace_span,
     self_attribute_names,
 )
 
@@ -40,22 +41,14 @@ def branch(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.If() as node:
             start, _ = site.source.span(node)
             if site.source.text.startswith("elif", start):
-                yield Rewrite(
-                    (TextChange(start=start, end=start + 4, text="if"),),
-                    0.3,
-                    "use `if` instead of `elif`",
-                )
+                yield replace_span(start, start + 4, "if", weight=0.3, summary="use `if` instead of `elif`")
             elif site.source.text.startswith("if", start) and not node.orelse:
-                yield Rewrite(
-                    (TextChange(start=start, end=start + 2, text="while"),),
-                    0.25,
-                    "use `while` instead of `if`",
+                yield replace_span(
+                    start, start + 2, "while", weight=0.25, summary="use `while` instead of `if`"
                 )
         case ast.While(orelse=[]) as node:
             start, _ = site.source.span(node)
-            yield Rewrite(
-                (TextChange(start=start, end=start + 5, text="if"),), 0.2, "use `if` instead of `while`"
-            )
+            yield replace_span(start, start + 5, "if", weight=0.2, summary="use `if` instead of `while`")
 
 
 def branch_order(site: RewriteSite) -> Iterator[Rewrite]:
@@ -118,27 +111,23 @@ def target(site: RewriteSite) -> Iterator[Rewrite]:
                     yield Rewrite((change,), 0.7, "move the sign before the `=`")
             if site.source.text[start:end].strip() == "=":
                 for operator, weight in (("+=", 0.45), ("-=", 0.2), ("*=", 0.2), ("|=", 0.2)):
-                    yield Rewrite(
-                        (TextChange(start=start, end=end, text=f" {operator} "),),
-                        weight,
-                        f"assign with `{operator}`",
+                    yield replace_span(
+                        start, end, f" {operator} ", weight=weight, summary=f"assign with `{operator}`"
                     )
             if isinstance(target, ast.Name) and target.id in {
                 *self_attribute_names(site.source, target),
                 *_method_parameters(site),
             }:
-                yield from site.replace_expression(
+                yield from site.replace(
                     target, f"self.{target.id}", weight=0.7, summary=f"assign to `self.{target.id}`"
                 )
         case (
             ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name() | ast.Attribute() as value))) as node
         ):
             start, _ = site.source.span(node)
-            name = site.source.text_of(value)
-            yield Rewrite(
-                (TextChange(start=start, end=start, text=f"{name} = "),),
-                0.4,
-                f"assign the result of the call to `{name}`",
+            name = site.text_of(value)
+            yield replace_span(
+                start, start, f"{name} = ", weight=0.4, summary=f"assign the result of the call to `{name}`"
             )
 
 
@@ -160,15 +149,13 @@ def unconditional(site: RewriteSite) -> Iterator[Rewrite]:
             weight = RESULT
         case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):
             weight = STORED
-            flag = site.source.text_of(target)
-            yield from site.replace_expression(node, f"not {flag}", weight=0.6, summary=f"toggle `{flag}`")
+            flag = site.text_of(target)
+            yield from site.replace(node, f"not {flag}", weight=0.6, summary=f"toggle `{flag}`")
         case _:
             return
     length_tests = length_conditions(site.source, site.parent) if isinstance(site.parent, ast.If) else ()
     for text, likelihood in (*possible_conditions(site.source, node)[:MOST_CONDITIONS], *length_tests):
-        yield from site.replace_expression(
-            node, text, weight=weight * likelihood, summary=f"check `{text[:40]}`"
-        )
+        yield from site.replace(node, text, weight=weight * likelihood, summary=f"check `{text[:40]}`")
 
 
 # Missing or misplaced guards: None, empty, out of bounds.
@@ -231,7 +218,7 @@ def default_value(site: RewriteSite) -> Iterator[Rewrite]:
     node, function = site.node, site.function
     if function is None or not isinstance(node, ast.stmt) or node not in function.body or is_docstring(node):
         return
-    first = next((statement for statement in function.body if not is_docstring(statement)), None)
+    first = first_statement(function)
     if node is not first:
         return
     for name in parameter_names(function)[:5]:
@@ -251,15 +238,11 @@ def condition(site: RewriteSite) -> Iterator[Rewrite]:
         or not isinstance(node, ast.expr)
     ):
         return
-    code = site.source.text_of(node)
+    code = site.text_of(node)
     code = f"({code})" if isinstance(node, ast.BoolOp | ast.IfExp | ast.Lambda) else code
     for extra in _missing_attribute_tests(site, node):
-        yield from site.replace_expression(
-            node, f"{extra} and {code}", weight=0.45, summary=f"also check `{extra}`"
-        )
-        yield from site.replace_expression(
-            node, f"{code} or {extra}", weight=0.3, summary=f"also check `{extra}`"
-        )
+        yield from site.replace(node, f"{extra} and {code}", weight=0.45, summary=f"also check `{extra}`")
+        yield from site.replace(node, f"{code} or {extra}", weight=0.3, summary=f"also check `{extra}`")
     for rank, name in enumerate(local_names(site.source, node)):
         use_factor = 1.0 if re.search(rf"\b{re.escape(name)}\b", code) else 0.7
         for new, weight in (
@@ -270,7 +253,7 @@ def condition(site: RewriteSite) -> Iterator[Rewrite]:
             (f"{code} and not {name}", 0.25),
             (f"{code} or {name}", 0.25),
         ):
-            yield from site.replace_expression(
+            yield from site.replace(
                 node, new, weight=weight * use_factor * 0.96**rank, summary=f"also check `{name}`"
             )
     for rank, text in enumerate(
@@ -282,9 +265,7 @@ def condition(site: RewriteSite) -> Iterator[Rewrite]:
             f"{code} or {text}",
             f"not {text} and {code}",
         ):
-            yield from site.replace_expression(
-                node, new, weight=0.22 * 0.96**rank, summary=f"also check `{text}`"
-            )
+            yield from site.replace(node, new, weight=0.22 * 0.96**rank, summary=f"also check `{text}`")
 
 
 def _missing_attribute_tests(site: RewriteSite, node: ast.AST) -> Iterator[str]:
@@ -329,20 +310,18 @@ def dropped_guard(site: RewriteSite) -> Iterator[Rewrite]:
     """Drop a condition, or swap `break` and `continue`."""
     match site.node:
         case ast.If(orelse=[], test=test):
-            yield from site.replace_expression(test, "True", weight=0.12, summary="drop a condition")
+            yield from site.replace(test, "True", weight=0.12, summary="drop a condition")
         case ast.Break() | ast.Continue() as jump:
             start, end = site.source.span(jump)
             new = "continue" if isinstance(jump, ast.Break) else "break"
-            yield Rewrite(
-                (TextChange(start=start, end=end, text=new),),
-                0.7,
-                f"use `{new}` instead of `{site.source.text_of(jump)}`",
+            yield replace_span(
+                start, end, new, weight=0.7, summary=f"use `{new}` instead of `{site.text_of(jump)}`"
             )
 
 
 def _failure_conditions(site: RewriteSite, node: ast.stmt) -> Iterator[tuple[str, float]]:
     """Yield conditions under which a statement may fail: a name is None, or a name or attribute is empty."""
-    header = site.source.text_of(node).split("\n")[0]
+    header = site.text_of(node).split("\n")[0]
     yield from ((f"not {test}", 0.35) for test in _missing_attribute_tests(site, node))
     yield from (
         (text, 0.5)
@@ -362,7 +341,7 @@ def _failure_conditions(site: RewriteSite, node: ast.stmt) -> Iterator[tuple[str
         if isinstance(descendant, ast.Attribute) or (isinstance(descendant, ast.Call) and not descendant.args)
     ]
     texts = [
-        site.source.text_of(descendant)
+        site.text_of(descendant)
         for descendant in accesses
         if not isinstance(getattr(descendant, "ctx", None), ast.Store | ast.Del)
     ]
@@ -396,7 +375,7 @@ def _exit_statements(site: RewriteSite, function: Function) -> list[str]:
 @lru_cache(maxsize=1024)
 def _is_predicate(function: Function) -> bool:
     """Tell whether a function returns booleans, as far as it returns anything."""
-    returned = [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value]
+    returned = [node.value for node in find_nodes(function, ast.Return) if node.value]
     boolean = [
         isinstance(value, ast.Compare | ast.BoolOp)
         or (isinstance(value, ast.Constant) and isinstance(value.value, bool))
@@ -407,9 +386,7 @@ def _is_predicate(function: Function) -> bool:
 
 @lru_cache(maxsize=1024)
 def _return_statements(source: PythonSource, function: Function) -> tuple[str, ...]:
-    statements = dict.fromkeys(
-        source.text_of(node) for node in ast.walk(function) if isinstance(node, ast.Return)
-    )
+    statements = dict.fromkeys(source.text_of(node) for node in find_nodes(function, ast.Return))
     return tuple(text for text in statements if "\n" not in text and len(text) < LONGEST)
 
 
@@ -429,19 +406,19 @@ def _none_weight(site: RewriteSite) -> float:
 
 def kept(site: RewriteSite) -> Iterator[Rewrite]:
     """Store a computed value: `x += 1` for a statement `x + 1`, `x = 1` for `x == 1`."""
-    code = site.source.text_of
+    code = site.text_of
     match site.node:
         case ast.Expr(value=ast.BinOp(left=ast.Name() | ast.Attribute() as target, op=op, right=value)) if (
             type(op) in ARITHMETIC
         ):
             text = f"{code(target)} {ARITHMETIC[type(op)][0]}= {code(value)}"
-            yield from site.replace_expression(site.node, text, weight=1.0, summary=f"use `{text[:40]}`")
+            yield from site.replace(site.node, text, weight=1.0, summary=f"use `{text[:40]}`")
         case ast.Expr(
             value=ast.Compare(
                 left=ast.Name() | ast.Attribute() as target, ops=[ast.Eq()], comparators=[value]
             )
         ):
-            yield from site.replace_expression(
+            yield from site.replace(
                 site.node,
                 f"{code(target)} = {code(value)}",
                 weight=1.0,
@@ -451,29 +428,21 @@ def kept(site: RewriteSite) -> Iterator[Rewrite]:
 
 def advanced(site: RewriteSite) -> Iterator[Rewrite]:
     """Make a loop progress, if a test timed out: pop an element, follow a link, count."""
-    loop = next(
-        (ancestor for ancestor in site.source.ancestors(site.node) if isinstance(ancestor, ast.While)), None
-    )
+    loop = site.source.enclosing(site.node, ast.While)
     if loop is None or not has_timeout(site.failures):
         return
-    condition_names = {node.id for node in ast.walk(loop.test) if isinstance(node, ast.Name)}
+    condition_names = {node.id for node in find_nodes(loop.test, ast.Name)}
     match site.node:
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=0), ctx=ast.Load()) if (
             name in condition_names
         ):
-            yield from site.replace_expression(
-                site.node, f"{name}.pop(0)", weight=0.9, summary="pop the element"
-            )
+            yield from site.replace(site.node, f"{name}.pop(0)", weight=0.9, summary="pop the element")
         case ast.Subscript(
             value=ast.Name(id=name), slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))
         ) if name in condition_names:
-            yield from site.replace_expression(
-                site.node, f"{name}.pop()", weight=0.9, summary="pop the element"
-            )
+            yield from site.replace(site.node, f"{name}.pop()", weight=0.9, summary="pop the element")
         case ast.If(orelse=[]) as branch:
-            names = {node.id for node in ast.walk(branch.test) if isinstance(node, ast.Name)} - {
-                *assigned_names(loop)
-            }
+            names = {node.id for node in find_nodes(branch.test, ast.Name)} - {*assigned_names(loop)}
             yield from _add_else(site, branch, sorted(names))
         case ast.stmt() as last if last is loop.body[-1]:
             for name in sorted(condition_names - {*assigned_names(loop)}):
@@ -494,24 +463,19 @@ def _add_else(site: RewriteSite, branch: ast.If, names: list[str]) -> Iterator[R
     for name in names if not indent.strip() and not inner_indent.strip() else ():
         for rank, line in enumerate((f"{name} += 1", f"{name} -= 1")):
             text = f"{site.source.line_end}{indent}else:{site.source.line_end}{inner_indent}{line}"
-            yield Rewrite(
-                (TextChange(start=end, end=end, text=text),), 0.6 * 0.7**rank, f"add `else: {line}`"
-            )
+            yield replace_span(end, end, text, weight=0.6 * 0.7**rank, summary=f"add `else: {line}`")
 
 
 def _links(site: RewriteSite) -> list[str]:
     """Return attributes by which the file moves from one object to the next."""
     followed = dict.fromkeys(
         node.value.attr
-        for node in ast.walk(site.source.tree)
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Attribute)
+        for node in find_nodes(site.source.tree, ast.Assign)
+        if isinstance(node.value, ast.Attribute)
         and [ast.unparse(target) for target in node.targets] == [ast.unparse(node.value.value)]
     )
     common = (
-        node.attr
-        for node in ast.walk(site.source.tree)
-        if isinstance(node, ast.Attribute) and node.attr in ("next", "parent")
+        node.attr for node in find_nodes(site.source.tree, ast.Attribute) if node.attr in ("next", "parent")
     )
     return [*dict.fromkeys([*followed, *common])]
 
@@ -529,7 +493,7 @@ def iterated(site: RewriteSite) -> Iterator[Rewrite]:
 
     Also keeps the order of a set, and converts the elements of a join to str.
     """
-    node, code = site.node, site.source.text_of
+    node, code = site.node, site.text_of
     match node, site.parent:
         case ast.Call(func=ast.Attribute(attr="join"), args=[iterable]), _ if find_in_messages(
             site.failures, NOT_STR_ERROR
@@ -537,7 +501,7 @@ def iterated(site: RewriteSite) -> Iterator[Rewrite]:
             yield from _convert_to_str(site, iterable)
         case ast.Call(func=ast.Name(id="set"), args=[iterable]), _:
             weight = 0.5 if isinstance(site.parent, ast.For | ast.comprehension | ast.Call) else 0.25
-            yield from site.replace_expression(
+            yield from site.replace(
                 node,
                 f"dict.fromkeys({code(iterable)})",
                 weight=weight,
@@ -557,16 +521,16 @@ def iterated(site: RewriteSite) -> Iterator[Rewrite]:
 
 
 def _convert_to_str(site: RewriteSite, iterable: ast.expr) -> Iterator[Rewrite]:
-    code = site.source.text_of
+    code = site.text_of
     if isinstance(iterable, ast.GeneratorExp | ast.ListComp):
-        yield from site.replace_expression(
+        yield from site.replace(
             iterable.elt,
             f"str({code(iterable.elt)})",
             weight=WEIGHT_WITH_EVIDENCE,
             summary="convert elements to str",
         )
     else:
-        yield from site.replace_expression(
+        yield from site.replace(
             iterable,
             f"map(str, {code(iterable)})",
             weight=WEIGHT_WITH_EVIDENCE,
@@ -579,7 +543,7 @@ def _iterate_over_indices(site: RewriteSite, code: str) -> Iterator[Rewrite]:
         return
     unpacks_pairs = isinstance(getattr(site.parent, "target", None), ast.Tuple)
     if find_in_messages(site.failures, INT_NOT_ITERABLE):
-        yield from site.replace_expression(
+        yield from site.replace(
             site.node,
             f"range({code})",
             weight=WEIGHT_WITH_EVIDENCE,
@@ -591,7 +555,7 @@ def _iterate_over_indices(site: RewriteSite, code: str) -> Iterator[Rewrite]:
         WEIGHT_WITH_EVIDENCE if has_index_error else WEIGHT_WITHOUT_EVIDENCE,
     )
     if unpacks_pairs or has_index_error or _is_index(site):
-        yield from site.replace_expression(
+        yield from site.replace(
             site.node, new, weight=weight, summary=f"iterate over the indices of `{code[:30]}`"
         )
 
@@ -618,20 +582,18 @@ def awaiting(site: RewriteSite) -> Iterator[Rewrite]:
     """Add or remove `await` on a call in a coroutine."""
     node = site.node
     if isinstance(node, ast.Await):
-        yield from site.replace_expression(
-            node, site.source.text_of(node.value), weight=0.3, summary="do not await"
-        )
+        yield from site.replace(node, site.text_of(node.value), weight=0.3, summary="do not await")
     elif (
         isinstance(node, ast.Call)
         and isinstance(site.function, ast.AsyncFunctionDef)
         and not isinstance(site.parent, ast.Await)
     ):
         weight = 1.4 if find_in_messages(site.failures, COROUTINE_MENTION) else 0.7
-        yield from site.replace_expression(
+        yield from site.replace(
             node,
-            f"await {site.source.text_of(node)}",
+            f"await {site.text_of(node)}",
             weight=weight,
-            summary=f"await `{site.source.text_of(node.func)[:40]}`",
+            summary=f"await `{site.text_of(node.func)[:40]}`",
         )
 
 
@@ -640,19 +602,17 @@ def yielding(site: RewriteSite) -> Iterator[Rewrite]:
     node = site.node
     match node:
         case ast.Yield(value=ast.expr() as value):
-            yield from site.replace_expression(
-                node, f"yield from {site.source.text_of(value)}", weight=0.6, summary="yield each element"
+            yield from site.replace(
+                node, f"yield from {site.text_of(value)}", weight=0.6, summary="yield each element"
             )
         case ast.YieldFrom(value=value):
-            yield from site.replace_expression(
-                node, f"yield {site.source.text_of(value)}", weight=0.6, summary="yield the whole value"
+            yield from site.replace(
+                node, f"yield {site.text_of(value)}", weight=0.6, summary="yield the whole value"
             )
         case ast.Return(value=ast.expr()):
             start, _ = site.source.span(node)
-            yield Rewrite(
-                (TextChange(start=start, end=start + len("return"), text="yield"),),
-                0.2,
-                "yield instead of returning",
+            yield replace_span(
+                start, start + len("return"), "yield", weight=0.2, summary="yield instead of returning"
             )
 
 
@@ -668,7 +628,7 @@ def super_call(site: RewriteSite) -> Iterator[Rewrite]:
         or node not in function.body
     ):
         return
-    first = next((descendant for descendant in function.body if not is_docstring(descendant)), None)
+    first = first_statement(function)
     if node is not first or any(
         isinstance(descendant, ast.Name) and descendant.id == "super" for descendant in ast.walk(function)
     ):
@@ -707,7 +667,7 @@ def _parent_attributes(site: RewriteSite, owner: ast.ClassDef) -> frozenset[str]
     return frozenset(
         name
         for constructor in constructors
-        for name in re.findall(r"\bself\.(\w+)(?:: [^=\n]+)? = ", site.source.text_of(constructor))
+        for name in re.findall(r"\bself\.(\w+)(?:: [^=\n]+)? = ", site.text_of(constructor))
     )
 
 
@@ -745,7 +705,7 @@ def exception_type(site: RewriteSite) -> Iterator[Rewrite]:
             )
             for weight, names in ((0.9, expected), (0.6, others)):
                 for rank, other in enumerate(names):
-                    yield from site.replace_expression(
+                    yield from site.replace(
                         name, other, weight=weight * 0.9**rank, summary=f"raise {other} instead of {name.id}"
                     )
         case ast.Try(handlers=handlers):
@@ -768,25 +728,21 @@ def expected_exceptions(site: RewriteSite) -> list[str]:
 def _change_handler(site: RewriteSite, handler: ast.ExceptHandler) -> Iterator[Rewrite]:
     if handler.type is None:
         return
-    old = site.source.text_of(handler.type)
-    names = (
-        [site.source.text_of(elt) for elt in handler.type.elts]
-        if isinstance(handler.type, ast.Tuple)
-        else [old]
-    )
+    old = site.text_of(handler.type)
+    names = [site.text_of(elt) for elt in handler.type.elts] if isinstance(handler.type, ast.Tuple) else [old]
     escaped = [
         failure.type
         for failure in site.failures
         if _is_builtin(failure.type) and failure.type not in (*names, "AssertionError")
     ]
     for other in dict.fromkeys(escaped):
-        yield from site.replace_expression(
+        yield from site.replace(
             handler.type, f"({', '.join([*names, other])})", weight=0.6, summary=f"also catch {other}"
         )
     for rank, other in enumerate(
         neighbour for neighbour in dict.fromkeys([*escaped, *SIMILAR_EXCEPTIONS]) if neighbour not in names
     ):
-        yield from site.replace_expression(
+        yield from site.replace(
             handler.type, other, weight=0.5 * 0.85**rank, summary=f"catch {other} instead of {old}"
         )
 
@@ -828,7 +784,7 @@ def raising(site: RewriteSite) -> Iterator[Rewrite]:
         if isinstance(node, ast.Pass) and _is_exception_missing(site.failures)
         else ()
     ):
-        yield from site.replace_expression(
+        yield from site.replace(
             node, f"raise {name}({_split_words(name)!r})", weight=0.5, summary=f"raise {name}"
         )
     for name, error in _raise_statements(site.source, site.failures):
@@ -843,8 +799,8 @@ def raising(site: RewriteSite) -> Iterator[Rewrite]:
         cause = f" from {caught.name}" if isinstance(caught, ast.ExceptHandler) and caught.name else ""
         if isinstance(node, ast.Pass | ast.Return):
             weight = 0.8 if isinstance(node, ast.Pass) or isinstance(caught, ast.ExceptHandler) else 0.35
-            yield from site.replace_expression(node, error + cause, weight=weight, summary=f"raise {name}")
-        if node is next((ancestor for ancestor in function.body if not is_docstring(ancestor)), None):
+            yield from site.replace(node, error + cause, weight=weight, summary=f"raise {name}")
+        if node is first_statement(function):
             for parameter, (template, weight) in product(
                 parameter_names(function)[:MOST_NAMES], INVALID_VALUE_CONDITIONS
             ):
@@ -862,7 +818,7 @@ def converted(site: RewriteSite) -> Iterator[Rewrite]:
         node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
     ) or is_docstring(node):
         return
-    code, indent, line_end = site.source.text_of(node), site.source.indent(node), site.source.line_end
+    code, indent, line_end = site.text_of(node), site.source.indent(node), site.source.line_end
     if indent.strip() or '"""' in code or "'''" in code:
         return
     names = names_in_scope(site.source, site.function)
@@ -905,7 +861,7 @@ def _is_exception_missing(failures: tuple[Failure, ...]) -> bool:
 
 def _unused_classes(source: PythonSource) -> list[str]:
     """Return classes that the module imports and does not use."""
-    used = {descendant.id for descendant in ast.walk(source.tree) if isinstance(descendant, ast.Name)}
+    used = {descendant.id for descendant in find_nodes(source.tree, ast.Name)}
     imported = [
         alias.asname or alias.name
         for node in source.tree.body
@@ -952,12 +908,11 @@ def base_case(site: RewriteSite) -> Iterator[Rewrite]:
         return
     calls = [
         descendant
-        for descendant in ast.walk(node)
-        if isinstance(descendant, ast.Call)
-        and (_is_recursive_call(descendant, function) or (timed_out and _adds_element(descendant)))
+        for descendant in find_nodes(node, ast.Call)
+        if (_is_recursive_call(descendant, function) or (timed_out and _adds_element(descendant)))
     ]
     yield from _skip_visited(site, node) if calls else ()
-    if node is next((descendant for descendant in function.body if not is_docstring(descendant)), None):
+    if node is first_statement(function):
         guards = product(
             parameter_names(function)[:MOST_PARAMETERS], enumerate(BASE_CONDITIONS), enumerate(BASE_RESULTS)
         )
@@ -978,7 +933,7 @@ def _skip_visited(site: RewriteSite, node: ast.stmt) -> Iterator[Rewrite]:
         not isinstance(loop, ast.For)
         or not isinstance(loop.target, ast.Name)
         or indent.strip()
-        or "\n" in site.source.text_of(node)
+        or "\n" in site.text_of(node)
     ):
         return
     collections = _filled_collections(site.function) - _filled_collections(node)
@@ -986,23 +941,16 @@ def _skip_visited(site: RewriteSite, node: ast.stmt) -> Iterator[Rewrite]:
         name for name in local_names(site.source, node) if name != loop.target.id
     ):
         text = (
-            f"if {loop.target.id} not in {collection}:{site.source.line_end}"
-            f"{indent}    {site.source.text_of(node)}"
+            f"if {loop.target.id} not in {collection}:{site.source.line_end}{indent}    {site.text_of(node)}"
         )
         weight = (0.9 if collection in collections else 0.3) * 0.95**rank
-        yield from site.replace_expression(
-            node, text, weight=weight, summary=f"skip what is already in `{collection}`"
-        )
+        yield from site.replace(node, text, weight=weight, summary=f"skip what is already in `{collection}`")
 
 
 def _filled_collections(node: ast.AST | None) -> set[str]:
     """Return the names of collections that are added to."""
     calls = (
-        (
-            descendant.func
-            for descendant in ast.walk(node)
-            if isinstance(descendant, ast.Call) and _adds_element(descendant)
-        )
+        (descendant.func for descendant in find_nodes(node, ast.Call) if _adds_element(descendant))
         if node
         else ()
     )
@@ -1025,10 +973,10 @@ def _memoize(site: RewriteSite, function: Function, node: ast.stmt) -> Iterator[
             case ast.Compare(
                 left=key, ops=[ast.In() | ast.NotIn()], comparators=[ast.Name() | ast.Attribute() as table]
             ):
-                entry = f"{site.source.text_of(table)}[{site.source.text_of(key)}]"
-                if f"return {entry}" in site.source.text_of(
+                entry = f"{site.text_of(table)}[{site.text_of(key)}]"
+                if f"return {entry}" in site.text_of(function) and f"{entry} = " not in site.text_of(
                     function
-                ) and f"{entry} = " not in site.source.text_of(function):
+                ):
                     yield from site.insert_before(
                         node, [f"{entry} = {value}"], weight=0.8, summary=f"store the result in `{entry}`"
                     )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from coder.python.source import Function, PythonSource, is_docstring
+from coder.python.source import Function, PythonSource, find_nodes, is_docstring
 from coder.repair.generators.site import assigned_names, module_names, parameter_names
 
 MAX_FRAGMENT_LENGTH = 160
@@ -135,9 +135,7 @@ def _build_piece(source: PythonSource, node: ast.AST) -> DonorFragment | None:
     if len(text) > MAX_FRAGMENT_LENGTH or text.count("\n") >= MAX_FRAGMENT_LINES or "#" in text:
         return None
     reads = frozenset(
-        descendant.id
-        for descendant in ast.walk(node)
-        if isinstance(descendant, ast.Name) and isinstance(descendant.ctx, ast.Load)
+        descendant.id for descendant in find_nodes(node, ast.Name) if isinstance(descendant.ctx, ast.Load)
     )
     local = (reads - _names_bound_within(node)) & names_bound_in(source, function)
     return DonorFragment(
@@ -155,7 +153,7 @@ def _target_names(node: ast.comprehension | ast.Lambda) -> Iterator[str]:
     if isinstance(node, ast.Lambda):
         yield from (argument.arg for argument in node.args.args)
     else:
-        yield from (descendant.id for descendant in ast.walk(node.target) if isinstance(descendant, ast.Name))
+        yield from (descendant.id for descendant in find_nodes(node.target, ast.Name))
 
 
 def _dedent(source: PythonSource, node: ast.AST) -> str:

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 
-from coder.core.ports import TextChange
-from coder.python.source import Function, PythonSource, is_docstring
+from coder.python.source import Function, PythonSource, find_nodes, is_docstring
 from coder.repair.generators.donor_code import DonorFragment, donor_statements, names_in_scope, proximity_of
 from coder.repair.generators.names import UNDEFINED_NAME, UNKNOWN_ATTRIBUTE, find_in_messages
 from coder.repair.generators.site import (
@@ -21,6 +20,7 @@ from coder.repair.generators.site import (
     most_similar_names,
     names_never_read,
     parameter_names,
+    replace_span,
 )
 
 # Missing simple statements.
@@ -98,7 +98,7 @@ def _initializations(
     site: RewriteSite, node: ast.stmt, function: Function, factor: float
 ) -> Iterator[tuple[str, float]]:
     """Yield initializations of an undefined variable, or of a missing attribute."""
-    code, function_code = site.source.text_of(node), site.source.text_of(function)
+    code, function_code = site.text_of(node), site.text_of(function)
     for name in find_in_messages(site.failures, UNDEFINED_NAME):
         if isinstance(node, ast.Pass) or re.search(rf"\b{name}\b", code):
             yield from (
@@ -167,17 +167,17 @@ def _setter_assignments(site: RewriteSite, function: Function) -> Iterator[str]:
                 attributes = dict.fromkeys(
                     attributes
                     for candidate in own_getters
-                    for attributes in re.findall(r"\bself\._\w+\b(?!\()", site.source.text_of(candidate))
+                    for attributes in re.findall(r"\bself\._\w+\b(?!\()", site.text_of(candidate))
                 )
                 attributes |= {
-                    site.source.text_of(returned): None
+                    site.text_of(returned): None
                     for candidate in own_getters
                     if (returned := _returned_attribute(candidate))
                 }
                 yield from (
                     f"{candidate} = {argument}"
                     for candidate in attributes
-                    if candidate not in site.source.text_of(function)
+                    if candidate not in site.text_of(function)
                 )
 
 
@@ -203,18 +203,14 @@ def _collecting_statements(site: RewriteSite, function: Function) -> Iterator[st
     tested = [
         name.id for name in ast.walk(branches[0].test) if isinstance(name, ast.Name) and name.id in names
     ]
-    subscripts = [
-        site.source.text_of(ancestor.slice)
-        for ancestor in ast.walk(function)
-        if isinstance(ancestor, ast.Subscript)
-    ]
+    subscripts = [site.text_of(ancestor.slice) for ancestor in find_nodes(function, ast.Subscript)]
     keys = [key for key in subscripts if key[0] in "'\""]
     for node in ast.walk(branches[-1]):
         match node:
             case ast.Call(func=ast.Attribute(attr="append" | "add" | "extend") as method, args=[_]):
                 for name in dict.fromkeys(tested):
                     values = (name, *(f"{name}[{key}]" for key in dict.fromkeys(keys)))
-                    yield from (f"{site.source.text_of(method)}({value})" for value in values)
+                    yield from (f"{site.text_of(method)}({value})" for value in values)
 
 
 def _assignments_by_shared_word(site: RewriteSite, function: Function) -> Iterator[str]:
@@ -235,7 +231,7 @@ def _adding_statements(site: RewriteSite) -> Iterator[str]:
         match node:
             case ast.Compare(left=missing, ops=[ast.NotIn()], comparators=[container]):
                 yield from (
-                    f"{site.source.text_of(container)}.{method}({site.source.text_of(missing)})"
+                    f"{site.text_of(container)}.{method}({site.text_of(missing)})"
                     for method in ("append", "add")
                 )
 
@@ -268,10 +264,12 @@ def insert_statement(
         start, end = site.source.span(node)
         indent = site.source.indent(node)
         if not indent.strip():
-            yield Rewrite(
-                (TextChange(start=start, end=end, text=f"{site.source.line_end}{indent}".join(lines)),),
-                weight * 1.3,
-                summary,
+            yield replace_span(
+                start,
+                end,
+                f"{site.source.line_end}{indent}".join(lines),
+                weight=weight * 1.3,
+                summary=summary,
             )
         return
     if not lines[0].startswith(("return", "raise")):
@@ -314,7 +312,7 @@ def copied(site: RewriteSite) -> Iterator[Rewrite]:
     owner = site.source.owner_class(function)
     visible_names = names_in_scope(site.source, function)
     locals_here = local_names(site.source, node)
-    siblings = {site.source.text_of(sibling) for sibling in site.source.enclosing_block(node)}
+    siblings = {site.text_of(sibling) for sibling in site.source.enclosing_block(node)}
     unread_names = frozenset(names_never_read(function))
     before = _preceding_statement(site.source, node)
     weights: dict[str, float] = {}
@@ -444,7 +442,7 @@ def _adapt_module_name(
 @lru_cache(maxsize=1024)
 def _module_names_read(source: PythonSource, function: Function) -> frozenset[str]:
     """Return the module-level names that a function reads."""
-    read = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    read = {node.id for node in find_nodes(function, ast.Name)}
     return frozenset(read & {*module_names(source)})
 
 
@@ -467,7 +465,7 @@ def _repeat_for_similar_name(
         ):
             yield _replace_name(piece.text, name, other), 0.5 + 0.4 * ratio
     if piece.function is site.function is not None:
-        mentioned = {node.id for node in ast.walk(piece.node) if isinstance(node, ast.Name)}
+        mentioned = {node.id for node in find_nodes(piece.node, ast.Name)}
         for name in sorted(mentioned & _module_names_read(site.source, site.function)):
             for other, ratio in most_similar_names(
                 name,
@@ -513,9 +511,7 @@ def _adapt_to_condition(piece: DonorFragment, site: RewriteSite) -> Iterator[tup
         )
         for node in (piece.node, site.node)
     ]
-    other_tokens, own_tokens = (
-        re.findall(r"\w+|\W", site.source.text_of(test)) if test else [] for test in tests
-    )
+    other_tokens, own_tokens = (re.findall(r"\w+|\W", site.text_of(test)) if test else [] for test in tests)
     differences = {pair for pair in zip(other_tokens, own_tokens, strict=False) if pair[0] != pair[1]}
     if len(other_tokens) == len(own_tokens) and len(differences) == 1:
         word, replacement = differences.pop()
@@ -536,13 +532,11 @@ def _index_instead_of_unpacking(
     piece: DonorFragment, site: RewriteSite, visible_names: frozenset[str]
 ) -> Iterator[tuple[str, float]]:
     """Yield a fragment over variables that a loop unpacks, with indexed elements instead."""
-    match loop := next(
-        (ancestor for ancestor in site.source.ancestors(piece.node) if isinstance(ancestor, ast.For)), None
-    ):
+    match loop := site.source.enclosing(piece.node, ast.For):
         case ast.For(target=ast.Tuple(elts=targets)) if all(
             isinstance(target, ast.Name) for target in targets
         ):
-            names = [site.source.text_of(target) for target in targets]
+            names = [site.text_of(target) for target in targets]
         case _:
             return
     if (

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from coder.core.paths import is_test_path
 from coder.core.ports import TextChange
 from coder.core.verdict import Failure
-from coder.python.source import Function, PythonSource, is_docstring
+from coder.python.source import Function, PythonSource, find_nodes, is_docstring
 from coder.repair.generators.site import (
     SUCCESSORS,
     Rewrite,
@@ -26,6 +26,7 @@ from coder.repair.generators.site import (
     name_similarity,
     parameter_names,
     parameters_never_read,
+    replace_span,
     self_attribute_names,
     short_string_literals,
     standard_library_index,
@@ -50,9 +51,7 @@ def variable(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Load()) if (
             name in candidates and not is_callee(site)
         ):
-            yield from site.replace_expression(
-                node, name, weight=0.5, summary=f"use `{name}`, not the attribute"
-            )
+            yield from site.replace(node, name, weight=0.5, summary=f"use `{name}`, not the attribute")
     if not isinstance(node, ast.Name) or node.id in ("self", "cls"):
         return
     if is_callee(site):
@@ -71,19 +70,17 @@ def variable(site: RewriteSite) -> Iterator[Rewrite]:
                 SAME_NAME_WEIGHT if name == receiving else TESTED_NAME_WEIGHT if name in related else weight
             )
             weight *= UNREAD_PARAMETER_FACTOR if is_load and name in unread_names else 1.0
-            yield from site.replace_expression(
-                node, name, weight=weight, summary=f"use `{name}` instead of `{node.id}`"
-            )
+            yield from site.replace(node, name, weight=weight, summary=f"use `{name}` instead of `{node.id}`")
     if is_load:
         for rank, name in enumerate(self_attribute_names(site.source, node)[:MAX_ATTRIBUTES]):
             weight = 0.8 if name == node.id else 0.25 * 0.95**rank
-            yield from site.replace_expression(
+            yield from site.replace(
                 node, f"self.{name}", weight=weight, summary=f"use `self.{name}` instead of `{node.id}`"
             )
         for name, alike in most_similar_names(
             node.id, module_names(site.source), max_count=5, min_similarity=0.5
         ):
-            yield from site.replace_expression(
+            yield from site.replace(
                 node, name, weight=0.5 * alike, summary=f"use `{name}` instead of `{node.id}`"
             )
 
@@ -99,7 +96,7 @@ def _call_other_name(site: RewriteSite, node: ast.Name, names: tuple[str, ...]) 
                 * 0.97**rank
                 * (UNREAD_PARAMETER_FACTOR if name in unread_names else 1.0)
             )
-            yield from site.replace_expression(
+            yield from site.replace(
                 node, name, weight=weight, summary=f"call `{name}` instead of `{node.id}`"
             )
 
@@ -158,9 +155,7 @@ def own_class(site: RewriteSite) -> Iterator[Rewrite]:
         return
     first = function.args.args[0].arg if function.args.args else ""
     for text in {"self": ("type(self)", "self.__class__"), "cls": ("cls",)}.get(first, ()):
-        yield from site.replace_expression(
-            node, text, weight=0.5, summary=f"use `{text}` instead of `{node.id}`"
-        )
+        yield from site.replace(node, text, weight=0.5, summary=f"use `{text}` instead of `{node.id}`")
 
 
 def attribute(site: RewriteSite) -> Iterator[Rewrite]:
@@ -173,7 +168,7 @@ def attribute(site: RewriteSite) -> Iterator[Rewrite]:
         and not is_callee(site)
     ):
         for rank, name in enumerate(self_attribute_names(site.source, node)[:MAX_ATTRIBUTES]):
-            yield from site.replace_expression(
+            yield from site.replace(
                 node,
                 f"self.{name}",
                 weight=0.3 * 0.95**rank,
@@ -192,9 +187,7 @@ def attribute(site: RewriteSite) -> Iterator[Rewrite]:
             weights[name] = max(weights.get(name, 0.0), 0.25 if is_callee(site) else 0.5)
         for name in local_names(site.source, node)[:8] if not is_callee(site) else ():
             if name != node.attr:
-                yield from site.replace_expression(
-                    node, name, weight=0.2, summary=f"use `{name}`, not the attribute"
-                )
+                yield from site.replace(node, name, weight=0.2, summary=f"use `{name}`, not the attribute")
     for name, weight in weights.items():
         yield from site.rename_attribute(
             node, name, weight=weight, summary=f"use `{name}` instead of `{node.attr}`"
@@ -209,7 +202,7 @@ def key(site: RewriteSite) -> Iterator[Rewrite]:
     for name, alike in most_similar_names(
         node.value, short_string_literals(site.source), max_count=5, min_similarity=0.4
     ):
-        yield from site.replace_expression(
+        yield from site.replace(
             node, repr(name), weight=0.6 * alike, summary=f"use {name!r} instead of {node.value!r}"
         )
 
@@ -224,20 +217,15 @@ def against_itself(site: RewriteSite) -> Iterator[Rewrite]:
             left=ast.Attribute(value=ast.Name(id=name)) as left,
             comparators=[ast.Attribute(value=owner) as right],
         ):
-            if site.source.text_of(left) == site.source.text_of(right):
+            if site.text_of(left) == site.text_of(right):
                 for other in (local for local in local_names(site.source, site.node) if local != name):
-                    yield from site.replace_expression(
-                        owner, other, weight=1.2, summary=f"compare with `{other}`"
-                    )
+                    yield from site.replace(owner, other, weight=1.2, summary=f"compare with `{other}`")
         case ast.Attribute(value=ast.Name(id="self"), attr=name) as node if (
             site.function and name == site.function.name
         ):
             if site.function.decorator_list and not is_callee(site):
                 yield from site.rename_attribute(
-                    node,
-                    f"_{name}",
-                    weight=0.8,
-                    summary=f"use `_{name}`, which backs the property `{name}`",
+                    node, f"_{name}", weight=0.8, summary=f"use `_{name}`, which backs the property `{name}`"
                 )
 
 
@@ -252,7 +240,7 @@ def quoting(site: RewriteSite) -> Iterator[Rewrite]:
         case _:
             return
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-        yield from site.replace_expression(
+        yield from site.replace(
             node, repr(node.id), weight=0.4, summary=f"use the string {node.id!r}, not the variable"
         )
 
@@ -321,9 +309,7 @@ def _definition_expressions(function: Function) -> Iterator[ast.expr]:
 
 def _replace_undefined(site: RewriteSite, node: ast.Name) -> Iterator[Rewrite]:
     if node.id in self_attribute_names(site.source, node):
-        yield from site.replace_expression(
-            node, f"self.{node.id}", weight=2.0, summary=f"use `self.{node.id}`"
-        )
+        yield from site.replace(node, f"self.{node.id}", weight=2.0, summary=f"use `self.{node.id}`")
     pool = (*local_names(site.source, node), *module_names(site.source), *dir(builtins))
     for name, alike in most_similar_names(node.id, pool, max_count=5, min_similarity=0.5):
         yield Rewrite(
@@ -339,11 +325,7 @@ def _replace_undefined(site: RewriteSite, node: ast.Name) -> Iterator[Rewrite]:
 
 def _rename_everywhere(source: PythonSource, node: ast.Name, name: str) -> tuple[TextChange, ...]:
     """Rename an undefined name wherever the file reads it, unless the file defines it somewhere."""
-    occurrences = [
-        other_node
-        for other_node in ast.walk(source.tree)
-        if isinstance(other_node, ast.Name) and other_node.id == node.id
-    ]
+    occurrences = [other_node for other_node in find_nodes(source.tree, ast.Name) if other_node.id == node.id]
     defined_names = {
         getattr(other_node, name, None)
         for other_node in ast.walk(source.tree)
@@ -374,8 +356,8 @@ def unknown_attribute(site: RewriteSite) -> Iterator[Rewrite]:
             else:
                 yield from site.rename_attribute(node, name, weight=1.0 + alike, summary=summary)
         if isinstance(site.parent, ast.Attribute):
-            yield from site.replace_expression(
-                node, site.source.text_of(node.value), weight=1.2, summary=f"drop the attribute `{node.attr}`"
+            yield from site.replace(
+                node, site.text_of(node.value), weight=1.2, summary=f"drop the attribute `{node.attr}`"
             )
 
 
@@ -384,9 +366,7 @@ def _attribute_ends(source: PythonSource, name: str) -> list[int]:
 
     Empty if something defines it, since other objects may have it.
     """
-    accesses = [
-        node for node in ast.walk(source.tree) if isinstance(node, ast.Attribute) and node.attr == name
-    ]
+    accesses = [node for node in find_nodes(source.tree, ast.Attribute) if node.attr == name]
     is_defined = name in BUILTIN_METHODS or any(function.name == name for function in source.functions)
     return (
         []
@@ -403,7 +383,7 @@ def unknown_key(site: RewriteSite) -> Iterator[Rewrite]:
         for name, alike in most_similar_names(
             node.value, short_string_literals(site.source), max_count=5, min_similarity=0.5
         ):
-            yield from site.replace_expression(
+            yield from site.replace(
                 node,
                 repr(name),
                 weight=1.0 + alike,
@@ -420,14 +400,10 @@ def unknown_import(site: RewriteSite) -> Iterator[Rewrite]:
     for alias in node.names:
         if alias.name in missing:
             start, end = site.source.span(alias)
-            used = tuple(
-                descendant.id for descendant in ast.walk(site.source.tree) if isinstance(descendant, ast.Name)
-            )
+            used = tuple(descendant.id for descendant in find_nodes(site.source.tree, ast.Name))
             for name, alike in most_similar_names(alias.name, used, max_count=5, min_similarity=0.5):
-                yield Rewrite(
-                    (TextChange(start=start, end=end, text=name),),
-                    1.0 + alike,
-                    f"import `{name}` instead of `{alias.name}`",
+                yield replace_span(
+                    start, end, name, weight=1.0 + alike, summary=f"import `{name}` instead of `{alias.name}`"
                 )
 
 
@@ -546,12 +522,12 @@ FOREIGN_METHOD_WEIGHT = 1.4
 def vocabulary(site: RewriteSite) -> Iterator[Rewrite]:
     """Replace an unknown method: `x.append(y)` for `x.push(y)`, `len(x)` for `x.length`."""
     unknown = find_in_messages(site.failures, UNKNOWN_ATTRIBUTE)
-    code = site.source.text_of
+    code = site.text_of
     match site.node, site.parent:
         case ast.Call(func=ast.Attribute(value=value, attr=name), args=[]), _ if (
             name in LENGTH_NAMES & unknown
         ):
-            yield from site.replace_expression(
+            yield from site.replace(
                 site.node,
                 f"len({code(value)})",
                 weight=FOREIGN_METHOD_WEIGHT,
@@ -560,7 +536,7 @@ def vocabulary(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.Call(
             func=ast.Attribute(value=value, attr="has_key" | "contains" | "includes" as name), args=[argument]
         ), _ if name in unknown:
-            yield from site.replace_expression(
+            yield from site.replace(
                 site.node,
                 f"{code(argument)} in {code(value)}",
                 weight=FOREIGN_METHOD_WEIGHT,
@@ -569,7 +545,7 @@ def vocabulary(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.Attribute(value=value, attr=name), parent if (
             name in LENGTH_NAMES & unknown and not isinstance(parent, ast.Call)
         ):
-            yield from site.replace_expression(
+            yield from site.replace(
                 site.node,
                 f"len({code(value)})",
                 weight=FOREIGN_METHOD_WEIGHT,
@@ -585,7 +561,7 @@ def vocabulary(site: RewriteSite) -> Iterator[Rewrite]:
                 )
         case ast.Name(id="super"), ast.Attribute() if find_in_messages(site.failures, UNCALLED_SUPER):
             _, end = site.source.span(site.node)
-            yield Rewrite((TextChange(start=end, end=end, text="()"),), FOREIGN_METHOD_WEIGHT, "call `super`")
+            yield replace_span(end, end, "()", weight=FOREIGN_METHOD_WEIGHT, summary="call `super`")
 
 
 # Standard-library names that have moved or were renamed.
@@ -623,9 +599,7 @@ def _current_names(module: str, name: str) -> list[str]:
 
 def _replace_attribute(source: PythonSource, module: str, name: str, new: str) -> Rewrite:
     accesses = [
-        node
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Attribute) and ast.unparse(node) == f"{module}.{name}"
+        node for node in find_nodes(source.tree, ast.Attribute) if ast.unparse(node) == f"{module}.{name}"
     ]
     changes = [
         TextChange(start=start, end=end, text=new)
@@ -666,7 +640,7 @@ def _replace_import(source: PythonSource, statement: ast.ImportFrom, alias: ast.
         line, summary = f"from {home} import {names}", f"import {names} from `{home}`"
     begin, end = source.span(statement)
     if len(moving) == len(statement.names):
-        return Rewrite((TextChange(start=begin, end=end, text=line),), 2.0, summary)
+        return replace_span(begin, end, line, weight=2.0, summary=summary)
     first = TextChange(start=begin, end=begin, text=f"{line}{source.line_end}{source.indent(statement)}")
     return Rewrite(
         (first, *(_remove_alias(source, statement.names, other_alias, moving) for other_alias in moving)),
@@ -716,9 +690,7 @@ def bound_late(site: RewriteSite) -> Iterator[Rewrite]:
         return
     parameters = {argument.arg for argument in node.args.args}
     read = dict.fromkeys(
-        ancestor.id
-        for ancestor in ast.walk(node)
-        if isinstance(ancestor, ast.Name) and isinstance(ancestor.ctx, ast.Load)
+        ancestor.id for ancestor in find_nodes(node, ast.Name) if isinstance(ancestor.ctx, ast.Load)
     )
     loop_variables = {
         name

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from coder.core.ports import TextChange
-from coder.python.source import PythonSource, dump_node
+from coder.python.source import PythonSource, dump_node, find_nodes
 from coder.repair.generators.site import (
     ATOMIC_EXPRESSIONS,
     Rewrite,
@@ -83,7 +83,7 @@ def arithmetic(site: RewriteSite) -> Iterator[Rewrite]:
             ):
                 (start, end), (change,) = site.source.span(site.node), rewrite.changes
                 code = f"{site.source.text[start : change.start]}/{site.source.text[change.end : end]}"
-                yield from site.replace_expression(
+                yield from site.replace(
                     site.node, f"int({code})", weight=rewrite.weight, summary="round towards zero"
                 )
         case ast.AugAssign(target=target, op=op, value=value) if type(op) in ARITHMETIC:
@@ -105,17 +105,17 @@ def _has_remainder(site: RewriteSite, value: ast.expr) -> bool:
 
 
 def _round_or_scale(site: RewriteSite) -> Iterator[Rewrite]:
-    code = site.source.text_of
+    code = site.text_of
     match site.node:
         case ast.BinOp(left=left, op=ast.FloorDiv(), right=right):
             operand = code(left) if isinstance(left, ATOMIC_EXPRESSIONS) else f"({code(left)})"
-            yield from site.replace_expression(
+            yield from site.replace(
                 site.node, f"-(-{operand} // {code(right)})", weight=0.4, summary="round up"
             )
         case ast.BinOp(op=ast.Mult()) if not isinstance(site.parent, ast.BinOp) or isinstance(
             site.parent.op, ast.Add | ast.Sub
         ):
-            yield from site.replace_expression(
+            yield from site.replace(
                 site.node, f"{code(site.node)} / 100", weight=0.25, summary="divide by 100"
             )
 
@@ -173,14 +173,9 @@ def boolean(site: RewriteSite) -> Iterator[Rewrite]:
         yield Rewrite((change,), 0.5, f"combine with `{new}` instead of `{old}`")
     yield from _compare_with_each(site, node)
     for dropped in node.values:
-        remaining = f" {old} ".join(
-            site.source.text_of(value) for value in node.values if value is not dropped
-        )
-        yield from site.replace_expression(
-            node,
-            remaining,
-            weight=0.35,
-            summary=f"drop the condition `{_abbreviate(site.source.text_of(dropped))}`",
+        remaining = f" {old} ".join(site.text_of(value) for value in node.values if value is not dropped)
+        yield from site.replace(
+            node, remaining, weight=0.35, summary=f"drop the condition `{_abbreviate(site.text_of(dropped))}`"
         )
 
 
@@ -190,7 +185,7 @@ def _compare_with_each(site: RewriteSite, node: ast.BoolOp) -> Iterator[Rewrite]
         case [ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as op]), *others] if all(
             isinstance(other, ast.Constant) for other in others
         ):
-            prefix = f"{site.source.text_of(left)} {'==' if isinstance(op, ast.Eq) else '!='} "
+            prefix = f"{site.text_of(left)} {'==' if isinstance(op, ast.Eq) else '!='} "
             starts = [site.source.span(other)[0] for other in others]
             yield Rewrite(
                 tuple(TextChange(start=start, end=start, text=prefix) for start in starts),
@@ -246,7 +241,7 @@ def boundary(site: RewriteSite) -> Iterator[Rewrite]:
     likelihood = _counting_likelihood(site)
     if likelihood == 0.0:
         return
-    code = site.source.text_of(node)
+    code = site.text_of(node)
     match node:
         case ast.Constant(value=bool()):
             return
@@ -254,20 +249,20 @@ def boundary(site: RewriteSite) -> Iterator[Rewrite]:
             for new in (
                 (value + 1, value - 1) if value or not isinstance(site.parent, ast.UnaryOp) else (value + 1,)
             ):
-                yield from site.replace_expression(
+                yield from site.replace(
                     node, str(new), weight=0.85 * likelihood, summary=f"use {new} instead of {value}"
                 )
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=ast.Constant(value=1)):
-            yield from site.replace_expression(
+            yield from site.replace(
                 node,
-                site.source.text_of(left),
+                site.text_of(left),
                 weight=0.9 * likelihood,
-                summary=f"drop the `{code[len(site.source.text_of(left)) :].strip()}`",
+                summary=f"drop the `{code[len(site.text_of(left)) :].strip()}`",
             )
         case ast.Name() | ast.Attribute() | ast.Call() | ast.Subscript() | ast.BinOp() if _may_be_count(node):
             weight = 0.7 if _is_count(node) else 0.45
             for offset in ("+ 1", "- 1"):
-                yield from site.replace_expression(
+                yield from site.replace(
                     node, f"{code} {offset}", weight=weight * likelihood, summary=f"use `{code} {offset}`"
                 )
 
@@ -275,9 +270,9 @@ def boundary(site: RewriteSite) -> Iterator[Rewrite]:
 def _count_from_one(site: RewriteSite, node: ast.expr) -> Iterator[Rewrite]:
     match site.parent:
         case ast.Call(func=ast.Name(id="range"), args=[only]) if only is node:
-            code = site.source.text_of(node)
+            code = site.text_of(node)
             for bounds, weight in ((f"1, {code} + 1", 0.6), (f"1, {code}", 0.5)):
-                yield from site.replace_expression(
+                yield from site.replace(
                     node, bounds, weight=weight, summary=f"count from 1 in `range({bounds})`"
                 )
 
@@ -344,11 +339,11 @@ def wraparound(site: RewriteSite) -> Iterator[Rewrite]:
     node = site.node
     if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult)):
         return
-    code = site.source.text_of(node)
+    code = site.text_of(node)
     if any(letter in code for letter in "'\"[{\n") and not isinstance(site.parent, ast.Subscript):
         return
     for text, weight in _moduli(site)[:MOST_MODULI]:
-        yield from site.replace_expression(
+        yield from site.replace(
             node, f"({code}) % {text}", weight=weight, summary=f"take the result modulo {text}"
         )
 
@@ -368,18 +363,18 @@ def _lengths(site: RewriteSite) -> list[str]:
         site.function or site.source.tree,
     )
     computed = [
-        site.source.text_of(node)
-        for node in ast.walk(scope)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len"
+        site.text_of(node)
+        for node in find_nodes(scope, ast.Call)
+        if isinstance(node.func, ast.Name) and node.func.id == "len"
     ]
     readable = {
         *local_names(site.source, site.node),
         *(f"self.{name}" for name in self_attribute_names(site.source, site.node)),
     }
     indexed = [
-        f"len({site.source.text_of(node.value)})"
-        for node in ast.walk(scope)
-        if isinstance(node, ast.Subscript) and site.source.text_of(node.value) in readable
+        f"len({site.text_of(node.value)})"
+        for node in find_nodes(scope, ast.Subscript)
+        if site.text_of(node.value) in readable
     ]
     return [text for text in dict.fromkeys([*computed, *indexed]) if text[4:-1] in readable][:5]
 
@@ -404,14 +399,12 @@ def negation(site: RewriteSite) -> Iterator[Rewrite]:
     """Add or drop a `not`, or test for None instead of truth; comparisons have operators of their own."""
     node = site.node
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        yield from site.replace_expression(
-            node, site.source.text_of(node.operand), weight=0.85, summary="drop a `not`"
-        )
+        yield from site.replace(node, site.text_of(node.operand), weight=0.85, summary="drop a `not`")
         yield from _test_membership(site, node, node.operand, "not in")
         if isinstance(node.operand, ATOMIC_EXPRESSIONS):
-            yield from site.replace_expression(
+            yield from site.replace(
                 node,
-                f"{site.source.text_of(node.operand)} is None",
+                f"{site.text_of(node.operand)} is None",
                 weight=0.4,
                 summary="test for None, not for truth",
             )
@@ -420,28 +413,28 @@ def negation(site: RewriteSite) -> Iterator[Rewrite]:
         yield from _default_only_for_none(site)
         return
     yield from _test_membership(site, node, node, "in")
-    code = site.source.text_of(node)
+    code = site.text_of(node)
     if not isinstance(node, ast.Compare):
         negated = f"not {code}" if isinstance(node, ATOMIC_EXPRESSIONS) else f"not ({code})"
-        yield from site.replace_expression(
+        yield from site.replace(
             node, negated, weight=0.85 if not is_returned(site) else 0.4, summary="negate the condition"
         )
     match node:
         case ast.Name() | ast.Attribute() if not is_returned(site):
-            yield from site.replace_expression(
+            yield from site.replace(
                 node, f"{code} is not None", weight=0.45, summary="test for None, not for truth"
             )
         case ast.Compare(left=left, ops=[ast.Is() as op], comparators=[ast.Constant(value=None)]):
-            yield from site.replace_expression(
+            yield from site.replace(
                 node,
-                f"not {site.source.text_of(left)}",
+                f"not {site.text_of(left)}",
                 weight=0.35,
                 summary=f"test for truth, not with `{operator_name(op)}`",
             )
         case ast.Compare(left=left, ops=[ast.IsNot() as op], comparators=[ast.Constant(value=None)]):
-            yield from site.replace_expression(
+            yield from site.replace(
                 node,
-                site.source.text_of(left),
+                site.text_of(left),
                 weight=0.35,
                 summary=f"test for truth, not with `{operator_name(op)}`",
             )
@@ -451,10 +444,8 @@ def _test_membership(site: RewriteSite, node: ast.expr, tested: ast.expr, operat
     """Test membership: `key in x` for `x.get(key)`, whose value may be empty or zero."""
     match tested:
         case ast.Call(func=ast.Attribute(value=holder, attr="get"), args=[key], keywords=[]):
-            text = f"{site.source.text_of(key)} {operator} {site.source.text_of(holder)}"
-            yield from site.replace_expression(
-                node, text, weight=0.5, summary=f"use `{operator}` instead of `get`"
-            )
+            text = f"{site.text_of(key)} {operator} {site.text_of(holder)}"
+            yield from site.replace(node, text, weight=0.5, summary=f"use `{operator}` instead of `get`")
 
 
 def _default_only_for_none(site: RewriteSite) -> Iterator[Rewrite]:
@@ -463,8 +454,8 @@ def _default_only_for_none(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.BoolOp(
             op=ast.Or(), values=[ast.Name() | ast.Attribute() as preferred, ast.expr() as fallback]
         ):
-            code, other = site.source.text_of(preferred), site.source.text_of(fallback)
-            yield from site.replace_expression(
+            code, other = site.text_of(preferred), site.text_of(fallback)
+            yield from site.replace(
                 site.node,
                 f"{other} if {code} is None else {code}",
                 weight=0.6,
@@ -530,12 +521,10 @@ def _move_out_of_call(site: RewriteSite) -> Iterator[Rewrite]:
     ):
         call_start, close = site.source.span(call)
         new = (
-            f"{text[call_start:start]}{site.source.text_of(node.left)}{text[end:close]}"
+            f"{text[call_start:start]}{site.text_of(node.left)}{text[end:close]}"
             f" {operator} {_parenthesize(site, node.right)}"
         )
-        yield from site.replace_expression(
-            call, new, weight=weight, summary="move the operation out of the call"
-        )
+        yield from site.replace(call, new, weight=weight, summary="move the operation out of the call")
         call, weight = site.source.parents.get(call, site.source.tree), weight * 0.8
 
 
@@ -545,9 +534,7 @@ def _evaluate_leftmost_first(site: RewriteSite, node: ast.BinOp) -> Iterator[Rew
     while isinstance(part, ast.BinOp):
         part = part.left
     start, end = site.source.span(node)[0], site.source.span(part)[1]
-    if site.source.text[site.source.span(node.left)[1] : end].count("(") == site.source.text_of(part).count(
-        "("
-    ):
+    if site.source.text[site.source.span(node.left)[1] : end].count("(") == site.text_of(part).count("("):
         changes = TextChange(start=start, end=start, text="("), TextChange(start=end, end=end, text=")")
         yield Rewrite(changes, 0.4, "add parentheses around the first operation")
 
@@ -565,7 +552,7 @@ def _regroup_operands(
             if leftwards
             else f"{first_code} {before} ({middle_code} {after} {last_code})"
         )
-        yield from site.replace_expression(node, new, weight=0.45, summary="regroup the operands")
+        yield from site.replace(node, new, weight=0.45, summary="regroup the operands")
 
 
 def _regroup_conditions(
@@ -575,7 +562,7 @@ def _regroup_conditions(
     span, text = site.source.span(node), site.source.text
     if text[start:end].count("(") == text[start:end].count(")"):
         new = f"{text[span[0] : start]}({text[start:end]}){text[end : span[1]]}"
-        yield from site.replace_expression(node, new, weight=0.4, summary="regroup the conditions")
+        yield from site.replace(node, new, weight=0.4, summary="regroup the conditions")
 
 
 def _operator_between(text: str, start: int, end: int) -> str:
@@ -584,7 +571,7 @@ def _operator_between(text: str, start: int, end: int) -> str:
 
 
 def _parenthesize(site: RewriteSite, part: ast.expr) -> str:
-    code = site.source.text_of(part)
+    code = site.text_of(part)
     return (
         f"({code})"
         if isinstance(part, ast.BinOp | ast.BoolOp | ast.IfExp | ast.Compare | ast.Lambda)
@@ -614,15 +601,11 @@ def flag(site: RewriteSite) -> Iterator[Rewrite]:
     others = [name for name in _combinable(site.source).get(_kind(present[0]), ()) if name not in present]
     weight = ADD_WEIGHT if combined else FIRST_FLAG_WEIGHT
     for rank, name in enumerate(others[:MOST_FLAGS]):
-        new = f"{site.source.text_of(node)} | {name}"
-        yield from site.replace_expression(
-            node, new, weight=weight * 0.95**rank, summary=f"add the flag `{name}`"
-        )
+        new = f"{site.text_of(node)} | {name}"
+        yield from site.replace(node, new, weight=weight * 0.95**rank, summary=f"add the flag `{name}`")
     for dropped in present if combined else ():
         remaining = " | ".join(name for name in present if name != dropped)
-        yield from site.replace_expression(
-            node, remaining, weight=DROP_WEIGHT, summary=f"drop the flag `{dropped}`"
-        )
+        yield from site.replace(node, remaining, weight=DROP_WEIGHT, summary=f"drop the flag `{dropped}`")
 
 
 def _flags(source: PythonSource, node: ast.expr) -> list[str]:
@@ -651,7 +634,7 @@ def _kind(name: str) -> str:
 @lru_cache(maxsize=256)
 def _combinable(source: PythonSource) -> dict[str, tuple[str, ...]]:
     """Return the file's flags by kind, for the kinds that it combines."""
-    expressions = [node for node in ast.walk(source.tree) if isinstance(node, ast.expr)]
+    expressions = [*find_nodes(source.tree, ast.expr)]
     combined_kinds = {
         _kind(flags[0])
         for node in expressions

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from coder.core.ports import TextChange
-from coder.python.source import Function, PythonSource, parse_expression
+from coder.python.source import Function, PythonSource, find_nodes, parse_expression
 from coder.repair.generators.donor_code import calls_by_callee, names_in_scope
 from coder.repair.generators.names import find_in_messages
 from coder.repair.generators.site import (
@@ -20,6 +20,7 @@ from coder.repair.generators.site import (
     most_similar_names,
     parameter_names,
     parameters_never_read,
+    replace_span,
     self_attribute_names,
 )
 
@@ -70,11 +71,7 @@ def argument_added(site: RewriteSite) -> Iterator[Rewrite]:
     visible_names = names_in_scope(site.source, site.function)
     for text in dict.fromkeys(_keywords_of_other_calls(site, node)):
         name, _, value = text.partition("=")
-        reads = {
-            descendant.id
-            for descendant in ast.walk(parse_expression(value))
-            if isinstance(descendant, ast.Name)
-        }
+        reads = {descendant.id for descendant in find_nodes(parse_expression(value), ast.Name)}
         if name not in taken_names and reads <= visible_names:
             yield from _insert_argument(site, node, len(node.args) + len(node.keywords), text, weight=0.5)
 
@@ -95,19 +92,15 @@ def _unpack_arguments(site: RewriteSite, node: ast.Call) -> Iterator[Rewrite]:
     for parameter, sign in variadic:
         if parameter.arg in unread_names:
             text = f"{', ' if node.args or node.keywords else ''}{sign}{parameter.arg}"
-            yield Rewrite(
-                (TextChange(start=close, end=close, text=text),), 0.8, f"pass on `{sign}{parameter.arg}`"
-            )
+            yield replace_span(close, close, text, weight=0.8, summary=f"pass on `{sign}{parameter.arg}`")
     match node.args:
         case [ast.Name() | ast.Attribute() | ast.Subscript() as only] if any(
             TOO_FEW_ARGUMENTS.search(failure.message) for failure in site.failures
         ):
             start, _ = site.source.span(only)
             for sign, weight in (("*", 0.9), ("**", 0.8)):
-                yield Rewrite(
-                    (TextChange(start=start, end=start, text=sign),),
-                    weight,
-                    f"pass `{sign}{site.source.text_of(only)[:30]}`",
+                yield replace_span(
+                    start, start, sign, weight=weight, summary=f"pass `{sign}{site.text_of(only)[:30]}`"
                 )
 
 
@@ -144,7 +137,7 @@ def mutable_default(site: RewriteSite) -> Iterator[Rewrite]:
             end_of_line = site.source.line_end
             lines = (
                 f"if {argument.arg} is None:{end_of_line}{indent}    "
-                f"{argument.arg} = {site.source.text_of(default)}{end_of_line}{indent}"
+                f"{argument.arg} = {site.text_of(default)}{end_of_line}{indent}"
             )
             changes = (
                 TextChange(start=start, end=end, text="None"),
@@ -182,11 +175,7 @@ def _keywords_of_other_calls(site: RewriteSite, node: ast.Call) -> Iterator[str]
     for other in calls_by_callee(site.source).get(name, ()):
         if other is not node:
             for keyword in other.keywords:
-                if (
-                    keyword.arg
-                    and len(value := site.source.text_of(keyword.value)) < 40
-                    and "\n" not in value
-                ):
+                if keyword.arg and len(value := site.text_of(keyword.value)) < 40 and "\n" not in value:
                     yield f"{keyword.arg}={value}"
 
 
@@ -201,15 +190,17 @@ def _is_own_attribute(keyword: ast.keyword) -> bool:
 
 def _replace_keyword(site: RewriteSite, keyword: ast.keyword) -> Iterator[Rewrite]:
     start, end = site.source.span(keyword)
-    value = site.source.text_of(keyword.value)
+    value = site.text_of(keyword.value)
     pool = tuple(name for function in site.source.functions for name in parameter_names(function))
     for name, alike in most_similar_names(keyword.arg or "", pool, max_count=4, min_similarity=0.4):
-        yield Rewrite(
-            (TextChange(start=start, end=end, text=f"{name}={value}"),),
-            0.8 + alike,
-            f"pass `{name}` instead of `{keyword.arg}`",
+        yield replace_span(
+            start,
+            end,
+            f"{name}={value}",
+            weight=0.8 + alike,
+            summary=f"pass `{name}` instead of `{keyword.arg}`",
         )
-    yield Rewrite((TextChange(start=start, end=end, text=value),), 0.5, f"pass `{keyword.arg}` by position")
+    yield replace_span(start, end, value, weight=0.5, summary=f"pass `{keyword.arg}` by position")
 
 
 def _change_parameters(site: RewriteSite, function: Function) -> Iterator[Rewrite]:
@@ -226,10 +217,12 @@ def _change_parameters(site: RewriteSite, function: Function) -> Iterator[Rewrit
         )
         for rank, default in enumerate(DEFAULTS):
             text = f"{', ' if positional else ''}{name}={default}"
-            yield Rewrite(
-                (TextChange(start=insert_at, end=insert_at, text=text),),
-                1.0 * 0.9**rank,
-                f"accept `{name}` in `{function.name}`",
+            yield replace_span(
+                insert_at,
+                insert_at,
+                text,
+                weight=1.0 * 0.9**rank,
+                summary=f"accept `{name}` in `{function.name}`",
             )
     too_many = any(function.name == name for name in find_in_messages(site.failures, TOO_MANY))
     if (
@@ -238,17 +231,17 @@ def _change_parameters(site: RewriteSite, function: Function) -> Iterator[Rewrit
         and (not positional or positional[0].arg not in ("self", "cls"))
     ):
         text = "self, " if positional else "self"
-        yield Rewrite(
-            (TextChange(start=open_parenthesis, end=open_parenthesis, text=text),),
-            1.5,
-            f"add `self` to `{function.name}`",
+        yield replace_span(
+            open_parenthesis, open_parenthesis, text, weight=1.5, summary=f"add `self` to `{function.name}`"
         )
         indent = site.source.indent(function)
         start = site.source.span(function)[0]
-        yield Rewrite(
-            (TextChange(start=start, end=start, text=f"@staticmethod\n{indent}"),),
-            1.0,
-            f"make `{function.name}` a static method",
+        yield replace_span(
+            start,
+            start,
+            f"@staticmethod\n{indent}",
+            weight=1.0,
+            summary=f"make `{function.name}` a static method",
         )
     for name in {
         name.strip("' ") for text in find_missing_arguments(site) for name in re.split(r",| and ", text)
@@ -258,10 +251,12 @@ def _change_parameters(site: RewriteSite, function: Function) -> Iterator[Rewrit
             end = site.source.span(argument)[1]
             equals = " = " if argument.annotation else "="
             for rank, default in enumerate(DEFAULTS):
-                yield Rewrite(
-                    (TextChange(start=end, end=end, text=f"{equals}{default}"),),
-                    0.8 * 0.9**rank,
-                    f"default `{name}` to {default}",
+                yield replace_span(
+                    end,
+                    end,
+                    f"{equals}{default}",
+                    weight=0.8 * 0.9**rank,
+                    summary=f"default `{name}` to {default}",
                 )
 
 
@@ -273,15 +268,14 @@ def _accept_keywords(site: RewriteSite, function: Function) -> Iterator[Rewrite]
     args_end = site.source.span(args)[1]
     starred = [
         argument
-        for node in ast.walk(function)
-        if isinstance(node, ast.Call)
+        for node in find_nodes(function, ast.Call)
         for argument in node.args
         if isinstance(argument, ast.Starred)
     ]
     ends = [
         site.source.span(argument_node)[1]
         for argument_node in starred
-        if site.source.text_of(argument_node) == f"*{args.arg}"
+        if site.text_of(argument_node) == f"*{args.arg}"
     ]
     changes = tuple(TextChange(start=end, end=end, text=", **kwargs") for end in sorted({args_end, *ends}))
     yield Rewrite(changes, 1.3, f"accept and pass on `**kwargs` in `{function.name}`")
@@ -318,7 +312,7 @@ def decorated(site: RewriteSite) -> Iterator[Rewrite]:
     node = site.node
     if not isinstance(node, Function):
         return
-    present = [site.source.text_of(decorator) for decorator in node.decorator_list]
+    present = [site.text_of(decorator) for decorator in node.decorator_list]
     is_quoted = any(f"'{node.name}'" in failure.message for failure in site.failures)
     for text, base_weight in _decorator_weights(site.source, node).items():
         weight = QUOTED_NAME_WEIGHT if is_quoted and "wraps(" in text else base_weight
@@ -332,12 +326,10 @@ def decorated(site: RewriteSite) -> Iterator[Rewrite]:
 def undecorated(site: RewriteSite) -> Iterator[Rewrite]:
     """Remove one of the function's decorators."""
     for decorator in site.node.decorator_list if isinstance(site.node, Function) else ():
-        text = site.source.text_of(decorator)
+        text = site.text_of(decorator)
         start, end = _line_of(decorator, site.source)
         if site.source.text[start:end].strip() == f"@{text}":
-            yield Rewrite(
-                (TextChange(start=start, end=end, text=""),), 0.35, f"remove the decorator `{text[:40]}`"
-            )
+            yield replace_span(start, end, "", weight=0.35, summary=f"remove the decorator `{text[:40]}`")
 
 
 def _decorator_weights(source: PythonSource, function: Function) -> dict[str, float]:
@@ -358,9 +350,7 @@ def _decorator_weights(source: PythonSource, function: Function) -> dict[str, fl
     wraps = "wraps" if "wraps" in module_names(source) else "functools.wraps"
     if outer:
         called_names = {
-            node.func.id
-            for node in ast.walk(function)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+            node.func.id for node in find_nodes(function, ast.Call) if isinstance(node.func, ast.Name)
         }
         for name in parameter_names(outer):
             if name in called_names:

@@ -12,7 +12,14 @@ from types import ModuleType
 
 from coder.core.ports import TextChange
 from coder.core.verdict import Failure, Frame
-from coder.python.source import BLOCK_FIELDS, Function, PythonSource, is_docstring, parse_expression
+from coder.python.source import (
+    BLOCK_FIELDS,
+    Function,
+    PythonSource,
+    find_nodes,
+    is_docstring,
+    parse_expression,
+)
 
 ATOMIC_EXPRESSIONS = (
     ast.Name,
@@ -42,6 +49,11 @@ class Rewrite:
     """Fit for a commit subject, without the place."""
 
 
+def replace_span(start: int, end: int, text: str, *, weight: float, summary: str) -> Rewrite:
+    """Return the rewrite that replaces one span of the file's text."""
+    return Rewrite((TextChange(start=start, end=end, text=text),), weight, summary)
+
+
 @dataclass(frozen=True)
 class RewriteSite:
     """One node of a suspicious statement."""
@@ -64,9 +76,11 @@ class RewriteSite:
         first, last = getattr(self.node, "lineno", 0), getattr(self.node, "end_lineno", 0)
         return frame.path == self.source.path and first <= frame.line <= last
 
-    def replace_expression(
-        self, node: ast.AST, text: str, *, weight: float, summary: str
-    ) -> Iterator[Rewrite]:
+    def text_of(self, node: ast.AST) -> str:
+        """Return the text of a node."""
+        return self.source.text_of(node)
+
+    def replace(self, node: ast.AST, text: str, *, weight: float, summary: str) -> Iterator[Rewrite]:
         """Replace one expression with another, in parentheses where needed.
 
         Yields nothing if the text stays the same.
@@ -74,7 +88,7 @@ class RewriteSite:
         start, end = self.source.span(node)
         new = f"({text})" if needs_parentheses(text, node, self.source) else text
         if new != self.source.text[start:end]:
-            yield Rewrite((TextChange(start=start, end=end, text=new),), weight, summary)
+            yield replace_span(start, end, new, weight=weight, summary=summary)
 
     def rename_attribute(
         self, node: ast.Attribute, name: str, *, weight: float, summary: str
@@ -85,7 +99,7 @@ class RewriteSite:
         """
         _, end = self.source.span(node)
         if name != node.attr:
-            yield Rewrite((TextChange(start=end - len(node.attr), end=end, text=name),), weight, summary)
+            yield replace_span(end - len(node.attr), end, name, weight=weight, summary=summary)
 
     def swap_expressions(
         self, first: ast.AST, second: ast.AST, *, weight: float, summary: str
@@ -110,7 +124,7 @@ class RewriteSite:
         if not indent.strip():
             start, _ = self.source.span(statement)
             text = "".join(f"{line}{self.source.line_end}{indent}" for line in lines)
-            yield Rewrite((TextChange(start=start, end=start, text=text),), weight, summary)
+            yield replace_span(start, start, text, weight=weight, summary=summary)
 
     def insert_after(
         self, statement: ast.stmt, lines: Sequence[str], *, weight: float, summary: str
@@ -120,7 +134,7 @@ class RewriteSite:
         if not indent.strip():
             _, end = self.source.span(statement)
             text = "".join(f"{self.source.line_end}{indent}{line}" for line in lines)
-            yield Rewrite((TextChange(start=end, end=end, text=text),), weight, summary)
+            yield replace_span(end, end, text, weight=weight, summary=summary)
 
 
 Template = Callable[[RewriteSite], Iterator[Rewrite]]
@@ -177,8 +191,8 @@ def assigned_names(node: ast.AST) -> tuple[str, ...]:
     return tuple(
         dict.fromkeys(
             descendant.id
-            for descendant in ast.walk(node)
-            if isinstance(descendant, ast.Name) and isinstance(descendant.ctx, ast.Store)
+            for descendant in find_nodes(node, ast.Name)
+            if isinstance(descendant.ctx, ast.Store)
         )
     )
 
@@ -188,17 +202,13 @@ def names_never_read(function: Function) -> tuple[str, ...]:
 
     Undecorated nested functions are included.
     """
-    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    names = [*find_nodes(function, ast.Name)]
     nested = (
         node.name
         for node in ast.walk(function)
         if isinstance(node, Function) and node is not function and not node.decorator_list
     )
-    parameters = (
-        node.arg
-        for node in ast.walk(function)
-        if isinstance(node, ast.arg) and node.arg not in ("self", "cls")
-    )
+    parameters = (node.arg for node in find_nodes(function, ast.arg) if node.arg not in ("self", "cls"))
     bound = dict.fromkeys([*parameters, *assigned_names(function), *nested])
     read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
     return tuple(name for name in bound if name not in read)
@@ -263,9 +273,7 @@ def self_attribute_names(source: PythonSource, node: ast.AST) -> tuple[str, ...]
 
     Then method names, then the attributes and methods of its parents.
     """
-    owner = next(
-        (ancestor for ancestor in source.ancestors(node) if isinstance(ancestor, ast.ClassDef)), None
-    )
+    owner = source.enclosing(node, ast.ClassDef)
     return _own_attributes(source, owner) if owner else ()
 
 
@@ -288,8 +296,8 @@ def _own_attributes(source: PythonSource, owner: ast.ClassDef) -> tuple[str, ...
 def _attributes_of(owner: ast.ClassDef) -> tuple[str, ...]:
     used = Counter(
         node.attr
-        for node in ast.walk(owner)
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+        for node in find_nodes(owner, ast.Attribute)
+        if isinstance(node.value, ast.Name) and node.value.id == "self"
     )
     methods = (member.name for member in owner.body if isinstance(member, Function))
     return tuple(dict.fromkeys([*(name for name, _ in used.most_common()), *methods]))
@@ -298,18 +306,14 @@ def _attributes_of(owner: ast.ClassDef) -> tuple[str, ...]:
 @lru_cache(maxsize=CACHE_SIZE)
 def attribute_names(source: PythonSource) -> tuple[str, ...]:
     """Return every attribute name that the file uses, most used first."""
-    counted = Counter(node.attr for node in ast.walk(source.tree) if isinstance(node, ast.Attribute))
+    counted = Counter(node.attr for node in find_nodes(source.tree, ast.Attribute))
     return tuple(name for name, _ in counted.most_common())
 
 
 @lru_cache(maxsize=256)
 def short_string_literals(source: PythonSource) -> tuple[str, ...]:
     """Return the file's short string literals."""
-    texts = (
-        node.value
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    )
+    texts = (node.value for node in find_nodes(source.tree, ast.Constant) if isinstance(node.value, str))
     return tuple(dict.fromkeys(text for text in texts if len(text) < MAX_KEY_LENGTH))
 
 

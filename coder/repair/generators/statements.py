@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from coder.core.ports import TextChange
-from coder.python.source import Function, PythonSource, is_docstring
+from coder.python.source import Function, PythonSource, find_nodes, first_statement, is_docstring
 from coder.repair.generators.donor_code import donor_statements, names_in_scope
-from coder.repair.generators.site import Rewrite, RewriteSite, local_names, self_attribute_names
+from coder.repair.generators.site import Rewrite, RewriteSite, local_names, replace_span, self_attribute_names
 
 # Statements in the wrong order or block, and superfluous statements.
 
@@ -71,12 +71,12 @@ def begun_again(site: RewriteSite) -> Iterator[Rewrite]:
             if is_initial_value and not indent.strip() and not site.source.indent(node).strip():
                 start, _ = site.source.span(loop)
                 before = TextChange(
-                    start=start, end=start, text=f"{site.source.text_of(node)}{site.source.line_end}{indent}"
+                    start=start, end=start, text=f"{site.text_of(node)}{site.source.line_end}{indent}"
                 )
                 yield Rewrite(
                     (before, _remove_statement(site, node)),
                     0.6,
-                    f"move `{site.source.text_of(node)[:40]}` before the loop",
+                    f"move `{site.text_of(node)[:40]}` before the loop",
                 )
 
 
@@ -89,13 +89,11 @@ def exchanged(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.Assign(targets=[first_target], value=first_value), ast.Assign(
             targets=[second_target], value=second_value
         ):
-            texts = [
-                site.source.text_of(part) for part in (first_target, first_value, second_target, second_value)
-            ]
+            texts = [site.text_of(part) for part in (first_target, first_value, second_target, second_value)]
             if texts[0] == texts[3] and texts[1] == texts[2]:
                 start, end = site.source.span(node)[0], site.source.span(following)[1]
                 new = f"{texts[0]}, {texts[1]} = {texts[1]}, {texts[0]}"
-                yield Rewrite((TextChange(start=start, end=end, text=new),), 1.2, "swap both values at once")
+                yield replace_span(start, end, new, weight=1.2, summary="swap both values at once")
 
 
 def _move_behind_branches(site: RewriteSite, node: ast.If) -> Iterator[Rewrite]:
@@ -103,7 +101,7 @@ def _move_behind_branches(site: RewriteSite, node: ast.If) -> Iterator[Rewrite]:
     _, end = site.source.span(node)
     for block in (node.body, node.orelse):
         for statement in block if len(block) > 1 else ():
-            code = site.source.text_of(statement)
+            code = site.text_of(statement)
             if isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr) and "\n" not in code:
                 after = TextChange(
                     start=end, end=end, text=f"{site.source.line_end}{site.source.indent(node)}{code}"
@@ -122,7 +120,7 @@ def enclosed(site: RewriteSite) -> Iterator[Rewrite]:
         or is_docstring(node)
     ):
         return
-    code, indent = site.source.text_of(node), site.source.indent(node)
+    code, indent = site.text_of(node), site.source.indent(node)
     enclosing_headers = {
         _with_header(site.source, ancestor)
         for ancestor in site.source.ancestors(node)
@@ -137,9 +135,7 @@ def enclosed(site: RewriteSite) -> Iterator[Rewrite]:
         ):
             new = f"{text}{site.source.line_end}{indent}    {code}"
             start, end = site.source.span(node)
-            yield Rewrite(
-                (TextChange(start=start, end=end, text=new),), 0.3 * 0.9**rank, f"wrap in `{text[:40]}`"
-            )
+            yield replace_span(start, end, new, weight=0.3 * 0.9**rank, summary=f"wrap in `{text[:40]}`")
 
 
 def deletion(site: RewriteSite) -> Iterator[Rewrite]:
@@ -155,11 +151,9 @@ def deletion(site: RewriteSite) -> Iterator[Rewrite]:
     if is_docstring(node) or site.source.indent(node).strip():
         return
     start, end = site.source.span(node)
-    first_line = site.source.text_of(node).split("\n")[0]
+    first_line = site.text_of(node).split("\n")[0]
     if len(site.source.enclosing_block(node)) == 1:
-        yield Rewrite(
-            (TextChange(start=start, end=end, text="pass"),), 0.2, f"replace `{first_line[:40]}` with `pass`"
-        )
+        yield replace_span(start, end, "pass", weight=0.2, summary=f"replace `{first_line[:40]}` with `pass`")
     else:
         yield Rewrite((_remove_statement(site, node),), 0.25, f"remove `{first_line[:40]}`")
 
@@ -169,8 +163,8 @@ def _with_headers(source: PythonSource) -> list[tuple[str, frozenset[str]]]:
     """Return the most common `with` headers without targets, with the names that they read."""
     statements = [
         node
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.With) and all(not with_item.optional_vars for with_item in node.items)
+        for node in find_nodes(source.tree, ast.With)
+        if all(not with_item.optional_vars for with_item in node.items)
     ]
     counts = Counter(_with_header(source, node) for node in statements)
     reads = {_with_header(source, node): _names_read(node) for node in statements}
@@ -182,9 +176,7 @@ def _with_header(source: PythonSource, node: ast.With) -> str:
 
 
 def _names_read(node: ast.With) -> frozenset[str]:
-    return frozenset(
-        entry.id for with_item in node.items for entry in ast.walk(with_item) if isinstance(entry, ast.Name)
-    )
+    return frozenset(entry.id for with_item in node.items for entry in find_nodes(with_item, ast.Name))
 
 
 def _remove_statement(site: RewriteSite, node: ast.stmt) -> TextChange:
@@ -215,7 +207,7 @@ def _move_statement(
     plain = textwrap.dedent(old)
     new = "".join(indent + line if line.strip() else line for line in plain.splitlines(keepends=True))
     if new != old and '"""' not in old and "'''" not in old:
-        yield Rewrite((TextChange(start=first, end=end, text=new),), weight, f"move a statement {where}")
+        yield replace_span(first, end, new, weight=weight, summary=f"move a statement {where}")
 
 
 def _are_separate(site: RewriteSite, first: ast.stmt, second: ast.stmt) -> bool:
@@ -235,10 +227,10 @@ def kept_best(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.Assign(targets=[ast.Name() | ast.Attribute() | ast.Subscript() as target], value=value) if (
             _may_be_number(value)
         ):
-            old, new = site.source.text_of(target), site.source.text_of(value)
+            old, new = site.text_of(target), site.text_of(value)
             if "\n" not in new:
                 for name, weight in (("max", 0.3), ("min", 0.3)):
-                    yield from site.replace_expression(
+                    yield from site.replace(
                         value,
                         f"{name}({old}, {new})",
                         weight=weight,
@@ -246,9 +238,7 @@ def kept_best(site: RewriteSite) -> Iterator[Rewrite]:
                     )
         case ast.Call(func=ast.Name(id="max" | "min" as name), args=[first, second], keywords=[]) as node:
             for operand in (first, second):
-                yield from site.replace_expression(
-                    node, site.source.text_of(operand), weight=0.3, summary=f"drop the `{name}`"
-                )
+                yield from site.replace(node, site.text_of(operand), weight=0.3, summary=f"drop the `{name}`")
 
 
 def given_elsewhere(site: RewriteSite) -> Iterator[Rewrite]:
@@ -269,12 +259,12 @@ def given_elsewhere(site: RewriteSite) -> Iterator[Rewrite]:
             and statement.value is not None
             and _assigned_target(site, statement) == own_target
         ):
-            reads = {name.id for name in ast.walk(statement.value) if isinstance(name, ast.Name)}
+            reads = {name.id for name in find_nodes(statement.value, ast.Name)}
             if reads <= visible_names:
-                values[site.source.text_of(statement.value)] = None
+                values[site.text_of(statement.value)] = None
     for rank, text in enumerate([text for text in values if "\n" not in text][:MOST]):
         action = "return" if own_target == "return" else f"set `{own_target[:30]}` to"
-        yield from site.replace_expression(
+        yield from site.replace(
             node.value, text, weight=0.45 * 0.95**rank, summary=f"{action} `{text[:40]}` as elsewhere"
         )
 
@@ -293,9 +283,9 @@ def given_by_sibling(site: RewriteSite) -> Iterator[Rewrite]:
             and _assigned_target(site, piece.node) == own_target
             and piece.names <= visible_names
         ):
-            values[site.source.text_of(piece.node.value)] = None
+            values[site.text_of(piece.node.value)] = None
     for rank, text in enumerate([text for text in values if "\n" not in text][:MOST]):
-        yield from site.replace_expression(
+        yield from site.replace(
             node.value,
             text,
             weight=0.5 * 0.9**rank,
@@ -308,9 +298,9 @@ def _assigned_target(site: RewriteSite, node: ast.Assign | ast.AugAssign | ast.R
         case ast.Return():
             return "return"
         case ast.Assign(targets=targets):
-            return " = ".join(site.source.text_of(target) for target in targets)
+            return " = ".join(site.text_of(target) for target in targets)
         case _:
-            return site.source.text_of(node.target)
+            return site.text_of(node.target)
 
 
 def _may_be_number(value: ast.expr) -> bool:
@@ -342,9 +332,7 @@ def step(site: RewriteSite) -> Iterator[Rewrite]:
     }.items():
         if isinstance(node, ast.Pass):
             start, end = site.source.span(node)
-            yield Rewrite(
-                (TextChange(start=start, end=end, text=line),), weight * PASS_FACTOR, f"add `{line[:50]}`"
-            )
+            yield replace_span(start, end, line, weight=weight * PASS_FACTOR, summary=f"add `{line[:50]}`")
         elif not isinstance(node, ast.Return | ast.Raise | ast.Break | ast.Continue):
             yield from site.insert_after(
                 node, [line], weight=weight * LOOP_END_FACTOR, summary=f"add `{line[:50]}`"
@@ -391,7 +379,7 @@ def _initial_types(site: RewriteSite, function: Function) -> dict[str, str]:
             case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value) if (
                 kind := _type_name(value)
             ) is not None:
-                types.setdefault(site.source.text_of(target), kind)
+                types.setdefault(site.text_of(target), kind)
     return types
 
 
@@ -418,7 +406,7 @@ def _loop_variables_first(site: RewriteSite, names: tuple[str, ...]) -> list[str
     loops = [
         ancestor.target for ancestor in site.source.ancestors(site.node) if isinstance(ancestor, ast.For)
     ]
-    loop_variables = [node.id for target in loops for node in ast.walk(target) if isinstance(node, ast.Name)]
+    loop_variables = [node.id for target in loops for node in find_nodes(target, ast.Name)]
     return list(dict.fromkeys([*loop_variables, *names]))
 
 
@@ -438,13 +426,11 @@ def missing_return(site: RewriteSite) -> Iterator[Rewrite]:
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         start, _ = site.source.span(node)
         weight = 0.7 if site.source.enclosing_block(node)[-1] is node else 0.3
-        yield Rewrite(
-            (TextChange(start=start, end=start, text="return "),), weight, "return the result of the call"
-        )
+        yield replace_span(start, start, "return ", weight=weight, summary="return the result of the call")
         match node.value:
             case ast.Call(func=ast.Name(id="print"), args=[printed], keywords=[]):
                 _, end = site.source.span(node)
-                change = TextChange(start=start, end=end, text=f"return {site.source.text_of(printed)}")
+                change = TextChange(start=start, end=end, text=f"return {site.text_of(printed)}")
                 yield Rewrite((change,), 0.5, "return it instead of printing it")
     yield from _return_opposite(site, site.function, node)
     yield from _return_after_loop(site, node)
@@ -479,12 +465,12 @@ def _return_itself(site: RewriteSite, node: ast.stmt) -> Iterator[Rewrite]:
         ) if name.endswith(EXCEPTION_SUFFIXES):
             start, _ = site.source.span(node)
             end = site.source.span(node.value)[0] if node.value else start
-            yield Rewrite((TextChange(start=start, end=end, text="raise "),), 1.0, f"raise the {name}")
+            yield replace_span(start, end, "raise ", weight=1.0, summary=f"raise the {name}")
 
 
 def _return_opposite(site: RewriteSite, function: Function, node: ast.stmt) -> Iterator[Rewrite]:
     """Return the opposite at the end of a function that returns only True or only False."""
-    returns = (descendant.value for descendant in ast.walk(function) if isinstance(descendant, ast.Return))
+    returns = (descendant.value for descendant in find_nodes(function, ast.Return))
     constants = {value.value if isinstance(value, ast.Constant) else None for value in returns}
     if (
         _ends(function, node)
@@ -506,8 +492,8 @@ def _return_after_loop(site: RewriteSite, node: ast.stmt) -> Iterator[Rewrite]:
             text = site.source.text
             start, end = site.source.span(last.body[-1])[1], site.source.span(otherwise)[1]
             if text[start:end].lstrip().startswith("else"):
-                line = f"{site.source.line_end}{site.source.indent(node)}{site.source.text_of(otherwise)}"
-                yield Rewrite((TextChange(start=start, end=end, text=line),), 0.8, "return it after the loop")
+                line = f"{site.source.line_end}{site.source.indent(node)}{site.text_of(otherwise)}"
+                yield replace_span(start, end, line, weight=0.8, summary="return it after the loop")
 
 
 def returned_value(site: RewriteSite) -> Iterator[Rewrite]:
@@ -525,7 +511,7 @@ def returned_value(site: RewriteSite) -> Iterator[Rewrite]:
 
 
 def _return_value(start: int, end: int, value: str, weight: float) -> Iterator[Rewrite]:
-    yield Rewrite((TextChange(start=start, end=end, text=f"return {value}"),), weight, f"return `{value}`")
+    yield replace_span(start, end, f"return {value}", weight=weight, summary=f"return `{value}`")
 
 
 def _ends(function: Function, statement: ast.stmt) -> bool:
@@ -542,10 +528,10 @@ def shared(site: RewriteSite) -> Iterator[Rewrite]:
 
     Likewise for `dict.fromkeys` and for mutable class attributes.
     """
-    code = site.source.text_of
+    code = site.text_of
     match site.node:
         case ast.BinOp(left=ast.List(elts=[element]), op=ast.Mult(), right=count) if _is_mutable(element):
-            yield from site.replace_expression(
+            yield from site.replace(
                 site.node,
                 f"[{code(element)} for _ in range({code(count)})]",
                 weight=1.0,
@@ -555,7 +541,7 @@ def shared(site: RewriteSite) -> Iterator[Rewrite]:
             _is_mutable(value)
         ):
             text = f"{{key: {code(value)} for key in {code(keys)}}}"
-            yield from site.replace_expression(
+            yield from site.replace(
                 site.node, text, weight=1.0, summary="create a separate object for each key"
             )
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_mutable(value) and isinstance(
@@ -588,11 +574,7 @@ def _move_to_constructor(
         None,
     )
     indent, (start, end) = source.indent(assignment), source.span(assignment)
-    first = (
-        next((statement for statement in constructor.body if not is_docstring(statement)), None)
-        if constructor
-        else None
-    )
+    first = first_statement(constructor) if constructor else None
     if first is not None:
         yield from RewriteSite(source, first, site.failures).insert_before(
             first, [line], weight=0.7, summary=summary
@@ -603,4 +585,4 @@ def _move_to_constructor(
         header = "def __init__(self):" if has_no_parents else "def __init__(self, *args, **kwargs):"
         body = [line] if has_no_parents else ["super().__init__(*args, **kwargs)", line]
         text = f"{source.line_end}{inner_indent}".join([header, *body])
-        yield Rewrite((TextChange(start=start, end=end, text=text),), 0.7, summary)
+        yield replace_span(start, end, text, weight=0.7, summary=summary)

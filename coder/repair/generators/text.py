@@ -12,7 +12,7 @@ from functools import lru_cache
 from coder.core.ports import TextChange
 from coder.core.verdict import Failure
 from coder.python.source import PythonSource, parse_expression
-from coder.repair.generators.site import Rewrite, RewriteSite, local_names, module_names
+from coder.repair.generators.site import Rewrite, RewriteSite, local_names, module_names, replace_span
 
 # Wrong string literals, corrected from the expected and seen texts of assertions.
 
@@ -60,9 +60,9 @@ def string(site: RewriteSite) -> Iterator[Rewrite]:
     weights = _separators(site, node.value) | weights
     for text, weight in weights.items():
         if text != node.value and len(text) <= MAX_TEXT_LENGTH:
-            yield from site.replace_expression(
+            yield from site.replace(
                 node,
-                string_literal(text, site.source.text_of(node)),
+                string_literal(text, site.text_of(node)),
                 weight=weight,
                 summary=f"write {text!r} instead of {node.value!r}",
             )
@@ -98,11 +98,9 @@ def separated(site: RewriteSite) -> Iterator[Rewrite]:
     if not is_element or not isinstance(node, ast.Constant) or not isinstance(node.value, str):
         return
     start, _ = site.source.span(node)
-    for match in LITERAL_GAP.finditer(site.source.text_of(node)):
+    for match in LITERAL_GAP.finditer(site.text_of(node)):
         position = start + match.start(1)
-        yield Rewrite(
-            (TextChange(start=position, end=position, text=","),), 0.6, "add a comma between two strings"
-        )
+        yield replace_span(position, position, ",", weight=0.6, summary="add a comma between two strings")
 
 
 def filled(site: RewriteSite) -> Iterator[Rewrite]:
@@ -112,7 +110,7 @@ def filled(site: RewriteSite) -> Iterator[Rewrite]:
         site.parent, ast.JoinedStr | ast.Expr
     ):
         return
-    code = site.source.text_of(node)
+    code = site.text_of(node)
     match = LITERAL.fullmatch(code)
     if match is None or "\\" in code or len(pieces := FORMAT_PLACEHOLDER.split(match[3])) == 1:
         return
@@ -132,9 +130,7 @@ def filled(site: RewriteSite) -> Iterator[Rewrite]:
             ):
                 body = "".join([*pieces[: 2 * index], replacement, *pieces[2 * index + 1 :]])
                 summary = f"write {replacement[-40:]!r} instead of {text[-40:]!r}"
-                yield from site.replace_expression(
-                    node, code.replace(match[3], body), weight=0.7, summary=summary
-                )
+                yield from site.replace(node, code.replace(match[3], body), weight=0.7, summary=summary)
 
 
 def _locate_texts(texts: Sequence[str], actual: str) -> list[int]:
@@ -318,12 +314,10 @@ def _change_mode_or_encoding(site: RewriteSite, argument: ast.expr) -> Iterator[
     if not (isinstance(argument, ast.Constant) and isinstance(argument.value, str)):
         return
     for mode in MODES.get(argument.value, ()):
-        yield from site.replace_expression(
-            argument, f'"{mode}"', weight=0.4, summary=f"open with mode {mode!r}"
-        )
+        yield from site.replace(argument, f'"{mode}"', weight=0.4, summary=f"open with mode {mode!r}")
     if argument.value.lower() in (*ENCODINGS, "utf8"):
         for encoding in ENCODINGS:
-            yield from site.replace_expression(
+            yield from site.replace(
                 argument, f'"{encoding}"', weight=0.35, summary=f"use the encoding {encoding}"
             )
 
@@ -347,10 +341,8 @@ def _add_option(site: RewriteSite, node: ast.Call, name: str) -> Iterator[Rewrit
             for handler, weight in (("replace", 0.6), ("ignore", 0.5), ("surrogateescape", 0.4))
         ]
     for text, weight in options:
-        yield Rewrite(
-            (TextChange(start=close, end=close, text=f"{comma}{text}"),),
-            weight,
-            f"call `{name}` with `{text}`",
+        yield replace_span(
+            close, close, f"{comma}{text}", weight=weight, summary=f"call `{name}` with `{text}`"
         )
 
 
@@ -371,10 +363,12 @@ def _change_literal_parts(site: RewriteSite, node: ast.JoinedStr) -> Iterator[Re
             for old_text, new_text in ((actual, expected), (expected, actual)):
                 new = aligned_text(part, old_text, new_text) if part in old_text else None
                 if new and not set(new) & set("{}\\'\"\n") and new != part:
-                    yield Rewrite(
-                        (TextChange(start=position, end=position + len(part), text=new),),
-                        0.7,
-                        f"write {new!r} instead of {part!r}",
+                    yield replace_span(
+                        position,
+                        position + len(part),
+                        new,
+                        weight=0.7,
+                        summary=f"write {new!r} instead of {part!r}",
                     )
 
 
@@ -465,7 +459,7 @@ def _is_pattern(site: RewriteSite, node: ast.AST) -> bool:
         case ast.Expr() | ast.JoinedStr() | ast.FormattedValue():
             return False
         case _:
-            code = site.source.text_of(node)
+            code = site.text_of(node)
             if RAW_PREFIX.match(code) is None:
                 return has_re_import(site.source) and QUANTIFIER.search(code) is not None and " " not in code
             return SPECIAL_CHARACTERS.search(code) is not None

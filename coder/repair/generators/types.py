@@ -17,6 +17,7 @@ from coder.repair.generators.site import (
     import_from_change,
     module_names,
     name_similarity,
+    replace_span,
     short_string_literals,
 )
 from coder.repair.generators.text import quoted_texts, string_literal
@@ -44,29 +45,23 @@ def meant_as(site: RewriteSite) -> Iterator[Rewrite]:
             site.failures, ASYNC_ERROR
         ):
             start, _ = site.source.span(site.node)
-            yield Rewrite(
-                (TextChange(start=start, end=start, text="async "),), WEIGHT, "make the statement async"
-            )
+            yield replace_span(start, start, "async ", weight=WEIGHT, summary="make the statement async")
 
 
 def _apply_form(site: RewriteSite, form: str) -> Iterator[Rewrite]:
     node = site.node
-    code = site.source.text_of(node)
+    code = site.text_of(node)
     (start, end), text = site.source.span(node), site.source.text
     if isinstance(node, ast.GeneratorExp) and isinstance(
         site.parent, ast.Call
     ):  # the parentheses belong to the call
-        yield Rewrite(
-            (TextChange(start=start, end=end, text=f"([{code[1:-1]}])"),), WEIGHT, "convert to a list"
-        )
+        yield replace_span(start, end, f"([{code[1:-1]}])", weight=WEIGHT, summary="convert to a list")
     elif form.startswith("("):
         is_parenthesized = text[start - 1 : start] == "(" and text[end : end + 1] == ")"
         new = form.format(code)[1:-1] if is_parenthesized else form.format(code)
-        yield Rewrite(
-            (TextChange(start=start, end=end, text=new),), WEIGHT, f"use `{form.format(code)[:40]}`"
-        )
+        yield replace_span(start, end, new, weight=WEIGHT, summary=f"use `{form.format(code)[:40]}`")
     else:
-        yield from site.replace_expression(
+        yield from site.replace(
             node, form.format(code), weight=WEIGHT, summary=f"use `{form.format(code)[:40]}`"
         )
 
@@ -76,15 +71,13 @@ def _compare_floats(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]) if find_in_messages(
             site.failures, ROUNDING_ERROR
         ):
-            left_code, right_code = site.source.text_of(left), site.source.text_of(right)
+            left_code, right_code = site.text_of(left), site.text_of(right)
             new = (
                 f"math.isclose({left_code}, {right_code})"
                 if "math" in module_names(site.source)
                 else f"abs({left_code} - ({right_code})) < 1e-9"
             )
-            yield from site.replace_expression(
-                site.node, new, weight=0.6, summary="compare floats approximately"
-            )
+            yield from site.replace(site.node, new, weight=0.6, summary="compare floats approximately")
 
 
 def _is_subscripted(site: RewriteSite) -> bool:
@@ -172,11 +165,11 @@ def enlisted(site: RewriteSite) -> Iterator[Rewrite]:
                 comparators=[ast.Constant(value=str()) as compared_literal],
             ) as node
         ):
-            code = site.source.text_of(compared_literal)
+            code = site.text_of(compared_literal)
             operator = "in" if isinstance(op, ast.Eq) else "not in"
             for text in _mentioned_texts([compared_literal], site):
-                new = f"{site.source.text_of(node.left)} {operator} ({code}, {string_literal(text, code)})"
-                yield from site.replace_expression(node, new, weight=0.3, summary=f"accept {text!r} as well")
+                new = f"{site.text_of(node.left)} {operator} ({code}, {string_literal(text, code)})"
+                yield from site.replace(node, new, weight=0.3, summary=f"accept {text!r} as well")
         case ast.Compare(
             ops=[*_, ast.In() | ast.NotIn()],
             comparators=[*_, ast.Constant(value=str(letters)) as literal_node],
@@ -189,16 +182,16 @@ def _add_member(site: RewriteSite, members: Sequence[ast.expr]) -> Iterator[Rewr
         texts = [str(member.value) for member in members if isinstance(member, ast.Constant)]
         for text in _mentioned_texts(members, site):
             yield from _insert_member(
-                site, members, texts, text, string_literal(text, site.source.text_of(members[-1]))
+                site, members, texts, text, string_literal(text, site.text_of(members[-1]))
             )
     elif all(isinstance(member, ast.Constant) and type(member.value) is int for member in members):
-        numbers = [int(site.source.text_of(member), 0) for member in members]
+        numbers = [int(site.text_of(member), 0) for member in members]
         mentioned = {int(text) for failure in site.failures for text in NUMBER.findall(failure.message)}
         for number in dict.fromkeys((max(numbers) + 1, min(numbers) - 1, *sorted(mentioned))):
             if number not in numbers and number >= 0:
                 yield from _insert_number(site, members, numbers, number, is_mentioned=number in mentioned)
     elif all(isinstance(member, ast.Name | ast.Attribute) for member in members):
-        names = [site.source.text_of(member) for member in members]
+        names = [site.text_of(member) for member in members]
         known_names = BUILTIN_NAMES | {*module_names(site.source)}
         for name in _types_in_messages(site.failures):
             if name not in names and name.partition(".")[0] in known_names:
@@ -238,10 +231,8 @@ def _insert_member(
         if any(f"{quote}{text}{quote}" in failure.message for failure in site.failures for quote in "'\"`")
         else MENTIONED_WEIGHT
     )
-    yield Rewrite(
-        (TextChange(start=position, end=position, text=new),),
-        weight,
-        f"add {text[:LONGEST]!r} to the collection",
+    yield replace_span(
+        position, position, new, weight=weight, summary=f"add {text[:LONGEST]!r} to the collection"
     )
 
 
@@ -249,7 +240,7 @@ def _add_entry(site: RewriteSite, keys: Sequence[ast.expr], values: Sequence[ast
     """Add an entry with the value of at least half of the keys, or with the key as its value."""
     if not all(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in keys):
         return
-    codes = [*map(site.source.text_of, values)]
+    codes = [*map(site.text_of, values)]
     (common, count), *_ = Counter(codes).most_common(1)
     namesakes = sum(
         isinstance(key, ast.Constant) and key.value == code for key, code in zip(keys, codes, strict=True)
@@ -266,10 +257,10 @@ def _add_entry(site: RewriteSite, keys: Sequence[ast.expr], values: Sequence[ast
             if text in BUILTIN_NAMES | {*module_names(site.source)}
             else ""
         )
-        (_, end), key = site.source.span(values[-1]), string_literal(text, site.source.text_of(keys[-1]))
+        (_, end), key = site.source.span(values[-1]), string_literal(text, site.text_of(keys[-1]))
         if value:
-            yield Rewrite(
-                (TextChange(start=end, end=end, text=f", {key}: {value}"),), 0.4, f"add an entry for {text!r}"
+            yield replace_span(
+                end, end, f", {key}: {value}", weight=0.4, summary=f"add an entry for {text!r}"
             )
 
 
@@ -281,10 +272,8 @@ def _add_letter(site: RewriteSite, node: ast.Constant, letters: str) -> Iterator
     for letter in dict.fromkeys([*quotes, *letters.swapcase()]):
         if letter not in letters:
             for text, weight in ((letter + letters, 0.35), (letters + letter, 0.3)):
-                code = string_literal(text, site.source.text_of(node))
-                yield from site.replace_expression(
-                    node, code, weight=weight, summary=f"add {letter!r} to the letters"
-                )
+                code = string_literal(text, site.text_of(node))
+                yield from site.replace(node, code, weight=weight, summary=f"add {letter!r} to the letters")
 
 
 def _mentioned_texts(members: Sequence[ast.expr], site: RewriteSite) -> Sequence[str]:
@@ -430,11 +419,11 @@ def kind(site: RewriteSite) -> Iterator[Rewrite]:
             type_nodes = [types]
         case _:
             return
-    names = [site.source.text_of(type_node) for type_node in type_nodes]
+    names = [site.text_of(type_node) for type_node in type_nodes]
     if names == ["int"] and isinstance(site.node, ast.Call):
-        code = site.source.text_of(site.node)
-        text = f"{code} and not isinstance({site.source.text_of(site.node.args[0])}, bool)"
-        yield from site.replace_expression(site.node, text, weight=0.3, summary="exclude bool")
+        code = site.text_of(site.node)
+        text = f"{code} and not isinstance({site.text_of(site.node.args[0])}, bool)"
+        yield from site.replace(site.node, text, weight=0.3, summary="exclude bool")
     related = [other for name in names for other in RELATED_TYPES.get(name, ())]
     if "int" in names and site.function and site.function.name in SUBSCRIPT_METHODS:
         related.insert(0, "slice")
@@ -442,13 +431,13 @@ def kind(site: RewriteSite) -> Iterator[Rewrite]:
         :MAX_SIBLING_TYPES
     ]
     for other in dict.fromkeys(other for other in related if other not in names):
-        yield from site.replace_expression(
+        yield from site.replace(
             types, f"({', '.join([*names, other])})", weight=0.6, summary=f"accept {other} as well"
         )
     for dropped in names if len(names) > 1 else ():
         remaining = [name for name in names if name != dropped]
         text = remaining[0] if len(remaining) == 1 else f"({', '.join(remaining)})"
-        yield from site.replace_expression(types, text, weight=0.25, summary=f"do not accept {dropped}")
+        yield from site.replace(types, text, weight=0.25, summary=f"do not accept {dropped}")
 
 
 def _sibling_types(source: PythonSource, type_node: ast.expr) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from heapq import nlargest
 
 from coder.core.ports import TextChange
 from coder.core.verdict import Failure
-from coder.python.source import PythonSource, is_docstring, parse_expression
+from coder.python.source import PythonSource, find_nodes, is_docstring, parse_expression
 from coder.repair.generators.donor_code import donor_conditions, names_bound_in, names_in_scope, proximity_of
 from coder.repair.generators.names import find_in_messages
 from coder.repair.generators.operators import is_condition
@@ -20,6 +20,7 @@ from coder.repair.generators.site import (
     RewriteSite,
     local_names,
     parameters_never_read,
+    replace_span,
     self_attribute_names,
 )
 
@@ -78,18 +79,16 @@ def initial(site: RewriteSite) -> Iterator[Rewrite]:
             return
         case ast.Constant(value=int() as number):
             for new in (1 - number if number in (0, 1) else 0, -1, "float('inf')", "float('-inf')", "None"):
-                yield from site.replace_expression(
+                yield from site.replace(
                     value, str(new), weight=0.7 if isinstance(new, int) else 0.3, summary=f"start with {new}"
                 )
         case ast.List(elts=[]) | ast.Dict(keys=[]) | ast.Tuple(elts=[]):
             for new in ("[]", "{}", "set()", "()", "''", "0", "None"):
-                yield from site.replace_expression(value, new, weight=0.35, summary=f"start with `{new}`")
+                yield from site.replace(value, new, weight=0.35, summary=f"start with `{new}`")
         case ast.Call(func=ast.Name(id=name), args=[], keywords=[]):
             for new in ("list", "dict", "set", "tuple", "str", "int"):
                 if name in ("list", "dict", "set", "tuple", "str", "int", "deque"):
-                    yield from site.replace_expression(
-                        value, f"{new}()", weight=0.3, summary=f"start with `{new}()`"
-                    )
+                    yield from site.replace(value, f"{new}()", weight=0.3, summary=f"start with `{new}()`")
 
 
 def _other_integers(site: RewriteSite, value: int) -> Iterator[Rewrite]:
@@ -121,18 +120,16 @@ def _other_integers(site: RewriteSite, value: int) -> Iterator[Rewrite]:
 @lru_cache(maxsize=1024)
 def _smallest_integers(scope: ast.AST) -> list[int]:
     """Return the smallest integers of a function or a module."""
-    return sorted(
-        {node.value for node in ast.walk(scope) if isinstance(node, ast.Constant) and type(node.value) is int}
-    )[:MAX_NEARBY_INTEGERS]
+    return sorted({node.value for node in find_nodes(scope, ast.Constant) if type(node.value) is int})[
+        :MAX_NEARBY_INTEGERS
+    ]
 
 
 def _replace_literal(site: RewriteSite, new: str, weight: float) -> Iterator[Rewrite]:
     if isinstance(site.parent, ast.stmt) and is_docstring(site.parent):
         return
     node = site.node
-    yield from site.replace_expression(
-        node, new, weight=weight, summary=f"use {new} instead of {site.source.text_of(node)}"
-    )
+    yield from site.replace(node, new, weight=weight, summary=f"use {new} instead of {site.text_of(node)}")
 
 
 # Constants in place of a variable, and numbers that an assertion asks for.
@@ -161,12 +158,12 @@ def named_value(site: RewriteSite) -> Iterator[Rewrite]:
             if name == node.value
             else weight * 0.95**rank
         ):
-            summary = f"use `{name}` instead of {site.source.text_of(node)[:20]}"
-            yield from site.replace_expression(node, name, weight=name_weight, summary=summary)
+            summary = f"use `{name}` instead of {site.text_of(node)[:20]}"
+            yield from site.replace(node, name, weight=name_weight, summary=summary)
     if isinstance(site.parent, ast.Call | ast.keyword):
         for rank, name in enumerate(self_attribute_names(site.source, node)[:MOST_NAMES]):
-            summary = f"use `self.{name}` instead of {site.source.text_of(node)[:20]}"
-            yield from site.replace_expression(node, f"self.{name}", weight=0.3 * 0.95**rank, summary=summary)
+            summary = f"use `self.{name}` instead of {site.text_of(node)[:20]}"
+            yield from site.replace(node, f"self.{name}", weight=0.3 * 0.95**rank, summary=summary)
 
 
 def asserted_number(site: RewriteSite) -> Iterator[Rewrite]:
@@ -190,8 +187,8 @@ def asserted_number(site: RewriteSite) -> Iterator[Rewrite]:
         text = (
             str(int(number)) if number == int(number) and isinstance(node.value, int) else repr(float(number))
         )
-        yield from site.replace_expression(
-            node, text, weight=weight, summary=f"use {text} instead of {site.source.text_of(node)}"
+        yield from site.replace(
+            node, text, weight=weight, summary=f"use {text} instead of {site.text_of(node)}"
         )
 
 
@@ -238,11 +235,8 @@ def element(site: RewriteSite) -> Iterator[Rewrite]:
     node = site.node
     match node, site.parent:
         case ast.Subscript(slice=ast.Constant() | ast.Name() | ast.UnaryOp(), ctx=ast.Load()), _:
-            yield from site.replace_expression(
-                node,
-                site.source.text_of(node.value),
-                weight=0.3,
-                summary="use the whole value, not one element",
+            yield from site.replace(
+                node, site.text_of(node.value), weight=0.3, summary="use the whole value, not one element"
             )
     match node, site.parent:
         case ast.Name(ctx=ast.Load()) | ast.Attribute(ctx=ast.Load()), ast.Call(args=arguments) if (
@@ -256,9 +250,9 @@ def element(site: RewriteSite) -> Iterator[Rewrite]:
         case _:
             return
     for index, position, likelihood in (("0", "first", 1.0), ("-1", "last", 0.8)):
-        yield from site.replace_expression(
+        yield from site.replace(
             node,
-            f"{site.source.text_of(node)}[{index}]",
+            f"{site.text_of(node)}[{index}]",
             weight=weight * likelihood,
             summary=f"use the {position} element",
         )
@@ -290,27 +284,25 @@ def slicing(site: RewriteSite) -> Iterator[Rewrite]:
     node = site.node
     if not (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)):
         return
-    value = site.source.text_of(node.value)
+    value = site.text_of(node.value)
     match node.slice:
         case ast.Slice() as bounds:
             for text, weight in _other_bounds(site, bounds):
-                yield from site.replace_expression(
+                yield from site.replace(
                     node,
                     f"{value}[{text}]",
                     weight=weight,
                     summary=f"use `[{text}]` instead of `[{_slice_text(site, bounds)}]`",
                 )
-            yield from site.replace_expression(node, value, weight=0.3, summary=f"use all of `{value[:40]}`")
+            yield from site.replace(node, value, weight=0.3, summary=f"use all of `{value[:40]}`")
         case ast.Constant(value=0):
-            yield from site.replace_expression(
+            yield from site.replace(
                 node.slice, "-1", weight=0.7, summary="use the last element instead of the first"
             )
             if any(failure.type == "IndexError" for failure in site.failures):
-                yield from site.replace_expression(
-                    node.slice, ":1", weight=0.6, summary="use at most the first element"
-                )
+                yield from site.replace(node.slice, ":1", weight=0.6, summary="use at most the first element")
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)):
-            yield from site.replace_expression(
+            yield from site.replace(
                 node.slice, "0", weight=0.7, summary="use the first element instead of the last"
             )
 
@@ -328,8 +320,8 @@ def slice_missing(site: RewriteSite) -> Iterator[Rewrite]:
         case _:
             return
     for text, weight in (("[1:]", 0.35), ("[:-1]", 0.35), ("[::-1]", 0.3)):
-        yield from site.replace_expression(
-            node, f"{site.source.text_of(node)}{text}", weight=weight, summary=f"slice with `{text}`"
+        yield from site.replace(
+            node, f"{site.text_of(node)}{text}", weight=weight, summary=f"slice with `{text}`"
         )
 
 
@@ -341,12 +333,10 @@ def unpacked(site: RewriteSite) -> Iterator[Rewrite]:
         case _:
             return
     if str(count) in find_in_messages(site.failures, TOO_MANY_VALUES):
-        code = site.source.text_of(value)
+        code = site.text_of(value)
         operand = code if isinstance(value, ATOMIC_EXPRESSIONS) else f"({code})"
         for text, weight in ((f"[:{count}]", 0.9), (f"[-{count}:]", 0.5)):
-            yield from site.replace_expression(
-                value, f"{operand}{text}", weight=weight, summary=f"slice with `{text}`"
-            )
+            yield from site.replace(value, f"{operand}{text}", weight=weight, summary=f"slice with `{text}`")
 
 
 def lookup(site: RewriteSite) -> Iterator[Rewrite]:
@@ -361,9 +351,9 @@ def lookup(site: RewriteSite) -> Iterator[Rewrite]:
         and isinstance(node.ctx, ast.Load)
         and not isinstance(node.slice, ast.Slice)
     ):
-        value, key = site.source.text_of(node.value), site.source.text_of(node.slice)
+        value, key = site.text_of(node.value), site.text_of(node.slice)
         for default, weight in (("", 0.6), (", 0", 0.4), (", []", 0.3), (", ''", 0.3)):
-            yield from site.replace_expression(
+            yield from site.replace(
                 node,
                 f"{value}.get({key}{default})",
                 weight=weight,
@@ -379,17 +369,15 @@ def _initialize_entry(site: RewriteSite) -> Iterator[Rewrite]:
         ):
             start, end = site.source.span(site.node)[0], site.source.span(value)[0]
             sign, neutral = NEUTRAL_ELEMENTS[type(op)]
-            table_code, key_code = site.source.text_of(table), site.source.text_of(key)
+            table_code, key_code = site.text_of(table), site.text_of(key)
             text = f"{table_code}[{key_code}] = {table_code}.get({key_code}, {neutral}) {sign} "
-            yield Rewrite(
-                (TextChange(start=start, end=end, text=text),),
-                0.9,
-                f"start with {neutral} if `{key_code[:30]}` is missing",
+            yield replace_span(
+                start, end, text, weight=0.9, summary=f"start with {neutral} if `{key_code[:30]}` is missing"
             )
         case ast.Subscript(value=table, slice=key), ast.Attribute(attr=method) if method in INITIAL_VALUES:
-            arguments = f"{site.source.text_of(key)}, {INITIAL_VALUES[method]}"
-            text = f"{site.source.text_of(table)}.setdefault({arguments})"
-            yield from site.replace_expression(
+            arguments = f"{site.text_of(key)}, {INITIAL_VALUES[method]}"
+            text = f"{site.text_of(table)}.setdefault({arguments})"
+            yield from site.replace(
                 site.node,
                 text,
                 weight=0.9,
@@ -399,7 +387,7 @@ def _initialize_entry(site: RewriteSite) -> Iterator[Rewrite]:
 
 def _other_bounds(site: RewriteSite, bounds: ast.Slice) -> Iterator[tuple[str, float]]:
     lower, upper, step = (
-        site.source.text_of(part) if part else "" for part in (bounds.lower, bounds.upper, bounds.step)
+        site.text_of(part) if part else "" for part in (bounds.lower, bounds.upper, bounds.step)
     )
     tail = f":{step}" if step else ""
     if lower:
@@ -424,7 +412,7 @@ def _other_bounds(site: RewriteSite, bounds: ast.Slice) -> Iterator[tuple[str, f
 
 def _slice_text(site: RewriteSite, bounds: ast.Slice) -> str:
     lower, upper, step = (
-        site.source.text_of(part) if part else "" for part in (bounds.lower, bounds.upper, bounds.step)
+        site.text_of(part) if part else "" for part in (bounds.lower, bounds.upper, bounds.step)
     )
     return f"{lower}:{upper}" + (f":{step}" if step else "")
 
@@ -450,11 +438,7 @@ def sifted(site: RewriteSite) -> Iterator[Rewrite]:
                     (f"{loop.target.id} is not None", 0.3),
                     (f"{loop.target.id}.strip()", 0.2),
                 ):
-                    yield Rewrite(
-                        (TextChange(start=end, end=end, text=f" if {text}"),),
-                        weight,
-                        f"filter by `{text}`",
-                    )
+                    yield replace_span(end, end, f" if {text}", weight=weight, summary=f"filter by `{text}`")
         case (
             ast.ListComp(generators=[outer, inner])
             | ast.SetComp(generators=[outer, inner])
@@ -470,14 +454,14 @@ def sifted(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.Call(func=ast.Attribute(attr="split"), args=[_]) as call if not isinstance(
             site.parent, ELEMENTWISE_PARENTS
         ):
-            code = site.source.text_of(call)
+            code = site.text_of(call)
             for part, rest, weight in (
                 ("part.strip()", "", 0.3),
                 ("part", " if part", 0.3),
                 ("part.strip()", " if part.strip()", 0.12),
             ):
                 text = f"[{part} for part in {code}{rest}]"
-                yield from site.replace_expression(
+                yield from site.replace(
                     call, text, weight=weight, summary=f"use `{part}` for each{rest and ' non-empty'} part"
                 )
 
@@ -503,7 +487,7 @@ def other_condition(site: RewriteSite) -> Iterator[Rewrite]:
         return
     function = site.function
     visible_names = names_in_scope(site.source, function)
-    code = site.source.text_of(node)
+    code = site.text_of(node)
     own_text = f"({code})" if isinstance(node, ast.BoolOp | ast.IfExp | ast.Lambda | ast.NamedExpr) else code
     weights: dict[str, float] = {}
     for piece in donor_conditions(site.source):
@@ -514,16 +498,14 @@ def other_condition(site: RewriteSite) -> Iterator[Rewrite]:
             )
     for other in sorted(weights, key=lambda text: (-weights[text], text))[:MOST_SIMILAR]:
         weight, other_text = weights[other], _parenthesize(other)
-        yield from site.replace_expression(node, other, weight=0.3 * weight, summary=f"check `{other[:40]}`")
+        yield from site.replace(node, other, weight=0.3 * weight, summary=f"check `{other[:40]}`")
         for new, rank in (
             (f"{own_text} and {other_text}", 0.33),
             (f"{other_text} or {own_text}", 0.31),
             (f"{other_text} and {own_text}", 0.3),
             (f"{own_text} or {other_text}", 0.3),
         ):
-            yield from site.replace_expression(
-                node, new, weight=rank * weight, summary=f"also check `{other[:40]}`"
-            )
+            yield from site.replace(node, new, weight=rank * weight, summary=f"also check `{other[:40]}`")
 
 
 LONGEST = 100
@@ -537,7 +519,7 @@ def similar(site: RewriteSite) -> Iterator[Rewrite]:
     node = site.node
     if not isinstance(node, COPYABLE_TYPES) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return
-    code = site.source.text_of(node)
+    code = site.text_of(node)
     if not 6 <= len(code) <= LONGEST or (isinstance(site.parent, ast.Call) and site.parent.func is node):
         return
     visible_names = names_in_scope(site.source, site.function)
@@ -557,7 +539,7 @@ def similar(site: RewriteSite) -> Iterator[Rewrite]:
             if matcher.quick_ratio() >= least and (ratio := matcher.ratio()) >= least:
                 scored[text] = ratio
     for text in sorted(scored, key=lambda text: (-scored[text], text))[:MOST_EXPRESSIONS]:
-        yield from site.replace_expression(
+        yield from site.replace(
             node, text, weight=0.4 * scored[text], summary=f"use `{text[:40]}` as elsewhere"
         )
 
@@ -591,7 +573,7 @@ def _expressions(
 
 
 def _names_read(node: ast.AST) -> frozenset[str]:
-    return frozenset(descendant.id for descendant in ast.walk(node) if isinstance(descendant, ast.Name))
+    return frozenset(descendant.id for descendant in find_nodes(node, ast.Name))
 
 
 def _parenthesize(text: str) -> str:
