@@ -63,8 +63,6 @@ class Job(Value):
 
 
 class Outcome(Value):
-    """Result of one job."""
-
     job: Job
     solvable: bool
     verdict: VerdictKind | None
@@ -102,8 +100,6 @@ class Outcome(Value):
 
 @dataclass(frozen=True, kw_only=True)
 class JobCall:
-    """One job as a call of an executor."""
-
     job: Job
     task: SuiteTask
     unsafe: bool
@@ -318,7 +314,6 @@ def plan_jobs(
 
 
 def append_outcome(file: Path, outcome: Outcome) -> None:
-    """Append one outcome to a file."""
     with file.open("a", encoding="utf-8") as stream:
         stream.write(outcome.model_dump_json() + "\n")
 

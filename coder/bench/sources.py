@@ -39,8 +39,6 @@ Report = Callable[[str], None]
 
 
 class KnownFix(Value):
-    """A fix with its tests."""
-
     name: str
     issue: str
     base: str

@@ -74,7 +74,6 @@ def results_markdown(outcomes: Sequence[Outcome]) -> str:
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
 
@@ -110,8 +109,6 @@ def format_share(share: Share) -> str:
 
 
 class Tokens(Value):
-    """Tokens of all runs together."""
-
     input: int = 0
     cached: int = 0
     output: int = 0
@@ -363,7 +360,6 @@ class Comparison(Value):
 
 
 def compare_runs(before: Sequence[Outcome], after: Sequence[Outcome]) -> Comparison:
-    """Compare two runs of a suite."""
     old, new = ({_job_key(outcome): outcome for outcome in run} for run in (before, after))
     common = [key for key in sorted(new) if key in old]
     all_differences = [_difference(key, old.get(key), new.get(key)) for key in sorted({*old, *new})]

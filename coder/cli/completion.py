@@ -89,7 +89,6 @@ def completion(ctx: typer.Context, shell: Annotated[Shell, typer.Argument(help="
 
 
 def render_completion(shell: Shell, root: "CommandNode") -> str:
-    """Return the completion script of a shell."""
     match shell:
         case Shell.bash:
             return BASH.format(
@@ -190,8 +189,6 @@ def _fish_text(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class CommandParameter:
-    """An option or argument."""
-
     names: tuple[str, ...]
     """`--repo` and the like; empty for an argument."""
     metavar: str
@@ -206,8 +203,6 @@ class CommandParameter:
 
 @dataclass(frozen=True, kw_only=True)
 class CommandNode:
-    """A command, or a group of commands."""
-
     path: tuple[str, ...]
     """Words that start it after `coder`."""
     help: str
@@ -229,7 +224,6 @@ class CommandNode:
         return tuple(parameter for parameter in self.parameters if not parameter.names)
 
     def walk(self) -> Iterator["CommandNode"]:
-        """Yield this node and all below it."""
         yield self
         for child in self.children:
             yield from child.walk()

@@ -137,11 +137,9 @@ class InterfaceRepository:
             trust_repository(self._root)
 
     def backend(self) -> "SandboxBackend | None":
-        """Return the sandbox that was chosen when the repository was opened."""
         return self._backend
 
     async def start(self, request: "UserRequest") -> InteractiveSession:
-        """Open a session for a request."""
         return await asyncio.to_thread(self._open_session, request)
 
     def choose_model(self) -> "SessionModel":

@@ -31,8 +31,6 @@ LIMITS = {"usd": "max_usd", "tokens": "max_tokens", "seconds": "max_seconds", "r
 
 
 class StoredSessions:
-    """Sessions of a repository, in the session store."""
-
     def __init__(self, root: Path) -> None:
         self._root = root
         self.loaded = ""

@@ -54,8 +54,6 @@ class AssistantMessage(Value):
 
 
 class ToolMessage(Value):
-    """The result of one tool call."""
-
     role: Literal["tool"] = "tool"
     call_id: str
     name: str
@@ -78,8 +76,6 @@ class ToolSpec(Value):
 
 
 class Usage(Value):
-    """Cost of one request."""
-
     input_tokens: int = 0
     """All tokens sent, cached ones included."""
     cached_tokens: int = 0
@@ -111,8 +107,6 @@ class UsageTotals(Value):
 
 
 class Request(Value):
-    """One request to a model."""
-
     system: str
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
@@ -126,8 +120,6 @@ class Request(Value):
 
 
 class Reply(Value):
-    """One reply of a model."""
-
     message: AssistantMessage
     usage: Usage = Usage()
     finish: Literal["stop", "calls", "length", "refusal"] = "stop"

@@ -214,8 +214,6 @@ class CitationCounts(Value):
 
 
 class ResearchReport(Value):
-    """The note of a research: the report."""
-
     kind: Literal["report"] = "report"
     summary: str
     """The executive answer: about three sentences."""

@@ -116,7 +116,6 @@ def most_general_ids(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def test_file_of(test_id: str) -> str:
-    """Return the file of a test id."""
     return test_id.partition("::")[0]
 
 

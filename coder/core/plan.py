@@ -160,7 +160,6 @@ def _build_component(details: Mapping[str, Sequence[str]]) -> Component:
 
 
 def _add_detail(step: Step, line: str, number: int) -> Step:
-    """Return the step with one more line of its text added."""
     match DETAIL_PATTERN.fullmatch(line):
         case None if line[:1].isspace() and not line.lstrip().startswith(("- ", "* ")):
             return step.model_copy(update={"intent": f"{step.intent} {line.strip()}"})

@@ -62,8 +62,6 @@ class Model(Protocol):
 
 
 class Prompts(Protocol):
-    """The prompt templates of coder/prompts."""
-
     def render(self, name: str, **values: object) -> str:
         """Return the prompt `name` with every placeholder filled; a missing value is an error."""
 
@@ -239,8 +237,6 @@ class Limits(Value):
 
 
 class Execution(Value):
-    """The result of a command."""
-
     exit_code: int | None
     """None: killed by coder (a limit, or stop)."""
     output: str
@@ -579,8 +575,6 @@ class Edit(Value):
 
 
 class TrialResult(Value):
-    """The outcome of one edit."""
-
     edit: Edit
     outcome: Literal["passed", "failed", "broke", "timeout", "crashed", "invalid", "cold"]
     """passed: its tests and its guards; failed: a target; broke: a guard; invalid: it does not compile; cold:

@@ -230,8 +230,6 @@ def delivered_diff(records: Sequence[Record]) -> str:
 
 
 class Status(Value):
-    """Contents of a status line."""
-
     session: str = ""
     model: str = ""
     phase: str = ""
@@ -269,7 +267,6 @@ def newest_answer(records: Sequence[Record]) -> str:
 
 
 def advance_status(status: Status, record: Record) -> Status:
-    """Return the status after one more record."""
     return status.model_copy(
         update={
             "newest": record.at,
@@ -280,7 +277,6 @@ def advance_status(status: Status, record: Record) -> Status:
 
 
 def session_status(records: Iterable[Record]) -> Status:
-    """Return the status after all records."""
     result = Status()
     for record in records:
         result = advance_status(result, record)

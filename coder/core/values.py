@@ -42,16 +42,12 @@ class Patch(Value):
 
 
 class NewCommit(Value):
-    """A commit made for the user."""
-
     id: str
     unsigned: str = ""
     """Message that git could not sign it although the user's configuration asks for that."""
 
 
 class Delivery(Value):
-    """The result of delivering a fix."""
-
     diff: str
     """Against HEAD where it applies there, otherwise against HEAD plus the uncommitted work."""
     branch: str = ""
@@ -132,7 +128,6 @@ class Environment(Value):
 
     @property
     def sentence(self) -> str:
-        """The environment in one line."""
         packages = f"{len(self.packages)} packages of Python, " if self.packages else ""
         system = f"{', '.join(self.system_packages)}, " if self.system_packages else ""
         sandbox = f"{self.sandbox}{' (reduced)' * self.is_reduced}" if self.sandbox else "no sandbox"

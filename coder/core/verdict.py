@@ -32,8 +32,6 @@ EXIT_CODE = "ExitCode"
 
 
 class Frame(Value):
-    """One traceback frame."""
-
     path: str
     """Relative to the tested tree where the file is inside it, absolute elsewhere."""
     line: int
@@ -195,7 +193,6 @@ class TestReport(Value):
 
     @property
     def outcome_counts(self) -> "Counts":
-        """Number of tests by outcome."""
         return Counts(
             passed=sum(result.green for result in self.results),
             failed=len(self.project_failures),
@@ -359,7 +356,6 @@ class VerdictKind(StrEnum):
 
     @property
     def exit_code(self) -> int:
-        """Exit code of the command line."""
         return {"PROVEN": 0, "PASSING": 3, "GAVE UP": 4, "LIMIT": 5, "BROKEN": 6, "INCONCLUSIVE": 7}[
             self.value
         ]

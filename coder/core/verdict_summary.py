@@ -26,8 +26,6 @@ MESSAGE_CHARACTERS = 120
 
 
 class Row(NamedTuple):
-    """One line of a summary."""
-
     name: str
     text: str
 
@@ -53,7 +51,6 @@ def evidence_rows(
 
 
 def summary_text(verdict: Verdict, *, session: str = "") -> str:
-    """Return the summary as lines of text."""
     return "\n".join(row.line for row in summarize_verdict(verdict, session=session))
 
 

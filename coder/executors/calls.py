@@ -58,8 +58,6 @@ class CallRestarted:
 
 @dataclass(frozen=True)
 class CallFinished(Generic[R]):
-    """A call has returned."""
-
     key: str
     result: R
 

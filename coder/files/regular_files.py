@@ -160,7 +160,6 @@ class ScratchDirectory:
         self.path.mkdir()
 
     def close(self) -> None:
-        """Remove the directory and its content."""
         discard_tree(Path(self._owner.name), lock=self._lock if self._lock >= 0 else None)
         self._owner.cleanup()
         if self._lock >= 0:

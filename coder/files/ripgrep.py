@@ -54,8 +54,6 @@ class Hit:
 
 @dataclass(frozen=True, kw_only=True)
 class FileMatches:
-    """Matches in one file."""
-
     path: str
     count: int
     """Matching lines."""
@@ -293,8 +291,6 @@ def _check(ripgrep: SafeRipgrep) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class FileListing:
-    """The files below a directory."""
-
     paths: tuple[str, ...]
     """Sorted, relative to the root."""
     cut: str = ""

@@ -46,7 +46,6 @@ class Agent:
         return (self.start_event, self.stop_event)
 
     def build_entry(self, command: str) -> dict[str, Any]:
-        """Return the entry of one event in the settings."""
         timeout = round(SECONDS / self.timeout_unit_seconds)
         return {"hooks": [{"type": "command", "command": command, "timeout": timeout}]}
 
@@ -186,7 +185,6 @@ class AgentSession:
 
 
 def state_file(directory: Path, *, agent: str, session: str) -> Path:
-    """Return the file of a session in coder's directory of states."""
     return directory / "hooks" / f"{agent}-{text_digest(session)}.json"
 
 
@@ -206,7 +204,6 @@ def read_session(path: Path) -> AgentSession | None:
 
 
 def write_session(path: Path, session: AgentSession) -> None:
-    """Store a session."""
     replace_text(path, json.dumps(asdict(session), default=str))
 
 

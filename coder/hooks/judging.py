@@ -87,8 +87,6 @@ def _begin_session(state: WorkTreeState, *, is_start_known: bool) -> AgentSessio
 
 @dataclass(frozen=True)
 class _TurnEnd:
-    """The end of an agent's turn."""
-
     agent: Agent
     event: Mapping[str, Any]
     path: Path

@@ -82,12 +82,10 @@ class Database:
                 Path(f"{self._path}{ending}").unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Close the connection."""
         with self._lock:
             self._connection.close()
 
     def rebuild(self) -> None:
-        """Delete and recreate the database."""
         with self._lock:
             self._connection.close()
             self._remove()
@@ -127,7 +125,6 @@ class Database:
 
     @property
     def content_count(self) -> int:
-        """Number of file contents in the database."""
         return next((count for (count,) in self._rows("SELECT count(*) FROM file")), 0)
 
     def load_listing(self, root: bytes) -> Any:
@@ -138,7 +135,6 @@ class Database:
         )
 
     def store_listing(self, root: bytes, listing: object) -> None:
-        """Store the listing of a tree."""
         with self._lock:
             text = json.dumps(listing, separators=(",", ":"))
             self._connection.execute(
@@ -220,7 +216,6 @@ class Database:
         return numbers
 
     def terms_of_kind(self, kind: str) -> list[str]:
-        """Return all terms of a kind."""
         after = chr(ord(kind) + 1)
         return [
             text[1:]

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Language:
-    """A grammar and its query."""
-
     package: str
     """Python package of the grammar."""
     query: str

@@ -89,8 +89,6 @@ def definitions(path: str, text: str) -> tuple[Definition, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class FileFacts:
-    """Indexed facts of one file."""
-
     definitions: tuple[Definition, ...] = ()
     imports: tuple[Import, ...] = ()
     bases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -173,7 +171,6 @@ def python_definitions(text: str) -> tuple[Definition, ...]:
 
 
 def python_facts(text: str) -> FileFacts:
-    """Parse all facts of a file."""
     source = _Source(text)
     definitions, bases = source.definitions()
     return FileFacts(
@@ -439,7 +436,6 @@ class _CapturedDefinition(NamedTuple):
 
 
 def grammar_facts(language: Language, text: str) -> FileFacts:
-    """Parse all facts of a file."""
     data = text.encode("utf-8", "replace")
     definition_captures: list[Captures] = []
     imports: list[Import] = []
@@ -480,7 +476,6 @@ def _matches(language: Language, query: str, data: bytes) -> "Iterator[Captures]
 
 @cache
 def load_grammar(language: Language) -> "Grammar":
-    """Return the grammar of a language, loaded once."""
     from tree_sitter import Language as Grammar
 
     return Grammar(getattr(importlib.import_module(language.package), language.grammar)())

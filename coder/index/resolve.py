@@ -60,7 +60,6 @@ def find_re_exports(snapshot: IndexSnapshot, name: str) -> tuple[tuple[str, Impo
 
 
 def imported_files(snapshot: IndexSnapshot, path: str) -> frozenset[str]:
-    """Return the other files that a file imports."""
     names = (imported_name.dotted_name for imported_name in snapshot.imports(path))
     places = (
         place

@@ -36,8 +36,6 @@ def module_name(path: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class NameUse:
-    """Uses of a name in one file."""
-
     path: str
     lines: tuple[int, ...]
     """From 1, ascending."""

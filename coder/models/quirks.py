@@ -258,7 +258,6 @@ def _indexed_call(index: int, call: Body) -> Body:
 
 
 def _joined_text(content: Any) -> Any:
-    """Return the text of content that is a list of parts."""
     if not isinstance(content, list):
         return content
     return "\n\n".join(

@@ -26,15 +26,12 @@ class ScriptedCall(Value):
 
 
 class ScriptedError(Value):
-    """The error of a failing request."""
-
     message: str
     retryable: bool = False
     retry_after_seconds: float | None = None
     context_overflow: bool = False
 
     def to_exception(self) -> ModelError:
-        """Return the exception to raise."""
         return ModelError(
             self.message,
             retryable=self.retryable,

@@ -29,8 +29,6 @@ def split_git_diff(diff: str) -> tuple[Hunk, ...]:
 
 
 class DiffLine(NamedTuple):
-    """A line of a hunk."""
-
     sign: str
     """`+` if it is added, `-` if it is removed, a space if it stays."""
     text: str

@@ -589,7 +589,6 @@ def to_ascii(text: str) -> str:
 
 
 def equal_exactly(line: HunkLine, actual: str) -> bool:
-    """Tell whether the lines are equal."""
     return line.text == actual
 
 

@@ -40,8 +40,6 @@ class ChangedRun:
 
 @dataclass(frozen=True, kw_only=True)
 class PatchHunk:
-    """A hunk of one file's patch."""
-
     number: int
     """From 1, within its file."""
     start: int
@@ -140,8 +138,6 @@ class RawFile:
 
 @dataclass(frozen=True, kw_only=True)
 class FilePatch:
-    """The patch of one file."""
-
     header: RawFile
     """The names and git's metadata, as written, without the hunks."""
     hunks: tuple[PatchHunk, ...]
@@ -782,7 +778,6 @@ def path_line(line: str) -> str:
 
 
 def extract_path_words(line: str) -> list[str]:
-    """Return the words of a line of prose that could be paths."""
     words = [word.strip(SURROUNDING_CHARACTERS) for word in line.lstrip("\0")[:LONGEST_HEADER].split()]
     return [word for word in (word.rstrip(".") for word in words) if PATH.fullmatch(word)]
 

@@ -51,8 +51,6 @@ class HunkEdit:
 
 @dataclass(frozen=True, kw_only=True)
 class TextFile:
-    """The content of one text file."""
-
     lines: tuple[str, ...] = ()
     """Without their ends."""
     ends: tuple[str, ...] = ()
@@ -74,8 +72,6 @@ class TextFile:
 
 @dataclass(frozen=True, kw_only=True)
 class FileChange:
-    """The change of one file."""
-
     path: str
     """Relative to the root; the new name of a renamed file."""
     before: TextFile | None
@@ -238,7 +234,6 @@ class ConfinedTree:
             raise PatchError(f"{path} cannot be read: {error.strerror}.") from None
 
     def exists(self, path: str) -> bool:
-        """Tell whether anything exists at the path."""
         try:
             with self._parent(path) as (parent, name):
                 os.stat(name, dir_fd=parent, follow_symlinks=False)
@@ -567,7 +562,6 @@ def _existing_path(name: str, tree: ConfinedTree) -> str:
 
 
 def _files_that_fit(paths: Sequence[str], hunks: Sequence[PatchHunk], tree: ConfinedTree) -> list[str]:
-    """Return the files that all hunks fit."""
     lines = [normalize_line(line.text) for hunk in hunks for line in hunk.old_lines]
     longest = max(lines, key=len, default="")
     if sum(any(character.isalnum() for character in line) for line in lines) < 2 and len(longest) < 12:
@@ -810,7 +804,6 @@ def resolve_rename(old: str, new: str, exists: Callable[[str], bool]) -> tuple[s
 
 
 def new_file_path(name: str) -> str:
-    """Return the path of a new file from its header."""
     return normalize_path(re.sub(r"^[ab]/", "", name))
 
 

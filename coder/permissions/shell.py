@@ -50,8 +50,6 @@ class Redirection(Value):
 
 
 class SimpleCommand(Value):
-    """A program and its arguments."""
-
     words: tuple[ShellWord, ...]
     assignments: tuple[str, ...] = ()
     redirections: tuple[Redirection, ...] = ()
@@ -63,8 +61,6 @@ class SimpleCommand(Value):
 
 
 class ParsedCommand(Value):
-    """Parsed form of a shell command."""
-
     commands: tuple[SimpleCommand, ...] = ()
     unsure: str = ""
     """Why parsing is incomplete, half a sentence; empty: every program that it starts is known."""

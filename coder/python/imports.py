@@ -13,8 +13,6 @@ SOURCE_DIRECTORIES = ("src", "lib")
 
 
 class ImportedName(NamedTuple):
-    """One name that an import statement binds."""
-
     module: str
     """Absolute name of the module, as far as it is known."""
     name: str

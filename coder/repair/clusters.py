@@ -298,7 +298,6 @@ def changed_share(answers: Sequence[str], comparison: CallComparison) -> float:
 
 
 def accident_share(answers: Sequence[str]) -> float:
-    """Return the share of the answers that are accidental exceptions."""
     return (
         sum(answer.split(PART_SEPARATOR)[0] in ACCIDENTAL_EXCEPTIONS for answer in answers) / len(answers)
         if answers

@@ -78,7 +78,6 @@ def raise_failure_frames(scores: SuspicionScores, failures: Sequence[Failure]) -
 def lower_comparison_methods(
     scores: SuspicionScores, sources: Mapping[str, PythonSource]
 ) -> dict[str, dict[int, float]]:
-    """Lower the comparison methods that assertions call."""
     lowered = {path: dict(lines) for path, lines in scores.items()}
     for path, source in sources.items():
         for function in source.functions if path in lowered else ():
@@ -200,7 +199,6 @@ def _raise_import_lines(
 
 
 def _decorator_names(function: Function) -> frozenset[str]:
-    """Return the names of a function's decorators."""
     callees = (
         decorator.func if isinstance(decorator, ast.Call) else decorator
         for decorator in function.decorator_list
@@ -317,7 +315,6 @@ def rank_suspects(scores: SuspicionScores, sources: Mapping[str, PythonSource]) 
 
 
 def _top_level_assignments(source: PythonSource) -> list[ast.stmt]:
-    """Return the assignments at the top level of the module and of its classes."""
     return [node for node in source.top_level if isinstance(node, ast.Assign | ast.AnnAssign)]
 
 

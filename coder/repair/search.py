@@ -35,8 +35,6 @@ PROGRESS_INTERVAL_SECONDS = 0.5
 
 @dataclass
 class SearchState:
-    """The state of a search."""
-
     survivors: list[RepairCandidate] = field(default_factory=list)
     cold: list[RepairCandidate] = field(default_factory=list)
     """Candidates that only a fresh process can judge."""
@@ -209,8 +207,6 @@ UNGUARDED_FACTOR, FULL_GUARD_COUNT = 0.7, 4
 
 @dataclass(frozen=True)
 class SelectionResult:
-    """The result of a search."""
-
     confirmed_clusters: tuple[BehaviorCluster, ...] = ()
     """Opinions that pass in a fresh process with all tests that execute the place, heaviest first."""
     comparison: CallComparison = field(default_factory=CallComparison)

@@ -60,8 +60,6 @@ FOREIGN_SYNTAX: tuple[tuple[str, str, float], ...] = (
 
 @dataclass(frozen=True)
 class SyntaxCorrection:
-    """A correction of a syntax error with its weight."""
-
     change: TextChange
     weight: float
     summary: str

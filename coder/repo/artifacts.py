@@ -62,7 +62,6 @@ def select_artifacts(root: Path, ignored_paths: Sequence[str]) -> tuple[str, ...
 
 
 def submodule_paths(git: Git, tree: str) -> tuple[str, ...]:
-    """Return the paths of a tree's submodules."""
     entries = (item.split("\t", 1) for item in git.items("ls-tree", "-r", "-z", "--full-tree", tree))
     return tuple(path for words, path in entries if words.startswith("160000 "))
 
@@ -191,8 +190,6 @@ DEPENDENCIES = ("dependencies", "optionalDependencies", "peerDependencies")
 
 @dataclass(frozen=True, kw_only=True)
 class InstalledPackages:
-    """The installed packages of a checkout."""
-
     root: Path
     directories: tuple[str, ...]
     """All directories `node_modules`, relative to the root."""
@@ -316,5 +313,4 @@ def _is_scope(entry: Path) -> bool:
 
 
 def _is_real_directory(path: Path) -> bool:
-    """Return whether this is a directory to which no link leads."""
     return path.is_dir() and os.path.realpath(path) == os.path.normpath(path)

@@ -101,7 +101,6 @@ def resolve_change(directory: Path, *, revision: str | None, against: str | None
 
 
 def has_tree(directory: Path, tree: str) -> bool:
-    """Return whether the repository contains a tree."""
     return (
         find_checkout(directory)
         .git.call("rev-parse", "--quiet", "--verify", "--end-of-options", f"{tree}^{{tree}}", accept=None)
@@ -291,8 +290,6 @@ def _fingerprint(path: Path) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class PushedBranch:
-    """A branch that is being pushed."""
-
     name: str
     commit: str
     base: str

@@ -121,8 +121,6 @@ class GitProcess(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class GitOutput:
-    """Result of a git command."""
-
     status: int
     stdout: bytes
     stderr: str
@@ -400,8 +398,6 @@ def _unset_prefix(variables: Mapping[str, str]) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Checkout:
-    """A user's checkout."""
-
     git: Git
     root: Path
     common_directory: Path

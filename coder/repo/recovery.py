@@ -28,8 +28,6 @@ RECORD_FILE = "workspace.json"
 
 @dataclass(frozen=True, kw_only=True)
 class SessionPaths:
-    """Locations that a session uses."""
-
     session: str
     state: Path
     """The session's own directory."""
@@ -42,7 +40,6 @@ class SessionPaths:
 
     @property
     def worktrees(self) -> Path:
-        """The directory of the session's worktrees."""
         return self.state / "worktrees"
 
     @property

@@ -31,8 +31,6 @@ class CommandSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class WrappedCommand:
-    """The wrapped command that the launcher starts."""
-
     argv: tuple[str, ...]
     directory: str
     environment: Mapping[str, str]
@@ -45,8 +43,6 @@ class WrappedCommand:
 
 
 class SandboxBackend(Protocol):
-    """A sandbox backend."""
-
     @property
     def name(self) -> str: ...
 

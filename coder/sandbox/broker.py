@@ -315,7 +315,6 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def os_error(code: int) -> OSError:
-    """Return the exception for an error number."""
     return OSError(code, os.strerror(code))
 
 
@@ -453,7 +452,6 @@ class SocketBroker:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether connections are not complete."""
         return bool(self._waiting)
 
     def carry_out(self, call: SystemCall, name: str) -> int | None:

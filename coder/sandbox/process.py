@@ -93,7 +93,6 @@ class ProcessSandbox:
 
     @property
     def is_sandboxed(self) -> bool:
-        """Whether commands are isolated."""
         return self.backend is not None
 
     @property
@@ -351,8 +350,6 @@ class CommandPipes:
 
 
 class OutputCapture:
-    """Bounded capture of the output of one command."""
-
     def __init__(self, limit: int) -> None:
         """Keep at most `limit` bytes: one half from the start, the other from the end."""
         self._half = max(limit // 2, 1)
@@ -382,7 +379,6 @@ class OutputCapture:
 
     @property
     def truncated(self) -> bool:
-        """Whether bytes were dropped."""
         return self._dropped > 0
 
     @property
@@ -393,8 +389,6 @@ class OutputCapture:
 
 
 class RunningCommand:
-    """One command under its supervisor."""
-
     def __init__(
         self, name: str, pipes: CommandPipes, lifeline: ParentPipe, cut: threading.Event | None
     ) -> None:

@@ -27,7 +27,6 @@ class ResidueFinding(Value):
 
     @property
     def must_be_removed(self) -> bool:
-        """Whether it must be removed."""
         return self.kind != "runs later"
 
 
@@ -157,7 +156,6 @@ FileStamp = tuple[int, int, int]
 
 
 def survey_worktree(tree: Path) -> Mapping[str, tuple[ResidueFinding, FileStamp]]:
-    """Return all findings in a worktree by path."""
     return {finding.path: (finding, _file_stamp(tree / finding.path)) for finding in _find_residue(tree)}
 
 

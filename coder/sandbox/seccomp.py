@@ -157,7 +157,6 @@ Instruction = tuple[int, int, int, int]
 
 
 def is_machine_supported() -> bool:
-    """Return whether a filter can be made for this machine."""
     return platform.machine() in MACHINES
 
 

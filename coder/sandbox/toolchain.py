@@ -69,7 +69,6 @@ def toolchain_directories(
 
 
 def is_python_installation(prefix: Path) -> bool:
-    """Return whether a directory is the root of a Python installation."""
     return any(prefix.glob("bin/py*")) and any(prefix.glob("lib/py*/os.py"))
 
 

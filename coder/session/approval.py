@@ -58,8 +58,6 @@ class Permissions:
 
 
 class PermissionDecision(Value):
-    """Outcome of a permission check."""
-
     action: Action
     why: str = ""
     """Half a sentence for the user and the model."""
@@ -262,7 +260,6 @@ class Approval:
 
     @property
     def attended(self) -> bool:
-        """Whether a user is there to answer."""
         return self._attended
 
     async def permit(self, call: ToolCall, requests: Sequence[ApprovalRequest]) -> Permission:

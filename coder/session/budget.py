@@ -75,7 +75,6 @@ class BudgetTracker:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the budget was opened."""
         return self._clock() - self._started
 
     @property
@@ -284,7 +283,6 @@ class RateLimiter:
 
     @asynccontextmanager
     async def request_slot(self) -> AsyncIterator[None]:
-        """Hold a slot for one request to a model."""
         async with self._requests:
             while (pause := self._seconds_to_wait()) > 0:
                 await self._sleep(pause)
@@ -293,7 +291,6 @@ class RateLimiter:
 
     @asynccontextmanager
     async def verification_slot(self) -> AsyncIterator[None]:
-        """Hold a slot for one verification."""
         async with self._verifications:
             yield
 

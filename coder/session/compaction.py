@@ -197,7 +197,6 @@ class ConversationFacts(Value):
 
 
 def collect_facts(records: Sequence[Record], candidate: str) -> ConversationFacts:
-    """Return the facts of a candidate's conversation."""
     events = [record.event for record in candidate_records(records, candidate)]
     messages = [
         event.message.text

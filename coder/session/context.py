@@ -48,7 +48,6 @@ class RemarkQueue:
                 return
 
     def take(self) -> tuple[str, ...]:
-        """Remove and return all of them."""
         texts = tuple(self._texts)
         self._texts.clear()
         return texts

@@ -167,7 +167,6 @@ def _planning_outcome(context: SessionContext) -> SessionOutcome:
 
 
 def _answer_outcome(context: SessionContext, candidate: Candidate) -> SessionOutcome:
-    """Return the outcome of a session that answers a question."""
     note = next(reversed(candidate_notes(context.log.records, candidate.id)), None)
     if isinstance(note, ResearchReport):
         page = format_report(note, context.task.issue)

@@ -219,7 +219,6 @@ async def verify_hunks(
 
 
 def log_partial_change(context: SessionContext, candidate: Candidate, part: Patch, verdict: Verdict) -> None:
-    """Log the remaining part of a change and its verdict."""
     context.log.append(FilesChanged(candidate=candidate.id, paths=part.paths, diff=part.diff))
     context.log.append(Verified(candidate=candidate.id, attempt=1, verdict=verdict))
 

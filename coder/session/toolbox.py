@@ -152,7 +152,6 @@ def _pending_requests(
 
 
 def _describe_call(tool: Tool, call: ToolCall) -> str:
-    """Describe a call in one line for the user."""
     arguments = tool.validate_arguments(call.arguments)
     if tool.asks:
         command = str(arguments["command"])

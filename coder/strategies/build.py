@@ -383,7 +383,6 @@ async def collect_component(context: SessionContext, candidate: Candidate, write
 
 
 def missing_files(component: Component, patch: Patch) -> tuple[str, ...]:
-    """Return the files of a component that a change lacks."""
     return tuple(path for path in component.files if path not in patch.paths)
 
 

@@ -174,8 +174,6 @@ MAIN_GUARD = re.compile(r"if\s+__name__\s*==")
 
 
 class MergedFiles(NamedTuple):
-    """The result of a merge."""
-
     texts: Mapping[str, str]
     """New texts of files by path: the merged file, and the tests that import from it."""
     faults: tuple[ReviewFinding, ...]

@@ -135,8 +135,6 @@ class SourceUse:
 
 @dataclass(frozen=True)
 class _Page:
-    """Sections of one answer."""
-
     workspace: Workspace
     read: ReadQuestion
 
@@ -497,7 +495,6 @@ SYMBOL = re.compile(r"[A-Za-z_][\w.]*")
 
 
 def read_question(workspace: Workspace, question: str) -> ReadQuestion:
-    """Return the subjects and aspects of a question."""
     snapshot = workspace.index.refresh()
     files = _named_files(snapshot, question)
     named, unknown = _named_subjects(workspace, snapshot, question)

@@ -90,8 +90,6 @@ DIFF_CHARACTERS = 6_000
 
 
 class StepResult(NamedTuple):
-    """The outcome of one step."""
-
     failure: str
     """Empty if it was done and its check passes."""
     checked: str = ""

@@ -115,7 +115,6 @@ class BranchStep(Value):
     committee_rounds: int | None
 
     async def perform(self, context: SessionContext, candidate: Candidate) -> None:
-        """Take the step."""
         await branch_steps(self.committee_rounds)[self.name](context, candidate)
 
 

@@ -171,7 +171,6 @@ class ResearchPart(Value):
     round_number: int
 
     async def perform(self, context: SessionContext, candidate: Candidate) -> Note | None:
-        """Return what a researcher finds."""
         return await _run_reader(
             context,
             candidate,

@@ -264,7 +264,6 @@ def repairable_findings(findings: Findings, patch: Patch) -> tuple[ReviewFinding
 
 
 def format_places(findings: Sequence[ReviewFinding]) -> str:
-    """Return the places of the findings in one line."""
     return ", ".join(dict.fromkeys(finding.place for finding in findings))
 
 

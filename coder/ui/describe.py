@@ -45,8 +45,6 @@ Style = Literal["phase", "about", "note", "place", "red", "detail", "warning", "
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One line about an event."""
-
     text: str
     style: Style
     lead: str = ""

@@ -328,8 +328,6 @@ YES, NO = ("y", "yes"), ("n", "no", "")
 
 
 class PrintedQuestion(NamedTuple):
-    """A question as it is printed."""
-
     lines: Sequence[str]
     prompt: str
 

@@ -238,7 +238,6 @@ class LinePrinter:
 
 
 def _render(line: Line) -> Text:
-    """Return a line in colour."""
     style = STYLES_OF_LINES[line.style]
     lead = STYLES[line.kind] if line.kind else "bold"
     return Text.assemble("  " * line.indent, (line.lead, lead), (line.text, "" if line.kind else style))

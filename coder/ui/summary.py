@@ -68,7 +68,6 @@ def print_summary(
 
 
 def print_result(console: Console, finish_event: SessionFinished) -> None:
-    """Print the diff and the report of a session."""
     diff, report = (
         sanitize_text(finish_event.delivery.diff if finish_event.delivery else ""),
         sanitize_text(report_body(finish_event)),

@@ -68,7 +68,6 @@ class ClonedRepository:
 
     @classmethod
     def share(cls, checkout: Checkout, commits: Collection[str], executor: Executor) -> "ClonedRepository":
-        """Share commits of a repository, with their history."""
         bundle = executor.share(make_bundle(checkout, commits))
         return cls(root=checkout.root, bundle=bundle, virtual_env=os.environ.get("VIRTUAL_ENV", ""))
 
@@ -104,8 +103,6 @@ class PartCall:
 
 @dataclass(frozen=True, kw_only=True)
 class PartPackage:
-    """Result of a part."""
-
     note: Note | None
     change: Patch
     records: tuple[str, ...]
@@ -182,8 +179,6 @@ async def _perform(call: PartCall, session: SessionContext, outputs: Path, emit:
 
 @dataclass
 class _PendingPart:
-    """A part that was sent off."""
-
     context: SessionContext
     candidate: Candidate
     call: PartCall
@@ -216,7 +211,6 @@ class StageRunner:
             thread.join()
 
     def connect(self, setup: SessionSetup, repository: SessionRepository) -> RunElsewhere:
-        """Return the function that runs parts of one session."""
         self._setup, self._repository = setup, repository
         return self._run
 

@@ -62,8 +62,6 @@ INSTRUCTIONS_CHARACTERS = 12_000
 
 @dataclass(frozen=True, kw_only=True)
 class SessionHandle:
-    """Session that is ready to run."""
-
     id: str
     session: Session
     log: EventLog

@@ -24,7 +24,6 @@ class Spending(Value):
     unpriced_requests: int = 0
 
     def plus_request(self, usage: Usage) -> "Spending":
-        """Return the sum with one request."""
         return self.plus(
             Spending(
                 totals=UsageTotals().plus(usage),
@@ -34,7 +33,6 @@ class Spending(Value):
         )
 
     def plus(self, more: "Spending") -> "Spending":
-        """Return the sum with other spending."""
         return Spending(
             totals=self.totals.plus(more.totals),
             known_usd=self.known_usd + more.known_usd,

@@ -15,8 +15,6 @@ LEAST_TASKS = 5
 
 
 class StrategyResult(Value):
-    """Result of one strategy with one model."""
-
     strategy: str
     model: str
     solved: int

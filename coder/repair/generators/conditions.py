@@ -234,7 +234,6 @@ def _unread_attributes(source: PythonSource, owner: ast.ClassDef) -> tuple[str, 
 
 @lru_cache(maxsize=1024)
 def _compared_constants(function: Function) -> list[str]:
-    """Return the source text of the constants that the function compares with."""
     operands = [
         comparator
         for node in find_nodes(function, ast.Compare)

@@ -73,7 +73,6 @@ def branch_order(site: RewriteSite) -> Iterator[Rewrite]:
 
 
 def _swap_branches(site: RewriteSite, first: ast.If, other: ast.If, weight: float) -> Iterator[Rewrite]:
-    """Swap two branches with their conditions."""
     places = [
         site.source.span(first.test),
         _block_span(site, first.body),
@@ -876,7 +875,6 @@ def _split_words(name: str) -> str:
 
 
 def _missing_exceptions(source: PythonSource, failures: tuple[Failure, ...]) -> list[str]:
-    """Return the missing exceptions that the file can name."""
     qualified = [
         match[1] or match[2] for failure in failures for match in NOT_RAISED.finditer(failure.message)
     ]
@@ -948,7 +946,6 @@ def _skip_visited(site: RewriteSite, node: ast.stmt) -> Iterator[Rewrite]:
 
 
 def _filled_collections(node: ast.AST | None) -> set[str]:
-    """Return the names of collections that are added to."""
     calls = (
         (descendant.func for descendant in find_nodes(node, ast.Call) if _adds_element(descendant))
         if node

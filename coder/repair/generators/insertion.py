@@ -131,7 +131,6 @@ def _first_values(name: str, text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _constructor_names(source: PythonSource) -> frozenset[str]:
-    """Return the names of constructors and of the methods that they call."""
     constructors = [function for function in source.functions if function.name == "__init__"]
     called_names = {
         name for function in constructors for name in re.findall(r"\bself\.(\w+)\(", source.text_of(function))
@@ -441,7 +440,6 @@ def _adapt_module_name(
 
 @lru_cache(maxsize=1024)
 def _module_names_read(source: PythonSource, function: Function) -> frozenset[str]:
-    """Return the module-level names that a function reads."""
     read = {node.id for node in find_nodes(function, ast.Name)}
     return frozenset(read & {*module_names(source)})
 
@@ -555,7 +553,6 @@ def _index_instead_of_unpacking(
 
 @lru_cache(maxsize=1024)
 def _indexed_names(function: Function) -> tuple[str, ...]:
-    """Return names that the function indexes with integer constants."""
     names: dict[str, None] = {}
     for node in ast.walk(function):
         match node:

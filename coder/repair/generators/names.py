@@ -408,7 +408,6 @@ def unknown_import(site: RewriteSite) -> Iterator[Rewrite]:
 
 
 def find_in_messages(failures: tuple[Failure, ...], pattern: re.Pattern[str]) -> frozenset[str]:
-    """Return the groups that a pattern matches in the failure messages."""
     return frozenset(
         name
         for failure in failures
@@ -448,7 +447,6 @@ def names_missing_in_tests(failures: Sequence[Failure]) -> tuple[str, ...]:
 
 
 def defined_names(node: ast.AST) -> tuple[str, ...]:
-    """Return the name that a statement defines."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return (name,)

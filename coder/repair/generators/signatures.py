@@ -282,7 +282,6 @@ def _accept_keywords(site: RewriteSite, function: Function) -> Iterator[Rewrite]
 
 
 def find_missing_arguments(site: RewriteSite) -> list[str]:
-    """Return the lists of missing arguments in the failure messages."""
     return [match[1] for failure in site.failures for match in MISSING.finditer(failure.message)]
 
 

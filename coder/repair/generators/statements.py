@@ -18,7 +18,6 @@ LOOPS = (ast.For, ast.While, ast.AsyncFor)
 
 
 def statement_order(site: RewriteSite) -> Iterator[Rewrite]:
-    """Swap a statement with the next one."""
     node = site.node
     if (
         not isinstance(node, ast.stmt)

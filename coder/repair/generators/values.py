@@ -119,7 +119,6 @@ def _other_integers(site: RewriteSite, value: int) -> Iterator[Rewrite]:
 
 @lru_cache(maxsize=1024)
 def _smallest_integers(scope: ast.AST) -> list[int]:
-    """Return the smallest integers of a function or a module."""
     return sorted({node.value for node in find_nodes(scope, ast.Constant) if type(node.value) is int})[
         :MAX_NEARBY_INTEGERS
     ]

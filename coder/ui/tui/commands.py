@@ -51,8 +51,6 @@ _COMMAND = re.compile(r"/([^\s/]*)(?:\s+(.*))?", re.DOTALL)
 
 
 class PromptCommand(NamedTuple):
-    """A command as it was typed."""
-
     name: str
     text: str
 
@@ -73,7 +71,6 @@ def suggest_command(name: str, known: Iterable[str] = HELP) -> str:
 
 
 def help_lines(keys: KeyBindings) -> list[str]:
-    """Return the commands and keys, one a line."""
     commands = [f"/{name:<9} {text}" for name, text in HELP.items()]
     commands.append("!COMMAND   run a command in the sandbox; its output goes with your next request")
     return [*commands, "", *keys.describe()]

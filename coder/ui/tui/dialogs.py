@@ -160,8 +160,6 @@ PLAN_KEYS = "{save} run it · {refuse} refuse it · esc stop"
 
 
 class PlanDecision(NamedTuple):
-    """The user's decision on a plan."""
-
     plan: Plan | None
     """None: the plan is refused."""
 

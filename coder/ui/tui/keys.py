@@ -87,8 +87,6 @@ HEADINGS = {"review": "In a review or a question:", "editor": "In a plan, or the
 
 @dataclass(frozen=True)
 class KeyBindings:
-    """Keys of every binding."""
-
     changed: Mapping[str, str] = field(default_factory=dict)
     """Those that differ from the defaults, by name."""
     has_vim: bool = False

@@ -103,7 +103,6 @@ class Narrator:
         self._shown_heading: PhaseEntered | None = None
 
     def show_record(self, record: Record) -> None:
-        """Show one record."""
         self._status = advance_status(self._status, record)
         self._activity = current_activity(record.event) or self._activity
         self._show_status()

@@ -103,8 +103,6 @@ HunkDialog = Literal["comment", "lines", "text"]
 
 
 class HunkChoice(Vertical, can_focus=True):
-    """Shows a hunk and the decision on it."""
-
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "turn", "turn round", id="turn"),
         Binding("l", "open('lines')", "choose lines", id="lines"),
@@ -156,7 +154,6 @@ class HunkChoice(Vertical, can_focus=True):
 
     @property
     def hunk(self) -> Hunk:
-        """The hunk as the user wants it."""
         return self._hunk.model_copy(update={"body": edited_body(self._hunk, self.edit) or self._hunk.body})
 
     @property

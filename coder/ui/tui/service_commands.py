@@ -63,7 +63,6 @@ class ServiceCommands:
         return outputs
 
     def stop(self) -> None:
-        """Stop a running shell command."""
         self._stop.set()
 
     async def run(self, name: str, text: str) -> None:

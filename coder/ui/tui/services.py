@@ -62,9 +62,7 @@ class RepositoryNames(Protocol):
         """Return the files that were changed lately, the newest first."""
         ...
 
-    def symbols(self) -> Sequence[str]:
-        """Return the names of definitions."""
-        ...
+    def symbols(self) -> Sequence[str]: ...
 
 
 class CommandShell(Protocol):
@@ -102,9 +100,7 @@ class SessionSettings(Protocol):
         """Return lines on what works on this machine."""
         ...
 
-    def remember_theme(self, name: str) -> None:
-        """Keep the theme for later."""
-        ...
+    def remember_theme(self, name: str) -> None: ...
 
 
 class MessageHistory(Protocol):
@@ -114,9 +110,7 @@ class MessageHistory(Protocol):
         """Return the newest messages, the oldest of them first; may be slow."""
         ...
 
-    def add(self, text: str) -> None:
-        """Keep a message for later."""
-        ...
+    def add(self, text: str) -> None: ...
 
 
 class Overview(NamedTuple):
@@ -157,8 +151,6 @@ def require_service(service: Service | None) -> Service:
 
 
 class SessionModel(NamedTuple):
-    """Model that sessions will ask."""
-
     name: str
     """Empty if they work without a model; then nothing receives the user's remarks."""
     reason: str = ""

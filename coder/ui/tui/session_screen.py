@@ -125,7 +125,6 @@ class SessionScreen(Screen[None]):
             transcript.add_issue(issue)
 
     def show_record(self, record: "Record") -> None:
-        """Show one record."""
         assert self._narrator is not None, "a session begins before it is told"
         self._narrator.show_record(record)
 
@@ -173,7 +172,6 @@ class SessionScreen(Screen[None]):
                 transcript.add_line(line or " ", kind)
 
     def show_diff(self, diff: str) -> None:
-        """Show a change."""
         from coder.ui.tui.diff import render_diff
 
         self.query_one(Transcript).add(*render_diff(diff))
@@ -273,7 +271,6 @@ class TerminalAlerts:
         self.show_state(text)
 
     def stop(self) -> None:
-        """Restore the title."""
         self._send(RESTORE_TITLE)
         self._is_started = False
 
