@@ -96,7 +96,7 @@ class PythonSource:
             yield parent
             node = parent
 
-    def enclosing(self, node: ast.AST, kind: type[Node]) -> Node | None:
+    def find_ancestor(self, node: ast.AST, kind: type[Node]) -> Node | None:
         """Return the innermost ancestor of a kind."""
         return next((ancestor for ancestor in self.ancestors(node) if isinstance(ancestor, kind)), None)
 

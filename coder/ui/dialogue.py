@@ -33,7 +33,14 @@ from coder.patching.git_hunks import split_git_diff
 from coder.session.log import EventLog
 from coder.ui.lines import LinePrinter, read_line
 from coder.ui.summary import print_result, summary_lines
-from coder.ui.tui.commands import HELP, MODES, PromptCommand, parse_command, suggest_command
+from coder.ui.tui.commands import (
+    HELP,
+    MODES,
+    PromptCommand,
+    carry_out,
+    parse_command,
+    suggest_command,
+)
 from coder.ui.tui.services import (
     MOST_CHARACTERS,
     TRUST_ALWAYS,
@@ -273,29 +280,17 @@ class DialogueCommands:
         self._print_lines(await asyncio.to_thread(partial(self._answer, name, text, newest)))
 
     def _answer(self, name: str, text: str, newest: EventLog | None) -> Sequence[str]:
-        archive, settings = self._services.archive, self._services.settings
         match name:
             case "diff":
-                log = require_service(archive).load(text) if text else newest
-                return _diff_lines(log)
+                log = require_service(self._services.archive).load(text) if text else newest
+                diff = delivered_diff(log.records) if log is not None else ""
+                if not diff:
+                    raise UserError("Nothing has been changed yet.")
+                return diff.splitlines()
             case "context":
                 return describe_context(newest.records if newest is not None else ())
-            case "sessions":
-                return require_service(archive).list()
-            case "apply":
-                return [require_service(archive).apply(text or "last")]
-            case "undo":
-                return [require_service(archive).undo(text or "last")]
-            case "cost":
-                return require_service(archive).costs(text)
-            case "doctor":
-                return require_service(settings).check()
-            case "model" if not text:
-                return require_service(settings).models()
-            case _ if not text:
-                return require_service(settings).show(name)
             case _:
-                return [require_service(settings).change(name, text)]
+                return carry_out(self._services, name, text)
 
     async def run_shell(self, command: str) -> None:
         """Run a command in the sandbox, print its output, and keep it for the next request if it is short.
@@ -315,13 +310,6 @@ class DialogueCommands:
         self._print_lines(output.splitlines())
         if len(output) <= MOST_CHARACTERS:
             self._outputs.append((command, output))
-
-
-def _diff_lines(log: EventLog | None) -> Sequence[str]:
-    diff = delivered_diff(log.records) if log is not None else ""
-    if not diff:
-        raise UserError("Nothing has been changed yet.")
-    return diff.splitlines()
 
 
 YES, NO = ("y", "yes"), ("n", "no", "")

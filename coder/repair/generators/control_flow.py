@@ -427,7 +427,7 @@ def kept(site: RewriteSite) -> Iterator[Rewrite]:
 
 def advanced(site: RewriteSite) -> Iterator[Rewrite]:
     """Make a loop progress, if a test timed out: pop an element, follow a link, count."""
-    loop = site.source.enclosing(site.node, ast.While)
+    loop = site.source.find_ancestor(site.node, ast.While)
     if loop is None or not has_timeout(site.failures):
         return
     condition_names = {node.id for node in find_nodes(loop.test, ast.Name)}

@@ -530,7 +530,7 @@ def _index_instead_of_unpacking(
     piece: DonorFragment, site: RewriteSite, visible_names: frozenset[str]
 ) -> Iterator[tuple[str, float]]:
     """Yield a fragment over variables that a loop unpacks, with indexed elements instead."""
-    match loop := site.source.enclosing(piece.node, ast.For):
+    match loop := site.source.find_ancestor(piece.node, ast.For):
         case ast.For(target=ast.Tuple(elts=targets)) if all(
             isinstance(target, ast.Name) for target in targets
         ):

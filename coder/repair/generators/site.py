@@ -273,7 +273,7 @@ def self_attribute_names(source: PythonSource, node: ast.AST) -> tuple[str, ...]
 
     Then method names, then the attributes and methods of its parents.
     """
-    owner = source.enclosing(node, ast.ClassDef)
+    owner = source.find_ancestor(node, ast.ClassDef)
     return _own_attributes(source, owner) if owner else ()
 
 

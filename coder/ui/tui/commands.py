@@ -3,13 +3,10 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from coder.ui.tui.keys import KeyBindings
-from coder.ui.tui.services import Services
-
-if TYPE_CHECKING:
-    pass
+from coder.ui.tui.services import Services, require_service
 
 HELP: Mapping[str, str] = {
     "fix": "TEXT  fix a bug, and prove it",
@@ -68,6 +65,31 @@ def suggest_command(name: str, known: Iterable[str] = HELP) -> str:
     matches = get_close_matches(name.lower(), list(known), n=1)
     hint = f"Do you mean /{matches[0]}?" if matches else "/help lists all."
     return f"There is no command /{name}. {hint}"
+
+
+def carry_out(services: Services, name: str, text: str) -> Sequence[str]:
+    """Carry out a command of the sessions or the settings, and return lines to show; may be slow.
+
+    Raises:
+        CoderError: it cannot be done.
+    """
+    match name:
+        case "sessions":
+            return require_service(services.archive).list()
+        case "apply":
+            return [require_service(services.archive).apply(text or "last")]
+        case "undo":
+            return [require_service(services.archive).undo(text or "last")]
+        case "cost":
+            return require_service(services.archive).costs(text)
+        case "doctor":
+            return require_service(services.settings).check()
+        case "model" if not text:
+            return require_service(services.settings).models()
+        case _ if not text:
+            return require_service(services.settings).show(name)
+        case _:
+            return [require_service(services.settings).change(name, text)]
 
 
 def help_lines(keys: KeyBindings) -> list[str]:

@@ -1,7 +1,7 @@
 """Commands of the prompt that services carry out."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,12 @@ from textual.app import App
 
 from coder.core.errors import UserError
 from coder.core.text import sanitize_text
-from coder.ui.tui.commands import CLOSED_COMMANDS, CommandArguments, explain_unknown_argument
+from coder.ui.tui.commands import (
+    CLOSED_COMMANDS,
+    CommandArguments,
+    carry_out,
+    explain_unknown_argument,
+)
 from coder.ui.tui.services import MOST_CHARACTERS, Services, require_service
 from coder.ui.tui.session_screen import SessionScreen
 
@@ -41,20 +46,6 @@ class ServiceCommands:
         self._arguments = arguments
         self._stop = Event()
         self._outputs: list[tuple[str, str]] = []
-        self._handlers: Mapping[str, Callable[[str], Awaitable[None]]] = {
-            "!": self._run_shell,
-            "diff": self._show_diff,
-            "copy": self._copy_answer,
-            "theme": self._show_or_change_theme,
-            "sessions": self._list_sessions,
-            "apply": self._apply,
-            "undo": self._undo,
-            "cost": self._show_costs,
-            "doctor": self._check,
-            "model": self._show_or_change_model,
-            "strategy": lambda text: self._show_or_change("strategy", text),
-            "budget": lambda text: self._show_or_change("budget", text),
-        }
 
     def take_outputs(self) -> tuple[tuple[str, str], ...]:
         """Return the commands since the last request, each with its output, and forget them."""
@@ -76,7 +67,17 @@ class ServiceCommands:
             raise UserError(f"/{name} takes one word, not {text!r}.")
         if words and name in CLOSED_COMMANDS:
             await self._check_argument(name, words[0])
-        await self._handlers[name](text)
+        match name:
+            case "!":
+                await self._run_shell(text)
+            case "diff":
+                await self._show_diff(text)
+            case "copy":
+                self._copy_answer()
+            case "theme":
+                self._show_or_change_theme(text)
+            case _:
+                self._screen.show_lines(await asyncio.to_thread(carry_out, self._services, name, text))
 
     async def _check_argument(self, name: str, value: str) -> None:
         known = await asyncio.to_thread(self._arguments.list, name)
@@ -124,7 +125,7 @@ class ServiceCommands:
 
         self._screen.show_lines(describe_context(log.records if log is not None else ()))
 
-    async def _copy_answer(self, _: str) -> None:
+    def _copy_answer(self) -> None:
         from coder.core.state import newest_answer
 
         log = self._newest()
@@ -134,41 +135,10 @@ class ServiceCommands:
         self._app.copy_to_clipboard(answer)
         self._screen.show_lines(["Copied the newest answer."])
 
-    async def _show_or_change_theme(self, name: str) -> None:
+    def _show_or_change_theme(self, name: str) -> None:
         if not name:
             self._screen.show_lines(
                 f"{'*' if theme == self._app.theme else ' '} {theme}" for theme in self._app.available_themes
             )
         else:
             self._app.theme = name
-
-    async def _list_sessions(self, _: str) -> None:
-        self._screen.show_lines(await asyncio.to_thread(require_service(self._services.archive).list))
-
-    async def _apply(self, session: str) -> None:
-        act = require_service(self._services.archive).apply
-        self._screen.show_lines([await asyncio.to_thread(act, session or "last")])
-
-    async def _undo(self, session: str) -> None:
-        act = require_service(self._services.archive).undo
-        self._screen.show_lines([await asyncio.to_thread(act, session or "last")])
-
-    async def _show_costs(self, unit: str) -> None:
-        self._screen.show_lines(await asyncio.to_thread(require_service(self._services.archive).costs, unit))
-
-    async def _check(self, _: str) -> None:
-        self._screen.show_lines(await asyncio.to_thread(require_service(self._services.settings).check))
-
-    async def _show_or_change_model(self, name: str) -> None:
-        settings = require_service(self._services.settings)
-        if name:
-            self._screen.show_lines([await asyncio.to_thread(settings.change, "model", name)])
-        else:
-            self._screen.show_lines(await asyncio.to_thread(settings.models))
-
-    async def _show_or_change(self, name: str, value: str) -> None:
-        settings = require_service(self._services.settings)
-        if value:
-            self._screen.show_lines([await asyncio.to_thread(settings.change, name, value)])
-        else:
-            self._screen.show_lines(await asyncio.to_thread(settings.show, name))
