@@ -16,6 +16,8 @@ from coder.cli.options import (
     UnsafeOption,
 )
 from coder.cli.terminal import can_review, confirm_change, review_on_terminal
+from coder.core.errors import UserError
+from coder.core.text import sanitize_text
 
 if TYPE_CHECKING:
     from coder.api import ChangedFile
@@ -69,9 +71,6 @@ def apply(
     On a terminal a session's fix is shown first; of a part, which nothing has proven, only files change.
     With --attempt it is one of the changes that a session tried and did not deliver.
     """
-
-    from coder.core.errors import UserError
-    from coder.core.text import sanitize_text
 
     if verify and (check or reverse):
         raise UserError(
@@ -140,7 +139,6 @@ def _load_delivered_session(repo: Path, id: str) -> "tuple[Task, SessionFinished
     Raises:
         UserError: the session is unknown, or it delivered nothing.
     """
-    from coder.core.errors import UserError
     from coder.store.jsonl import boundary_events
     from coder.wiring.conversations import recover_sessions
 
@@ -160,8 +158,6 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
     Return the exit code of the verdict.
     """
     from coder.cli.running import run_task
-    from coder.core.errors import UserError
-    from coder.core.text import sanitize_text
     from coder.core.verdict import Evidence
     from coder.repo.checkout import apply_commit, apply_verified_copy, find_missing, prepare_unverified_copy
     from coder.repo.git import find_checkout
@@ -222,8 +218,6 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
 
 def _read_diff(what: str) -> str | None:
     """Return the text of the diff; None if `what` names a session."""
-    from coder.core.errors import UserError
-
     path = Path(what)
     if what == "-":
         text = _decode(_read_stdin())
@@ -247,8 +241,6 @@ def _read_diff(what: str) -> str | None:
 
 
 def _read_stdin() -> bytes:
-    from coder.core.errors import UserError
-
     at_terminal = sys.stdin.isatty()
     if at_terminal:
         print("Paste the diff, end with Ctrl-D.", file=sys.stderr)
@@ -282,7 +274,6 @@ def _apply_attempt(repo: Path, name: str, number: int, *, check: bool, reverse: 
     Raises:
         UserError: there is no such session or attempt, or its diff cannot be applied.
     """
-    from coder.core.errors import UserError
     from coder.directories import sessions_directory
     from coder.permissions.secrets import PLACEHOLDER
     from coder.repo.git import find_checkout
@@ -306,7 +297,6 @@ def _apply_attempt(repo: Path, name: str, number: int, *, check: bool, reverse: 
 
 def _apply_diff(repo: Path, text: str, *, check: bool, reverse: bool) -> None:
     from coder import api
-    from coder.core.text import sanitize_text
 
     applied = api.apply(text, directory=repo, check=check, reverse=reverse)
     for file in applied.files:
@@ -334,7 +324,6 @@ def _refuse_broken(repo: Path, id: str) -> None:
     Raises:
         UserError: it did.
     """
-    from coder.core.errors import UserError
     from coder.wiring.whole_suite import read_whole_suite
 
     suite = read_whole_suite(_find_delivered_session(repo, id))
@@ -388,7 +377,6 @@ def take_out_diff(repo: Path, id: str, *, check: bool = False) -> str:
     Raises:
         UserError: it was not applied, or does not fit any more; nothing was changed.
     """
-    from coder.core.errors import UserError
     from coder.repo.checkout import apply_diff
 
     directory = _find_delivered_session(repo, id)
@@ -414,7 +402,6 @@ def apply_session(
     Raises:
         UserError: it does not fit, the whole suite has shown it to be broken, or there is nothing to apply.
     """
-    from coder.core.errors import UserError
     from coder.repo.checkout import apply_commit, apply_diff, check_commit
 
     delivery = find_delivery(repo, id)

@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from collections import Counter
 from contextlib import ExitStack
 from decimal import Decimal
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coder.cli.options import MODEL, Options, StrategyName, with_options
+from coder.core.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +64,6 @@ def batch(
     from coder.batch.folder import BatchFolder
     from coder.batch.issues import parse_issues
     from coder.batch.running import Batch, BatchOptions
-    from coder.core.errors import UserError
     from coder.executors.opening import open_executor
 
     try:
@@ -142,8 +143,6 @@ def _format_usd(usd: Decimal, *, unpriced: bool = False) -> str:
 
 def _describe_counts(run: "Batch", rejected: "Sequence[RejectedLine]") -> str:
     """Describe what is done with its verdicts and its cost, such as `3 of 7 done: 3 PROVEN; $0.0100`."""
-    from collections import Counter
-
     entries = [*run.progress.values()]
     labels = Counter(entry.result.label for entry in entries if entry.result)
     counts = ", ".join(f"{count} {label}" for label, count in labels.most_common())
@@ -165,7 +164,6 @@ def _write_page(path: Path, run: "Batch", rejected: "Sequence[RejectedLine]", di
     from urllib.parse import quote
 
     from coder.bench.page import html_page, html_table
-    from coder.core.errors import UserError
 
     rows = []
     for entry in run.progress.values():

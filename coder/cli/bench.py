@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coder.cli.options import OnOption, RepositoryOption, TestOption, TrustOption, UnsafeOption
+from coder.core.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +100,6 @@ def bench(
     from coder.bench.swebench import judge_in_containers, write_predictions
     from coder.bench.tables import compare_runs
     from coder.bench.tables import comparison_markdown as describe
-    from coder.core.errors import UserError
     from coder.core.task import Budget
     from coder.repo.git import find_checkout
 
@@ -175,7 +175,6 @@ class _Source:
     def prepare(self, folder: Path, options: "TestSettings") -> str:
         """Return the suite's folder, made first where it has none."""
         from coder.bench import sources
-        from coder.core.errors import UserError
 
         if self.is_own:
             sources.mine_history(self.repo, folder, most=self.bugs, options=options, report=_report_progress)

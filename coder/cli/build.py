@@ -17,6 +17,7 @@ from coder.cli.options import (
     read_plan,
     with_options,
 )
+from coder.core.errors import UserError
 
 FIRST_COMMIT = "Begin"
 
@@ -56,7 +57,6 @@ def build(
     coder fix.
     """
     from coder.cli.running import run_task
-    from coder.core.errors import UserError
 
     if plan is not None and plan_only:
         raise UserError("--plan runs a plan and --plan-only makes one: give one of them.")
@@ -91,7 +91,6 @@ def _prepare_directory(directory: Path) -> bool:
     Raises:
         UserError: it holds files without a repository, or lies inside another repository.
     """
-    from coder.core.errors import UserError
     from coder.repo.git import find_checkout
     from coder.repo.repository import init_user_repository
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coder.cli.options import AgainstOption, Options, with_options
+from coder.core.errors import SameTreesError
+from coder.core.paths import find_command_tests
 
 if TYPE_CHECKING:
     from coder.behavior.comparison import BehaviorComparison, ComparedFunction
@@ -46,8 +48,6 @@ def compare(
 
     Exit codes: 0 the same, 1 differences, 7 nothing could be compared, 2 wrong use.
     """
-    from coder.core.errors import SameTreesError
-    from coder.core.paths import find_command_tests
     from coder.wiring.comparing import compare_behavior
 
     try:

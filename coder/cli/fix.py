@@ -19,6 +19,7 @@ from coder.cli.options import (
     typed_mentions,
     with_options,
 )
+from coder.core.errors import UserError
 
 if TYPE_CHECKING:
     from coder.core.task import Mode, Source
@@ -80,8 +81,6 @@ def fix(
     Exit codes: 0 PROVEN, 3 PASSING or NOT FIXED, 4 GAVE UP, 5 LIMIT, 6 BROKEN, 7 INCONCLUSIVE, 2 wrong use,
     130 interrupted.
     """
-    from coder.core.errors import UserError
-
     if options.on and strategy not in PARALLEL_STRATEGIES:
         raise UserError(
             "--on distributes the branches of a tree: add --strategy tree, committee or auto. To fix many "
@@ -191,8 +190,6 @@ def ask(
 
     Exit codes: 0 answered, 4 no answer, 5 LIMIT, 2 wrong use, 130 interrupted.
     """
-    from coder.core.errors import UserError
-
     if offline and (deep or options.model or options.base_url):
         raise UserError(
             "--offline works without a model: it cannot be combined with --deep, --model or --base-url."
@@ -270,7 +267,6 @@ def _require_match(root: Path, patterns: Sequence[str]) -> None:
     Raises:
         UserError: none does.
     """
-    from coder.core.errors import UserError
     from coder.verify.select import project_files
     from coder.workspace.workspace import matches_path
 

@@ -1,15 +1,20 @@
 """`coder hook`: have coder judge what other coding agents leave, and what git pushes."""
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from coder.cli.options import RepositoryOption, TestOption, TrustOption, UnsafeOption
+from coder.core.errors import CoderError, UserError
+from coder.core.text import sanitize_text
 
 if TYPE_CHECKING:
     from coder.hooks.agents import Agent
@@ -119,8 +124,6 @@ def remove(owner: OwnerArgument, user: UserOption = False, repo: RepositoryOptio
 @app.command()
 def status(repo: RepositoryOption = Path()) -> None:
     """Show for each agent where its hook is installed, what keeps it from running, and its last verdict."""
-    import time
-
     from coder.hooks.agents import AGENTS, has_entries
     from coder.hooks.gates import closed_gates
     from coder.hooks.git_hook import has_hook
@@ -166,11 +169,7 @@ def run(
 
 
 def _judge_push(*, remote: str, unsafe_no_sandbox: bool) -> int:
-    from functools import partial
-
     from coder import api
-    from coder.core.errors import CoderError
-    from coder.core.text import sanitize_text
     from coder.core.verdict_summary import summary_text
     from coder.hooks.judging import judge_push
 
@@ -194,8 +193,6 @@ def _judge_push(*, remote: str, unsafe_no_sandbox: bool) -> int:
 @contextmanager
 def _show_heartbeat(activity: str) -> Iterator[None]:
     """Say on standard error, every ten seconds of the block, that it is still at work."""
-    from threading import Event, Thread
-
     end = Event()
 
     def show() -> None:
@@ -217,7 +214,6 @@ def _find_agent(owner: HookOwner) -> "Agent":
     Raises:
         UserError: it has no hook of its own; the message says what serves it.
     """
-    from coder.core.errors import UserError
     from coder.hooks.agents import AGENTS, OTHER_AGENTS
 
     if advice := OTHER_AGENTS.get(owner.value):
@@ -241,7 +237,6 @@ def _settings_paths(agent: "Agent", repo: Path, *, user: bool) -> list[Path]:
     Raises:
         UserError: a link of the repository leads out of it.
     """
-    from coder.core.errors import UserError
     from coder.repo.git import find_git
 
     root = (Path.home() if user else find_git(repo).directory).resolve()
@@ -263,7 +258,6 @@ def _memory(path: Path) -> Path:
 
 def _exclude_advice(path: Path) -> list[str]:
     """Return how to keep a settings file out of commits, if git would list it as new."""
-    from coder.core.errors import UserError
     from coder.repo.git import find_git
 
     try:
@@ -300,8 +294,6 @@ def _describe_trust(root: Path) -> str:
 
 
 def _refuse_user(user: bool) -> None:
-    from coder.core.errors import UserError
-
     if user:
         raise UserError("git has no hooks of the user's own: install it in each repository, without --user.")
 
@@ -324,14 +316,8 @@ def watch(
     Whoever edits, you or any agent: each state gets a line with its verdict, and BROKEN or NOT FIXED its
     tests. Nothing is changed, and no model is asked.
     """
-    import sys
-    import time
-    from functools import partial
-
     from coder import api
     from coder.cli.options import read_issue
-    from coder.core.errors import UserError
-    from coder.core.text import sanitize_text
     from coder.hooks.judging import watch_verdicts
     from coder.repo.git import find_checkout
 

@@ -1,5 +1,6 @@
 """`coder locate`: rank the code that an issue is about, without a model."""
 
+import json
 import sys
 import textwrap
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coder.cli.options import UnsafeOption, read_issue
+from coder.core.errors import UserError
 
 if TYPE_CHECKING:
     from coder.core.values import SuspectRanking
@@ -44,7 +46,6 @@ def locate(
     """Rank the files and definitions that an issue is about, with no model; nothing is changed, and but for
     --tests nothing run.
     """
-    from coder.core.errors import UserError
     from coder.wiring.preparation import rank_tree
 
     if (issue is None) == (issue_file is None) and not (tests and issue is None):
@@ -79,8 +80,6 @@ def _find_checkout(directory: Path) -> Path:
 
 
 def _as_json(matches: "Localization | None", trace_result: "SuspectRanking | None") -> str:
-    import json
-
     answer: dict[str, object] = {}
     if matches is not None:
         reasons = {

@@ -2,11 +2,13 @@
 
 import csv
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from enum import StrEnum
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -14,6 +16,8 @@ import typer
 
 from coder.cli.options import AttemptOption, SessionArgument
 from coder.cli.terminal import confirm_change
+from coder.core.errors import CoderError, UserError
+from coder.core.text import sanitize_text
 
 if TYPE_CHECKING:
     from coder.core.events import SessionFinished, SessionStarted
@@ -58,10 +62,6 @@ def search(
 
     Below each is where the text occurs. The exit code is 1 if it occurs nowhere.
     """
-    import sys
-
-    from coder.core.errors import UserError
-
     if not text.strip():
         raise UserError("There is nothing to search for: the text is empty.")
     lines = session_lines(None if everywhere else _current_repository(), query=text)
@@ -79,7 +79,6 @@ def session_lines(repository: "Path | None", *, query: str = "") -> "list[str]":
     With a `query`, only those that contain it, each followed by a line for each match. A last line counts
     the sessions whose log cannot be read.
     """
-    from coder.core.errors import UserError
     from coder.directories import sessions_directory
     from coder.store.jsonl import boundary_events
     from coder.store.jsonl import list_sessions as stored
@@ -109,7 +108,6 @@ def session_lines(repository: "Path | None", *, query: str = "") -> "list[str]":
 
 def recent_requests(repository: "Path", count: int) -> "Iterator[str]":
     """Yield a line for each of the newest sessions that can go on, with the command for it."""
-    from coder.core.errors import UserError
     from coder.directories import sessions_directory
     from coder.store.jsonl import boundary_events
     from coder.store.jsonl import list_sessions as stored
@@ -129,7 +127,6 @@ def recent_requests(repository: "Path", count: int) -> "Iterator[str]":
 
 def _find_undone(repository: Path, finish_events: "Iterable[SessionFinished | None]") -> "frozenset[str]":
     """Return the commits of finished sessions that were delivered in a repository, and taken back."""
-    from coder.core.errors import CoderError
     from coder.repo.delivery import find_undone
     from coder.repo.git import find_git
 
@@ -163,14 +160,12 @@ def _describe_outcome(
 ) -> tuple[str, str]:
     """Return the outcome of a session in a word, and the first line of its request."""
     from coder.core.state import outcome_label
-    from coder.core.text import sanitize_text
 
     kind = outcome_label(finish_event) if finish_event else "cut off"
     return kind, sanitize_text(next(iter(start_event.task.issue.splitlines()), "")[:60])
 
 
 def _match_lines(directory: Path, query: str) -> list[str]:
-    from coder.core.text import sanitize_text
     from coder.store.jsonl import search_session
 
     return [
@@ -327,7 +322,6 @@ def show(id: SessionArgument = "last") -> None:
     """Show a session again as it went."""
     import asyncio
 
-    from coder.core.text import sanitize_text
     from coder.directories import sessions_directory
     from coder.session.log import EventLog
     from coder.store.jsonl import boundary_events, find_session, read_records
@@ -368,7 +362,6 @@ def context(id: SessionArgument = "last") -> None:
 def diff(id: SessionArgument = "last", attempt: AttemptOption = None) -> None:
     """Show a session's fix, or its best attempt; print it as a diff where no terminal is."""
     from coder.cli.terminal import can_review, review_on_terminal
-    from coder.core.errors import UserError
     from coder.core.events import FilesChanged
     from coder.directories import sessions_directory
     from coder.repo.existing_change import delivered_diff
@@ -417,10 +410,7 @@ def evidence(
 
     A signature says who attests, and `coder verify --check` trusts none: it judges the change again.
     """
-    from json import dumps
-
     from coder.core.attestation import build_attestation
-    from coder.core.errors import UserError
     from coder.directories import sessions_directory
     from coder.store.in_toto import build_statement
     from coder.store.jsonl import find_session, read_records
@@ -455,10 +445,6 @@ def _sign(file: Path, key: Path) -> None:
     Raises:
         UserError: there is no ssh-keygen, or it refuses.
     """
-    import subprocess
-
-    from coder.core.errors import UserError
-
     file.with_name(f"{file.name}.sig").unlink(missing_ok=True)
     command = ["ssh-keygen", "-Y", "sign", "-q", "-f", str(key), "-n", SIGNATURE_NAMESPACE, str(file)]
     try:
@@ -543,7 +529,6 @@ def _find_items(directory: Path) -> Iterator[StoredItem]:
 
 def _find_continued(sessions: list[Path]) -> set[Path]:
     """Return the sessions that the given ones continue, at any distance: their record belongs to these."""
-    from coder.core.errors import UserError
     from coder.store.jsonl import list_conversation
 
     continued: set[Path] = set()
@@ -559,7 +544,6 @@ def _format_size(items: list[StoredItem]) -> str:
 
 def _remove(path: Path) -> bool:
     """Remove a file or directory; return whether that was done: a session in use stays."""
-    from coder.core.errors import UserError
     from coder.repo.git import session_lock
 
     if not path.is_dir():

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -13,6 +14,7 @@ import typer
 
 from coder.cli.options import ModelOption, RepositoryOption, ServerOption
 from coder.core.documents import parse_toml
+from coder.core.errors import CoderError, UserError
 from coder.core.text import sanitize_text, shorten_line, suggest_name
 
 if TYPE_CHECKING:
@@ -27,8 +29,6 @@ CheckResult = tuple[bool, str, str]
 
 def doctor(repo: RepositoryOption = Path()) -> None:
     """Say what does not work here and what to do about it, then what works."""
-    from coder.core.errors import UserError
-
     if not repo.is_dir():
         raise UserError(f"{repo} is not a directory; name the repository to look at.")
     for line in doctor_lines(repo):
@@ -68,7 +68,6 @@ def doctor_lines(repo: Path) -> Iterator[str]:
 
 def _check_program() -> Iterator[CheckResult]:
     from coder import __version__
-    from coder.core.errors import CoderError
     from coder.files.ripgrep import ripgrep_path
 
     yield True, "coder", f"{__version__} on Python {sys.version.split()[0]} ({sys.executable})"
@@ -93,7 +92,6 @@ def _check_sandbox(choice: "BackendChoice") -> Iterator[CheckResult]:
 
 
 def _check_repository(directory: Path, *, backend: "SandboxBackend | None") -> Iterator[CheckResult]:
-    from coder.core.errors import CoderError
     from coder.repo.git import find_checkout
     from coder.trust import is_trusted
     from coder.verify.select import has_test_functions
@@ -139,8 +137,6 @@ def _check_repository(directory: Path, *, backend: "SandboxBackend | None") -> I
 
 def _check_settings(root: Path) -> Iterator[CheckResult]:
     """Yield what is wrong with a repository's own settings."""
-    import tomllib
-
     from coder.files.regular_files import read_regular_text
     from coder.settings import ignored_settings
 
@@ -153,7 +149,6 @@ def _check_settings(root: Path) -> Iterator[CheckResult]:
 
 
 def _check_models() -> Iterator[CheckResult]:
-    from coder.core.errors import UserError
     from coder.models.catalog import (
         KEY_VARIABLES,
         choose_model,
@@ -254,7 +249,6 @@ def explain(
     context: typer.Context, name: Annotated[str, typer.Argument(metavar="NAME", help="A setting.")]
 ) -> None:
     """Explain one setting: its value and origin, what it takes, and how to set it."""
-    from coder.core.errors import UserError
     from coder.directories import config_directory
     from coder.settings import (
         LIST_SETTINGS,
@@ -292,7 +286,6 @@ def explain(
 
 def _collect_settings(repo: Path) -> dict[str, "Setting"]:
     """Return all settings by name, with those of the repository, if there is one."""
-    from coder.core.errors import UserError
     from coder.repo.git import find_checkout
     from coder.settings import collect_settings
 

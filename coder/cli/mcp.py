@@ -1,10 +1,12 @@
 """`coder mcp`: the library's functions as tools of the Model Context Protocol."""
 
 from pathlib import Path
+from threading import Event, Timer
 
 import typer
 
 from coder.cli.options import RepositoryOption, UnsafeOption
+from coder.core.errors import UserError
 
 app = typer.Typer(
     help="Serve verify, locate, apply and fix to other programs (Model Context Protocol).",
@@ -24,9 +26,6 @@ def serve(repo: RepositoryOption = Path(), unsafe_no_sandbox: UnsafeOption = Fal
     They work on one repository. Nobody is asked anything; commands and tests run in the sandbox.
     """
     from importlib.util import find_spec
-    from threading import Event, Timer
-
-    from coder.core.errors import UserError
 
     if find_spec("mcp") is None:
         raise UserError(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from coder.core.errors import UserError
 from coder.core.paths import SOURCE_SUFFIXES
 
 if TYPE_CHECKING:
@@ -218,8 +219,6 @@ class Options:
         Raises:
             UserError: both of its options are given.
         """
-        from coder.core.errors import UserError
-
         if self.continues and self.session:
             raise UserError("--continue goes on with the newest session, --session names one: give only one.")
         return "last" if self.continues else self.session or ""
@@ -319,8 +318,6 @@ def read_issue(argument: str) -> str:
     Raises:
         UserError: it is empty, the file cannot be read, or `argument` is a file's name without the @.
     """
-    from coder.core.errors import UserError
-
     if argument == "-":
         text = sys.stdin.read()
     elif (name := _issue_file(argument)) is not None:
@@ -372,7 +369,6 @@ def read_plan(path: Path) -> "Plan":
     Raises:
         UserError: the file cannot be read, or holds no plan.
     """
-    from coder.core.errors import UserError
     from coder.core.plan import parse_plan
 
     try:
@@ -384,8 +380,6 @@ def read_plan(path: Path) -> "Plan":
 
 
 def _read_issue_file(path: Path) -> str:
-    from coder.core.errors import UserError
-
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:

@@ -7,6 +7,11 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import typer
+
+from coder.core.errors import UserError
+from coder.core.text import sanitize_text
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -23,10 +28,6 @@ def confirm_change(question: str) -> bool:
     Raises:
         UserError: nobody can answer.
     """
-    import typer
-
-    from coder.core.errors import UserError
-
     if not sys.stdin.isatty():
         raise UserError(f"{question} This is not interactive, so nothing was done. To confirm: add --yes.")
     return typer.confirm(question, err=True)
@@ -102,7 +103,6 @@ def _print_session(console: "Console", records: "Sequence[Record]") -> None:
     from rich.text import Text
 
     from coder.core.events import SessionFinished, SessionStarted
-    from coder.core.text import sanitize_text
     from coder.ui.lines import LinePrinter
     from coder.ui.summary import print_result
 

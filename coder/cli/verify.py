@@ -20,6 +20,8 @@ from coder.cli.options import (
     read_issue,
     with_options,
 )
+from coder.core.errors import NothingToJudgeError, UserError
+from coder.core.text import sanitize_text
 
 if TYPE_CHECKING:
     from coder.core.attestation import Attestation
@@ -106,7 +108,6 @@ def verify(
     use, 130 interrupted. Under pre-commit, what is committed or pushed is judged.
     """
     from coder.cli.running import check_writable
-    from coder.core.errors import NothingToJudgeError
 
     if after:
         return _judge_by_whole_suite(after, options, commit=change, base=against)
@@ -161,7 +162,6 @@ def _print_verdict(handle: "SessionHandle", format: OutputFormat, *, details: bo
     """Print the verdict in the form that was asked for; without one, why there is none."""
     from rich.console import Console
 
-    from coder.core.text import sanitize_text
     from coder.core.verdict_summary import describe_details, verdict_json
     from coder.ui.lines import PipedConsole
     from coder.ui.summary import print_summary
@@ -221,7 +221,6 @@ def _check_reports(files: Sequence[Path]) -> None:
         UserError: a format or place is wrong.
     """
     from coder.cli.running import check_writable
-    from coder.core.errors import UserError
 
     for file in files:
         if file.suffix not in REPORT_SUFFIXES:
@@ -242,7 +241,6 @@ def _write_reports(files: Sequence[Path], verdict: "Verdict", *, with_annotation
 
 def _write_report(file: Path, verdict: "Verdict") -> None:
     from coder import __version__
-    from coder.core.errors import UserError
     from coder.store.ci_reports import junit_xml, sarif_json
     from coder.verify.verdict import markdown_report
 
@@ -293,7 +291,6 @@ def _check_command(stored_command: str | None, repo: Path) -> str | None:
     Raises:
         UserError: the repository does not name this command.
     """
-    from coder.core.errors import UserError
     from coder.repo.git import find_checkout
     from coder.verify.project import find_hints
 
@@ -311,7 +308,6 @@ def _check_command(stored_command: str | None, repo: Path) -> str | None:
 
 def read_diff(change: str | None, repo: Path) -> str | None:
     """Return the text of a diff if `change` names one; a revision of the same name takes precedence."""
-    from coder.core.errors import UserError
     from coder.repo.git import find_checkout
 
     if change == "-":
@@ -331,7 +327,6 @@ def _read_attestation(file: Path | None, change: str | None) -> "Attestation":
         UserError: it is missing or invalid, or what it attests cannot be judged again.
     """
     from coder.core.attestation import Attestation
-    from coder.core.errors import UserError
     from coder.store.in_toto import extract_evidence
 
     if file is None or change is not None:
@@ -367,8 +362,6 @@ def _compare_verdicts(statement: "Attestation", finish_event: "SessionFinished")
 
 
 def _write_evidence(file: Path, text: str) -> None:
-    from coder.core.errors import UserError
-
     try:
         file.write_text(f"{text}\n", encoding="utf-8")
     except OSError as error:
@@ -428,7 +421,6 @@ def _resolve_pull_request(number: str, repo: Path) -> str:
     Raises:
         UserError: no reference of it is here.
     """
-    from coder.core.errors import UserError
     from coder.repo.git import find_checkout
 
     git = find_checkout(repo).git
