@@ -264,8 +264,7 @@ class InterfaceSettings:
                 return self.show("budget")[:-1]
             case "cost":
                 return [*Grouping]
-            case _:
-                return []
+        return []
 
     def change(self, name: str, value: str) -> str:
         if name == "budget":

@@ -546,8 +546,7 @@ def _stage_before(event: Event) -> str:
             return "checks"
         case QuestionAnswered() | ReviewAnswered() | PlanAnswered():
             return "your answers"
-        case _:
-            return ""
+    return ""
 
 
 def _verdict_stages(verdict: Verdict, gap: float) -> Mapping[str, float]:

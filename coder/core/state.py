@@ -314,8 +314,7 @@ def _status_update(status: Status, event: Event) -> dict[str, object]:
             return {"verdict": verdict.label, "attempt": max(status.attempt, attempt)}
         case SessionFinished():
             return {"finished": event, "verdict": outcome_label(event) if event.kind else ""}
-        case _:
-            return {}
+    return {}
 
 
 def _shorten_result(message: Message) -> Message:

@@ -227,8 +227,7 @@ def _delta(event: ModelResponseStreamEvent) -> Delta | None:
             | PartDeltaEvent(delta=ThinkingPartDelta(content_delta=text))
         ) if text:
             return Delta(kind="reasoning", text=text)
-        case _:
-            return None
+    return None
 
 
 FINISH_REASONS = {

@@ -86,8 +86,7 @@ def _permanent_error(error: Exception, choice: ModelChoice, message: str) -> Mod
             return ModelError(f"The host of {choice.base_url} cannot be found. Check it, and the network.")
         case wrong.UserError():
             return ModelError(f"{name} cannot be asked this way: {message}")
-        case _:
-            return None
+    return None
 
 
 def _is_unresolved(error: BaseException | None) -> bool:
@@ -121,8 +120,7 @@ def _transient_error(error: Exception, choice: ModelChoice, message: str) -> Mod
             return ModelError(f"The reply of {name} broke off in the middle.", retryable=True)
         case wrong.ModelRequestRejectedError() | wrong.ModelHTTPError():
             return _rejection_error(name, error, message)
-        case _:
-            return ModelError(f"{name} sent something unreadable: {message}", retryable=True)
+    return ModelError(f"{name} sent something unreadable: {message}", retryable=True)
 
 
 def _rejection_error(name: str, error: wrong.ModelAPIError, message: str) -> ModelError:

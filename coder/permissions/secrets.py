@@ -184,8 +184,7 @@ class Secrets:
                 }
             case list():
                 return [self._mask_nested(inner, mask) for inner in data]
-            case _:
-                return data
+        return data
 
     def mask_own_values(self, text: str) -> str:
         """Mask the user's own values only."""

@@ -188,8 +188,7 @@ class EquivalenceNormalizer(ast.NodeTransformer):
             ):
                 comparison.ops = [self.OPPOSITES[type(op)]]
                 return comparison
-            case _:
-                return node
+        return node
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)
@@ -401,5 +400,4 @@ def _type_name(annotation: ast.expr | None) -> str:
             return name.lower() if name in ("List", "Dict", "Tuple", "Set") else name
         case ast.Constant(value=None):
             return "None"
-        case _:
-            return ""
+    return ""

@@ -331,8 +331,7 @@ def _has_no_effect(node: ast.AST) -> bool:
             return True
         case ast.BoolOp(values=values):
             return any(isinstance(value, ast.Constant) for value in values[:-1])
-        case _:
-            return False
+    return False
 
 
 def _has_equal_branches(node: ast.AST) -> bool:
@@ -341,8 +340,7 @@ def _has_equal_branches(node: ast.AST) -> bool:
             return [*map(dump_node, body)] == [*map(dump_node, orelse)]
         case ast.IfExp(body=body, orelse=orelse):
             return dump_node(body) == dump_node(orelse)
-        case _:
-            return False
+    return False
 
 
 def _is_negation(node: ast.expr) -> bool:
@@ -350,8 +348,7 @@ def _is_negation(node: ast.expr) -> bool:
     match node:
         case ast.UnaryOp(op=ast.Not()) | ast.Compare(ops=[ast.NotEq() | ast.NotIn() | ast.IsNot()]):
             return True
-        case _:
-            return False
+    return False
 
 
 def count_mutated_parameters(function: Function) -> int:

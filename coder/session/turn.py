@@ -183,8 +183,7 @@ def _without_foreign_data(model: Model, request: Request) -> Request:
                 names = ", ".join(image.name for image in message.images)
                 text = f"{message.text}\n\n[Not sent to you, because you accept no images: {names}]"
                 return UserMessage(text=text)
-            case _:
-                return message
+        return message
 
     return request.model_copy(update={"messages": tuple(map(adapt, request.messages))})
 

@@ -117,8 +117,7 @@ def _cut_beginning(messages: Sequence[Message]) -> str:
     match messages[-3:]:
         case (AssistantMessage(text=text, calls=()), UserMessage(text=order), AssistantMessage()):
             return text if order == CONTINUE_REPLY else ""
-        case _:
-            return ""
+    return ""
 
 
 async def _open_reproduce(context: SessionContext, candidate: Candidate) -> str:

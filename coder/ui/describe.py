@@ -194,8 +194,7 @@ def current_activity(event: Event) -> str:
             return "tests run" if phase == "verify" else "thinking"
         case ToolFinished() | Verified() | MessageFinished(message=UserMessage()):
             return "thinking"
-        case _:
-            return ""
+    return ""
 
 
 def summarize_arguments(arguments: str) -> str:

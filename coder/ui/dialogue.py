@@ -289,8 +289,7 @@ class DialogueCommands:
                 return diff.splitlines()
             case "context":
                 return describe_context(newest.records if newest is not None else ())
-            case _:
-                return carry_out(self._services, name, text)
+        return carry_out(self._services, name, text)
 
     async def run_shell(self, command: str) -> None:
         """Run a command in the sandbox, print its output, and keep it for the next request if it is short.
@@ -337,8 +336,7 @@ def describe_question(event: Event) -> PrintedQuestion | None:
         case PlanAsked(plan=plan):
             lines = ["A plan is ready.", *format_plan(plan).splitlines()]
             return PrintedQuestion(lines, "y to run it, n to refuse it: ")
-        case _:
-            return None
+    return None
 
 
 def answer_command(event: Event, reply: str) -> SessionCommand:

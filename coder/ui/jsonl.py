@@ -115,8 +115,7 @@ def _translate_event(event: Event) -> dict[str, Any] | None:
             return {"event": "warning", "text": text}
         case SessionFinished():
             return _finished_object(event)
-        case _:
-            return None
+    return None
 
 
 def _judged_object(event: TargetsGreen | TestsEnded | Verified) -> dict[str, Any]:

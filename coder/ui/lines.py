@@ -208,8 +208,7 @@ class LinePrinter:
                     Text(f"  {shorten(line)}", "italic")
                     for line in (text_lines if self._verbose else text_lines[:4])
                 ]
-            case _:
-                return _plain_lines(event, are_details_shown=self._verbose)
+        return _plain_lines(event, are_details_shown=self._verbose)
 
     def _status_line(self) -> Spinner | Text:
         if not self._status.phase:

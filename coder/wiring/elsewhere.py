@@ -383,8 +383,7 @@ def _describe_progress(event: Event) -> str:
             return call.name
         case MessageFinished(message=AssistantMessage(text=text)):
             return text.strip().partition("\n")[0]
-        case _:
-            return ""
+    return ""
 
 
 def _renumber(event: Event, numbers: Mapping[int, int], *, known: int) -> Event:
@@ -407,5 +406,4 @@ def _renumber(event: Event, numbers: Mapping[int, int], *, known: int) -> Event:
             )
         case CandidateForked(position=position) if position:
             return event.model_copy(update={"position": last_until(position)})
-        case _:
-            return event
+    return event

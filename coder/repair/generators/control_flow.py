@@ -993,5 +993,4 @@ def _is_recursive_call(call: ast.Call, function: Function) -> bool:
     match call.func:
         case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self"), attr=name):
             return name == function.name
-        case _:
-            return False
+    return False

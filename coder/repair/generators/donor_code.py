@@ -88,8 +88,7 @@ def callee_name(call: ast.Call) -> str:
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
-        case _:
-            return ""
+    return ""
 
 
 @lru_cache(maxsize=4096)
@@ -123,8 +122,7 @@ def _is_copyable(node: ast.stmt) -> bool:
     match node:
         case ast.If(orelse=[], body=[inner]):
             return isinstance(inner, SIMPLE_STATEMENTS)
-        case _:
-            return isinstance(node, SIMPLE_STATEMENTS) and not is_docstring(node)
+    return isinstance(node, SIMPLE_STATEMENTS) and not is_docstring(node)
 
 
 def _build_piece(source: PythonSource, node: ast.AST) -> DonorFragment | None:

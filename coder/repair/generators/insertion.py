@@ -185,8 +185,7 @@ def _returned_attribute(function: Function) -> ast.expr | None:
     match function.body[-1]:
         case ast.Return(value=ast.Attribute() | ast.Subscript() as value):
             return value
-        case _:
-            return None
+    return None
 
 
 def _collecting_statements(site: RewriteSite, function: Function) -> Iterator[str]:
@@ -568,8 +567,7 @@ def _opposite_step(piece: DonorFragment, text: str) -> str:
             return text.replace("+=", "-=", 1)
         case ast.AugAssign(op=ast.Sub()):
             return text.replace("-=", "+=", 1)
-        case _:
-            return ""
+    return ""
 
 
 def _is_allowed_at(piece: DonorFragment, site: RewriteSite, node: ast.stmt, function: Function) -> bool:
@@ -583,5 +581,4 @@ def _is_allowed_at(piece: DonorFragment, site: RewriteSite, node: ast.stmt, func
             )
         case ast.Expr(value=ast.Yield() | ast.YieldFrom()):
             return any(isinstance(descendant, ast.Yield | ast.YieldFrom) for descendant in ast.walk(function))
-        case _:
-            return True
+    return True

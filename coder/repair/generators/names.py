@@ -111,8 +111,7 @@ def _receiving_parameter(site: RewriteSite) -> str:
         ):
             position, parameters = arguments.index(site.node), parameter_names(callee)
             return parameters[position] if position < len(parameters) else ""
-        case _:
-            return ""
+    return ""
 
 
 def _names_under_test(site: RewriteSite, name: ast.Name) -> frozenset[str]:
@@ -143,8 +142,7 @@ def _tested_names(site: RewriteSite, name: ast.Name) -> frozenset[str]:
             test=ast.Name(id=tested) | ast.Compare(left=ast.Name(id=tested), ops=[ast.IsNot()]), body=body
         ) if body is name:
             return frozenset({tested})
-        case _:
-            return frozenset()
+    return frozenset()
 
 
 def own_class(site: RewriteSite) -> Iterator[Rewrite]:
@@ -256,8 +254,7 @@ def _is_key(site: RewriteSite) -> bool:
             return index is site.node
         case ast.Call(func=ast.Attribute(attr="get" | "pop" | "setdefault")) | ast.Dict() | ast.Compare():
             return True
-        case _:
-            return False
+    return False
 
 
 # Corrections suggested by the exception: of a name, an attribute, a key or an import.
@@ -452,8 +449,7 @@ def defined_names(node: ast.AST) -> tuple[str, ...]:
             return (name,)
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
             return (name,)
-        case _:
-            return ()
+    return ()
 
 
 def _is_defined(source: PythonSource, name: str) -> bool:
@@ -486,8 +482,7 @@ def _is_public_list(source: PythonSource, text: ast.Constant) -> bool:
     match [*source.ancestors(text)][:2]:
         case [ast.List() | ast.Tuple(), ast.Assign(targets=[ast.Name(id="__all__")])]:
             return True
-        case _:
-            return False
+    return False
 
 
 # Methods of other languages, an older Python, or another collection type.
@@ -733,8 +728,7 @@ def _loop_variables(node: ast.AST) -> tuple[str, ...]:
             return tuple(name for loop in loops for name in assigned_names(loop.target))
         case ast.DictComp(generators=loops):
             return tuple(name for loop in loops for name in assigned_names(loop.target))
-        case _:
-            return ()
+    return ()
 
 
 def outer_name(site: RewriteSite) -> Iterator[Rewrite]:

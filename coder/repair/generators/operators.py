@@ -299,8 +299,7 @@ def _counting_likelihood(site: RewriteSite) -> float:
             return 0.8
         case ast.Return() | ast.Assign() | ast.AugAssign() | ast.keyword() | ast.IfExp() | ast.Tuple():
             return 0.65
-        case _:
-            return 0.0
+    return 0.0
 
 
 def _may_be_count(node: ast.expr) -> bool:
@@ -309,8 +308,7 @@ def _may_be_count(node: ast.expr) -> bool:
             return isinstance(op, ast.Add | ast.Sub | ast.Mult | ast.FloorDiv)
         case ast.Name(id=name):
             return name not in ("self", "cls", "None", "True", "False") and not name[:1].isupper()
-        case _:
-            return True
+    return True
 
 
 def _is_count(node: ast.expr) -> bool:
@@ -324,8 +322,7 @@ def _is_count(node: ast.expr) -> bool:
             )
         case ast.BinOp():
             return True
-        case _:
-            return False
+    return False
 
 
 # Missing modulo operations: calendars, clocks, alphabets, ring buffers.
@@ -474,8 +471,7 @@ def is_condition(source: PythonSource, node: ast.AST) -> bool:
             return is_condition(source, parent)
         case ast.Return():
             return isinstance(node, ast.Compare | ast.BoolOp | ast.Call | ast.Name | ast.Attribute)
-        case _:
-            return False
+    return False
 
 
 def is_returned(site: RewriteSite) -> bool:
@@ -622,8 +618,7 @@ def _flags(source: PythonSource, node: ast.expr) -> list[str]:
             name := source.text_of(node)
         ):
             return [name]
-        case _:
-            return []
+    return []
 
 
 def _kind(name: str) -> str:

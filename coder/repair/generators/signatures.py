@@ -184,8 +184,7 @@ def _is_own_attribute(keyword: ast.keyword) -> bool:
     match keyword:
         case ast.keyword(arg=name, value=ast.Attribute(value=ast.Name(id="self"), attr=attr)):
             return name == attr
-        case _:
-            return False
+    return False
 
 
 def _replace_keyword(site: RewriteSite, keyword: ast.keyword) -> Iterator[Rewrite]:
@@ -293,8 +292,7 @@ def _creates_mutable(default: ast.expr) -> bool:
     match default:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
             return name not in IMMUTABLE_RESULTS
-        case _:
-            return False
+    return False
 
 
 # Missing and superfluous decorators.

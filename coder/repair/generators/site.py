@@ -161,8 +161,7 @@ def needs_parentheses(text: str, node: ast.AST, source: PythonSource) -> bool:
             return not isinstance(new, ast.BinOp)
         case ast.IfExp():
             return isinstance(new, ast.IfExp | ast.Lambda)
-        case _:
-            return False
+    return False
 
 
 # Names visible at a place, and the similarity of names.
@@ -501,8 +500,7 @@ def find_callee(site: RewriteSite, call: ast.Call) -> Function | None:
                 ),
                 None,
             )
-        case _:
-            return None
+    return None
 
 
 def _is_named(owner: ast.ClassDef | None, name: str) -> bool:

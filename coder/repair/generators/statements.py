@@ -298,8 +298,7 @@ def _assigned_target(site: RewriteSite, node: ast.Assign | ast.AugAssign | ast.R
             return "return"
         case ast.Assign(targets=targets):
             return " = ".join(site.text_of(target) for target in targets)
-        case _:
-            return site.text_of(node.target)
+    return site.text_of(node.target)
 
 
 def _may_be_number(value: ast.expr) -> bool:
@@ -396,8 +395,7 @@ def _type_name(value: ast.expr) -> str | None:
             return type(constant).__name__
         case ast.Call(func=ast.Name(id="list" | "dict" | "set" | "deque" | "int" | "str" as name)):
             return name
-        case _:
-            return None
+    return None
 
 
 def _loop_variables_first(site: RewriteSite, names: tuple[str, ...]) -> list[str]:
@@ -555,8 +553,7 @@ def _is_mutable(node: ast.expr) -> bool:
             return _is_mutable(left)
         case ast.Call(func=ast.Name(id="list" | "dict" | "set")):
             return True
-        case _:
-            return isinstance(node, MUTABLE_LITERALS)
+    return isinstance(node, MUTABLE_LITERALS)
 
 
 def _move_to_constructor(

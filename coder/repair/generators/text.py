@@ -87,8 +87,7 @@ def _is_separator(site: RewriteSite) -> bool:
             func=ast.Attribute(attr="split" | "rsplit" | "partition" | "rpartition"), args=[separator, *_]
         ):
             return separator is site.node
-        case _:
-            return False
+    return False
 
 
 def separated(site: RewriteSite) -> Iterator[Rewrite]:

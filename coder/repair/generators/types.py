@@ -89,8 +89,7 @@ def _is_argument_of(*names: str) -> Callable[[RewriteSite], bool]:
         match site.parent:
             case ast.Call(func=ast.Name(id=name), args=[argument, *_]):
                 return name in names and argument is site.node
-            case _:
-                return False
+        return False
 
     return applies
 
@@ -101,8 +100,7 @@ def _is_added(site: RewriteSite) -> bool:
             return site.node in (left, right)
         case ast.AugAssign(op=ast.Add(), value=value):
             return site.node is value
-        case _:
-            return False
+    return False
 
 
 def _is_returned(site: RewriteSite) -> bool:
@@ -384,8 +382,7 @@ def _factory_of(source: PythonSource, value: ast.expr) -> str:
             return "dict"
         case ast.Call(func=ast.Name(id=kind), args=[], keywords=[]):
             return kind
-        case _:
-            return f"lambda: {source.text_of(value)}"
+    return f"lambda: {source.text_of(value)}"
 
 
 # Wrong types in isinstance and issubclass calls.
@@ -445,8 +442,7 @@ def _sibling_types(source: PythonSource, type_node: ast.expr) -> tuple[str, ...]
     match type_node:
         case ast.Attribute(value=ast.Name(id=module), attr=name) if name[0].isupper():
             return _module_attributes(source).get(module, ())
-        case _:
-            return ()
+    return ()
 
 
 @lru_cache(maxsize=256)

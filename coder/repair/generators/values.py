@@ -210,8 +210,7 @@ def _position_weight(site: RewriteSite) -> float:
             return 0.3
         case ast.Return() | ast.Assign(targets=[ast.Name() | ast.Attribute() | ast.Subscript()]):
             return 0.25
-        case _:
-            return 0.0
+    return 0.0
 
 
 # Indices in the wrong order, missing, or superfluous.

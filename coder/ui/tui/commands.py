@@ -88,8 +88,7 @@ def carry_out(services: Services, name: str, text: str) -> Sequence[str]:
             return require_service(services.settings).models()
         case _ if not text:
             return require_service(services.settings).show(name)
-        case _:
-            return [require_service(services.settings).change(name, text)]
+    return [require_service(services.settings).change(name, text)]
 
 
 def help_lines(keys: KeyBindings) -> list[str]:
@@ -133,8 +132,7 @@ class CommandArguments:
             case "rewind" if archive is not None and (session := self._session()):
                 requests = enumerate(archive.requests(session), start=1)
                 return tuple(Argument(str(number), " ".join(text.split())) for number, text in requests)
-            case _:
-                return ()
+        return ()
 
 
 CLOSED_COMMANDS = {"theme": "theme", "strategy": "strategy", "budget": "limit", "cost": "unit"}
