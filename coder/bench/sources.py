@@ -9,7 +9,6 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,7 +22,7 @@ from coder.repo.repository import SessionRepository
 from coder.repo.trees import apply_to_tree, changed_entries, compose_tree
 from coder.verify.run import PytestRunner
 from coder.wiring.project_runtime import ProjectRuntime
-from coder.wiring.session import open_runtime
+from coder.wiring.session import RuntimeOptions, open_runtime
 
 FIX_WORDS = re.compile(r"\b(?:fix|bug|correct|regress|handle)", re.IGNORECASE)
 MOST_FILES = 10
@@ -52,15 +51,9 @@ class KnownFix(Value):
     pass_to_pass: tuple[str, ...] = ()
 
 
-class TestSettings(Value):
-    """Settings for running the tests of the user's repositories."""
-
-    test_command: str | None = None
-    trusted: bool = False
-    unsafe: bool = False
-
-
-def mine_history(directory: Path, folder: Path, *, most: int, options: TestSettings, report: Report) -> None:
+def mine_history(
+    directory: Path, folder: Path, *, most: int, options: RuntimeOptions, report: Report
+) -> None:
     """Make a suite of the newest fixes in a repository's history, until it has `most` tasks.
 
     What is there already is kept, and what was looked at is not looked at again.
@@ -69,7 +62,7 @@ def mine_history(directory: Path, folder: Path, *, most: int, options: TestSetti
         UserError: the repository cannot be worked on.
     """
     skipped = {entry["name"] for entry in _read_skipped(folder)}
-    with _open_runtime(directory, options) as (repository, runtime):
+    with open_runtime(directory, **options) as (repository, runtime):
         git = repository.user_checkout.git
         count = len(list(folder.glob("*/task.toml")))
         for fix in find_fixes(git, repository.head):
@@ -88,7 +81,7 @@ def make_benchmark(
     *,
     checkouts: Path,
     only: Sequence[str],
-    options: TestSettings,
+    options: RuntimeOptions,
     report: Report,
 ) -> None:
     """Make a suite of rows of SWE-bench, each with a checkout below `checkouts`.
@@ -101,7 +94,7 @@ def make_benchmark(
             continue
         try:
             place, base = _find_row_checkout(row, checkouts)
-            with _open_runtime(place, options) as (repository, runtime):
+            with open_runtime(place, **options) as (repository, runtime):
                 fix = row_fix(row, repository, base)
                 reason = prepare_task(fix, repository, runtime, folder / name)
         except CoderError as error:
@@ -110,10 +103,10 @@ def make_benchmark(
 
 
 def make_quixbugs(
-    directory: Path, folder: Path, *, only: Sequence[str], options: TestSettings, report: Report
+    directory: Path, folder: Path, *, only: Sequence[str], options: RuntimeOptions, report: Report
 ) -> None:
     """Make a suite of a checkout of QuixBugs: Python programs of one bug each, whose tests are not hidden."""
-    with _open_runtime(directory, options) as (repository, runtime):
+    with open_runtime(directory, **options) as (repository, runtime):
         git = repository.user_checkout.git
         for test in sorted((repository.root / "python_testcases").glob("test_*.py")):
             name = test.stem.removeprefix("test_")
@@ -411,14 +404,6 @@ def _id_words(id: str) -> tuple[str, ...]:
     if not rest:
         return (path,)
     return (*re.sub(r"\.\w+$", "", path).split("/"), *rest.split("::"))
-
-
-def _open_runtime(
-    directory: Path, options: TestSettings
-) -> AbstractContextManager[tuple[SessionRepository, ProjectRuntime]]:
-    return open_runtime(
-        directory, test_command=options.test_command, trusted=options.trusted, unsafe=options.unsafe
-    )
 
 
 def _note(name: str, reason: str, folder: Path, report: Report) -> None:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from coder.bench.runner import Job, Outcome
-    from coder.bench.sources import TestSettings
     from coder.bench.suites import SuiteTask
     from coder.bench.tables import Comparison
+    from coder.wiring.session import RuntimeOptions
 
 RUNS = "runs.jsonl"
 OWN = "mine"
@@ -95,19 +95,19 @@ def bench(
     from coder.bench.own import describe_own_bugs, remember_results
     from coder.bench.runner import plan_jobs as planned
     from coder.bench.runner import read_outcomes
-    from coder.bench.sources import TestSettings
     from coder.bench.suites import load_suite
     from coder.bench.swebench import judge_in_containers, write_predictions
     from coder.bench.tables import compare_runs
     from coder.bench.tables import comparison_markdown as describe
     from coder.core.task import Budget
     from coder.repo.git import find_checkout
+    from coder.wiring.session import RuntimeOptions
 
     if compare is not None and not (compare / RUNS).is_file():
         raise UserError(f"{compare} holds no results ({RUNS}) to compare with.")
     directory = output or Path(f"bench-{Path(suite).resolve().name}")
     source = _Source(suite, repo=repo, checkouts=checkouts, bugs=bugs, only=tuple(task or ()))
-    options = TestSettings(test_command=test, trusted=trust, unsafe=unsafe_no_sandbox)
+    options = RuntimeOptions(test_command=test, trusted=trust, unsafe=unsafe_no_sandbox)
     folder = source.prepare(directory / "tasks", options)
     tasks = {suite_task.name: suite_task for suite_task in load_suite(folder, task or ())}
     money = None if max_usd is None else Decimal(str(max_usd))
@@ -172,7 +172,7 @@ class _Source:
     def has_rows(self) -> bool:
         return self.suite.endswith((".jsonl", ".parquet"))
 
-    def prepare(self, folder: Path, options: "TestSettings") -> str:
+    def prepare(self, folder: Path, options: "RuntimeOptions") -> str:
         """Return the suite's folder, made first where it has none."""
         from coder.bench import sources
 

@@ -56,13 +56,10 @@ def compare(
             revision=change,
             against=against,
             tests=find_command_tests(options.test) if options.test else (),
-            test_command=options.test,
             environment=environment,
             seconds=seconds,
-            trusted=options.trust,
-            unsafe=options.unsafe_no_sandbox,
-            confirm=typer.confirm if sys.stdin.isatty() and sys.stdout.isatty() else None,
             progress=lambda line: print(line, file=sys.stderr, flush=True),
+            **options.runtime,
         )
     except SameTreesError as error:
         row: dict[str, object] = {"change": change, "exit_code": SAME, **_totals([]), "functions": []}

@@ -24,15 +24,7 @@ def record(
     """
     from coder.wiring.mapping import record_head
 
-    covered, file = record_head(
-        options.repo,
-        test_command=options.test,
-        seconds=seconds,
-        trusted=options.trust,
-        unsafe=options.unsafe_no_sandbox,
-        confirm=typer.confirm if sys.stdin.isatty() and sys.stdout.isatty() else None,
-        progress=_report_progress,
-    )
+    covered, file = record_head(options.repo, seconds=seconds, progress=_report_progress, **options.runtime)
     print(
         f"map: {covered.covered:,} of {covered.files:,} test files, {covered.tests:,} tests, "
         f"{covered.bytes / 1e6:.1f} MB, {file}"

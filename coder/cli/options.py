@@ -18,6 +18,7 @@ from coder.core.paths import SOURCE_SUFFIXES
 
 if TYPE_CHECKING:
     from coder.core.notes import Plan
+    from coder.wiring.session import RuntimeOptions
 
 TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".rst", ".log")
 """Suffixes of files that hold issues: such a name is never a symbol."""
@@ -210,6 +211,16 @@ class Options:
             "max_usd": None if self.max_usd is None else Decimal(str(self.max_usd)),
             **{name: getattr(self, name) for name in ("max_tokens", "max_seconds", "max_requests")},
             **{name: getattr(self, name) or None for name in ("wait", "install", "inline", "screen_reader")},
+        }
+
+    @property
+    def runtime(self) -> "RuntimeOptions":
+        """Options for running tests without a session."""
+        return {
+            "test_command": self.test,
+            "trusted": self.trust,
+            "unsafe": self.unsafe_no_sandbox,
+            "confirm": typer.confirm if sys.stdin.isatty() and sys.stdout.isatty() else None,
         }
 
     @property

@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import typer
-
 from coder.core.errors import UserError
 from coder.core.text import sanitize_text
 
@@ -28,6 +26,8 @@ def confirm_change(question: str) -> bool:
     Raises:
         UserError: nobody can answer.
     """
+    import typer
+
     if not sys.stdin.isatty():
         raise UserError(f"{question} This is not interactive, so nothing was done. To confirm: add --yes.")
     return typer.confirm(question, err=True)

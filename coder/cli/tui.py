@@ -144,20 +144,67 @@ class InterfaceRepository:
 
     def choose_model(self) -> "SessionModel":
         """Return the model of sessions, and load what they need."""
-        return _choose_model(self._root, self._settings.flags, resumed=self._archive.loaded)
+        from coder.settings import load_config
+        from coder.ui.tui.services import SessionModel
+        from coder.wiring.conversations import inherit_model
+        from coder.wiring.session import choose_approach
+
+        root, flags = self._root, self._settings.flags
+        import_module("coder.wiring.session")  # what the first request needs, while the user reads or types
+        config = inherit_model(load_config(root, flags), self._archive.loaded, root)
+        chosen_approach = choose_approach(config, model_name=flags.get("model"))
+        return SessionModel(
+            "" if chosen_approach.is_offline else chosen_approach.model.name, chosen_approach.reason
+        )
 
     def _open_session(self, request: "UserRequest") -> InteractiveSession:
+        """Open a session, which takes the model of the one that was loaded last unless the flags name one."""
+        from coder.cli.options import read_issue, typed_mentions
+        from coder.core.task import Attachment
+        from coder.settings import load_config
         from coder.trust import is_trusted
+        from coder.wiring.conversations import inherit_model
+        from coder.wiring.session import SessionSetup, allows_unpriced, choose_approach, judging_approach
 
-        return _open_session(
-            request,
-            self._directory,
-            self._root,
-            self._settings.flags,
-            resumed=self._archive.loaded,
-            trusted=self._is_trusted or is_trusted(self._root),
+        root, flags = self._root, self._settings.flags
+        plans = request.mode == "plan"
+        config = load_config(root, {**flags, "strategy": "plan"} if plans else flags)
+        judges = request.mode == "verify"
+        if judges:
+            approach = judging_approach(
+                self._directory, diff=None, revision=request.text or None, against=None
+            )
+        else:
+            config = inherit_model(config, self._archive.loaded, root)
+            modes: dict[str, Mode] = {"change": "change", "ask": "ask", "build": "build"}
+            mode = modes.get(request.mode, "fix")
+            approach = choose_approach(config, model_name=flags.get("model"), mode=mode, root=root)
+        setup = SessionSetup(
+            root=root,
+            config=config,
             backend=self._backend,
+            trusted=self._is_trusted or is_trusted(root),
+            approach=approach,
+            unpriced=allows_unpriced(flags),
         )
+        if judges:
+            task = setup.make_task("", directory=self._directory, needs_ties=False)
+        else:
+            task = setup.make_task(
+                read_issue(request.text),
+                mentions=typed_mentions(request.text),
+                directory=self._directory,
+                mode=mode,
+                attachments=tuple(
+                    Attachment(name=f"output of `{command}`", text=output)
+                    for command, output in request.outputs
+                ),
+                continues=request.continues,
+                plan_only=plans,
+            )
+        with ExitStack() as stack:
+            handle = stack.enter_context(setup.open(task, attended=True, reviews=not judges))
+            return InteractiveSession(handle, stack.pop_all())
 
 
 def run_tui(
@@ -269,71 +316,3 @@ def _trust_question(
         can_decline=backend is not None,
         trust=trust,
     )
-
-
-def _choose_model(root: Path, flags: Mapping[str, Any], *, resumed: str) -> "SessionModel":
-    from coder.settings import load_config
-    from coder.ui.tui.services import SessionModel
-    from coder.wiring.conversations import inherit_model
-    from coder.wiring.session import choose_approach
-
-    import_module("coder.wiring.session")  # what the first request needs, while the user reads or types
-    config = inherit_model(load_config(root, flags), resumed, root)
-    chosen_approach = choose_approach(config, model_name=flags.get("model"))
-    return SessionModel(
-        "" if chosen_approach.is_offline else chosen_approach.model.name, chosen_approach.reason
-    )
-
-
-def _open_session(
-    request: "UserRequest",
-    directory: Path,
-    root: Path,
-    flags: Mapping[str, Any],
-    *,
-    resumed: str,
-    trusted: bool,
-    backend: "SandboxBackend | None",
-) -> InteractiveSession:
-    """Open a session for a request; `resumed` is the session whose model it takes unless `flags` name one."""
-    from coder.cli.options import read_issue, typed_mentions
-    from coder.core.task import Attachment
-    from coder.settings import load_config
-    from coder.wiring.conversations import inherit_model
-    from coder.wiring.session import SessionSetup, allows_unpriced, choose_approach, judging_approach
-
-    plans = request.mode == "plan"
-    config = load_config(root, {**flags, "strategy": "plan"} if plans else flags)
-    judges = request.mode == "verify"
-    if judges:
-        approach = judging_approach(directory, diff=None, revision=request.text or None, against=None)
-    else:
-        config = inherit_model(config, resumed, root)
-        modes: dict[str, Mode] = {"change": "change", "ask": "ask", "build": "build"}
-        mode = modes.get(request.mode, "fix")
-        approach = choose_approach(config, model_name=flags.get("model"), mode=mode, root=root)
-    setup = SessionSetup(
-        root=root,
-        config=config,
-        backend=backend,
-        trusted=trusted,
-        approach=approach,
-        unpriced=allows_unpriced(flags),
-    )
-    if judges:
-        task = setup.make_task("", directory=directory, needs_ties=False)
-    else:
-        task = setup.make_task(
-            read_issue(request.text),
-            mentions=typed_mentions(request.text),
-            directory=directory,
-            mode=mode,
-            attachments=tuple(
-                Attachment(name=f"output of `{command}`", text=output) for command, output in request.outputs
-            ),
-            continues=request.continues,
-            plan_only=plans,
-        )
-    with ExitStack() as stack:
-        handle = stack.enter_context(setup.open(task, attended=True, reviews=not judges))
-        return InteractiveSession(handle, stack.pop_all())

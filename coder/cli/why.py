@@ -56,11 +56,8 @@ def why(
         session=session or "",
         good=good,
         runs=runs,
-        test_command=options.test,
-        trusted=options.trust,
-        unsafe=options.unsafe_no_sandbox,
-        confirm=typer.confirm if at_terminal else None,
         report_progress=lambda line: print(line, file=sys.stderr, flush=True),
+        **options.runtime,
     )
     print(regression.model_dump_json() if as_json else "\n".join(regression_lines(regression)))
     if not regression.stage:

@@ -47,6 +47,13 @@ class PhaseState:
     entry: bool = False
 
 
+async def settle_with_note(
+    _context: SessionContext, _candidate: Candidate, state: PhaseState
+) -> Note | str | None:
+    """End a phase with the note that is handed over."""
+    return state.note
+
+
 @dataclass(frozen=True, kw_only=True)
 class PhaseSpec:
     """A phase with its opening message and the decision when it ends."""
@@ -57,7 +64,7 @@ class PhaseSpec:
 
     Called only if the model is asked before `settle` has returned a message.
     """
-    settle: Callable[[SessionContext, Candidate, PhaseState], Awaitable[Note | str | None]]
+    settle: Callable[[SessionContext, Candidate, PhaseState], Awaitable[Note | str | None]] = settle_with_note
     """Called at entry and after each reply's calls.
 
     Returns the note that ends the phase, a message for the model, or None.

@@ -51,10 +51,22 @@ async def score_candidate(context: SessionContext, candidate: Candidate) -> Scor
     return values
 
 
+def newest_verdict(context: SessionContext, candidate: Candidate) -> Verdict | None:
+    """Return the newest verdict on any change of the candidate."""
+    return next(iter(reversed(candidate_verdicts(context.log.records, candidate.id))), None)
+
+
+async def current_verdict(context: SessionContext, candidate: Candidate) -> Verdict | None:
+    """Return the newest verdict if it is on the current change."""
+    newest = newest_verdict(context, candidate)
+    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    return newest if newest is not None and newest.tree == patch.tree else None
+
+
 def is_accepted(context: SessionContext, candidate: Candidate) -> bool:
     """Tell whether the candidate is proven and no reviewer asks for changes."""
-    judgements = candidate_verdicts(context.log.records, candidate.id)
-    is_proven = bool(judgements) and judgements[-1].kind is VerdictKind.PROVEN
+    newest = newest_verdict(context, candidate)
+    is_proven = newest is not None and newest.kind is VerdictKind.PROVEN
     return is_proven and all(
         opinion.approve for opinion in reviewer_findings(context.log.records, candidate.id).values()
     )
@@ -65,11 +77,11 @@ def is_settled(context: SessionContext, candidate: Candidate) -> bool:
 
     Without a test that shows the issue none can prove a fix; and the user may have cut the tests short.
     """
-    judgements = candidate_verdicts(context.log.records, candidate.id)
+    newest = newest_verdict(context, candidate)
     return is_accepted(context, candidate) or (
-        bool(judgements)
-        and judgements[-1].is_deliverable
-        and (judgements[-1].cut_short or not named_tests(context.log.records, candidate.id))
+        newest is not None
+        and newest.is_deliverable
+        and (newest.cut_short or not named_tests(context.log.records, candidate.id))
     )
 
 
@@ -87,8 +99,8 @@ def summarize_attempt(context: SessionContext, candidate: Candidate) -> str:
         for record in reversed(candidate_records(context.log.records, candidate.id))
         if isinstance(record.event, FilesChanged)
     )
-    judgements = candidate_verdicts(context.log.records, candidate.id)
-    failure = context.judge.explain_failure(judgements[-1]) if judgements else "It was not tested."
+    newest = newest_verdict(context, candidate)
+    failure = context.judge.explain_failure(newest) if newest else "It was not tested."
     return f"{idea}\n{next(changes, '')[:DIFF_CHARACTERS]}\n{failure[:FAILURE_CHARACTERS]}"
 
 
@@ -105,17 +117,17 @@ def is_abandoned(context: SessionContext, candidate: Candidate) -> bool:
 
 def has_deliverable_change(context: SessionContext, candidate: Candidate) -> bool:
     """Tell whether the newest verdict allows delivery."""
-    judgements = candidate_verdicts(context.log.records, candidate.id)
-    return bool(judgements) and judgements[-1].is_deliverable
+    newest = newest_verdict(context, candidate)
+    return newest is not None and newest.is_deliverable
 
 
 def is_repairable(context: SessionContext, candidate: Candidate) -> bool:
     """Tell whether the newest verdict is a failure that another change may fix."""
-    judgements = candidate_verdicts(context.log.records, candidate.id)
+    newest = newest_verdict(context, candidate)
     return (
-        bool(judgements)
-        and not judgements[-1].is_deliverable
-        and judgements[-1].kind is not VerdictKind.INCONCLUSIVE
+        newest is not None
+        and not newest.is_deliverable
+        and newest.kind is not VerdictKind.INCONCLUSIVE
         and not is_abandoned(context, candidate)
     )
 
@@ -129,24 +141,14 @@ async def is_finished(context: SessionContext, candidate: Candidate) -> bool:
 
 async def is_red(context: SessionContext, candidate: Candidate) -> bool:
     """Tell whether the current change was judged and failed."""
-    judgements = candidate_verdicts(context.log.records, candidate.id)
-    return (
-        bool(judgements)
-        and not judgements[-1].is_deliverable
-        and judgements[-1].tree
-        == (await asyncio.to_thread(context.repository.candidate_patch, candidate)).tree
-    )
+    current = await current_verdict(context, candidate)
+    return current is not None and not current.is_deliverable
 
 
 async def is_judged_good(context: SessionContext, candidate: Candidate) -> bool:
     """Tell whether the current change was judged good."""
-    judgements = candidate_verdicts(context.log.records, candidate.id)
-    return (
-        bool(judgements)
-        and judgements[-1].is_deliverable
-        and judgements[-1].tree
-        == (await asyncio.to_thread(context.repository.candidate_patch, candidate)).tree
-    )
+    current = await current_verdict(context, candidate)
+    return current is not None and current.is_deliverable
 
 
 async def has_unjudged_source(context: SessionContext, candidate: Candidate) -> bool:

@@ -333,20 +333,14 @@ async def _open_explain(context: SessionContext, candidate: Candidate) -> str:
     return context.prompts.render("give_up", failed=failure)
 
 
-async def _settle_with_note(
-    _context: SessionContext, _candidate: Candidate, state: PhaseState
-) -> Note | None:
-    return state.note
-
-
 PHASE_SPECS: Mapping[PhaseName, PhaseSpec] = {
-    "locate": PhaseSpec(phase=LOCATE, opening=_open_locate, settle=_settle_with_note),
+    "locate": PhaseSpec(phase=LOCATE, opening=_open_locate),
     "reproduce": PhaseSpec(
         phase=REPRODUCE, opening=_open_reproduce, settle=_settle_reproduce_within_attempts
     ),
     "edit": PhaseSpec(phase=EDIT, opening=_open_edit, settle=_settle_edit),
-    "diagnose": PhaseSpec(phase=DIAGNOSE, opening=_open_diagnose, settle=_settle_with_note),
+    "diagnose": PhaseSpec(phase=DIAGNOSE, opening=_open_diagnose),
     "repair": PhaseSpec(phase=REPAIR, opening=_open_repair, settle=_settle_edit),
     "answer": PhaseSpec(phase=ANSWER, opening=_open_answer, settle=_settle_answer),
-    "explain": PhaseSpec(phase=EXPLAIN, opening=_open_explain, settle=_settle_with_note),
+    "explain": PhaseSpec(phase=EXPLAIN, opening=_open_explain),
 }

@@ -302,7 +302,7 @@ def evaluation_phase(topics: Sequence[Subtopic], results: Sequence[ResearchResul
     async def opening(context: SessionContext, _reader: Candidate) -> str:
         return context.prompts.render("evaluate", task=context.task, results=results, unanswered=topics)
 
-    return PhaseSpec(phase=EVALUATE, opening=opening, settle=_settle_with_note)
+    return PhaseSpec(phase=EVALUATE, opening=opening)
 
 
 def synthesis_phase(results: Sequence[ResearchResult], *, evaluation: str) -> PhaseSpec:
@@ -417,12 +417,6 @@ def check_report(context: SessionContext, checker: CitationChecker, report: Rese
             "sources": tuple(f"`{source.path}`: {source.origin}" for source in context.task.sources),
         }
     )
-
-
-async def _settle_with_note(
-    _context: SessionContext, _candidate: Candidate, state: PhaseState
-) -> Note | None:
-    return state.note
 
 
 async def _look(context: SessionContext, reader: Candidate, text: str, characters: int) -> str:

@@ -170,7 +170,6 @@ async def review_candidate(context: SessionContext, candidate: Candidate, reader
     purpose = PhaseSpec(
         phase=REVIEW.model_copy(update={"max_turns": 2}) if is_behavior else REVIEW,
         opening=lambda _context, _reviewer: _opening_message(context, candidate, reader),
-        settle=_settle,
     )
     note = await run_phase(review_context, reviewer, purpose, number)
     return note if isinstance(note, Findings) else None
@@ -191,10 +190,6 @@ def _is_review_by(event: Event, candidate: Candidate, reader: str) -> bool:
         and event.candidate.startswith(f"{candidate.id}/review-")
         and event.approach == reader
     )
-
-
-async def _settle(_context: SessionContext, _candidate: Candidate, state: PhaseState) -> Note | None:
-    return state.note
 
 
 async def _opening_message(context: SessionContext, candidate: Candidate, reader: str) -> str:

@@ -1,7 +1,8 @@
 """Comparison of the behavior of two states of a repository, or of one state in two environments."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Unpack
 
 from coder.behavior.comparison import BehaviorComparison
 from coder.behavior.runs import find_changed_code
@@ -15,7 +16,7 @@ from coder.verify.layout import test_file_predicate
 from coder.verify.select import project_files
 from coder.verify.trees import ChangeSplit, read_texts
 from coder.wiring.project_runtime import ProjectRuntime
-from coder.wiring.session import open_runtime
+from coder.wiring.session import RuntimeOptions, open_runtime
 from coder.workspace.workspace import format_count
 
 
@@ -25,13 +26,10 @@ def compare_behavior(
     revision: str | None,
     against: str | None = None,
     tests: Sequence[str] = (),
-    test_command: str | None = None,
     environment: Path | None = None,
     seconds: float,
-    trusted: bool = False,
-    unsafe: bool = False,
-    confirm: Callable[[str], bool] | None = None,
     progress: Progress | None = None,
+    **options: Unpack[RuntimeOptions],
 ) -> tuple[str, BehaviorComparison | None]:
     """Compare what the calls of tests give before and after a change, and return what was compared.
 
@@ -49,14 +47,8 @@ def compare_behavior(
     label = f"{change.label}" if change else "the work tree"
     if environment is not None:
         label += f", with {environment}"
-    with open_runtime(
-        directory,
-        base=change.base if change else None,
-        test_command=test_command,
-        trusted=trusted,
-        unsafe=unsafe,
-        confirm=confirm,
-    ) as (repository, runtime):
+    base = change.base if change else None
+    with open_runtime(directory, base=base, **options) as (repository, runtime):
         tree = change.tree if change else repository.base_tree
         split = ChangeSplit(repository, tree)
         with split.checkout("tests") as old, split.checkout("change") as new:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, Unpack
 
 from coder.core.errors import UserError
 from coder.core.events import FilesChanged, MessageFinished, Record, SessionStarted, Verified
@@ -26,7 +26,7 @@ from coder.repo.worktrees import commit_tree
 from coder.store.jsonl import boundary_events, find_session, list_sessions, read_records
 from coder.verify.failures import failure_headline
 from coder.verify.run import PytestRunner
-from coder.wiring.session import open_runtime
+from coder.wiring.session import RuntimeOptions, open_runtime
 
 RUNS = 3
 """Runs of the test in each state, as for the targets of a verdict."""
@@ -106,11 +106,8 @@ def find_regression(
     session: str = "",
     good: str | None = None,
     runs: int = RUNS,
-    test_command: str | None = None,
-    trusted: bool = False,
-    unsafe: bool = False,
-    confirm: Callable[[str], bool] | None = None,
     report_progress: Report = lambda _: None,
+    **options: Unpack[RuntimeOptions],
 ) -> Regression:
     """Find the change that turned a test red; the checkout, its index, stash and branches stay untouched.
 
@@ -120,9 +117,7 @@ def find_regression(
     Raises:
         UserError: the repository cannot be worked on, or there is no such test, session or revision.
     """
-    with open_runtime(
-        directory, test_command=test_command, trusted=trusted, unsafe=unsafe, confirm=confirm
-    ) as (repository, runtime):
+    with open_runtime(directory, **options) as (repository, runtime):
         with repository.checkout(repository.base) as tree:
             runtime.selection.settle(tree)
             runner = runtime.runner()

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 from urllib.parse import urlsplit
 
 from coder import __version__
@@ -703,23 +703,29 @@ def judging_approach(
 SUSPECT_SECONDS = 60.0
 
 
+class RuntimeOptions(TypedDict, total=False):
+    """Options for running the tests of a repository without a session."""
+
+    test_command: str | None
+    trusted: bool
+    unsafe: bool
+    confirm: Callable[[str], bool] | None
+    """Asks the user for trust where there is no full sandbox; None if nobody can be asked."""
+
+
 def locate_faults(
     directory: Path,
     tests: tuple[str, ...],
     *,
-    trusted: bool = False,
-    unsafe: bool = False,
-    confirm: Callable[[str], bool] | None = None,
     progress: Progress | None = None,
+    **options: Unpack[RuntimeOptions],
 ) -> SuspectRanking:
     """Trace failing tests (none: all that fail) in a temporary worktree at HEAD with the uncommitted work.
-
-    `confirm` asks the user for trust where there is no full sandbox; None if nobody can be asked.
 
     Raises:
         UserError: the repository cannot be worked on.
     """
-    with open_runtime(directory, trusted=trusted, unsafe=unsafe, confirm=confirm) as (repository, runtime):
+    with open_runtime(directory, **options) as (repository, runtime):
         worktree = repository.create_candidate("c1").worktree
         report = None if tests else runtime.runner().run(worktree, progress=progress)
         if report is not None and report.problem is not None:
@@ -732,13 +738,7 @@ def locate_faults(
 
 @contextmanager
 def open_runtime(
-    directory: Path,
-    *,
-    base: str | None = None,
-    test_command: str | None = None,
-    trusted: bool = False,
-    unsafe: bool = False,
-    confirm: Callable[[str], bool] | None = None,
+    directory: Path, *, base: str | None = None, **options: Unpack[RuntimeOptions]
 ) -> Iterator[tuple[SessionRepository, ProjectRuntime]]:
     """Provide what runs the tests of a repository without a session, until exit; nothing of it is kept.
 
@@ -750,9 +750,9 @@ def open_runtime(
     root = find_checkout(directory).root
     stop_suite_process(root)
     config = load_config(root, {})
-    backend = require_backend(unsafe=unsafe, image=config.image)
-    if not trusted:
-        ensure_trust(root, backend=backend, confirm=confirm)
+    backend = require_backend(unsafe=options.get("unsafe", False), image=config.image)
+    if not options.get("trusted"):
+        ensure_trust(root, backend=backend, confirm=options.get("confirm"))
     sessions_directory().mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix="runtime-", dir=sessions_directory()) as state,
@@ -762,7 +762,7 @@ def open_runtime(
         ) as repository,
         make_sandbox(backend, config, exposed=repository.exposed_directories) as sandbox,
     ):
-        task = Task(issue="", directory=root, test_command=test_command or config.test)
+        task = Task(issue="", directory=root, test_command=options.get("test_command") or config.test)
         yield repository, build_project_runtime(task, config, root=root, sandbox=sandbox)
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from coder.bench.own import describe_own_bugs
-from coder.bench.sources import TestSettings as Settings
 from coder.bench.sources import find_fixes, make_benchmark, match_benchmark_names, read_rows
 from coder.bench.swebench import write_predictions
 from coder.core.verdict import VerdictKind
 from coder.repo.git import find_git
+from coder.wiring.session import RuntimeOptions as Settings
 from coder.wiring.strategy_record import StrategyResult, best_strategy, write_results
 from tests.bench.outcomes import outcome
 from tests.builders import git, repo, write
