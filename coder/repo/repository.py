@@ -125,12 +125,10 @@ class SessionRepository:
 
     @property
     def base_tree(self) -> str:
-        """The git tree of `base`."""
         return self.user_checkout.git.resolve_tree(self.base)
 
     @property
     def dirty(self) -> bool:
-        """Whether `base` contains uncommitted work."""
         return self.base != self.head
 
     @property
@@ -143,7 +141,6 @@ class SessionRepository:
         return bool(commit and git.resolve_commit(commit)) and has_change(git, commit, self.head)
 
     def create_candidate(self, name: str) -> Candidate:
-        """Create a linked worktree at `base`, with the ignored artefacts that tests need."""
         path = self.paths.worktrees / f"{self.paths.session}-{name}"
         added = self._add_worktree(path, self.base)
         index = self.paths.indexes / name
@@ -153,7 +150,6 @@ class SessionRepository:
         return Candidate(id=name, worktree=path, base=self.base)
 
     def candidate_patch(self, candidate: Candidate) -> Patch:
-        """Return the candidate's whole change so far, including new files but not ignored ones."""
         tree = self._write_tree(candidate)
         if tree not in self._patches:
             self._patches[tree] = trees.make_patch(self.user_checkout.git, old=self.base, new=tree)
@@ -206,10 +202,6 @@ class SessionRepository:
 
     @contextmanager
     def restore_on_exit(self, candidate: Candidate) -> Iterator[None]:
-        """Restore the candidate's worktree on exit, so that files written by tests do not join its change.
-
-        Ignored files stay.
-        """
         own_worktree = self.worktrees[candidate.id]
         tree = self._write_tree(candidate)
         untracked = frozenset(find_untracked_files(own_worktree.git))
@@ -229,7 +221,6 @@ class SessionRepository:
 
     @contextmanager
     def read(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:
-        """Provide the same content for reading alone, until exit: nothing may run or be written there."""
         with self._pool.read(self._content(tree, paths)) as path:
             yield path
 

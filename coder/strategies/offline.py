@@ -64,19 +64,11 @@ def search_repair() -> Strategy:
                 )
             places = tuple(suspect.place for suspect in search_result.suspects)
             if not tests:
-                _log_note(
-                    context,
-                    candidate,
-                    "locate",
-                    GiveUp(summary=_missing_test_message(failing), places=places),
-                )
+                note: Note = GiveUp(summary=_missing_test_message(failing), places=places)
+                _log_note(context, candidate, "locate", note)
                 return candidate
-            _log_note(
-                context,
-                candidate,
-                "locate",
-                Sites(summary=_describe_proposals(search_result), places=places, tests=tests),
-            )
+            note = Sites(summary=_describe_proposals(search_result), places=places, tests=tests)
+            _log_note(context, candidate, "locate", note)
             broken_tests: list[str] = []
             for proposal in [
                 untried for untried in search_result.proposals if untried not in tried_proposals
@@ -272,17 +264,12 @@ async def _prove(
         return False
     verdict = verdict.model_copy(update={"notes": (*verdict.notes, OFFLINE_NOTE)})
     places = tuple(suspect.place for suspect in proposals.suspects)
-    context.log.append(
-        NoteMade(
-            candidate=candidate.id,
-            phase="locate",
-            note=Sites(summary=proposals.note, places=places, tests=tests),
-        )
-    )
+    note = Sites(summary=proposals.note, places=places, tests=tests)
+    _log_note(context, candidate, "locate", note)
     attempt = attempt_number(context)
-    context.log.append(PhaseEntered(candidate=candidate.id, phase="edit", attempt=attempt))
+    _log_phase(context, candidate, "edit")
     context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
-    context.log.append(NoteMade(candidate=candidate.id, phase="edit", note=Done(summary=proposal.summary)))
-    context.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=attempt))
+    _log_note(context, candidate, "edit", Done(summary=proposal.summary))
+    _log_phase(context, candidate, "verify")
     context.log.append(Verified(candidate=candidate.id, attempt=attempt, verdict=verdict))
     return True

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 from pathlib import Path
@@ -150,6 +150,7 @@ class SessionSetup:
             known["attachments"] = (*known.get("attachments", ()), *attached)
         return Task(issue=text or self.approach.purpose or UNKNOWN_PURPOSE, **known)
 
+    @contextmanager
     def open(
         self,
         task: Task,
@@ -158,7 +159,7 @@ class SessionSetup:
         reviews: bool = False,
         connect: "Connect | None" = None,
         records: Sequence[Record] = (),
-    ) -> AbstractContextManager[SessionHandle]:
+    ) -> Iterator[SessionHandle]:
         """Open a session for a task; all its resources are released on exit.
 
         `connect` returns what runs parts of its parallel stages elsewhere. A session that runs such a part
@@ -167,7 +168,144 @@ class SessionSetup:
         Raises:
             UserError: the repository cannot be worked on.
         """
-        return _open_session(self, task, attended=attended, reviews=reviews, connect=connect, records=records)
+        root, config, chosen_approach, backend = self.root, self.config, self.approach, self.backend
+        if not task.after:
+            stop_suite_process(root)
+        remove_discarded(sessions_directory())
+        recover_sessions()
+        earlier = find_continuation(task.continues, root, request=task.issue) if task.continues else None
+        sources = task.sources or (earlier.sources if earlier and task.mode == "ask" else ())
+        task = task.model_copy(update={"continues": earlier.session if earlier else "", "sources": sources})
+        if not (task.given or chosen_approach.is_offline):
+            limit = find_money_limit(config)
+            money = {"usd": limit.usd, "usd_phrase": limit.phrase} if limit else {"usd": None}
+            task = task.model_copy(update={"budget": task.budget.model_copy(update=money)})
+        if task.mode == "ask":
+            config = config.model_copy(update={"approve": "read-only"})
+        identity = make_session_id()
+        directory = sessions_directory() / identity
+        directory.mkdir(parents=True)
+        with ExitStack() as stack:
+            stack.callback(
+                recover_sessions
+            )  # after this session is released, so that a failed delivery is undone immediately
+            stack.enter_context(session_lock(directory))
+            repository = _repository(task, identity, directory, earlier)
+            if earlier is not None and not repository.contains(earlier.commit):
+                earlier = earlier.model_copy(update={"commit": "", "branch": ""})
+            stack.callback(repository.close)
+            sandbox = stack.enter_context(
+                make_sandbox(
+                    backend, config, exposed=repository.exposed_directories, in_background=bool(task.after)
+                )
+            )
+            store = stack.enter_context(closing(SessionStore(directory)))
+            if task.after:
+                link_whole_suite(task.after, identity)
+            private = Secrets(own=secret_environment_values(os.environ), key=secrets.token_bytes(16))
+            attachments, refusals = refuse_images(task.attachments, chosen_approach.model)
+            task = _mask_request(task.model_copy(update={"attachments": attachments}), private)
+            log = EventLog(store, secrets=private, records=records)
+            unfinished = tuple(
+                request
+                for request in (earlier.unfinished_requests if earlier else ())
+                if request != task.issue
+            )
+            judged_since = repository.commit_before(earlier.requests) if earlier and earlier.requests else ""
+            if earlier and judged_since:
+                unfinished = tuple(dict.fromkeys((*unfinished, *[*earlier.requests.values()][::-1])))
+            runtime = build_project_runtime(task, config, root=root, sandbox=sandbox, mask=private.mask)
+            stack.callback(runtime.close)
+            verifier = runtime.verifier_factory(
+                task.issue,
+                unfinished_issues=unfinished,
+                requires_identifier_ties=task.mode == "fix",
+                requested_tests=(
+                    *extract_node_ids("\n".join((task.issue, *unfinished))),
+                    *find_command_tests(task.test_command),
+                ),
+                needs_ties=task.needs_ties,
+                accepts_test_edits=task.accept_test_edits,
+            )
+            runs_nothing = task.mode == "ask" and chosen_approach.is_offline
+            if runs_nothing and task.deep:
+                raise UserError(
+                    "--deep needs a model: add --model. Without --deep, search and history answer."
+                )
+            bases = (repository, *([repository.since(judged_since)] if judged_since else ()))
+
+            def reset_baselines(circumstance: str) -> None:
+                for base in bases:
+                    verifier(base).reset_baseline(circumstance)
+
+            context = SessionContext(
+                task=task,
+                models=ModelAccess(
+                    model=chosen_approach.model,
+                    by_role=chosen_approach.models,
+                    base_url=chosen_approach.base_url,
+                    context_tokens=config.context_tokens,
+                    seed=config.seed,
+                    rate_limiter=RateLimiter(requests_per_minute=config.requests_per_minute),
+                ),
+                tools=TOOLS,
+                prompts=PackagedPrompts(),
+                repository=repository,
+                verifier=verifier(repository),
+                whole_verifier=verifier(bases[-1]) if judged_since else None,
+                judged_since=judged_since,
+                make_verifier=verifier,
+                make_proposer=runtime.proposer,
+                installer=runtime.installer(root, reset_baselines),
+                installs_packages=config.install,
+                cutoff=runtime.cutoff,
+                continued=earlier,
+                sandbox=sandbox,
+                store=store,
+                log=log,
+                budget=BudgetTracker(task.budget, clock=time.monotonic),
+                approval=Approval(
+                    log, attended=attended, remember=lambda new_rules: remember_rules(root, new_rules)
+                ),
+                permissions=_build_permissions(
+                    config, root, sandbox=sandbox, test_command=runtime.project.command.text
+                ),
+                secrets=private,
+                workspace=_workspace_factory(
+                    task,
+                    config,
+                    repository,
+                    project=runtime.project,
+                    verifier=verifier(repository),
+                    sandbox=sandbox,
+                    log=log,
+                    private=private,
+                ),
+                instructions=_read_instructions(root, task.directory) if task.trusted else "",
+                needs_review=reviews,
+                run_elsewhere=connect(self, repository) if connect else None,
+                revise=None if chosen_approach.is_offline or task.given else _load_revision(),
+                notices=(
+                    *repository.exclusions,
+                    *refusals,
+                    *_price_notice(task.budget, chosen_approach.model),
+                    *_example_tests_notice(task, root),
+                    *(() if task.continues or runs_nothing else _environment_notices(task, root, sandbox)),
+                ),
+            )
+            from coder.strategies.verify_phase import with_named_tests
+
+            is_change = task.mode != "ask" and not task.given
+            strategy = with_named_tests(chosen_approach.strategy) if is_change else chosen_approach.strategy
+            session = Session(context, strategy, id=identity, version=__version__)
+            yield SessionHandle(
+                id=identity,
+                session=session,
+                log=log,
+                context=context,
+                suite=config.suite,
+                is_sandboxed=backend is not None,
+            )
 
 
 Connect = Callable[[SessionSetup, SessionRepository], RunElsewhere]
@@ -211,152 +349,6 @@ def prepare_session(
 def allows_unpriced(flags: Mapping[str, Any]) -> bool:
     """Tell whether limits on the command line allow a model without a price under a limit of money."""
     return any(flags.get(name) is not None for name in ("max_tokens", "max_requests"))
-
-
-@contextmanager
-def _open_session(
-    setup: SessionSetup,
-    task: Task,
-    *,
-    attended: bool,
-    reviews: bool,
-    connect: Connect | None,
-    records: Sequence[Record],
-) -> Iterator[SessionHandle]:
-    root, config, chosen_approach, backend = setup.root, setup.config, setup.approach, setup.backend
-    if not task.after:
-        stop_suite_process(root)
-    remove_discarded(sessions_directory())
-    recover_sessions()
-    earlier = find_continuation(task.continues, root, request=task.issue) if task.continues else None
-    sources = task.sources or (earlier.sources if earlier and task.mode == "ask" else ())
-    task = task.model_copy(update={"continues": earlier.session if earlier else "", "sources": sources})
-    if not (task.given or chosen_approach.is_offline):
-        limit = find_money_limit(config)
-        money = {"usd": limit.usd, "usd_phrase": limit.phrase} if limit else {"usd": None}
-        task = task.model_copy(update={"budget": task.budget.model_copy(update=money)})
-    if task.mode == "ask":
-        config = config.model_copy(update={"approve": "read-only"})
-    identity = make_session_id()
-    directory = sessions_directory() / identity
-    directory.mkdir(parents=True)
-    with ExitStack() as stack:
-        stack.callback(
-            recover_sessions
-        )  # after this session is released, so that a failed delivery is undone immediately
-        stack.enter_context(session_lock(directory))
-        repository = _repository(task, identity, directory, earlier)
-        if earlier is not None and not repository.contains(earlier.commit):
-            earlier = earlier.model_copy(update={"commit": "", "branch": ""})
-        stack.callback(repository.close)
-        sandbox = stack.enter_context(
-            make_sandbox(
-                backend, config, exposed=repository.exposed_directories, in_background=bool(task.after)
-            )
-        )
-        store = stack.enter_context(closing(SessionStore(directory)))
-        if task.after:
-            link_whole_suite(task.after, identity)
-        private = Secrets(own=secret_environment_values(os.environ), key=secrets.token_bytes(16))
-        attachments, refusals = refuse_images(task.attachments, chosen_approach.model)
-        task = _mask_request(task.model_copy(update={"attachments": attachments}), private)
-        log = EventLog(store, secrets=private, records=records)
-        unfinished = tuple(
-            request for request in (earlier.unfinished_requests if earlier else ()) if request != task.issue
-        )
-        judged_since = repository.commit_before(earlier.requests) if earlier and earlier.requests else ""
-        if earlier and judged_since:
-            unfinished = tuple(dict.fromkeys((*unfinished, *[*earlier.requests.values()][::-1])))
-        runtime = build_project_runtime(task, config, root=root, sandbox=sandbox, mask=private.mask)
-        stack.callback(runtime.close)
-        verifier = runtime.verifier_factory(
-            task.issue,
-            unfinished_issues=unfinished,
-            requires_identifier_ties=task.mode == "fix",
-            requested_tests=(
-                *extract_node_ids("\n".join((task.issue, *unfinished))),
-                *find_command_tests(task.test_command),
-            ),
-            needs_ties=task.needs_ties,
-            accepts_test_edits=task.accept_test_edits,
-        )
-        runs_nothing = task.mode == "ask" and chosen_approach.is_offline
-        if runs_nothing and task.deep:
-            raise UserError("--deep needs a model: add --model. Without --deep, search and history answer.")
-        bases = (repository, *([repository.since(judged_since)] if judged_since else ()))
-
-        def reset_baselines(circumstance: str) -> None:
-            for base in bases:
-                verifier(base).reset_baseline(circumstance)
-
-        context = SessionContext(
-            task=task,
-            models=ModelAccess(
-                model=chosen_approach.model,
-                by_role=chosen_approach.models,
-                base_url=chosen_approach.base_url,
-                context_tokens=config.context_tokens,
-                seed=config.seed,
-                rate_limiter=RateLimiter(requests_per_minute=config.requests_per_minute),
-            ),
-            tools=TOOLS,
-            prompts=PackagedPrompts(),
-            repository=repository,
-            verifier=verifier(repository),
-            whole_verifier=verifier(bases[-1]) if judged_since else None,
-            judged_since=judged_since,
-            make_verifier=verifier,
-            make_proposer=runtime.proposer,
-            installer=runtime.installer(root, reset_baselines),
-            installs_packages=config.install,
-            cutoff=runtime.cutoff,
-            continued=earlier,
-            sandbox=sandbox,
-            store=store,
-            log=log,
-            budget=BudgetTracker(task.budget, clock=time.monotonic),
-            approval=Approval(
-                log, attended=attended, remember=lambda new_rules: remember_rules(root, new_rules)
-            ),
-            permissions=_build_permissions(
-                config, root, sandbox=sandbox, test_command=runtime.project.command.text
-            ),
-            secrets=private,
-            workspace=_workspace_factory(
-                task,
-                config,
-                repository,
-                project=runtime.project,
-                verifier=verifier(repository),
-                sandbox=sandbox,
-                log=log,
-                private=private,
-            ),
-            instructions=_read_instructions(root, task.directory) if task.trusted else "",
-            needs_review=reviews,
-            run_elsewhere=connect(setup, repository) if connect else None,
-            revise=None if chosen_approach.is_offline or task.given else _load_revision(),
-            notices=(
-                *repository.exclusions,
-                *refusals,
-                *_price_notice(task.budget, chosen_approach.model),
-                *_example_tests_notice(task, root),
-                *(() if task.continues or runs_nothing else _environment_notices(task, root, sandbox)),
-            ),
-        )
-        from coder.strategies.verify_phase import with_named_tests
-
-        is_change = task.mode != "ask" and not task.given
-        strategy = with_named_tests(chosen_approach.strategy) if is_change else chosen_approach.strategy
-        session = Session(context, strategy, id=identity, version=__version__)
-        yield SessionHandle(
-            id=identity,
-            session=session,
-            log=log,
-            context=context,
-            suite=config.suite,
-            is_sandboxed=backend is not None,
-        )
 
 
 def _load_revision() -> Revise:

@@ -8,7 +8,7 @@ from itertools import islice
 
 from coder.core.ports import TextChange
 from coder.python.source import Function, PythonSource, find_nodes
-from coder.repair.generators.donor_code import BUILTIN_NAMES, names_in_scope
+from coder.repair.generators.donor_code import BUILTIN_NAMES, callee_name, names_in_scope
 from coder.repair.generators.insertion import insert_statement, is_insertion_point
 from coder.repair.generators.names import UNDEFINED_NAME, find_in_messages
 from coder.repair.generators.site import (
@@ -170,7 +170,7 @@ def clamped(site: RewriteSite) -> Iterator[Rewrite]:
                     around, within, weight=0.6, summary=f"swap `{outer}` and `{inner}`"
                 )
                 for other in inner_arguments:
-                    first, second = sorted((bound, other), key=lambda argument: site.source.span(argument))
+                    first, second = sorted((bound, other), key=lambda argument: site.span(argument))
                     yield from site.swap_expressions(first, second, weight=0.6, summary="swap the bounds")
 
 
@@ -186,7 +186,7 @@ def argument_missing(site: RewriteSite) -> Iterator[Rewrite]:
     if not isinstance(node, ast.Call):
         return
     arguments: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
-    close = site.source.span(node)[1] - 1
+    close = site.span(node)[1] - 1
     separator = ", " if arguments and not site.source.text[:close].rstrip().endswith(",") else ""
     taken_names = {keyword.arg for keyword in node.keywords}
     for name in [name for name in _parameters(site, node)[len(node.args) :] if name not in taken_names]:
@@ -258,10 +258,10 @@ def _with_separator(
 ) -> tuple[int, int]:
     """Return the span of an argument with the comma before it, or after it if it is the first."""
     if index:
-        return site.source.span(arguments[index - 1])[1], site.source.span(arguments[index])[1]
-    return site.source.span(arguments[0])[0], site.source.span(arguments[1])[0] if len(
-        arguments
-    ) > 1 else site.source.span(arguments[0])[1]
+        return site.span(arguments[index - 1])[1], site.span(arguments[index])[1]
+    return site.span(arguments[0])[0], site.span(arguments[1])[0] if len(arguments) > 1 else site.span(
+        arguments[0]
+    )[1]
 
 
 def _similar_functions(name: str) -> Iterator[tuple[str, float]]:
@@ -337,13 +337,7 @@ def option(site: RewriteSite) -> Iterator[Rewrite]:
     node = site.node
     if not isinstance(node, ast.Call) or any(isinstance(argument, ast.Starred) for argument in node.args):
         return
-    name = (
-        node.func.id
-        if isinstance(node.func, ast.Name)
-        else node.func.attr
-        if isinstance(node.func, ast.Attribute)
-        else ""
-    )
+    name = callee_name(node)
     if name == "next" and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
         code = site.text_of(node.args[0])  # its parentheses are the call's
         yield from site.replace(
@@ -365,7 +359,7 @@ def option(site: RewriteSite) -> Iterator[Rewrite]:
             not keyword and (taken_names or len(arguments) >= MAX_POSITIONAL.get(name, 9))
         ):
             continue
-        position = site.source.span(arguments[-1])[1] if arguments else site.source.span(node)[1] - 1
+        position = site.span(arguments[-1])[1] if arguments else site.span(node)[1] - 1
         yield replace_span(
             position,
             position,
@@ -397,7 +391,7 @@ def calling(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.Attribute(attr=name, ctx=ast.Load()) | ast.Name(id=name, ctx=ast.Load()), _ if (
             _is_callable_without_arguments(site, name)
         ):
-            _, end = site.source.span(site.node)
+            _, end = site.span(site.node)
             weight = (
                 WEIGHT_WITH_EVIDENCE
                 if find_in_messages(site.failures, FUNCTION_OBJECT_MENTION)
@@ -411,9 +405,7 @@ def calling(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.Call(func=ast.Attribute(attr=name) as attribute, args=[], keywords=[]) as call, _:
             is_not_callable = bool(find_in_messages(site.failures, NOT_CALLABLE))
             if is_not_callable or name in _methods_without_arguments(site.source, properties=True):
-                change = TextChange(
-                    start=site.source.span(attribute)[1], end=site.source.span(call)[1], text=""
-                )
+                change = TextChange(start=site.span(attribute)[1], end=site.span(call)[1], text="")
                 yield Rewrite(
                     (change,),
                     WEIGHT_WITH_EVIDENCE if is_not_callable else WEIGHT_WITHOUT_EVIDENCE,
@@ -639,7 +631,7 @@ def in_place(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.Assign(
             targets=[ast.Name() | ast.Attribute()], value=ast.Call(func=ast.Attribute(attr=name)) as call
         ) if name in IN_PLACE_METHODS:
-            start, end = site.source.span(site.node)[0], site.source.span(call)[0]
+            start, end = site.span(site.node)[0], site.span(call)[0]
             yield replace_span(
                 start, end, "", weight=1.0, summary=f"do not assign the None that `{name}` returns"
             )
@@ -647,7 +639,7 @@ def in_place(site: RewriteSite) -> Iterator[Rewrite]:
             name in IN_PLACE_METHODS
         ):
             lines = [code(call), f"return {code(value)}"]
-            start, end = site.source.span(site.node)
+            start, end = site.span(site.node)
             indent = site.source.indent(site.node)
             if not indent.strip():
                 text = f"{site.source.line_end}{indent}".join(lines)
@@ -742,7 +734,7 @@ def wrapped(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.BinOp(left=ast.Constant(value=str()), op=ast.Mod(), right=right) if (
             right is node and find_in_messages(site.failures, FORMAT_ERROR)
         ):
-            start, end = site.source.span(node)
+            start, end = site.span(node)
             yield replace_span(
                 start, end, f"({code},)", weight=1.2, summary=f"format `{code[:30]}` as a single value"
             )
@@ -804,7 +796,7 @@ def _normalize_both_sides(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq()], comparators=[right]):
             is_simple = isinstance(left, RECEIVER_TYPES) and isinstance(right, RECEIVER_TYPES)
             for name, weight in (("lower()", 0.25), ("strip()", 0.2)) if is_simple else ():
-                ends = site.source.span(left)[1], site.source.span(right)[1]
+                ends = site.span(left)[1], site.span(right)[1]
                 changes = tuple(TextChange(start=end, end=end, text=f".{name}") for end in ends)
                 yield Rewrite(changes, weight, f"apply `.{name}` to both sides")
 
@@ -815,12 +807,12 @@ def _wrap_string_in_tuple(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.Constant(value=str()) as node, ast.Compare(
             ops=[*_, ast.In() | ast.NotIn()], comparators=[*_, last]
         ) if last is node:
-            weight, is_parenthesized = 0.6, site.source.text[site.source.span(node)[0] - 1] == "("
+            weight, is_parenthesized = 0.6, site.source.text[site.span(node)[0] - 1] == "("
         case ast.Constant(value=str()) as node, ast.Call(args=arguments) if node in arguments:
             weight, is_parenthesized = 0.2, False
         case _:
             return
-    start, end = site.source.span(node)
+    start, end = site.span(node)
     code = site.text_of(node)
     text = f"{code}," if is_parenthesized else f"({code},)"
     yield replace_span(start, end, text, weight=weight, summary=f"wrap {code[:30]} in a tuple")

@@ -39,7 +39,7 @@ def branch(site: RewriteSite) -> Iterator[Rewrite]:
                 body, other, weight=0.7, summary="swap the branches of a conditional expression"
             )
         case ast.If() as node:
-            start, _ = site.source.span(node)
+            start, _ = site.span(node)
             if site.source.text.startswith("elif", start):
                 yield replace_span(start, start + 4, "if", weight=0.3, summary="use `if` instead of `elif`")
             elif site.source.text.startswith("if", start) and not node.orelse:
@@ -47,7 +47,7 @@ def branch(site: RewriteSite) -> Iterator[Rewrite]:
                     start, start + 2, "while", weight=0.25, summary="use `while` instead of `if`"
                 )
         case ast.While(orelse=[]) as node:
-            start, _ = site.source.span(node)
+            start, _ = site.span(node)
             yield replace_span(start, start + 5, "if", weight=0.2, summary="use `if` instead of `while`")
 
 
@@ -63,7 +63,7 @@ def branch_order(site: RewriteSite) -> Iterator[Rewrite]:
             ):
                 chain.append(other)
             for distance, other in enumerate(chain[1:]):
-                if site.source.text.startswith("elif", site.source.span(other)[0]):
+                if site.source.text.startswith("elif", site.span(other)[0]):
                     yield from _swap_branches(site, first, other, 0.5 * 0.8**distance)
         case ast.Try(handlers=[_, _, *_] as handlers):
             for handler, following in pairwise(handlers):
@@ -74,9 +74,9 @@ def branch_order(site: RewriteSite) -> Iterator[Rewrite]:
 
 def _swap_branches(site: RewriteSite, first: ast.If, other: ast.If, weight: float) -> Iterator[Rewrite]:
     places = [
-        site.source.span(first.test),
+        site.span(first.test),
         _block_span(site, first.body),
-        site.source.span(other.test),
+        site.span(other.test),
         _block_span(site, other.body),
     ]
     texts = [site.source.text[start:end] for start, end in (*places[2:], *places[:2])]
@@ -87,7 +87,7 @@ def _swap_branches(site: RewriteSite, first: ast.If, other: ast.If, weight: floa
 
 
 def _block_span(site: RewriteSite, block: list[ast.stmt]) -> tuple[int, int]:
-    return site.source.span(block[0])[0], site.source.span(block[-1])[1]
+    return site.span(block[0])[0], site.span(block[-1])[1]
 
 
 def _method_parameters(site: RewriteSite) -> tuple[str, ...]:
@@ -99,12 +99,12 @@ def target(site: RewriteSite) -> Iterator[Rewrite]:
     """Change an assignment: augment it, assign to the attribute, or assign the result of a call."""
     match site.node:
         case ast.Assign(targets=[ast.Name() | ast.Attribute() | ast.Subscript() as target], value=value):
-            start, end = site.source.span(target)[1], site.source.span(value)[0]
+            start, end = site.span(target)[1], site.span(value)[0]
             match value:
                 case ast.UnaryOp(op=ast.UAdd() | ast.USub() as sign, operand=operand):
                     change = TextChange(
                         start=start,
-                        end=site.source.span(operand)[0],
+                        end=site.span(operand)[0],
                         text=" += " if isinstance(sign, ast.UAdd) else " -= ",
                     )
                     yield Rewrite((change,), 0.7, "move the sign before the `=`")
@@ -123,7 +123,7 @@ def target(site: RewriteSite) -> Iterator[Rewrite]:
         case (
             ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name() | ast.Attribute() as value))) as node
         ):
-            start, _ = site.source.span(node)
+            start, _ = site.span(node)
             name = site.text_of(value)
             yield replace_span(
                 start, start, f"{name} = ", weight=0.4, summary=f"assign the result of the call to `{name}`"
@@ -311,7 +311,7 @@ def dropped_guard(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.If(orelse=[], test=test):
             yield from site.replace(test, "True", weight=0.12, summary="drop a condition")
         case ast.Break() | ast.Continue() as jump:
-            start, end = site.source.span(jump)
+            start, end = site.span(jump)
             new = "continue" if isinstance(jump, ast.Break) else "break"
             yield replace_span(
                 start, end, new, weight=0.7, summary=f"use `{new}` instead of `{site.text_of(jump)}`"
@@ -457,7 +457,7 @@ def _add_else(site: RewriteSite, branch: ast.If, names: list[str]) -> Iterator[R
     indent, inner_indent, (_, end) = (
         site.source.indent(branch),
         site.source.indent(last),
-        site.source.span(last),
+        site.span(last),
     )
     for name in names if not indent.strip() and not inner_indent.strip() else ():
         for rank, line in enumerate((f"{name} += 1", f"{name} -= 1")):
@@ -509,7 +509,7 @@ def iterated(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.GeneratorExp(), ast.Call():
             pass
         case ast.GeneratorExp(), _:
-            start, end = site.source.span(node)
+            start, end = site.span(node)
             changes = (
                 TextChange(start=start, end=start + 1, text="["),
                 TextChange(start=end - 1, end=end, text="]"),
@@ -609,7 +609,7 @@ def yielding(site: RewriteSite) -> Iterator[Rewrite]:
                 node, f"yield {site.text_of(value)}", weight=0.6, summary="yield the whole value"
             )
         case ast.Return(value=ast.expr()):
-            start, _ = site.source.span(node)
+            start, _ = site.span(node)
             yield replace_span(
                 start, start + len("return"), "yield", weight=0.2, summary="yield instead of returning"
             )
@@ -830,7 +830,7 @@ def converted(site: RewriteSite) -> Iterator[Rewrite]:
                     f"except {failure.type} as {caught}:",
                     f"    raise {name}(str({caught})) from {caught}",
                 ]
-                start, end = site.source.span(node)
+                start, end = site.span(node)
                 change = TextChange(start=start, end=end, text=f"{line_end}{indent}".join(lines))
                 yield Rewrite((change,), 0.8, f"raise {name} instead of {failure.type}")
 

@@ -259,7 +259,7 @@ def insert_statement(
     """Insert lines before or after a statement, or replace `pass`."""
     summary = f"add `{lines[0][:50]}`"
     if isinstance(node, ast.Pass):
-        start, end = site.source.span(node)
+        start, end = site.span(node)
         indent = site.source.indent(node)
         if not indent.strip():
             yield replace_span(

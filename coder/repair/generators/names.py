@@ -396,7 +396,7 @@ def unknown_import(site: RewriteSite) -> Iterator[Rewrite]:
     missing = find_in_messages(site.failures, UNKNOWN_IMPORT)
     for alias in node.names:
         if alias.name in missing:
-            start, end = site.source.span(alias)
+            start, end = site.span(alias)
             used = tuple(descendant.id for descendant in find_nodes(site.source.tree, ast.Name))
             for name, alike in most_similar_names(alias.name, used, max_count=5, min_similarity=0.5):
                 yield replace_span(
@@ -553,7 +553,7 @@ def vocabulary(site: RewriteSite) -> Iterator[Rewrite]:
                     summary=f"call `{other}`, not `{name}`",
                 )
         case ast.Name(id="super"), ast.Attribute() if find_in_messages(site.failures, UNCALLED_SUPER):
-            _, end = site.source.span(site.node)
+            _, end = site.span(site.node)
             yield replace_span(end, end, "()", weight=FOREIGN_METHOD_WEIGHT, summary="call `super`")
 
 
@@ -704,14 +704,14 @@ def _add_parameters(
 ) -> Iterator[Rewrite]:
     """Add parameters after the existing ones."""
     text = site.source.text
-    ends = [site.source.span(argument)[1] for argument in (*node.args.args, *node.args.defaults)]
+    ends = [site.span(argument)[1] for argument in (*node.args.args, *node.args.defaults)]
     if ends:
         change = TextChange(start=max(ends), end=max(ends), text=f", {parameters}")
     elif isinstance(node, ast.Lambda):
-        start = site.source.span(node)[0] + len("lambda")
+        start = site.span(node)[0] + len("lambda")
         change = TextChange(start=start, end=start, text=f" {parameters}")
     else:
-        start = text.find("(", site.source.span(node)[0]) + 1
+        start = text.find("(", site.span(node)[0]) + 1
         change = TextChange(start=start, end=start, text=parameters)
     yield Rewrite((change,), 0.6, summary)
 

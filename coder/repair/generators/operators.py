@@ -81,7 +81,7 @@ def arithmetic(site: RewriteSite) -> Iterator[Rewrite]:
                 if isinstance(op, ast.FloorDiv)
                 else ()
             ):
-                (start, end), (change,) = site.source.span(site.node), rewrite.changes
+                (start, end), (change,) = site.span(site.node), rewrite.changes
                 code = f"{site.source.text[start : change.start]}/{site.source.text[change.end : end]}"
                 yield from site.replace(
                     site.node, f"int({code})", weight=rewrite.weight, summary="round towards zero"
@@ -186,7 +186,7 @@ def _compare_with_each(site: RewriteSite, node: ast.BoolOp) -> Iterator[Rewrite]
             isinstance(other, ast.Constant) for other in others
         ):
             prefix = f"{site.text_of(left)} {'==' if isinstance(op, ast.Eq) else '!='} "
-            starts = [site.source.span(other)[0] for other in others]
+            starts = [site.span(other)[0] for other in others]
             yield Rewrite(
                 tuple(TextChange(start=start, end=start, text=prefix) for start in starts),
                 1.2,
@@ -198,7 +198,7 @@ def _replace_operator(
     site: RewriteSite, left: ast.AST, right: ast.AST, *, old: str, new: str, weight: float
 ) -> Iterator[Rewrite]:
     """Change the operator between two nodes."""
-    start, end = site.source.span(left)[1], site.source.span(right)[0]
+    start, end = site.span(left)[1], site.span(right)[0]
     pattern = re.escape(old).replace(r"\ ", r"\s+")
     match = re.search(rf"\b{pattern}\b" if old[0].isalpha() else pattern, site.source.text[start:end])
     if match and "#" not in site.source.text[start : start + match.start()]:
@@ -506,16 +506,16 @@ def _move_out_of_call(site: RewriteSite) -> Iterator[Rewrite]:
     node, call, text = site.node, site.parent, site.source.text
     if not isinstance(node, ast.BinOp):
         return
-    operator = _operator_between(text, site.source.span(node.left)[1], site.source.span(node.right)[0])
-    start, end = site.source.span(node)
+    operator = _operator_between(text, site.span(node.left)[1], site.span(node.right)[0])
+    start, end = site.span(node)
     weight = 0.45
     while (
         operator
         and isinstance(call, ast.Call)
         and not call.keywords
-        and text[end : site.source.span(call)[1]].strip(" )") == ""
+        and text[end : site.span(call)[1]].strip(" )") == ""
     ):
-        call_start, close = site.source.span(call)
+        call_start, close = site.span(call)
         new = (
             f"{text[call_start:start]}{site.text_of(node.left)}{text[end:close]}"
             f" {operator} {_parenthesize(site, node.right)}"
@@ -529,8 +529,8 @@ def _evaluate_leftmost_first(site: RewriteSite, node: ast.BinOp) -> Iterator[Rew
     part = node.right
     while isinstance(part, ast.BinOp):
         part = part.left
-    start, end = site.source.span(node)[0], site.source.span(part)[1]
-    if site.source.text[site.source.span(node.left)[1] : end].count("(") == site.text_of(part).count("("):
+    start, end = site.span(node)[0], site.span(part)[1]
+    if site.source.text[site.span(node.left)[1] : end].count("(") == site.text_of(part).count("("):
         changes = TextChange(start=start, end=start, text="("), TextChange(start=end, end=end, text=")")
         yield Rewrite(changes, 0.4, "add parentheses around the first operation")
 
@@ -539,8 +539,8 @@ def _regroup_operands(
     site: RewriteSite, node: ast.BinOp, first: ast.expr, middle: ast.expr, last: ast.expr, *, leftwards: bool
 ) -> Iterator[Rewrite]:
     text = site.source.text
-    before = _operator_between(text, site.source.span(first)[1], site.source.span(middle)[0])
-    after = _operator_between(text, site.source.span(middle)[1], site.source.span(last)[0])
+    before = _operator_between(text, site.span(first)[1], site.span(middle)[0])
+    after = _operator_between(text, site.span(middle)[1], site.span(last)[0])
     first_code, middle_code, last_code = (_parenthesize(site, part) for part in (first, middle, last))
     if before and after:
         new = (
@@ -554,8 +554,8 @@ def _regroup_operands(
 def _regroup_conditions(
     site: RewriteSite, node: ast.BoolOp, left: ast.expr, right: ast.expr
 ) -> Iterator[Rewrite]:
-    start, end = site.source.span(left)[0], site.source.span(right)[1]
-    span, text = site.source.span(node), site.source.text
+    start, end = site.span(left)[0], site.span(right)[1]
+    span, text = site.span(node), site.source.text
     if text[start:end].count("(") == text[start:end].count(")"):
         new = f"{text[span[0] : start]}({text[start:end]}){text[end : span[1]]}"
         yield from site.replace(node, new, weight=0.4, summary="regroup the conditions")

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from coder.core.ports import TextChange
 from coder.python.source import Function, PythonSource, find_nodes, parse_expression
-from coder.repair.generators.donor_code import calls_by_callee, names_in_scope
+from coder.repair.generators.donor_code import callee_name, calls_by_callee, names_in_scope
 from coder.repair.generators.names import find_in_messages
 from coder.repair.generators.site import (
     Rewrite,
@@ -78,7 +78,7 @@ def argument_added(site: RewriteSite) -> Iterator[Rewrite]:
 
 def _unpack_arguments(site: RewriteSite, node: ast.Call) -> Iterator[Rewrite]:
     """Pass on unused `*args` and `**kwargs`, or unpack a single argument."""
-    function, close = site.function, site.source.span(node)[1] - 1
+    function, close = site.function, site.span(node)[1] - 1
     unread_names = parameters_never_read(function)
     variadic = (
         [
@@ -97,7 +97,7 @@ def _unpack_arguments(site: RewriteSite, node: ast.Call) -> Iterator[Rewrite]:
         case [ast.Name() | ast.Attribute() | ast.Subscript() as only] if any(
             TOO_FEW_ARGUMENTS.search(failure.message) for failure in site.failures
         ):
-            start, _ = site.source.span(only)
+            start, _ = site.span(only)
             for sign, weight in (("*", 0.9), ("**", 0.8)):
                 yield replace_span(
                     start, start, sign, weight=weight, summary=f"pass `{sign}{site.text_of(only)[:30]}`"
@@ -133,7 +133,7 @@ def mutable_default(site: RewriteSite) -> Iterator[Rewrite]:
     indent = site.source.indent(first)
     for argument, default in pairs:
         if isinstance(default, ast.List | ast.Dict | ast.Set) or _creates_mutable(default):
-            (start, end), (first_start, _) = site.source.span(default), site.source.span(first)
+            (start, end), (first_start, _) = site.span(default), site.span(first)
             end_of_line = site.source.line_end
             lines = (
                 f"if {argument.arg} is None:{end_of_line}{indent}    "
@@ -153,10 +153,10 @@ def _insert_argument(
     """Add an argument to a call at a position among the existing ones."""
     arguments: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
     if place < len(arguments):
-        position, _ = site.source.span(arguments[place])
+        position, _ = site.span(arguments[place])
         change = TextChange(start=position, end=position, text=f"{text}, ")
     else:
-        position = site.source.span(arguments[-1])[1] if arguments else site.source.span(node)[1] - 1
+        position = site.span(arguments[-1])[1] if arguments else site.span(node)[1] - 1
         change = TextChange(start=position, end=position, text=f", {text}" if arguments else text)
     if len(arguments) == 1 and isinstance(arguments[0], ast.GeneratorExp):
         return
@@ -165,14 +165,7 @@ def _insert_argument(
 
 def _keywords_of_other_calls(site: RewriteSite, node: ast.Call) -> Iterator[str]:
     """Yield keyword arguments, with values, that other calls of the same callee in the file pass."""
-    name = (
-        node.func.id
-        if isinstance(node.func, ast.Name)
-        else node.func.attr
-        if isinstance(node.func, ast.Attribute)
-        else ""
-    )
-    for other in calls_by_callee(site.source).get(name, ()):
+    for other in calls_by_callee(site.source).get(callee_name(node), ()):
         if other is not node:
             for keyword in other.keywords:
                 if keyword.arg and len(value := site.text_of(keyword.value)) < 40 and "\n" not in value:
@@ -188,7 +181,7 @@ def _is_own_attribute(keyword: ast.keyword) -> bool:
 
 
 def _replace_keyword(site: RewriteSite, keyword: ast.keyword) -> Iterator[Rewrite]:
-    start, end = site.source.span(keyword)
+    start, end = site.span(keyword)
     value = site.text_of(keyword.value)
     pool = tuple(name for function in site.source.functions for name in parameter_names(function))
     for name, alike in most_similar_names(keyword.arg or "", pool, max_count=4, min_similarity=0.4):
@@ -203,14 +196,14 @@ def _replace_keyword(site: RewriteSite, keyword: ast.keyword) -> Iterator[Rewrit
 
 
 def _change_parameters(site: RewriteSite, function: Function) -> Iterator[Rewrite]:
-    code = site.source.text[site.source.span(function)[0] : site.source.span(function.body[0])[0]]
-    open_parenthesis = site.source.span(function)[0] + code.index("(") + 1
+    code = site.source.text[site.span(function)[0] : site.span(function.body[0])[0]]
+    open_parenthesis = site.span(function)[0] + code.index("(") + 1
     parameters = function.args
     positional = [*parameters.posonlyargs, *parameters.args]
     yield from _accept_keywords(site, function)
     for name in find_in_messages(site.failures, UNEXPECTED):
         insert_at = (
-            site.source.span(parameters.defaults[-1] if parameters.defaults else positional[-1])[1]
+            site.span(parameters.defaults[-1] if parameters.defaults else positional[-1])[1]
             if positional
             else open_parenthesis
         )
@@ -234,7 +227,7 @@ def _change_parameters(site: RewriteSite, function: Function) -> Iterator[Rewrit
             open_parenthesis, open_parenthesis, text, weight=1.5, summary=f"add `self` to `{function.name}`"
         )
         indent = site.source.indent(function)
-        start = site.source.span(function)[0]
+        start = site.span(function)[0]
         yield replace_span(
             start,
             start,
@@ -247,7 +240,7 @@ def _change_parameters(site: RewriteSite, function: Function) -> Iterator[Rewrit
     }:
         argument = next((parameter for parameter in positional if parameter.arg == name), None)
         if argument is not None and argument is positional[len(positional) - len(parameters.defaults) - 1]:
-            end = site.source.span(argument)[1]
+            end = site.span(argument)[1]
             equals = " = " if argument.annotation else "="
             for rank, default in enumerate(DEFAULTS):
                 yield replace_span(
@@ -264,7 +257,7 @@ def _accept_keywords(site: RewriteSite, function: Function) -> Iterator[Rewrite]
     args = function.args.vararg
     if args is None or function.args.kwarg is not None or not find_in_messages(site.failures, UNEXPECTED):
         return
-    args_end = site.source.span(args)[1]
+    args_end = site.span(args)[1]
     starred = [
         argument
         for node in find_nodes(function, ast.Call)
@@ -272,7 +265,7 @@ def _accept_keywords(site: RewriteSite, function: Function) -> Iterator[Rewrite]
         if isinstance(argument, ast.Starred)
     ]
     ends = [
-        site.source.span(argument_node)[1]
+        site.span(argument_node)[1]
         for argument_node in starred
         if site.text_of(argument_node) == f"*{args.arg}"
     ]
@@ -358,7 +351,7 @@ def _decorator_weights(source: PythonSource, function: Function) -> dict[str, fl
 def _missing_import(site: RewriteSite, text: str) -> Iterator[TextChange]:
     """Yield the import of functools if the decorator needs it and the module lacks it."""
     if text.startswith("functools.") and "functools" not in module_names(site.source):
-        start, _ = site.source.span(first_importable_statement(site.source))
+        start, _ = site.span(first_importable_statement(site.source))
         yield TextChange(start=start, end=start, text=f"import functools{site.source.line_end}")
 
 

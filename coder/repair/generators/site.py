@@ -80,6 +80,10 @@ class RewriteSite:
         """Return the text of a node."""
         return self.source.text_of(node)
 
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """Return where a node begins and ends in the file's text."""
+        return self.source.span(node)
+
     def replace(self, node: ast.AST, text: str, *, weight: float, summary: str) -> Iterator[Rewrite]:
         """Replace one expression with another, in parentheses where needed.
 

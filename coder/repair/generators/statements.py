@@ -68,7 +68,7 @@ def begun_again(site: RewriteSite) -> Iterator[Rewrite]:
             )
             indent = site.source.indent(loop)
             if is_initial_value and not indent.strip() and not site.source.indent(node).strip():
-                start, _ = site.source.span(loop)
+                start, _ = site.span(loop)
                 before = TextChange(
                     start=start, end=start, text=f"{site.text_of(node)}{site.source.line_end}{indent}"
                 )
@@ -90,14 +90,14 @@ def exchanged(site: RewriteSite) -> Iterator[Rewrite]:
         ):
             texts = [site.text_of(part) for part in (first_target, first_value, second_target, second_value)]
             if texts[0] == texts[3] and texts[1] == texts[2]:
-                start, end = site.source.span(node)[0], site.source.span(following)[1]
+                start, end = site.span(node)[0], site.span(following)[1]
                 new = f"{texts[0]}, {texts[1]} = {texts[1]}, {texts[0]}"
                 yield replace_span(start, end, new, weight=1.2, summary="swap both values at once")
 
 
 def _move_behind_branches(site: RewriteSite, node: ast.If) -> Iterator[Rewrite]:
     """Move a statement of one branch behind the whole `if`."""
-    _, end = site.source.span(node)
+    _, end = site.span(node)
     for block in (node.body, node.orelse):
         for statement in block if len(block) > 1 else ():
             code = site.text_of(statement)
@@ -133,7 +133,7 @@ def enclosed(site: RewriteSite) -> Iterator[Rewrite]:
             and not indent.strip()
         ):
             new = f"{text}{site.source.line_end}{indent}    {code}"
-            start, end = site.source.span(node)
+            start, end = site.span(node)
             yield replace_span(start, end, new, weight=0.3 * 0.9**rank, summary=f"wrap in `{text[:40]}`")
 
 
@@ -149,7 +149,7 @@ def deletion(site: RewriteSite) -> Iterator[Rewrite]:
         return
     if is_docstring(node) or site.source.indent(node).strip():
         return
-    start, end = site.source.span(node)
+    start, end = site.span(node)
     first_line = site.text_of(node).split("\n")[0]
     if len(site.source.enclosing_block(node)) == 1:
         yield replace_span(start, end, "pass", weight=0.2, summary=f"replace `{first_line[:40]}` with `pass`")
@@ -184,14 +184,14 @@ def _remove_statement(site: RewriteSite, node: ast.stmt) -> TextChange:
     The change starts at the end of the previous statement if there is one, so that it lies within the
     function's body.
     """
-    start, end = site.source.span(node)
+    start, end = site.span(node)
     block = site.source.enclosing_block(node)
     position = block.index(node)
     if position and _are_separate(site, block[position - 1], node):
-        return TextChange(start=site.source.span(block[position - 1])[1], end=end, text="")
+        return TextChange(start=site.span(block[position - 1])[1], end=end, text="")
     return TextChange(
         start=start,
-        end=site.source.span(block[position + 1])[0] if position + 1 < len(block) else end,
+        end=site.span(block[position + 1])[0] if position + 1 < len(block) else end,
         text="",
     )
 
@@ -201,7 +201,7 @@ def _move_statement(
 ) -> Iterator[Rewrite]:
     """Give all lines of a statement another indent."""
     first, _ = site.source.line_span(node)
-    _, end = site.source.span(node)
+    _, end = site.span(node)
     old = site.source.text[first:end]
     plain = textwrap.dedent(old)
     new = "".join(indent + line if line.strip() else line for line in plain.splitlines(keepends=True))
@@ -211,7 +211,7 @@ def _move_statement(
 
 def _are_separate(site: RewriteSite, first: ast.stmt, second: ast.stmt) -> bool:
     """Tell whether two statements are on separate lines with only white space between them."""
-    between = site.source.text[site.source.span(first)[1] : site.source.span(second)[0]]
+    between = site.source.text[site.span(first)[1] : site.span(second)[0]]
     return not between.strip() and "\n" in between and not site.source.indent(first).strip()
 
 
@@ -329,7 +329,7 @@ def step(site: RewriteSite) -> Iterator[Rewrite]:
         **dict(_steps(site, function)),
     }.items():
         if isinstance(node, ast.Pass):
-            start, end = site.source.span(node)
+            start, end = site.span(node)
             yield replace_span(start, end, line, weight=weight * PASS_FACTOR, summary=f"add `{line[:50]}`")
         elif not isinstance(node, ast.Return | ast.Raise | ast.Break | ast.Continue):
             yield from site.insert_after(
@@ -421,12 +421,12 @@ def missing_return(site: RewriteSite) -> Iterator[Rewrite]:
         return
     yield from _return_itself(site, node)
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        start, _ = site.source.span(node)
+        start, _ = site.span(node)
         weight = 0.7 if site.source.enclosing_block(node)[-1] is node else 0.3
         yield replace_span(start, start, "return ", weight=weight, summary="return the result of the call")
         match node.value:
             case ast.Call(func=ast.Name(id="print"), args=[printed], keywords=[]):
-                _, end = site.source.span(node)
+                _, end = site.span(node)
                 change = TextChange(start=start, end=end, text=f"return {site.text_of(printed)}")
                 yield Rewrite((change,), 0.5, "return it instead of printing it")
     yield from _return_opposite(site, site.function, node)
@@ -460,8 +460,8 @@ def _return_itself(site: RewriteSite, node: ast.stmt) -> Iterator[Rewrite]:
             ast.Expr(value=ast.Call(func=ast.Name(id=name)))
             | ast.Return(value=ast.Call(func=ast.Name(id=name)))
         ) if name.endswith(EXCEPTION_SUFFIXES):
-            start, _ = site.source.span(node)
-            end = site.source.span(node.value)[0] if node.value else start
+            start, _ = site.span(node)
+            end = site.span(node.value)[0] if node.value else start
             yield replace_span(start, end, "raise ", weight=1.0, summary=f"raise the {name}")
 
 
@@ -487,7 +487,7 @@ def _return_after_loop(site: RewriteSite, node: ast.stmt) -> Iterator[Rewrite]:
             body=[*_, ast.If(body=[*_, ast.Return()], orelse=[ast.Return() as otherwise]) as last], orelse=[]
         ):
             text = site.source.text
-            start, end = site.source.span(last.body[-1])[1], site.source.span(otherwise)[1]
+            start, end = site.span(last.body[-1])[1], site.span(otherwise)[1]
             if text[start:end].lstrip().startswith("else"):
                 line = f"{site.source.line_end}{site.source.indent(node)}{site.text_of(otherwise)}"
                 yield replace_span(start, end, line, weight=0.8, summary="return it after the loop")
@@ -498,7 +498,7 @@ def returned_value(site: RewriteSite) -> Iterator[Rewrite]:
     node = site.node
     if not isinstance(node, ast.Return):
         return
-    start, end = site.source.span(node)
+    start, end = site.span(node)
     for rank, name in enumerate(local_names(site.source, node)):
         if not isinstance(node.value, ast.Name):
             yield from _return_value(start, end, name, 0.3 * 0.95**rank)

@@ -96,7 +96,7 @@ def separated(site: RewriteSite) -> Iterator[Rewrite]:
     is_element = isinstance(site.parent, ast.List | ast.Tuple | ast.Set | ast.Call)
     if not is_element or not isinstance(node, ast.Constant) or not isinstance(node.value, str):
         return
-    start, _ = site.source.span(node)
+    start, _ = site.span(node)
     for match in LITERAL_GAP.finditer(site.text_of(node)):
         position = start + match.start(1)
         yield replace_span(position, position, ",", weight=0.6, summary="add a comma between two strings")
@@ -236,7 +236,7 @@ def placeholder(site: RewriteSite) -> Iterator[Rewrite]:
         site.parent, ast.Expr | ast.JoinedStr
     ):
         return
-    start, end = site.source.span(node)
+    start, end = site.span(node)
     code = site.source.text[start:end]
     is_format = isinstance(getattr(site.parent, "op", None), ast.Mod) or isinstance(
         site.parent, ast.Attribute
@@ -324,7 +324,7 @@ def _change_mode_or_encoding(site: RewriteSite, argument: ast.expr) -> Iterator[
 def _add_option(site: RewriteSite, node: ast.Call, name: str) -> Iterator[Rewrite]:
     has_unicode_error = any(failure.type.startswith("Unicode") for failure in site.failures)
     taken_names = {keyword.arg for keyword in node.keywords}
-    close = site.source.span(node)[1] - 1
+    close = site.span(node)[1] - 1
     comma = ", " if node.args or node.keywords else ""
     options = []
     if name in ENCODING_OPTIONS and "encoding" not in taken_names:
@@ -347,7 +347,7 @@ def _add_option(site: RewriteSite, node: ast.Call, name: str) -> Iterator[Rewrit
 
 def _change_literal_parts(site: RewriteSite, node: ast.JoinedStr) -> Iterator[Rewrite]:
     """Replace literal parts of an f-string by what an assertion expected; change precisions."""
-    start, end = site.source.span(node)
+    start, end = site.span(node)
     code = site.source.text[start:end]
     yield from _change_precision(start, code)
     for part in [
@@ -420,7 +420,7 @@ def pattern(site: RewriteSite) -> Iterator[Rewrite]:
     )
     if not is_literal or not _is_pattern(site, node):
         return
-    start, end = site.source.span(node)
+    start, end = site.span(node)
     code = site.source.text[start:end]
     fields = [match.span() for match in FIELD.finditer(code)] if isinstance(node, ast.JoinedStr) else []
     grouped = FIELD.sub(r"(\1)", code) if fields else code

@@ -44,14 +44,14 @@ def meant_as(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.For() | ast.With() if isinstance(site.function, ast.AsyncFunctionDef) and find_in_messages(
             site.failures, ASYNC_ERROR
         ):
-            start, _ = site.source.span(site.node)
+            start, _ = site.span(site.node)
             yield replace_span(start, start, "async ", weight=WEIGHT, summary="make the statement async")
 
 
 def _apply_form(site: RewriteSite, form: str) -> Iterator[Rewrite]:
     node = site.node
     code = site.text_of(node)
-    (start, end), text = site.source.span(node), site.source.text
+    (start, end), text = site.span(node), site.source.text
     if isinstance(node, ast.GeneratorExp) and isinstance(
         site.parent, ast.Call
     ):  # the parentheses belong to the call
@@ -205,7 +205,7 @@ def _insert_number(
 ) -> Iterator[Rewrite]:
     """Insert a number before the first larger one, else at the end."""
     index = next((index for index, other in enumerate(numbers) if other > number), len(numbers))
-    start, end = site.source.span(members[min(index, len(members) - 1)])
+    start, end = site.span(members[min(index, len(members) - 1)])
     position, new = (start, f"{number}, ") if index < len(members) else (end, f", {number}")
     is_next = number in (max(numbers) + 1, min(numbers) - 1)
     weight = (NEXT_NUMBER_WEIGHT if is_next else QUOTED_WEIGHT) if is_mentioned else MENTIONED_WEIGHT
@@ -222,7 +222,7 @@ def _insert_member(
         if sorted(texts) == [*texts]
         else len(texts)
     )
-    start, end = site.source.span(members[min(index, len(members) - 1)])
+    start, end = site.span(members[min(index, len(members) - 1)])
     position, new = (start, f"{code}, ") if index < len(members) else (end, f", {code}")
     weight = (
         QUOTED_WEIGHT
@@ -255,7 +255,7 @@ def _add_entry(site: RewriteSite, keys: Sequence[ast.expr], values: Sequence[ast
             if text in BUILTIN_NAMES | {*module_names(site.source)}
             else ""
         )
-        (_, end), key = site.source.span(values[-1]), string_literal(text, site.text_of(keys[-1]))
+        (_, end), key = site.span(values[-1]), string_literal(text, site.text_of(keys[-1]))
         if value:
             yield replace_span(
                 end, end, f", {key}: {value}", weight=0.4, summary=f"add an entry for {text!r}"
@@ -344,7 +344,7 @@ def factory(site: RewriteSite) -> Iterator[Rewrite]:
             site.failures, FIELD
         ):
             default_factory = _factory_of(site.source, value)
-            start, end = site.source.span(value)
+            start, end = site.span(value)
             imported = {
                 alias.name
                 for statement in site.source.tree.body

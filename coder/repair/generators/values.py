@@ -365,7 +365,7 @@ def _initialize_entry(site: RewriteSite) -> Iterator[Rewrite]:
         case ast.AugAssign(target=ast.Subscript(value=table, slice=key), op=op, value=value), _ if (
             type(op) in NEUTRAL_ELEMENTS
         ):
-            start, end = site.source.span(site.node)[0], site.source.span(value)[0]
+            start, end = site.span(site.node)[0], site.span(value)[0]
             sign, neutral = NEUTRAL_ELEMENTS[type(op)]
             table_code, key_code = site.text_of(table), site.text_of(key)
             text = f"{table_code}[{key_code}] = {table_code}.get({key_code}, {neutral}) {sign} "
@@ -430,7 +430,7 @@ def sifted(site: RewriteSite) -> Iterator[Rewrite]:
             | ast.GeneratorExp(generators=[loop])
         ) if not loop.ifs:
             if isinstance(loop.target, ast.Name):
-                end = site.source.span(loop.iter)[1]
+                end = site.span(loop.iter)[1]
                 for text, weight in (
                     (loop.target.id, 0.35),
                     (f"{loop.target.id} is not None", 0.3),
@@ -442,7 +442,7 @@ def sifted(site: RewriteSite) -> Iterator[Rewrite]:
             | ast.SetComp(generators=[outer, inner])
             | ast.GeneratorExp(generators=[outer, inner])
         ):
-            places = [site.source.span(part) for part in (outer.target, outer.iter, inner.target, inner.iter)]
+            places = [site.span(part) for part in (outer.target, outer.iter, inner.target, inner.iter)]
             texts = [site.source.text[start:end] for start, end in (*places[2:], *places[:2])]
             changes = (
                 TextChange(start=start, end=end, text=text)
