@@ -98,13 +98,11 @@ class ToolsUnsupported(ModelError):
     """The server rejected the request because it contained tools."""
 
 
-class TextProtocolModel:
-    """Model wrapper that sends requests without tools."""
+class _ModelWrapper:
+    """Facts about the model that a wrapper asks."""
 
-    def __init__(self, model: Model, *, has_grammar: bool = False) -> None:
-        """Wrap a model; `has_grammar` if its server constrains replies to a grammar, as llama.cpp does."""
+    def __init__(self, model: Model) -> None:
         self._model = model
-        self._has_grammar = has_grammar
 
     @property
     def name(self) -> str:
@@ -120,6 +118,15 @@ class TextProtocolModel:
 
     def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
         return self._model.maximum_cost_usd(input_tokens, output_tokens)
+
+
+class TextProtocolModel(_ModelWrapper):
+    """Model wrapper that sends requests without tools."""
+
+    def __init__(self, model: Model, *, has_grammar: bool = False) -> None:
+        """Wrap a model; `has_grammar` if its server constrains replies to a grammar, as llama.cpp does."""
+        super().__init__(model)
+        self._has_grammar = has_grammar
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
         """Ask in plain text and parse the calls of the answer.
@@ -141,27 +148,10 @@ class TextProtocolModel:
         )
 
 
-class AdaptiveModel:
+class AdaptiveModel(_ModelWrapper):
     """Model wrapper: native tool calling until the server rejects it, then the text protocol."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self._is_plain = False
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def context_tokens(self) -> int | None:
-        return self._model.context_tokens
-
-    @property
-    def accepts_images(self) -> bool:
-        return self._model.accepts_images
-
-    def maximum_cost_usd(self, input_tokens: int, output_tokens: int) -> Decimal | None:
-        return self._model.maximum_cost_usd(input_tokens, output_tokens)
+    _is_plain = False
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
         """Ask; if tools are rejected, ask again in plain text."""

@@ -204,35 +204,8 @@ class ProcessSandbox:
             **(environment or {}),
         }
         scratch = private or self._scratch.path
-        return self._wrap(
-            tuple(argv),
-            cwd,
-            variables,
-            policy,
-            limits or Limits(),
-            scratch=scratch,
-            builds=builds,
-        )
-
-    def select_builds(self, private: Path, content: str) -> None:
-        self._builds.select(private.name, content)
-
-    def share_builds(self, private: Path) -> None:
-        self._builds.share(private.name)
-
-    def _wrap(
-        self,
-        argv: tuple[str, ...],
-        cwd: Path,
-        environment: Mapping[str, str],
-        policy: Policy,
-        limits: Limits,
-        *,
-        scratch: Path,
-        builds: Path,
-    ) -> WrappedCommand:
         if self.backend is None:
-            return WrappedCommand(argv=argv, directory=str(cwd), environment=environment)
+            return WrappedCommand(argv=tuple(argv), directory=str(cwd), environment=variables)
         directory = Path(os.path.realpath(cwd))
         try:
             check_directory(directory)
@@ -244,10 +217,10 @@ class ProcessSandbox:
                 self._access_by_directory[directory] = _repository_access(
                     directory, find_private_files(directory, self._deny_read)
                 )
-            git, private = self._access_by_directory[directory]
-        key = argv[0], environment.get("PATH", "")
+            git, denied = self._access_by_directory[directory]
+        key = argv[0], variables.get("PATH", "")
         if key not in self._tools:
-            self._tools[key] = find_tool_directories(argv[0], environment)
+            self._tools[key] = find_tool_directories(argv[0], variables)
         plan = plan_view(
             tools=self._tools[key],
             cwd=directory,
@@ -257,19 +230,25 @@ class ProcessSandbox:
             builds=builds,
             git=git,
             exposed=self._exposed,
-            denied=private,
+            denied=denied,
         )
         return self.backend.wrap(
             CommandSpec(
-                argv=argv,
+                argv=tuple(argv),
                 cwd=directory,
-                environment=environment,
+                environment=variables,
                 policy=policy,
                 view=plan,
                 scratch=scratch,
-                limits=limits,
+                limits=limits or Limits(),
             )
         )
+
+    def select_builds(self, private: Path, content: str) -> None:
+        self._builds.select(private.name, content)
+
+    def share_builds(self, private: Path) -> None:
+        self._builds.share(private.name)
 
     def _order(self, wrapped: WrappedCommand, cwd: Path, limits: Limits) -> dict[str, Any]:
         machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

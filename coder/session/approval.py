@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from coder.core.events import (
     Amend,
@@ -244,11 +244,11 @@ class Approval:
     ) -> None:
         """Take `remember` to keep rules for the repository beyond this session; None disables "always"."""
         self._log = log
-        self._attended = attended
+        self.attended = attended
+        """Whether a user is there to answer."""
         self._remember = remember
-        self._answers: dict[str, asyncio.Future[Answer]] = {}
-        self._decisions: dict[str, asyncio.Future[Decide]] = {}
-        self._amendments: dict[str, asyncio.Future[Amend]] = {}
+        self._waiting: dict[tuple[type[Value], str], asyncio.Future[Any]] = {}
+        """Questions without an answer, by its type and their id."""
         self._count = 0
         self._permitted: dict[ToolCall, Permission] = {}
         """Decisions of the newest question that are not used yet.
@@ -257,10 +257,6 @@ class Approval:
         """
         self.rules: tuple[Rule, ...] = ()
         """Rules for what the user has always allowed in this session."""
-
-    @property
-    def attended(self) -> bool:
-        return self._attended
 
     async def permit(self, call: ToolCall, requests: Sequence[ApprovalRequest]) -> Permission:
         """Return whether the call may be carried out, and what the user wants instead.
@@ -307,8 +303,8 @@ class Approval:
         )
         self._log.append(question)
         answered = QuestionAnswered(question=question.question, option=default, by="default")
-        if self._attended:
-            answer = await _reply(self._answers, question.question)
+        if self.attended:
+            answer = await self._wait_for(Answer, question.question)
             option = answer.option if answer.option in options else default
             instruction = answer.instruction if takes_instruction and option == default else ""
             answered = answered.model_copy(
@@ -324,19 +320,11 @@ class Approval:
         """
         question = self._next_question_id()
         self._log.append(review.model_copy(update={"question": question}))
-        if not self._attended:
+        if not self.attended:
             all_hunks = tuple(range(len(split_git_diff(review.diff))))
             answer = ReviewAnswered(question=question, accepted=all_hunks, by="default")
         else:
-            decision = await _reply(self._decisions, question)
-            answer = ReviewAnswered(
-                question=question,
-                accepted=decision.accepted,
-                comments=decision.comments,
-                edits=decision.edits,
-                refused=decision.refused,
-                by="person",
-            )
+            answer = ReviewAnswered(**dict(await self._wait_for(Decide, question)), by="person")
         self._log.append(answer)
         return answer
 
@@ -344,37 +332,27 @@ class Approval:
         """Return the plan to run, None if it is refused; immediately the plan itself if unattended."""
         question = self._next_question_id()
         self._log.append(PlanAsked(question=question, plan=plan))
-        if not self._attended:
+        if not self.attended:
             self._log.append(PlanAnswered(question=question, plan=plan, by="default"))
             return plan
-        approved_plan = (await _reply(self._amendments, question)).plan
+        approved_plan = (await self._wait_for(Amend, question)).plan
         self._log.append(PlanAnswered(question=question, plan=approved_plan, by="person"))
         return approved_plan
 
     def deliver_answer(self, command: Answer | Decide | Amend) -> None:
         """Pass an answer to the question that waits for it; drop it if none does."""
-        match command:
-            case Answer():
-                _resolve_future(self._answers, command)
-            case Decide():
-                _resolve_future(self._decisions, command)
-            case Amend():
-                _resolve_future(self._amendments, command)
+        future = self._waiting.get((type(command), command.question))
+        if future is not None and not future.done():
+            future.set_result(command)
+
+    async def _wait_for(self, kind: type[Reply], question: str) -> Reply:
+        future = self._waiting[kind, question] = asyncio.get_running_loop().create_future()
+        try:
+            reply: Reply = await future
+            return reply
+        finally:
+            del self._waiting[kind, question]
 
     def _next_question_id(self) -> str:
         self._count += 1
         return f"q{self._count}"
-
-
-async def _reply(waiting: dict[str, asyncio.Future[Reply]], question: str) -> Reply:
-    waiting[question] = asyncio.get_running_loop().create_future()
-    try:
-        return await waiting[question]
-    finally:
-        del waiting[question]
-
-
-def _resolve_future(waiting: dict[str, asyncio.Future[Reply]], word: Reply) -> None:
-    future = waiting.get(word.question)
-    if future is not None and not future.done():
-        future.set_result(word)
