@@ -33,7 +33,6 @@ INSTANCE = re.compile(r"\w[\w.-]*")
 SKIPPED = "skipped.jsonl"
 """Fixes that are no task here, and why."""
 TRAILER = re.compile(r"^(?:[A-Z][\w-]+-by|Co-[\w-]+|Change-Id|Reviewed-on): .*$", re.MULTILINE)
-MISSING_MODE = "000000"
 Report = Callable[[str], None]
 
 

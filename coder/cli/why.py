@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from coder.wiring.regression import Regression
 
 NOT_FOUND = 3
-MOST_SHOWN = 3
 
 
 @with_options("repo", "test", "trust", "unsafe_no_sandbox")

@@ -75,20 +75,9 @@ class GitHistory:
         Raises:
             GitError: there is no such path or line, or it takes too long.
         """
-        return format_blame(
-            parse_blame(
-                self._read(
-                    "blame",
-                    "--no-textconv",
-                    "--porcelain",
-                    "-L",
-                    f"{first},{last}",
-                    self.revision,
-                    "--",
-                    path,
-                )
-            )
-        )
+        lines = ("-L", f"{first},{last}")
+        porcelain = self._read("blame", "--no-textconv", "--porcelain", *lines, self.revision, "--", path)
+        return format_blame(parse_blame(porcelain))
 
     def show(self, revision: str, path: str | None = None) -> str:
         """Return the message and diff of one commit, limited to `path` if given.

@@ -150,28 +150,14 @@ async def _settle(
     decision = await purpose.settle(context, candidate, state)
     if decision is not None and not isinstance(decision, str):
         return decision
-    warning = _check_for_loop(context, candidate, purpose.phase, loop_detector, has_changed=state.changed)
-    return warning or decision
-
-
-def _check_for_loop(
-    context: SessionContext,
-    candidate: Candidate,
-    phase: Phase,
-    loop_detector: LoopDetector,
-    *,
-    has_changed: bool,
-) -> GiveUp | str | None:
-    """Return a warning for a model that repeats itself, or a note that ends the phase if it goes on."""
-    match loop_detector.record_turn(
-        latest_call_results(context.log.records, candidate.id), has_changed=has_changed
-    ):
+    results = latest_call_results(context.log.records, candidate.id)
+    match loop_detector.record_turn(results, has_changed=state.changed):
         case "again":
-            return context.prompts.render("wandering", phase=phase)
+            return context.prompts.render("wandering", phase=purpose.phase)
         case "lost":
             return GiveUp(summary=LOOP_SUMMARY)
         case "new":
-            return None
+            return decision
 
 
 async def _ask(context: SessionContext, candidate: Candidate, purpose: PhaseSpec, *, opens: bool) -> Reply:

@@ -267,8 +267,11 @@ class SessionSetup:
                 approval=Approval(
                     log, attended=attended, remember=lambda new_rules: remember_rules(root, new_rules)
                 ),
-                permissions=_build_permissions(
-                    config, root, sandbox=sandbox, test_command=runtime.project.command.text
+                permissions=Permissions(
+                    mode=config.approve,
+                    is_sandboxed=sandbox.is_sandboxed,
+                    rules=(*configured_rules(config), *allowed_rules(root)),
+                    test_command=runtime.project.command.text,
                 ),
                 secrets=private,
                 workspace=_workspace_factory(
@@ -430,17 +433,6 @@ def _repository(
     except BaseException:
         shutil.rmtree(directory, ignore_errors=True)
         raise
-
-
-def _build_permissions(
-    config: Config, root: Path, *, sandbox: ProcessSandbox, test_command: str
-) -> Permissions:
-    return Permissions(
-        mode=config.approve,
-        is_sandboxed=sandbox.is_sandboxed,
-        rules=(*configured_rules(config), *allowed_rules(root)),
-        test_command=test_command,
-    )
 
 
 def _workspace_factory(
