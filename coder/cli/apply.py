@@ -119,14 +119,12 @@ def find_earlier_deliveries(repo: Path, id: str) -> "tuple[Delivery, ...]":
 
 def _find_delivered_session(repo: Path, id: str) -> Path:
     """Return the directory of a session; `last` is the newest whose delivery was not taken back since."""
-    from coder.directories import sessions_directory
     from coder.repo.checkout import has_delivery
     from coder.repo.git import find_checkout as place
     from coder.store.jsonl import find_session
 
     checkout = place(repo)
     return find_session(
-        sessions_directory(),
         id,
         repository=checkout.root,
         delivered=lambda delivery: has_delivery(checkout.git, delivery),
@@ -274,7 +272,6 @@ def _apply_attempt(repo: Path, name: str, number: int, *, check: bool, reverse: 
     Raises:
         UserError: there is no such session or attempt, or its diff cannot be applied.
     """
-    from coder.directories import sessions_directory
     from coder.permissions.secrets import PLACEHOLDER
     from coder.repo.git import find_checkout
     from coder.session.report import find_attempt
@@ -283,7 +280,7 @@ def _apply_attempt(repo: Path, name: str, number: int, *, check: bool, reverse: 
 
     recover_sessions()
     root = find_checkout(repo).root
-    directory = find_session(sessions_directory(), name.removeprefix("session:"), repository=root)
+    directory = find_session(name.removeprefix("session:"), repository=root)
     attempt = find_attempt(list(read_records(directory)), number)
     if PLACEHOLDER.search(attempt.diff):
         raise UserError("The stored diff holds masked secrets: it cannot be applied.")

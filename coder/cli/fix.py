@@ -295,11 +295,10 @@ def resume(
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         from coder.core.errors import UserError
-        from coder.directories import sessions_directory
         from coder.repo.git import find_checkout
         from coder.store.jsonl import find_session
 
-        session = find_session(sessions_directory(), id, repository=find_checkout(Path()).root).name
+        session = find_session(id, repository=find_checkout(Path()).root).name
         raise UserError(
             f"resume opens the interface, which needs a terminal. In a pipe: coder do --session {session} "
             "'what to change'"

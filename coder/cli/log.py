@@ -322,16 +322,13 @@ def show(id: SessionArgument = "last") -> None:
     """Show a session again as it went."""
     import asyncio
 
-    from coder.directories import sessions_directory
     from coder.session.log import EventLog
     from coder.store.jsonl import boundary_events, find_session, read_records
     from coder.ui.lines import LinePrinter, PipedConsole
     from coder.ui.summary import print_summary as show_summary
     from coder.wiring.whole_suite import read_whole_suite
 
-    directory = find_session(
-        sessions_directory(), id, repository=_current_repository() if id == "last" else None
-    )
+    directory = find_session(id, repository=_current_repository() if id == "last" else None)
     log = EventLog(records=read_records(directory))
     log.close()
     console = PipedConsole(highlight=False)
@@ -349,12 +346,9 @@ def show(id: SessionArgument = "last") -> None:
 def context(id: SessionArgument = "last") -> None:
     """Show what fills the context window of a session's model."""
     from coder.core.state import describe_context
-    from coder.directories import sessions_directory
     from coder.store.jsonl import find_session, read_records
 
-    directory = find_session(
-        sessions_directory(), id, repository=_current_repository() if id == "last" else None
-    )
+    directory = find_session(id, repository=_current_repository() if id == "last" else None)
     print("\n".join(describe_context(read_records(directory))))
 
 
@@ -363,14 +357,11 @@ def diff(id: SessionArgument = "last", attempt: AttemptOption = None) -> None:
     """Show a session's fix, or its best attempt; print it as a diff where no terminal is."""
     from coder.cli.terminal import can_review, review_on_terminal
     from coder.core.events import FilesChanged
-    from coder.directories import sessions_directory
     from coder.repo.existing_change import delivered_diff
     from coder.session.report import best_attempt, find_attempt
     from coder.store.jsonl import boundary_events, find_session, read_records
 
-    directory = find_session(
-        sessions_directory(), id, repository=_current_repository() if id == "last" else None
-    )
+    directory = find_session(id, repository=_current_repository() if id == "last" else None)
     start_event, finish_event = boundary_events(directory)
     records = list(read_records(directory))
     changes = [record.event.diff for record in records if isinstance(record.event, FilesChanged)]
@@ -411,16 +402,13 @@ def evidence(
     A signature says who attests, and `coder verify --check` trusts none: it judges the change again.
     """
     from coder.core.attestation import build_attestation
-    from coder.directories import sessions_directory
     from coder.store.in_toto import build_statement
     from coder.store.jsonl import find_session, read_records
     from coder.verify.verdict import markdown_report
 
     if sign is not None and output is None:
         raise UserError("--sign signs a file: name it with --output FILE.")
-    directory = find_session(
-        sessions_directory(), id, repository=_current_repository() if id == "last" else None
-    )
+    directory = find_session(id, repository=_current_repository() if id == "last" else None)
     statement = build_attestation(read_records(directory))
     if statement is None:
         raise UserError(f"Session {directory.name} came to no verdict, so there is no evidence.")

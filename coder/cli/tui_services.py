@@ -42,11 +42,10 @@ class StoredSessions:
         return session_lines(self._root)
 
     def load(self, session: str) -> "EventLog":
-        from coder.directories import sessions_directory
         from coder.session.log import EventLog
         from coder.store.jsonl import find_session, read_records
 
-        directory = find_session(sessions_directory(), session, repository=self._root, conversation=True)
+        directory = find_session(session, repository=self._root, conversation=True)
         log = EventLog(records=read_records(directory))
         log.close()
         self.loaded = directory.name

@@ -14,6 +14,7 @@ from coder.core.errors import UserError
 from coder.core.events import Event, FilesChanged, Record, SessionFinished, SessionStarted, Verified
 from coder.core.state import outcome_label
 from coder.core.values import Delivery, EventValue, Value
+from coder.directories import sessions_directory
 
 FORMAT = 2
 READABLE = (1, FORMAT)
@@ -107,9 +108,9 @@ def append_finish(directory: Path, event: SessionFinished, *, at: datetime) -> N
 
 
 def find_session(
-    sessions: Path,
     name: str,
     *,
+    sessions: Path | None = None,
     repository: Path | None = None,
     delivered: Callable[[Delivery], bool] | None = None,
     conversation: bool = False,
@@ -139,7 +140,7 @@ def find_session(
             and (not conversation or (start_event is not None and not start_event.task.given))
         )
 
-    directories = list_sessions(sessions)
+    directories = list_sessions(sessions or sessions_directory())
     if name == "last":
         if (
             newest := next((directory for directory in reversed(directories) if is_eligible(directory)), None)

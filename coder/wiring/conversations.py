@@ -67,7 +67,7 @@ def find_continuation(name: str, root: Path, *, request: str = "") -> Continuati
     Raises:
         UserError: there is no such session, or it still runs.
     """
-    directory = find_session(sessions_directory(), name, repository=root, conversation=True)
+    directory = find_session(name, repository=root, conversation=True)
     with session_lock(directory):
         return _read_end(directory, request=request)
 
@@ -81,7 +81,7 @@ def inherit_model(config: Config, name: str, root: Path) -> Config:
     if not name or config.model is not None or config.base_url is not None:
         return config
     try:
-        newest = find_session(sessions_directory(), name, repository=root, conversation=True)
+        newest = find_session(name, repository=root, conversation=True)
         starts = [boundary_events(directory)[0] for directory in list_conversation(newest)]
     except UserError:
         return config  # reported when the session is opened
@@ -142,7 +142,7 @@ def go_back(name: str, root: Path, *, restore: Restore = "both", forks: bool = F
         UserError: there is no such session or request.
     """
     id, _, number = name.partition("@")
-    directory = find_session(sessions_directory(), id or "last", repository=root, conversation=True)
+    directory = find_session(id or "last", repository=root, conversation=True)
     requests = list_conversation(directory)
     request = _parse_request(number, len(requests), forks=forks)
     point = _read_end(requests[request - 2]) if request > 1 else START

@@ -178,7 +178,7 @@ class _Search:
 
     def run(self, *, session: str, good: str | None) -> Regression:
         if session:
-            directory = find_session(sessions_directory(), session, repository=self.repository.root)
+            directory = find_session(session, repository=self.repository.root)
             replies = self._replies(directory)
             if replies is None:
                 raise UserError(f"Session {directory.name} holds no change that can be built again here.")

@@ -66,14 +66,14 @@ def test_sessions_are_found_by_either_end_of_their_id(tmp_path: Path) -> None:
     for name in ("20260101-a1", "20260102-b2"):
         store_records(tmp_path / name, 1)
     assert [directory.name for directory in list_sessions(tmp_path)] == ["20260101-a1", "20260102-b2"]
-    assert find_session(tmp_path, "a1").name == "20260101-a1"
-    assert find_session(tmp_path, "last").name == "20260102-b2"
+    assert find_session("a1", sessions=tmp_path).name == "20260101-a1"
+    assert find_session("last", sessions=tmp_path).name == "20260102-b2"
     with pytest.raises(UserError, match="2 sessions"):
-        find_session(tmp_path, "2026")
+        find_session("2026", sessions=tmp_path)
     with pytest.raises(UserError, match="No session"):
-        find_session(tmp_path, "c3")
+        find_session("c3", sessions=tmp_path)
     with pytest.raises(UserError, match="Do you mean 20260102-b2"):
-        find_session(tmp_path, "0260102-b3")
+        find_session("0260102-b3", sessions=tmp_path)
 
 
 def test_has_recorded_session_of_each_strategy() -> None:
