@@ -324,7 +324,8 @@ class Approval:
             all_hunks = tuple(range(len(split_git_diff(review.diff))))
             answer = ReviewAnswered(question=question, accepted=all_hunks, by="default")
         else:
-            answer = ReviewAnswered(**dict(await self._wait_for(Decide, question)), by="person")
+            decision = await self._wait_for(Decide, question)
+            answer = ReviewAnswered(**decision.model_dump(exclude={"type"}), by="person")
         self._log.append(answer)
         return answer
 
