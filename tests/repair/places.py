@@ -7,6 +7,7 @@ from coder.core.ports import Edit
 from coder.core.verdict import Failure
 from coder.python.source import PythonSource
 from coder.repair.candidates import RepairCandidate
+from coder.repair.credibility import CredibilityEvidence, rate_credibility
 from coder.repair.generators import TEMPLATES
 from coder.repair.generators.site import RewriteSite
 
@@ -49,3 +50,38 @@ def candidate(
         }
     )
     return RepairCandidate(edit=edit, score=score, place=place)
+
+
+def marked_candidate(edits: str, *, family: str = "comparison", place: str = "a.py::f") -> RepairCandidate:
+    """Return the edit of a.py that is marked in its text as `split_edits` explains."""
+    start, (before, _) = edits.index("«"), split_edits(edits)
+    old, new = edits[start + 1 : edits.index("»")].split("→")
+    edit = Edit.model_validate(
+        {
+            "path": "a.py",
+            "changes": [{"start": start, "end": start + len(old), "text": new}],
+            "line": before[:start].count("\n") + 1,
+            "family": family,
+            "summary": "",
+        }
+    )
+    return RepairCandidate(edit=edit, score=0.5, place=place)
+
+
+def rate(
+    edits: str,
+    *,
+    family: str = "comparison",
+    place: str = "a.py::f",
+    issue: str = "",
+    tests: str = "",
+    undefined: str = "",
+) -> float:
+    """Return the credibility of the edit that is marked in a text."""
+    evidence = CredibilityEvidence(
+        sources={"a.py": PythonSource("a.py", split_edits(edits)[0])},
+        issue=issue,
+        tests=tests,
+        undefined=frozenset(undefined.split()),
+    )
+    return rate_credibility(marked_candidate(edits, family=family, place=place), evidence)
