@@ -6,21 +6,17 @@ import pty
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from coder.cli.app import run_command_line
-from coder.core.events import Event, FilesChanged, Record, SessionStarted, Verified
-from coder.core.task import Task
+from coder.core.events import FilesChanged, Verified
 from coder.core.verdict import TestResult, Verdict, VerdictKind
-from coder.directories import sessions_directory
-from coder.store.jsonl import SessionStore
 from tests.builders import git, repo, write
 from tests.portable import coder_command
+from tests.stored_sessions import store_session
 
 BOX = "import math\n\n\ndef area(r):\n    return r * r\n\n\ndef rim(r):\n    return 2 * r\n"
 FIXED = BOX.replace("r * r", "math.pi * r * r")
@@ -256,27 +252,11 @@ def test_refuses_line_truncated_by_terminal(coder: Coder, tmp_path: Path) -> Non
 
 
 def test_applies_attempt_of_a_session_by_its_number(coder: Coder, tmp_path: Path) -> None:
-    git(Path(), "init", "-q")
-    git(Path(), "add", "-A")
-    git(Path(), "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "-qm", "Begin")
-    root = Path().resolve()
+    root = repo(Path(), {})
     verdict = Verdict(kind=VerdictKind.PASSING, reason="It is still red.", still_red=(RED,))
-    started = SessionStarted(
-        session="20260101-abcd",
-        task=Task(issue="pi", directory=root),
-        repository=str(root),
-        head="h",
-        base="h",
-        dirty=False,
-        model="m",
-        version="0",
-    )
     changed = FilesChanged(candidate="c1", paths=("src/box.py",), diff=GIT_DIFF)
     judged = Verified(candidate="c1", attempt=1, verdict=verdict)
-    events: tuple[Event, ...] = (started, judged, changed, judged)
-    with closing(SessionStore(sessions_directory() / "20260101-abcd")) as store:
-        for number, event in enumerate(events, 1):
-            store.append(Record(number=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=event))
+    store_session(root, "20260101-abcd", judged, changed, judged)
     assert coder("--attempt", "2", "--check").out.endswith("nothing was written.\n")
     assert box_source() == BOX
     answer = coder("abcd", "--attempt", "2")

@@ -2,18 +2,15 @@
 
 import os
 import shutil
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from coder.cli.app import run_command_line
-from coder.core.events import SessionStarted
 from coder.core.task import Task
 from coder.repo.git import session_lock
-from coder.session.log import EventLog
-from coder.store.jsonl import SessionStore
 from tests.builders import write
+from tests.stored_sessions import store_session
 
 
 @pytest.fixture
@@ -30,19 +27,8 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def store(sessions: Path, name: str, *, continues: str = "") -> None:
     """Store the record of a session that did nothing."""
     shutil.rmtree(sessions / name)
-    with closing(SessionStore(sessions / name)) as log:
-        EventLog(log).append(
-            SessionStarted(
-                session=name,
-                task=Task(issue="It fails.", directory=Path(), continues=continues),
-                repository="/repository",
-                head="0" * 40,
-                base="0" * 40,
-                dirty=False,
-                model="",
-                version="0",
-            )
-        )
+    task = Task(issue="It fails.", directory=Path(), continues=continues)
+    store_session(Path("/repository"), name, task=task)
 
 
 def test_shows_and_removes_nothing_by_itself(state: Path, capsys: pytest.CaptureFixture[str]) -> None:

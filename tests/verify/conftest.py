@@ -1,23 +1,37 @@
 """Real interpreters and a real sandbox for the tests that run pytest."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from coder.core.ports import Limits
+from coder.core.ports import Execution, Limits
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.project import find_project
+from coder.verify.project import PROBE, find_project
 from coder.verify.run import PytestRunner
 from tests.builders import plain_environment
 
 Run = Callable[..., PytestRunner]
 
 
+class ProbingOnce(ProcessSandbox):
+    """Sandbox that asks each interpreter once for its pytest, which nearly all tests here begin with."""
+
+    answers: dict[tuple[str, ...], Execution] = {}  # noqa: RUF012 (of all sandboxes)
+
+    def run(self, argv: Sequence[str], **options: Any) -> Execution:
+        if str(PROBE) not in argv:
+            return super().run(argv, **options)
+        if tuple(argv) not in self.answers:
+            self.answers[tuple(argv)] = super().run(argv, **options)
+        return self.answers[tuple(argv)]
+
+
 @pytest.fixture
 def sandbox() -> Iterator[ProcessSandbox]:
-    with ProcessSandbox(os.environ) as sandbox:
+    with ProbingOnce(os.environ) as sandbox:
         yield sandbox
 
 

@@ -1,4 +1,3 @@
-from contextlib import closing
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -7,14 +6,11 @@ import pytest
 
 from coder.cli.app import run_command_line
 from coder.core.errors import UserError
-from coder.core.events import BudgetSpent, Event, SessionStarted
+from coder.core.events import BudgetSpent
 from coder.core.messages import Usage, UsageTotals
-from coder.core.task import Task
-from coder.directories import sessions_directory
-from coder.session.log import EventLog
 from coder.settings import Config
-from coder.store.jsonl import SessionStore
 from coder.wiring.spending import find_money_limit
+from tests.stored_sessions import store_session
 
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
 
@@ -23,25 +19,9 @@ NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
 def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     for name, usd in (("20261124-a", 2), ("20261125-b", 1), ("20261125-c", None)):
-        with closing(SessionStore(sessions_directory() / name)) as store:
-            usage = Usage(input_tokens=10, output_tokens=5, cost_usd=None if usd is None else Decimal(usd))
-            task = Task(issue="i", directory=Path("/r"))
-            events: tuple[Event, ...] = (
-                SessionStarted(
-                    session=name,
-                    task=task,
-                    repository="/r",
-                    head="",
-                    base="",
-                    dirty=False,
-                    model="m",
-                    version="",
-                ),
-                BudgetSpent(candidate="c1", usage=usage, total=UsageTotals().plus(usage), role="planner"),
-            )
-            log = EventLog(store)
-            for event in events:
-                log.append(event)
+        usage = Usage(input_tokens=10, output_tokens=5, cost_usd=None if usd is None else Decimal(usd))
+        spent = BudgetSpent(candidate="c1", usage=usage, total=UsageTotals().plus(usage), role="planner")
+        store_session(Path("/r"), name, spent, model="m")
 
 
 def test_limits_of_day_and_month_leave_the_rest() -> None:
