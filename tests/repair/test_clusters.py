@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from coder.core.ports import CallComparison
 from coder.python.source import PythonSource
 from coder.repair.candidates import RepairCandidate
@@ -11,7 +13,7 @@ from coder.repair.clusters import (
     find_distinguishing_call,
     is_decisive,
 )
-from tests.repair.places import candidate
+from tests.repair.places import candidate, marked_candidate
 
 TEXT = "def f(a):\n    return a < 1\n"
 ONE, TWO, OTHER = (
@@ -20,6 +22,15 @@ ONE, TWO, OTHER = (
 )
 CALLS = ("f(1)", "f(0)", "f(3)", "f(4)")
 BEFORE = ("False", "True", "False", "False")
+
+
+def group(
+    worth: dict[RepairCandidate, float], comparison: CallComparison | None = None, *, text: str = ""
+) -> list[tuple[RepairCandidate, ...]]:
+    """Return the members of each cluster of the edits of a text, the likeliest first."""
+    sources = {"a.py": PythonSource("a.py", text)} if text else {}
+    clusters = cluster_by_behavior([*worth], worth, comparison or CallComparison(), sources=sources)
+    return [cluster.members for cluster in clusters]
 
 
 def compared(*after: tuple[str, ...]) -> CallComparison:
@@ -63,32 +74,14 @@ def test_single_failing_test_requires_likely_winner() -> None:
 
 def test_penalizes_more_changed_answers() -> None:
     comparison = compared(("True", "False", "True", "True"), ("True", "True", "False", "False"))
-    assert [
-        opinion.representative
-        for opinion in cluster_by_behavior([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, comparison)
-    ] == [
-        ONE,
-        OTHER,
-    ]
+    assert group({OTHER: 0.6, ONE: 0.5}, comparison) == [(ONE,), (OTHER,)]
 
 
-def test_penalizes_accidental_exceptions() -> None:
-    accidental = compared(("True", "True", "False", "raises IndexError"), ("True", "True", "False", "True"))
-    assert [
-        opinion.representative
-        for opinion in cluster_by_behavior([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, accidental)
-    ] == [
-        ONE,
-        OTHER,
-    ]
-    deliberate = compared(("True", "True", "False", "raises ValueError"), ("True", "True", "False", "True"))
-    assert [
-        opinion.representative
-        for opinion in cluster_by_behavior([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, deliberate)
-    ] == [
-        OTHER,
-        ONE,
-    ]
+@pytest.mark.parametrize(("raised", "first"), [("IndexError", ONE), ("ValueError", OTHER)])
+def test_penalizes_accidental_exceptions_only(raised: str, first: RepairCandidate) -> None:
+    answers = ("True", "True", "False")
+    comparison = compared((*answers, f"raises {raised}"), (*answers, "True"))
+    assert group({OTHER: 0.6, ONE: 0.5}, comparison)[0] == (first,)
 
 
 def test_penalizes_contradicting_documentation() -> None:
@@ -97,66 +90,42 @@ def test_penalizes_contradicting_documentation() -> None:
         before=("1", "1 of 2 otherwise"),
         after=(("2", "1 of 2 otherwise"), ("3", "as documented")),
     )
-    assert [
-        opinion.representative
-        for opinion in cluster_by_behavior([OTHER, ONE], {OTHER: 0.6, ONE: 0.4}, comparison)
-    ] == [
-        ONE,
-        OTHER,
-    ]
-
-
-def test_separates_edits_without_answers() -> None:
-    assert [
-        opinion.members for opinion in cluster_by_behavior([ONE, TWO], {ONE: 1.0, TWO: 0.5}, CallComparison())
-    ] == [
-        (ONE,),
-        (TWO,),
-    ]
+    assert group({OTHER: 0.6, ONE: 0.4}, comparison) == [(ONE,), (OTHER,)]
 
 
 def test_separates_edits_called_only_indirectly() -> None:
-    sources = {"a.py": PythonSource("a.py", TEXT)}
     again = candidate(TEXT, "a < 1\n", "a <= 1\n", family="similar")
     comparison = CallComparison(calls=("main(1)", "main(2)"), before=("1", "1"), after=(("1", "2"),) * 3)
     worth = {ONE: 0.5, TWO: 0.4, again: 0.3}
-    assert [
-        opinion.members
-        for opinion in cluster_by_behavior([ONE, TWO, again], worth, comparison, sources=sources)
-    ] == [
-        (ONE, again),
-        (TWO,),
-    ]
+    assert group(worth) == [(ONE,), (TWO,), (again,)]
+    assert group(worth, comparison, text=TEXT) == [(ONE, again), (TWO,)]
     direct = comparison.model_copy(update={"calls": ("main(1)", "A.f(2)")})
-    assert [
-        opinion.members for opinion in cluster_by_behavior([ONE, TWO, again], worth, direct, sources=sources)
-    ] == [(ONE, TWO, again)]
+    assert group(worth, direct, text=TEXT) == [(ONE, TWO, again)]
     inner = [replace(edit, place="a.py::main.f") for edit in (ONE, TWO)]
-    grouped = cluster_by_behavior(inner, dict.fromkeys(inner, 0.5), comparison, sources=sources)
-    assert [opinion.members for opinion in grouped] == [tuple(inner)]
+    assert group(dict.fromkeys(inner, 0.5), comparison, text=TEXT) == [tuple(inner)]
 
 
-def test_groups_equivalent_conditions() -> None:
-    text = "def f(a, b):\n    if not (not a in b):\n        return 1\n"
-    same = [
-        candidate(text, "not (not a in b)", new)
-        for new in ("not a in b", "(a not in b)", "not (a in b)", "not a is b")
-    ]
-    groups = cluster_by_behavior(
-        same, dict.fromkeys(same, 0.5), CallComparison(), sources={"a.py": PythonSource("a.py", text)}
-    )
-    assert [{*opinion.members} for opinion in groups] == [{*same[:3]}, {same[3]}]
-
-
-def test_groups_reordered_keyword_arguments() -> None:
-    text = "def f(a, b):\n    return g(a, b=b)\n"
-    same = [
-        candidate(text, "g(a, b=b)", new) for new in ("g(a, b=b, c=1)", "g(a, c=1, b=b)", "g(a, *b, **a)")
-    ]
-    groups = cluster_by_behavior(
-        same, dict.fromkeys(same, 0.5), CallComparison(), sources={"a.py": PythonSource("a.py", text)}
-    )
-    assert [{*opinion.members} for opinion in groups] == [{*same[:2]}, {same[2]}]
+@pytest.mark.parametrize(
+    ("text", "old", "same", "other"),
+    [
+        (
+            "def f(a, b):\n    if not (not a in b):\n        return 1\n",
+            "not (not a in b)",
+            ["not a in b", "(a not in b)", "not (a in b)"],
+            "not a is b",
+        ),
+        (
+            "def f(a, b):\n    return g(a, b=b)\n",
+            "g(a, b=b)",
+            ["g(a, b=b, c=1)", "g(a, c=1, b=b)"],
+            "g(a, *b, **a)",
+        ),
+    ],
+)
+def test_groups_equivalent_code(text: str, old: str, same: list[str], other: str) -> None:
+    edits = [candidate(text, old, new) for new in (*same, other)]
+    groups = group(dict.fromkeys(edits, 0.5), text=text)
+    assert [{*members} for members in groups] == [{*edits[:-1]}, {edits[-1]}]
 
 
 def test_orders_simplest_equivalent_first() -> None:
@@ -164,50 +133,31 @@ def test_orders_simplest_equivalent_first() -> None:
     denied, plain, poor = (
         candidate(text, "not (a or b == 1)", new) for new in ("not (a or b != 1)", "(a or b == 1)", "a")
     )
-    sources, comparison = (
-        {"a.py": PythonSource("a.py", text)},
-        CallComparison(calls=("f(1, 2)",), before=("1",), after=(("2",),) * 3),
-    )
-    (opinion,) = cluster_by_behavior(
-        [denied, plain, poor], {denied: 0.9, plain: 0.8, poor: 0.5}, comparison, sources=sources
-    )
-    assert opinion.members == (plain, denied, poor)
+    comparison = CallComparison(calls=("f(1, 2)",), before=("1",), after=(("2",),) * 3)
+    assert group({denied: 0.9, plain: 0.8, poor: 0.5}, comparison, text=text) == [(plain, denied, poor)]
 
 
 def test_separates_edits_that_change_no_answer() -> None:
     text = "def f(a):\n    return a < 1 or a\n"
     first, other = candidate(text, "a < 1", "a <= 1"), candidate(text, "or", "and")
-    worth, sources = {first: 0.5, other: 0.5}, {"a.py": PythonSource("a.py", text)}
+    worth = {first: 0.5, other: 0.5}
     comparison = CallComparison(calls=("f(1)",), before=("1",), after=(("2",),) * 2)
-    assert [
-        opinion.members for opinion in cluster_by_behavior([first, other], worth, comparison, sources=sources)
-    ] == [(first, other)]
+    assert group(worth, comparison, text=text) == [(first, other)]
     unchanged = comparison.model_copy(update={"before": ("2",)})
-    assert [
-        opinion.members for opinion in cluster_by_behavior([first, other], worth, unchanged, sources=sources)
-    ] == [
-        (first,),
-        (other,),
-    ]
+    assert group(worth, unchanged, text=text) == [(first,), (other,)]
 
 
 def test_groups_same_statement_before_or_after_line() -> None:
     text = "def f(a):\n    g(a)\n    h(a)\n    return a\n"
-    first, second, third, other = (
-        candidate(text, old, new, family="copied")
-        for old, new in (("", "k(a)\n    "), ("", "\n    k(a)"), ("", "if a:\n        "), ("g(a)", "k(a)"))
-    )
-    places = {first: text.index("g(a)"), second: text.index("\n    h(a)"), third: text.index("h(a)")}
-    moved = {place: placed(place, places[place]) for place in places}
-    ranked = [*moved.values(), other]
+    edits = [
+        marked_candidate(text.replace("g(a)\n    h(a)", marked), family="copied")
+        for marked in (
+            "«→k(a)\n    »g(a)\n    h(a)",
+            "g(a)«→\n    k(a)»\n    h(a)",
+            "g(a)\n    «→if a:\n        »h(a)",
+            "«g(a)→k(a)»\n    h(a)",
+        )
+    ]
     comparison = CallComparison(calls=("f(1)",), before=("1",), after=(("1",),) * 4)
-    sources = {other.edit.path: PythonSource(other.edit.path, text)}
-    assert [
-        len(opinion.members)
-        for opinion in cluster_by_behavior(ranked, dict.fromkeys(ranked, 0.5), comparison, sources=sources)
-    ] == [2, 1, 1]
-
-
-def placed(edit: RepairCandidate, start: int) -> RepairCandidate:
-    change = edit.edit.changes[0].model_copy(update={"start": start, "end": start})
-    return replace(edit, edit=edit.edit.model_copy(update={"changes": (change,)}))
+    groups = group(dict.fromkeys(edits, 0.5), comparison, text=text)
+    assert [len(members) for members in groups] == [2, 1, 1]

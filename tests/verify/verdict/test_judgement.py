@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from coder.core.phases import Cutoff
 from coder.core.verdict import Counts, RunProblem, TestResult, Verdict, VerdictKind
 from coder.verify.base import TIMED_TOGETHER, SuiteLimits
 from coder.verify.project import SuiteFacts, SuiteHistory
-from coder.verify.run import CUT_SHORT
 from coder.verify.verifier import WorktreeVerifier
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
 
@@ -354,42 +352,6 @@ def test_does_not_blame_test_failing_alone_on_base(tmp_path: Path) -> None:
     )
 
 
-def test_flaky_target_proves_nothing(tmp_path: Path) -> None:
-    trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
-
-    def flaky(files: Files) -> list[TestResult]:
-        whole = not runner.calls[-1]
-        return [
-            passed_result(OTHER),
-            *([failed_result(ADDED) if whole else suite(files)[1]] if "new" in files[TEST] else []),
-        ]
-
-    runner = FakeRunner(flaky)
-    verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
-    assert (verdict.kind, verdict.reason) == (
-        VerdictKind.INCONCLUSIVE,
-        f"1 test that the change is judged by failed and passed in the same suite: {ADDED}.",
-    )
-
-
-def test_target_failing_in_whole_suite_is_not_proven(tmp_path: Path) -> None:
-    trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
-
-    def dependent_suite(files: Files) -> list[TestResult]:
-        whole = not runner.calls[-1] or OTHER in runner.calls[-1]
-        return [
-            passed_result(OTHER),
-            *([failed_result(ADDED) if whole else suite(files)[1]] if "new" in files[TEST] else []),
-        ]
-
-    runner = FakeRunner(dependent_suite)
-    verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
-    assert (verdict.kind, verdict.still_red) == (
-        VerdictKind.PASSING,
-        (in_verdict(failed_result(ADDED), "logic"),),
-    )
-
-
 @pytest.mark.parametrize(
     ("path", "old", "new"),
     [
@@ -430,106 +392,6 @@ def test_a_problem_on_the_base_is_inconclusive(tmp_path: Path) -> None:
         VerdictKind.INCONCLUSIVE,
         "The base could not be tested: Install pytest.",
     )
-
-
-def test_a_suite_beyond_its_limit_is_at_most_passing(tmp_path: Path) -> None:
-    trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
-    runner = FakeRunner(
-        suite, problem=lambda tests: None if tests else RunProblem(kind="timeout", text="Too slow.")
-    )
-    verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
-    assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, (ADDED,))
-    assert verdict.reason == (
-        "1 test went from red to green; 2 of the 2 tests that reach the change ran, with no new failure, "
-        "but the whole suite takes longer than its limit."
-    )
-    assert (verdict.scope, runner.calls.count(())) == ("reaching", 1)
-
-
-def test_impacted_tests_prove_fix_without_whole_suite(tmp_path: Path) -> None:
-    trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
-    runner = FakeRunner(suite)
-    verifier = WorktreeVerifier(
-        trees=trees, runner=runner, issue="", suite=SuiteLimits(whole_seconds=60, only_impacted=True)
-    )
-    verdict = verifier.verify(trees.patch, ())
-    assert (verdict.kind, verdict.scope, verdict.targets) == (VerdictKind.PROVEN, "reaching", (ADDED,))
-    assert (
-        verdict.reason
-        == "1 test went from red to green; 2 of the 2 tests that reach the change ran, with no new failure."
-    )
-    assert () not in runner.calls
-
-
-def test_failing_impacted_tests_break_change(tmp_path: Path) -> None:
-    base = {**BASE, "tests/test_other.py": "import calc"}
-    trees = FakeTrees(tmp_path, base, {"calc.py": "fixed, and breaks", **NEW_TEST})
-    verifier = WorktreeVerifier(
-        trees=trees,
-        runner=FakeRunner(suite),
-        issue="",
-        suite=SuiteLimits(whole_seconds=60, only_impacted=True),
-    )
-    assert verifier.verify(trees.patch, ()).kind is VerdictKind.BROKEN
-
-
-def test_a_suite_within_its_limit_is_run_as_a_whole(tmp_path: Path) -> None:
-    trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
-    verifier = WorktreeVerifier(
-        trees=trees, runner=FakeRunner(suite), issue="", suite=SuiteLimits(whole_seconds=60)
-    )
-    verdict = verifier.verify(trees.patch, ())
-    assert (verdict.kind, verdict.scope) == (VerdictKind.PROVEN, "whole")
-
-
-def test_truncated_impacted_tests_are_at_most_passing(tmp_path: Path) -> None:
-    trees = FakeTrees(tmp_path, {**BASE, "tests/test_other.py": "import calc"}, {**FIX, **NEW_TEST})
-    runner = FakeRunner(
-        suite, problem=lambda tests: RunProblem(kind="timeout", text="Too slow.") if len(tests) > 1 else None
-    )
-    verifier = WorktreeVerifier(
-        trees=trees, runner=runner, issue="", suite=SuiteLimits(whole_seconds=60, only_impacted=True)
-    )
-    verdict = verifier.verify(trees.patch, ())
-    assert (verdict.kind, verdict.reason) == (
-        VerdictKind.PASSING,
-        "1 test went from red to green; 3 of about 3 tests that reach the change ran in 0 s, nearest first, "
-        "with no new failure (Too slow), but only a part of the tests could be run on the base: Too slow.",
-    )
-
-
-@pytest.mark.parametrize("only_impacted", [True, False])
-def test_verdict_that_the_user_cut_short_is_at_most_passing(tmp_path: Path, only_impacted: bool) -> None:
-    trees = FakeTrees(tmp_path, {**BASE, "tests/test_other.py": "import calc"}, {**FIX, **NEW_TEST})
-    cutoff = Cutoff()
-    requests: list[bool] = []
-
-    def cut_short(_tests: tuple[str, ...]) -> RunProblem | None:
-        requests.append(cutoff.request())
-        return CUT_SHORT if requests[-1] else None
-
-    verifier = WorktreeVerifier(
-        trees=trees,
-        runner=FakeRunner(suite, problem=cut_short),
-        issue="",
-        suite=SuiteLimits(whole_seconds=60, only_impacted=only_impacted),
-        cutoff=cutoff,
-    )
-    verdict = verifier.verify(trees.patch, ())
-    assert (verdict.kind, verdict.cut_short) == (VerdictKind.PASSING, True)
-    assert "The user asked to deliver now" in verdict.reason
-    assert requests.count(True) == 1
-    assert requests[0] is False  # targets are never cut short
-
-
-def test_runs_impacted_tests_of_suite_beyond_limit(tmp_path: Path) -> None:
-    base = {**BASE, "tests/test_other.py": "import calc"}
-    trees = FakeTrees(tmp_path, base, {"calc.py": "fixed, and breaks", **NEW_TEST})
-    runner = FakeRunner(
-        suite, problem=lambda tests: None if tests else RunProblem(kind="timeout", text="Too slow.")
-    )
-    verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
-    assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
 
 
 @pytest.mark.parametrize(
@@ -688,107 +550,6 @@ def test_red_test_now_ended_by_changed_code_prevents_proof(tmp_path: Path) -> No
         "test_other, red before too, now fails in the changed code: ValueError: must be in 0..9"
         in verdict.reason
     )
-
-
-def test_large_suite_is_not_tried_within_short_limit(tmp_path: Path) -> None:
-    many = "".join(f"def test_{number}(): pass\n" for number in range(200))
-    trees = FakeTrees(tmp_path, {**BASE, "tests/test_many.py": many}, {**FIX, **NEW_TEST})
-    runner = FakeRunner(suite)
-    verdict = WorktreeVerifier(
-        trees=trees, runner=runner, issue="", suite=SuiteLimits(whole_seconds=2)
-    ).verify(trees.patch, ())
-    assert (verdict.kind, verdict.scope, () in runner.calls) == (VerdictKind.PROVEN, "reaching", False)
-
-
-def test_change_reaching_any_test_runs_whole_suite(tmp_path: Path) -> None:
-    trees = FakeTrees(
-        tmp_path,
-        {**BASE, "pytest.ini": "[pytest]\n"},
-        {**FIX, **NEW_TEST, "pytest.ini": "[pytest]\naddopts = -q\n"},
-    )
-    runner = FakeRunner(suite)
-    verdict = WorktreeVerifier(
-        trees=trees, runner=runner, issue="", suite=SuiteLimits(only_impacted=True, whole_seconds=2)
-    ).verify(trees.patch, ())
-    assert (verdict.scope, runner.calls.count(())) == ("whole", 2)
-
-
-def test_untried_suite_is_measured_when_needed(tmp_path: Path) -> None:
-    trees = FakeTrees(tmp_path, BASE, FIX)
-    runner = FakeRunner(suite)
-    verifier = WorktreeVerifier(
-        trees=trees, runner=runner, issue="", suite=SuiteLimits(whole_seconds=2, only_impacted=True)
-    )
-    assert verifier.baseline().problem is not None
-    assert verifier.baseline(whole=True).problem is None
-    assert verifier.baseline() is verifier.baseline(whole=True)
-    assert runner.calls == [()]
-
-
-def test_deleted_test_is_detected_among_impacted_tests(tmp_path: Path) -> None:
-    base = {**BASE, "tests/test_other.py": "other"}
-    trees = FakeTrees(tmp_path, base, {**FIX, **NEW_TEST, "tests/test_other.py": ""})
-    verifier = WorktreeVerifier(
-        trees=trees,
-        runner=FakeRunner(suite),
-        issue="",
-        suite=SuiteLimits(whole_seconds=60, only_impacted=True),
-    )
-    verdict = verifier.verify(trees.patch, ())
-    assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
-
-
-LRU = "tests/test_lru.py::test_lookup_refreshes"
-LRU_TEST = "def test_lookup_refreshes():\n    assert LRUCache(2).get('a') is None\n"
-
-
-def judge_with_ties(
-    root: Path,
-    *,
-    calc: str,
-    issue: str,
-    unfinished: tuple[str, ...] = (),
-    named: Sequence[str] = (),
-    is_fix: bool = True,
-) -> Verdict:
-    """Judge a change of calc.py, where LRU is red until calc.py is `fixed`."""
-
-    def run(files: Files) -> list[TestResult]:
-        lru = passed_result(LRU) if "fixed" in files["calc.py"] else failed_result(LRU)
-        return [passed_result(OLD), lru]
-
-    base = {"calc.py": "bug", TEST: "old", "tests/test_lru.py": LRU_TEST}
-    trees = FakeTrees(root, base, {"calc.py": calc})
-    verifier = WorktreeVerifier(
-        trees=trees,
-        runner=FakeRunner(run),
-        issue=issue,
-        unfinished_issues=unfinished,
-        requires_identifier_ties=is_fix,
-        needs_ties=True,
-    )
-    verifier.baseline()
-    return verifier.verify(trees.patch, named)
-
-
-def test_unfinished_request_of_conversation_ties_a_test(tmp_path: Path) -> None:
-    untied = judge_with_ties(tmp_path, calc="fixed", issue="Go on, please.")
-    assert (untied.label, f"{LRU} does not mention anything from the issue" in untied.reason) == (
-        "PASSING",
-        True,
-    )
-    earlier = ("LRUCache forgets what was looked up last.",)
-    tied = judge_with_ties(tmp_path, calc="fixed", issue="Go on, please.", unfinished=earlier)
-    assert (tied.label, tied.targets) == ("PROVEN", (LRU,))
-
-
-def test_change_that_is_no_fix_need_not_turn_similar_red_tests_green(tmp_path: Path) -> None:
-    issue = "Add a docstring to LRUCache."
-    fix = judge_with_ties(tmp_path, calc="documented", issue=issue)
-    change = judge_with_ties(tmp_path, calc="documented", issue=issue, is_fix=False)
-    assert (fix.label, change.label) == ("NOT FIXED", "PASSING")
-    assert change.is_deliverable
-    assert "no test went from red to green" in change.reason
 
 
 def run_python(files: Files) -> list[TestResult]:

@@ -1,0 +1,87 @@
+"""Trials, a runner and a tracer that execute nothing."""
+
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+
+from coder.core.ports import CallComparison, Edit, Progress, TrialResult
+from coder.core.verdict import Outcome, RunProblem, TestReport, TestResult
+
+
+class FakeTrials:
+    """Edits pass with a text in `right`, or in `slow` if patient; `cold` needs a fresh process.
+
+    `failing` returns the first red test of an edit instead.
+    """
+
+    def __init__(
+        self,
+        *right: str,
+        slow: Sequence[str] = (),
+        failing: Callable[[Edit, Sequence[str]], str] | None = None,
+        compared: CallComparison | None = None,
+    ) -> None:
+        self._right = right
+        self._slow = slow
+        self._failing = failing
+        self._compared = compared or CallComparison()
+        self.closed = False
+        self.tried: list[Edit] = []
+
+    def try_out(
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        edits: Sequence[Edit],
+        *,
+        seconds: float,
+        patient: bool = False,
+    ) -> Generator[TrialResult]:
+        try:
+            for edit in edits:
+                self.tried.append(edit)
+                text = edit.changes[0].text
+                if self._failing is not None:
+                    red = self._failing(edit, tests)
+                    yield TrialResult(edit=edit, outcome="failed" if red else "passed", test=red)
+                elif text in self._slow and not patient:
+                    yield TrialResult(edit=edit, outcome="timeout", test=tests[0])
+                else:
+                    holds = text in (*self._right, *self._slow)
+                    yield TrialResult(
+                        edit=edit, outcome="cold" if text == "cold" else "passed" if holds else "failed"
+                    )
+        finally:
+            self.closed = True
+
+    def compare_calls(
+        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float
+    ) -> CallComparison:
+        return self._compared
+
+
+class FakeRunner:
+    """Tests pass if the file contains the right text."""
+
+    command = "pytest"
+
+    def __init__(self, path: Path, *, right: str = "a <= 1", problem: RunProblem | None = None) -> None:
+        self._path = path
+        self._right = right
+        self._problem = problem
+
+    def run(
+        self,
+        tree: Path,
+        tests: Sequence[str] = (),
+        *,
+        timeout_seconds: float | None = None,
+        expect_loaded: Sequence[str] = (),
+        progress: Progress | None = None,
+        is_base: bool = False,
+    ) -> TestReport:
+        outcome: Outcome = "passed" if self._right in self._path.read_text() else "failed"
+        return TestReport(
+            command="pytest",
+            results=tuple(TestResult(id=test, outcome=outcome) for test in tests),
+            problem=self._problem,
+        )
