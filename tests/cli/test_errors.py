@@ -1,6 +1,7 @@
 """Messages on wrong use: in one or two lines what happened, what is true and what to do; exit code 2."""
 
 import io
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,14 +11,59 @@ import pytest
 from coder.cli.app import run_command_line
 from tests.builders import git, repo
 
-FIX = ("fix", "It fails.", "--offline", "--trust")
+MESSAGES = {
+    "fix x --tset y": "coder fix has no option --tset. Did you mean --test? All options: coder fix --help",
+    "log show --nonsense": "coder log show has no option --nonsense. All options: coder log show --help",
+    "fix x --no-offline-first": (
+        "coder fix has no option --no-offline-first. It is a setting: CODER_OFFLINE_FIRST=... for one "
+        "run, or offline_first in your config.toml (see coder config)."
+    ),
+    "fix x --fallback-model=x": (
+        "coder fix has no option --fallback-model. It is a setting: fallback_models in your config.toml"
+        " (see coder config)."
+    ),
+    "vrify": "coder has no command 'vrify'. Did you mean verify? All commands: coder --help",
+    "log shwo": "coder log has no command 'shwo'. Did you mean show? All commands: coder log --help",
+    "'f returns 1'": "'f returns 1' is no command. To fix an issue: coder fix 'what is wrong'",
+    "fix": (
+        "coder fix needs ISSUE (what is wrong: text, @file, or - for standard input). See coder fix --help"
+    ),
+    "hook": "coder hook needs a command: install, remove, status, run. See coder hook --help",
+    "verify --evidence": "Option '--evidence' requires an argument. See coder verify --help",
+    "undo a b": "coder undo does not take the further words 'b'. See coder undo --help",
+    "fix x --attempts many": (
+        "Invalid value for '--attempts': it should be a whole number. See coder fix --help"
+    ),
+    "hook install claud": (
+        "'claud' is not one of 'claude', 'codex', 'gemini', 'qwen', 'git', 'copilot', 'cursor', "
+        "'opencode', 'vibe'. Did you mean claude? See coder hook install --help"
+    ),
+    "hook install copilot": (
+        "Copilot CLI runs Claude Code's hooks where it trusts the directory: coder hook install claude"
+    ),
+    "config set a b": "coder config set does not exist. Settings are set in a file: see coder config",
+    "config explain atempts": "'atempts' is no setting. Did you mean attempts? All settings: coder config",
+    "fix 'It fails.' --offline --trust --test 'pytset -q'": (
+        "The test command 'pytset -q' cannot start: there is no program 'pytset'. Did you mean pytest? "
+        "Name a command, such as 'python -m pytest', or ids of tests, such as tests/test_a.py::test_b."
+    ),
+    "fix x --repo absent": "absent is not a directory; name the repository to work in.",
+    "resume": "No session yet in {place}/repository.",
+    "apply": "No diff came on standard input. To apply the newest fix: coder apply last",
+    "": "The interface needs a terminal. In a pipe: coder fix 'what is wrong'. All commands: coder --help",
+    "verify deadbeef --trust": (
+        "There is no revision 'deadbeef' here, and no such file; git log shows what there is."
+    ),
+}
+"""The end of the message by command line."""
+FAILS = "fix 'It fails.' --offline --trust"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Misuse:
-    """A command line, its surroundings, and the end of its message."""
+    """A command line in surroundings that matter, and the end of its message."""
 
-    arguments: tuple[str, ...]
+    command: str = FAILS
     message: str
     directory: str = "repository"
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -25,133 +71,37 @@ class Misuse:
 
 
 MISUSES = (
+    *(Misuse(command=command, message=message) for command, message in MESSAGES.items()),
     Misuse(
-        arguments=("fix", "x", "--tset", "y"),
-        message="coder fix has no option --tset. Did you mean --test? All options: coder fix --help",
-    ),
-    Misuse(
-        arguments=("log", "show", "--nonsense"),
-        message="coder log show has no option --nonsense. All options: coder log show --help",
-    ),
-    Misuse(
-        arguments=("fix", "x", "--no-offline-first"),
-        message="coder fix has no option --no-offline-first. It is a setting: CODER_OFFLINE_FIRST=... for "
-        "one run, or offline_first in your config.toml (see coder config).",
-    ),
-    Misuse(
-        arguments=("fix", "x", "--fallback-model=x"),
-        message="coder fix has no option --fallback-model. It is a setting: fallback_models in your "
-        "config.toml (see coder config).",
-    ),
-    Misuse(
-        arguments=("vrify",),
-        message="coder has no command 'vrify'. Did you mean verify? All commands: coder --help",
-    ),
-    Misuse(
-        arguments=("log", "shwo"),
-        message="coder log has no command 'shwo'. Did you mean show? All commands: coder log --help",
-    ),
-    Misuse(
-        arguments=("f returns 1",),
-        message="'f returns 1' is no command. To fix an issue: coder fix 'what is wrong'",
-    ),
-    Misuse(
-        arguments=("fix",),
-        message="coder fix needs ISSUE (what is wrong: text, @file, or - for standard input). See coder fix "
-        "--help",
-    ),
-    Misuse(
-        arguments=("hook",),
-        message="coder hook needs a command: install, remove, status, run. See coder hook --help",
-    ),
-    Misuse(
-        arguments=("verify", "--evidence"),
-        message="Option '--evidence' requires an argument. See coder verify --help",
-    ),
-    Misuse(
-        arguments=("undo", "a", "b"),
-        message="coder undo does not take the further words 'b'. See coder undo --help",
-    ),
-    Misuse(
-        arguments=("fix", "x", "--attempts", "many"),
-        message="Invalid value for '--attempts': it should be a whole number. See coder fix --help",
-    ),
-    Misuse(
-        arguments=("hook", "install", "claud"),
-        message="'claud' is not one of 'claude', 'codex', 'gemini', 'qwen', 'git', 'copilot', 'cursor', "
-        "'opencode', 'vibe'. Did you mean claude? See coder hook install --help",
-    ),
-    Misuse(
-        arguments=("hook", "install", "copilot"),
-        message="Copilot CLI runs Claude Code's hooks where it trusts the directory: coder hook "
-        "install claude",
-    ),
-    Misuse(
-        arguments=("config", "set", "a", "b"),
-        message="coder config set does not exist. Settings are set in a file: see coder config",
-    ),
-    Misuse(
-        arguments=("config", "explain", "atempts"),
-        message="'atempts' is no setting. Did you mean attempts? All settings: coder config",
-    ),
-    Misuse(
-        arguments=("config",),
+        command="config",
         settings="atempts = 3",
         message="config.toml sets 'atempts', which is no setting. Did you mean attempts? All settings: coder "
         "config",
     ),
     Misuse(
-        arguments=("config",),
+        command="config",
         settings='attempts = "many"',
         message="config.toml: attempts = 'many' is not valid: it should be a whole number. Explained: coder "
         "config explain attempts",
     ),
     Misuse(
-        arguments=FIX,
         environment={"CODER_APPROVE": "ful"},
         message="CODER_APPROVE: approve = 'ful' is not valid: it should be 'read-only', 'ask', 'auto-edit' "
         "or 'full'. Did you mean full? Explained: coder config explain approve",
     ),
     Misuse(
-        arguments=FIX,
         environment={"XDG_STATE_HOME": "/dev/null"},
         message="coder keeps its state in /dev/null/coder: make that yours to write, or name another place "
         "with XDG_STATE_HOME.",
     ),
     Misuse(
-        arguments=(*FIX, "--test", "pytset -q"),
-        message="The test command 'pytset -q' cannot start: there is no program 'pytset'. Did you mean "
-        "pytest? Name a command, such as 'python -m pytest', or ids of tests, such as "
-        "tests/test_a.py::test_b.",
-    ),
-    Misuse(
-        arguments=FIX,
         directory="none",
         message="none is not inside a git repository. Start coder in one, or make one: git init, git add, "
         "git commit.",
     ),
     Misuse(
-        arguments=FIX,
         directory="unborn",
         message="unborn has no commits yet; make a first one (git add, git commit) and try again.",
-    ),
-    Misuse(
-        arguments=("fix", "x", "--repo", "absent"),
-        message="absent is not a directory; name the repository to work in.",
-    ),
-    Misuse(arguments=("resume",), message="No session yet in {place}/repository."),
-    Misuse(
-        arguments=("apply",),
-        message="No diff came on standard input. To apply the newest fix: coder apply last",
-    ),
-    Misuse(
-        arguments=(),
-        message="The interface needs a terminal. In a pipe: coder fix 'what is wrong'. All commands: coder "
-        "--help",
-    ),
-    Misuse(
-        arguments=("verify", "deadbeef", "--trust"),
-        message="There is no revision 'deadbeef' here, and no such file; git log shows what there is.",
     ),
 )
 
@@ -167,7 +117,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.parametrize("misuse", MISUSES, ids=lambda misuse: " ".join(misuse.arguments)[:40])
+@pytest.mark.parametrize("misuse", MISUSES, ids=lambda misuse: misuse.command[:40])
 def test_wrong_use_is_explained(
     misuse: Misuse, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -177,7 +127,7 @@ def test_wrong_use_is_explained(
     for name, value in {**directories, **misuse.environment}.items():
         monkeypatch.setenv(name, value)
     (place / "config/coder/config.toml").write_text(misuse.settings, encoding="utf-8")
-    code = run_command_line(list(misuse.arguments))
+    code = run_command_line(shlex.split(misuse.command))
     message = capsys.readouterr().err
     assert message.startswith("coder: ")
     assert message.endswith(f"{misuse.message.format(place=place)}\n")
@@ -189,6 +139,6 @@ def test_named_test_that_does_not_exist_is_wrong_use(
 ) -> None:
     monkeypatch.chdir(place / "repository")
     monkeypatch.setenv("XDG_STATE_HOME", str(place / "state"))
-    code = run_command_line([*FIX, "--test", "tests/test_gone.py::test_x"])
+    code = run_command_line([*shlex.split(FAILS), "--test", "tests/test_gone.py::test_x"])
     last = capsys.readouterr().out.splitlines()[-1]
     assert (code, last) == (2, "stopped  --test: tests/test_gone.py::test_x: there is no such test")
