@@ -17,10 +17,7 @@ from tests.repair.places import failure_of, rewritten, split_edits
 REPAIRED = {
     "variable": [
         "def f(g, x):\n    return «x→g»(x)\n",
-        "def f(x, kind):\n    return «str→kind»(x)\n",
         "class A:\n    def f(self, size):\n        return g(«self.→»size)\n",
-        "def f(width, height):\n    return width * «width→height»\n",
-        "class A:\n    def f(self):\n        self.size = 1\n        return «→self.»size\n",
     ],
     "kept": [
         "x +«→=» 1\n",
@@ -32,9 +29,7 @@ REPAIRED = {
     ],
     "grouping": [
         "x = «a - 32→(a - 32)» * 5 / 9\n",
-        "x = tuple(f(a« * b))→)) * b»\n",
         "x = str(a« + b)→) + b»\n",
-        "x = «a + b→(a + b)» * c\n",
         "x = «(a + b) * c→a + (b * c)»\n",
         "x = «a or b→(a or b)» and c\n",
     ],
@@ -95,7 +90,6 @@ REPAIRED = {
     "in_place": [
         "x = f(«y.sort(→sorted(y, »key=k))\n",
         "x = y«.reverse()→[::-1]»\n",
-        "x« = x→».append(y)\n",
         "def f(x, y):\n    «return →»x.append(y)«→\n    return x»\n",
     ],
     "iterated": [
@@ -112,9 +106,7 @@ REPAIRED = {
         "x = ['a'«→,» 'b']\n",
     ],
     "calling": [
-        "x = y.strip«→()»\n",
         "def f(a=1): pass\nx = f«→()»\n",
-        "class A:\n    def x(self): pass\n    def y(self):\n        return 1 + self.x«→()»\n",
         "class A:\n    @property\n    def x(self): pass\n    def y(self):\n        return self.x«()→»\n",
     ],
     "wrapped": [
@@ -132,19 +124,14 @@ REPAIRED = {
     ],
     "quoting": [
         "x = {«field→'field'»: value}\n",
-        "x = y[«field→'field'»]\n",
     ],
     "named_value": [
-        "def f(y, field):\n    return y[«'field'→field»]\n",
         "class A:\n def f(self):\n  return self.low\nclass B(A):\n def g(self, x):\n"
         "  return max(«0→self.low», x)\n",
-        "def f(low):\n    return max(«0→low», 1)\n",
         "def f(a, sep=' '):\n    return «' '→sep».join(a)\n",
     ],
     "decorated": [
         "class A:\n    @property\n    def x(self): pass\n    «→@property\n    »def y(self): pass\n",
-        "class A:\n    «→@staticmethod\n    »def y(x): pass\n",
-        "class A:\n    «→@classmethod\n    »def y(cls): pass\n",
         "import functools\ndef f(g):\n    «→@functools.wraps(g)\n    »def h(x):\n        return g(x)\n"
         "    return h\n",
     ],
@@ -152,8 +139,6 @@ REPAIRED = {
         "«@cache\n→»def f(x): pass\n",
     ],
     "inserted": [
-        "class A:\n @property\n def x(self):\n  return self.y[4:]\n @x.setter\n def x(self, z):\n"
-        "  «pass→self.y[4:] = z»\n",
         "def f(x, y):\n    k = y['k']\n    if x.a:\n        k.append(f(x))\n    elif x.b:\n"
         "        «pass→k.append(x['k'])»\n",
         "class A:\n    def __init__(self):\n        self.seen = {}\n    def f(self, name, kind):\n"
@@ -183,14 +168,10 @@ REPAIRED = {
         "def f(x, seen):\n    if «True→x in seen»:\n        x.pop()\n    else:\n        seen.add(x)\n",
         "def f(seen, key, value):\n    if «True→key not in seen»:\n        seen[key] = value\n",
         "def f(x):\n    if «True→isinstance(x, list)»:\n        for y in x:\n            g(y)\n",
-        "def f(flags, known):\n    for name, bit in known:\n        if «True→flags & bit»:\n"
-        "            g(name)\n",
         "class A:\n    def __init__(self, x):\n        self.on = x\n    def f(self):\n"
         "        if «True→self.on»:\n            g()\n",
         "class A:\n    def f(self, x):\n        if «True→x != self.size»:\n            return self.size\n",
-        "def f(x):\n    if «True→not x»:\n        return 1\n",
         "def f(x, y):\n    if x == 3: return y\n    return «True→y != 3»\n",
-        "def f(x):\n    if «True→x.parts»:\n        y = x.parts\n",
         "def f(a, b):\n    if «True→not a and not b»:\n        return a\n",
         "def f(a):\n    if «True→a < 0»:\n        a = abs(a)\n",
         "def f(a):\n    seen = «True→not seen»\n",
@@ -201,19 +182,13 @@ REPAIRED = {
         "def f(x, y):\n    if x in m.FG_ALL:\n        y.up(fg=m.FG_ALL[x])\n    elif x in m.BG_ALL:\n"
         "        «pass→y.up(bg=m.BG_ALL[x])»\n",
         "def f(x):\n    n = n + x[0]\n    «→n = n + x[1]\n    »g(n)\n",
-        "def f(a, out):\n    if a.left:\n        out.append(a.left.show())\n    if a.right:\n"
-        "        «pass→out.append(a.right.show())»\n",
         "class A:\n    def up(self):\n        «pass→self.n += 1»\n    def down(self):\n        self.n -= 1\n",
-        "def f(x):\n    x = clean(x)\n    return x\ndef g(x):\n    «→x = clean(x)\n    »return x\n",
         "def f(a):\n    if not a:\n        raise KeyError\n    a()\ndef g(b):\n    «→if not b:\n"
         "        raise KeyError\n    »b()\n",
         "def f(a, b):\n    if b[0]:\n        «pass→g(b[0], h(b[1]))»\n    for k, v in a:\n"
         "        g(k, h(v))\n",
         "def major(x):\n    raise TypeError('major is fixed')\ndef minor(x):\n"
         "    «pass→raise TypeError('minor is fixed')»\n",
-        "def check(x):\n    try:\n        assert x\n    except AssertionError:\n        text = 'odd'\n"
-        "        «pass→raise ValueError(text)»\ndef other(x):\n    text = 'none'\n    if x is None:\n"
-        "        raise ValueError(text)\n",
         "class A:\n    def __init__(self, a, b):\n        self.a = a or self.same\n"
         "        «pass→self.b = b or self.same»\n",
         "ed_start = re.compile('a')\nrcs_ed_start = re.compile('b')\ndef ed(hunk):\n"
@@ -225,8 +200,6 @@ REPAIRED = {
     "uncalled": [
         "class A:\n    def _check(self, x): ...\n    def f(self, x):\n        y = x\n"
         "        «→self._check(x)\n        »return y\n",
-        "def _cut(text, width=1): return text\ndef f(width, rows):\n    for row in rows:\n"
-        "        «pass→row = _cut(row, width)»\n",
         "def f(n):\n    def inner(k=1, n=2):\n        yield n\n    «→yield from inner(n=n)\n    »g()\n",
     ],
     "flag": [
@@ -248,25 +221,17 @@ REPAIRED = {
     ],
     "boolean": [
         "if a «and b and→or b or» c: pass\n",
-        "if «a and →»b: pass\n",
     ],
     "negation": [
-        "if «→not »ready: pass\n",
-        "while «not →»ready: pass\n",
         "x = [a for a in b if «→not »a.ok()]\n",
-        "if x«→ is not None»: pass\n",
         "x = «x or {}→{} if x is None else x»\n",
         "if «cache.get(key)→key in cache»: pass\n",
         "if «not cache.get(key)→key not in cache»: pass\n",
     ],
     "boundary": [
-        "x = a[n«→ - 1»]\n",
-        "for i in range(len(a)«→ - 1»): pass\n",
         "for i in range(n« - 1→»): pass\n",
-        "x = a[«1→2»:]\n",
     ],
     "initial": [
-        "total = «1→0»\n",
         "found = «[]→{}»\n",
         "found = «list→set»()\n",
     ],
@@ -291,7 +256,6 @@ REPAIRED = {
     ],
     "element": [
         "x = len(rows«→[0]»)\n",
-        "x = y«[i]→»\n",
     ],
     "given_elsewhere": [
         "def f(a):\n    x = «0→a[x]»\n    while a:\n        x = a[x]\n",
@@ -300,11 +264,9 @@ REPAIRED = {
         "def f(a, n):\n    n = «0→a[n - 1]»\ndef g(a):\n    n = a[n - 1]\n",
     ],
     "kept_best": [
-        "best = «found→max(best, found)»\n",
         "x = «min(a, b)→b»\n",
     ],
     "wraparound": [
-        "x = «→(»(hour + 5)«→ % 24)»\n",
         "class A:\n    def f(self):\n        self.at = «→(»self.at + 1«→) % len(self.kept)»\n"
         "        return self.kept[self.at]\n",
     ],
@@ -314,18 +276,15 @@ REPAIRED = {
         "def f(a, b):\n    if a: «pass→a = b»\n",
     ],
     "argument_order": [
-        "x = f(«a, b→b, a»)\n",
         "x = «a, b→b, a»\n",
     ],
     "argument_missing": [
-        "def g(x, deep=0): ...\ndef f(x, deep):\n    g(x«→, deep=deep»)\n",
         "f(a«, b→»)\n",
         "class A:\n    def __init__(self, x, depth=1): ...\ndef f(x, depth):\n"
         "    return A(x«→, depth=depth») if depth else x\n",
         "def f(x, strict=False):\n    return g(x«→, strict=strict»)\n",
     ],
     "slicing": [
-        "x = a[«1:→:1»]\n",
         "x = a[«0→-1»]\n",
         "x = a[::«→-»2]\n",
     ],
@@ -333,15 +292,12 @@ REPAIRED = {
         "for x in items«→[1:]»: pass\n",
     ],
     "missing_return": [
-        "def f(x):\n    «→return »g(x)\n",
         "def f(x):\n    y = x«→\n    return y»\n",
     ],
     "returned_value": [
         "def f(x):\n    return «g(x)→x»\n",
     ],
     "inserted_guard": [
-        "def f(x):\n    «→if x is None:\n        return None\n    »y = x.z\n    return y\n",
-        "def f(text, table):\n    «→if not table:\n        return text\n    »return table.sub(text)\n",
         "class A:\n    def f(self):\n        «→if not self.all():\n            return False\n"
         "        »for x in self.all():\n            x()\n",
     ],
@@ -349,7 +305,6 @@ REPAIRED = {
         "def f(x=None):\n    '''Doc.'''\n    «→if x is None:\n        x = []\n    »return len(x)\n",
     ],
     "condition": [
-        "def f(x, y):\n    if x«→ is not None and x».a:\n        y()\n",
         "def f(a):\n    if a«→ and not a.c»:\n        a.b()\n    return a.c\n",
     ],
     "dropped_guard": [
@@ -368,9 +323,7 @@ REPAIRED = {
         "def f(x):\n    «→y = x\n    »x += 1\n    «y = x\n    →»return y\n",
     ],
     "indentation": [
-        "def f(x):\n    for y in x:\n        y()«\n        →\n    »return y\n",
         "def f(x):\n    for y in x:\n        y()«\n    →\n        »x()\n",
-        "def f(x):\n    if x:\n        y()\n    else:\n        z()«\n        →\n    »x = 1\n",
         "def f(x):\n    if x:«\n        y = 1→»\n        z = 2\n    else:\n        z = 3\n    «→y = 1\n"
         "    »return y, z\n",
     ],
@@ -389,16 +342,12 @@ REPAIRED = {
         "text«→ = text».strip()\n",
     ],
     "other_condition": [
-        "def f(x):\n    if m := g(x):\n        return m\n    if x«→ and (m := g(x))»:\n        return 1\n",
-        "def f(a, b):\n    if a.ok and b:\n        b()\n    if «→a.ok and »b:\n        a()\n",
         "def f(a, b):\n    if a.ok and b:\n        b()\n    if «→a.ok or »b > 1:\n        a()\n",
     ],
     "own_class": [
         "class A:\n    def f(self):\n        return «A→type(self)»(1)\n",
-        "class A:\n    @classmethod\n    def f(cls):\n        return «A→cls»(1)\n",
     ],
     "unwrapped": [
-        "x = «-→»y\n",
         "x = «sorted(y)→y»\n",
         "echo(«'%s=%s' % (key, value)→value»)\n",
         "x = y«,→»\n",
@@ -411,7 +360,6 @@ REPAIRED = {
         "x = load(path, 1)\ny = load(path«→, 1»)\n",
     ],
     "argument_added": [
-        "def f(x, y):\n    return g(x«→, y»)\n",
         "x = g(a, deep=True)\ny = g(b«→, deep=True»)\n",
         "class A:\n    def f(self):\n        self.size = 1\n"
         "        return B(name=self.name«→, size=self.size»)\n",
@@ -422,7 +370,6 @@ REPAIRED = {
     "placeholder": [
         "x = '%«d→s» of %s' % (a, b)\n",
         "x = f'{a:.«1f→2f»}'\n",
-        "def f(name):\n    return «→f»'hello {name}'\n",
         "def f(a, b):\n    return (\n        «→f»'{a} is'\n        \"no \" «→f»'{b.name!r}'\n"
         "        '{c}, {a} {}'\n    )\n",
     ],
@@ -467,10 +414,6 @@ REPAIRED_WITH_FAILURE = {
         ("x = y.size«()→»\n", "TypeError: 'int' object is not callable"),
     ],
     "inserted": [
-        (
-            "def f(x):\n    «→seen = 0\n    »for y in x:\n        seen += y\n    return seen\n",
-            "UnboundLocalError: local variable 'seen' referenced before assignment",
-        ),
         (
             "class A:\n    def __init__(self, x):\n        self.x = x\n        self.seen«→ = {}\n"
             "        self.seen»[x] = x\n",
@@ -528,8 +471,6 @@ REPAIRED_WITH_FAILURE = {
         ("x = f'Hello«,→» {name}'\n", "AssertionError: assert 'Hello, Ada' == 'Hello Ada'"),
     ],
     "undefined_name": [
-        ("def f(count):\n    return «cuont→count»\n", "NameError: name 'cuont' is not defined"),
-        ("«→from bisect import insort\n»x = insort(y)\n", "NameError: name 'insort' is not defined"),
         (
             "def f(cuont):\n    return cuont\ndef g(count):\n    return «cuont→count»\n",
             "NameError: name 'cuont' is not defined",
@@ -660,32 +601,16 @@ REPAIRED_WITH_FAILURE = {
     ],
     "asserted_number": [
         ("x = 7 * «24→25»\n", "AssertionError: assert 168 == 175"),
-        ("x = «7→21»\n", "AssertionError: assert 14 == 42"),
     ],
     "raising": [
-        (
-            "class A:\n    def f(self):\n        «pass→raise NotImplementedError()»\n",
-            "Failed: DID NOT RAISE <class 'NotImplementedError'>",
-        ),
         (
             "from errors import Odd, RangeError\ndef f(x):\n    if x:\n"
             "        «pass→raise RangeError('range error')»\n    raise Odd(x)\n",
             "Failed: DID NOT RAISE <class 'errors.MultipleError'>",
         ),
-        (
-            "class Odd(Exception): ...\ndef f(x):\n    «→if x is None:\n        raise Odd()\n"
-            "    »return g(x)\n",
-            "AssertionError: Odd not raised by f",
-        ),
-        (
-            "def f(x):\n    try:\n        g(x)\n    except KeyError as error:\n"
-            "        «return None→raise ValueError() from error»\n",
-            "Failed: DID NOT RAISE <class 'ValueError'>",
-        ),
     ],
     "unpacked": [
         ("a, b = x«→[:2]»\n", "ValueError: too many values to unpack (expected 2)"),
-        ("a, b = «x or y→(x or y)[-2:]»\n", "ValueError: too many values to unpack (expected 2, got 3)"),
     ],
     "uncalled": [
         (
@@ -694,7 +619,6 @@ REPAIRED_WITH_FAILURE = {
         ),
     ],
     "string": [
-        ("x = 'Hello«,→» ' + name\n", "AssertionError: assert 'Hello, Ada' == 'Hello Ada'"),
         ('x = "Hello«,→» " + name\n', "AssertionError: 'Hello, Ada' != 'Hello Ada'\n- Hello, Ada\n"),
     ],
     "filled": [
