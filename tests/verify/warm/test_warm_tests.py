@@ -181,11 +181,10 @@ def open_project(sandbox: ProcessSandbox, tmp_path: Path) -> Iterator[Open]:
 @pytest.mark.thorough
 def test_swaps_function_body(shop: ComparedRunner) -> None:
     assert shop.run({}).how == "swapped"
-    ran = shop.run_edited("sum(self.values())", "sum(self.values()) + 1")
-    assert (ran.how, red_test_names(ran.report)) == (
-        "swapped",
-        ["test_total", "test_rated", "test_elsewhere"],
-    )
+    for old in ("sum(self.values())", "return function(*arguments)"):
+        ran = shop.run_edited(old, f"{old} + 1")
+        assert ran.how == "swapped"
+        assert red_test_names(ran.report) == ["test_total", "test_rated", "test_elsewhere"]
     assert red_test_names(
         shop.run_edited("* rate", "* rate + 1", "tests/test_shop.py::test_rated").report
     ) == ["test_rated"]
@@ -236,15 +235,6 @@ def test_reimports_other_changes(
     ran = shop.run_edited(old, new)
     assert (ran.how, ran.why) == ("imported", why)
     assert red is None or red_test_names(ran.report) == red
-
-
-@pytest.mark.thorough
-def test_swaps_decorator_whose_inner_function_changed(shop: ComparedRunner) -> None:
-    ran = shop.run_edited("return function(*arguments)", "return function(*arguments) + 1")
-    assert (ran.how, red_test_names(ran.report)) == (
-        "swapped",
-        ["test_total", "test_rated", "test_elsewhere"],
-    )
 
 
 @pytest.mark.thorough
@@ -451,17 +441,6 @@ def test_first_red_test_is_reported_and_can_stop_run(
     assert len(part.report.results) < len(whole.report.results) == 6
 
 
-@pytest.mark.thorough
-def test_fork_respects_configuration(open_project: Open) -> None:
-    code = "import warnings\n\ndef old():\n    return 1\n"
-    tests = "import shop\n\ndef test_old():\n    assert shop.old() == 1\n"
-    runner = open_project(
-        {"shop.py": code, "test_shop.py": tests, "pytest.ini": "[pytest]\nfilterwarnings = error\n"}
-    )
-    ran = runner.run_edited("return 1", "warnings.warn('old')\n    return 1")
-    assert (ran.how, red_test_names(ran.report)) == ("swapped", ["test_old"])
-
-
 @pytest.mark.parametrize(
     ("edits", "reason"),
     [
@@ -490,30 +469,49 @@ def test_xdist_runs_in_separate_process(
     )
 
 
-@pytest.mark.thorough
-def test_import_time_thread_or_connection_prevents_swapping(open_project: Open) -> None:
-    code = (
-        "import threading\nSTOP = threading.Event()\n"
-        "threading.Thread(target=STOP.wait, name='busy', daemon=True).start()\n"
-    )
-    runner = open_project(
-        {
-            "shop.py": code + "\ndef one():\n    return 1\n",
-            "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n",
-        }
-    )
-    ran = runner.run_edited("return 1", "return 2")
-    assert (ran.how, ran.why) == ("imported", "a thread runs since the tests were collected (busy)")
+THREAD = (
+    "import threading\nSTOP = threading.Event()\n"
+    "threading.Thread(target=STOP.wait, name='busy', daemon=True).start()\n"
+)
+ONE = "\ndef one():\n    return 1\n"
+DOCUMENTED = 'def one():\n    """Give it.\n\n    >>> one()\n    1\n    """\n    return 1\n'
+STRICT, DOCTESTS = "filterwarnings = error", "addopts = --doctest-modules"
+WARNED = ("return 1", "warnings.warn('old')\n    return 1")
 
 
 @pytest.mark.thorough
-def test_does_not_swap_source_read_as_text(open_project: Open) -> None:
-    code = "import inspect\n\ndef one():\n    return 1\n\nLENGTH = len(inspect.getsource(one))\n"
-    runner = open_project(
-        {"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.LENGTH == 26\n"}
-    )
-    ran = runner.run_edited("return 1", "return 22")
-    assert (ran.how, ran.why) == ("imported", "shop.py was read as text while the tests were collected")
+@pytest.mark.parametrize(
+    ("code", "option", "edit", "why", "reds"),
+    [
+        ("import warnings\n" + ONE, STRICT, WARNED, "", 1),
+        ("import warnings\nwarnings.warn('old')\n" + ONE, "", ("return 1", "return 2"), "", 1),
+        (DOCUMENTED, DOCTESTS, ("return 1", "return 2"), "", 2),
+        (DOCUMENTED, DOCTESTS, ("return 1", "return 3 - 2"), "", 0),
+        (DOCUMENTED, DOCTESTS, (">>> one()", ">>> one() + 1"), "the documentation of a function", 1),
+        (
+            THREAD + ONE,
+            "",
+            ("return 1", "return 2"),
+            "a thread runs since the tests were collected (busy)",
+            1,
+        ),
+        (
+            f"import inspect\n{ONE}\nLENGTH = len(inspect.getsource(one))\n",
+            "",
+            ("return 1", "return 22"),
+            "shop.py was read as text while the tests were collected",
+            1,
+        ),
+    ],
+)
+def test_swaps_function_unless_its_source_was_used(
+    open_project: Open, code: str, option: str, edit: tuple[str, str], why: str, reds: int
+) -> None:
+    tests = "import shop\n\ndef test_one():\n    assert shop.one() == 1\n"
+    files = {"shop.py": code, "test_shop.py": tests, "pytest.ini": f"[pytest]\n{option}\n"}
+    ran = open_project(files).run_edited(*edit)
+    assert (ran.how, len(ran.report.failures)) == ("imported" if why else "swapped", reds)
+    assert ran.why.startswith(why)
 
 
 @pytest.mark.thorough
@@ -534,38 +532,6 @@ def test_swaps_source_read_for_constants(
     }
     ran = open_project(files).run_edited("return 1", "return 2")
     assert (ran.how, "test_one" in red_test_names(ran.report)) == (mode, True)
-
-
-@pytest.mark.thorough
-def test_swaps_source_opened_for_warning(open_project: Open) -> None:
-    code = "import warnings\nwarnings.warn('old')\n\ndef one():\n    return 1\n"
-    runner = open_project(
-        {"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n"}
-    )
-    ran = runner.run_edited("return 1", "return 2")
-    assert (ran.how, red_test_names(ran.report)) == ("swapped", ["test_one"])
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("old", "new", "mode", "reds"),
-    [
-        ("return 1", "return 2", "swapped", 2),
-        ("return 1", "return 3 - 2", "swapped", 0),
-        (">>> one()", ">>> one() + 1", "imported", 1),
-    ],
-)
-def test_swaps_source_unless_its_doctests_change(
-    open_project: Open, old: str, new: str, mode: str, reds: int
-) -> None:
-    code = 'def one():\n    """Give it.\n\n    >>> one()\n    1\n    """\n    return 1\n'
-    runner = open_project(
-        {"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n"},
-        "pytest --doctest-modules",
-    )
-    ran = runner.run_edited(old, new)
-    assert (ran.how, len(ran.report.failures)) == (mode, reds)
-    assert "shop.py::shop.one" in [result.id for result in ran.report.results]
 
 
 def test_run_leaves_tree_unchanged(open_project: Open, tmp_path: Path) -> None:
