@@ -8,6 +8,7 @@ from coder.verify.layout import module_name, source_roots
 from tests.builders import write
 
 SETUP_CFG = "[options]\npackage_dir =\n    =lib\n[options.packages.find]\nwhere = lib\n"
+LIB, PACKAGE = {"lib/pkg/a.py": ""}, {"pkg/__init__.py": ""}
 
 
 @pytest.mark.parametrize(
@@ -19,38 +20,14 @@ SETUP_CFG = "[options]\npackage_dir =\n    =lib\n[options.packages.find]\nwhere 
         ({"module.py": "", "test_module.py": ""}, ["."]),
         ({"tests/__init__.py": "", "docs/conf.py": "", "setup.py": "", "test_it.py": ""}, []),
         ({"lib/pkg/__init__.py": "", "setup.cfg": SETUP_CFG, "tools/__init__.py": ""}, ["lib"]),
-        (
-            {
-                "lib/pkg/a.py": "",
-                "setup.py": "setup(packages=find_packages(where='lib'), package_dir={'': 'lib'})",
-            },
-            ["lib"],
-        ),
-        ({"lib/pkg/a.py": "", "pyproject.toml": "[tool.setuptools.packages.find]\nwhere = ['lib']"}, ["lib"]),
-        (
-            {
-                "lib/pkg/a.py": "",
-                "pyproject.toml": "[tool.poetry]\npackages = [{include = 'pkg', from = 'lib'}]",
-            },
-            ["lib"],
-        ),
-        (
-            {
-                "lib/pkg/a.py": "",
-                "pyproject.toml": "[tool.hatch.build.targets.wheel]\npackages = ['lib/pkg']",
-            },
-            ["lib"],
-        ),
-        ({"lib/pkg/a.py": "", "pyproject.toml": "[tool.pdm.build]\npackage-dir = 'lib'"}, ["lib"]),
+        ({**LIB, "setup.py": "setup(packages=find_packages(where='lib'), package_dir={'': 'lib'})"}, ["lib"]),
+        ({**LIB, "pyproject.toml": "[tool.setuptools.packages.find]\nwhere = ['lib']"}, ["lib"]),
+        ({**LIB, "pyproject.toml": "[tool.poetry]\npackages = [{include = 'pkg', from = 'lib'}]"}, ["lib"]),
+        ({**LIB, "pyproject.toml": "[tool.hatch.build.targets.wheel]\npackages = ['lib/pkg']"}, ["lib"]),
+        ({**LIB, "pyproject.toml": "[tool.pdm.build]\npackage-dir = 'lib'"}, ["lib"]),
         ({"python/pkg/a.py": "", "pyproject.toml": "[tool.maturin]\npython-source = 'python'"}, ["python"]),
-        (
-            {
-                "pkg/__init__.py": "",
-                "pyproject.toml": "[tool.setuptools.packages.find]\nwhere = ['../elsewhere']",
-            },
-            ["."],
-        ),
-        ({"pkg/__init__.py": "", "pyproject.toml": "not toml ["}, ["."]),
+        ({**PACKAGE, "pyproject.toml": "[tool.setuptools.packages.find]\nwhere = ['../elsewhere']"}, ["."]),
+        ({**PACKAGE, "pyproject.toml": "not toml ["}, ["."]),
     ],
 )
 def test_finds_import_roots(tmp_path: Path, files: dict[str, str], roots: list[str]) -> None:

@@ -5,32 +5,19 @@ import pytest
 from coder.verify.project import install_hint
 from tests.builders import write
 
+ABSENT = "No such file or directory"
+MINT = 'ID=linuxmint\nID_LIKE="ubuntu debian"'
+
 
 @pytest.mark.parametrize(
     ("output", "release", "words"),
     [
-        (
-            "src/a.c:1:10: fatal error: Python.h: No such file or directory",
-            "ID=debian",
-            "sudo apt install python3-dev",
-        ),
-        (
-            "error: command 'gcc' failed: No such file or directory",
-            'ID=linuxmint\nID_LIKE="ubuntu debian"',
-            "sudo apt install build-essential",
-        ),
-        (
-            "error: command 'x86_64-linux-gnu-gcc' failed: No such file or directory",
-            "ID=fedora",
-            "sudo dnf install gcc",
-        ),
+        (f"src/a.c:1:10: fatal error: Python.h: {ABSENT}", "ID=debian", "sudo apt install python3-dev"),
+        (f"error: command 'gcc' failed: {ABSENT}", MINT, "sudo apt install build-essential"),
+        (f"error: command 'x86_64-linux-gnu-gcc' failed: {ABSENT}", "ID=fedora", "sudo dnf install gcc"),
         ("/bin/sh: 1: g++: not found", "ID=alpine", "sudo apk add build-base"),
         ("Error: pg_config executable not found.", "ID=arch", "sudo pacman -S postgresql-libs"),
-        (
-            "ImportError: libGL.so.1: cannot open shared object file: No such file or directory",
-            "ID=debian",
-            "sudo apt install libgl1",
-        ),
+        (f"libGL.so.1: cannot open shared object file: {ABSENT}", "ID=debian", "sudo apt install libgl1"),
         ("error: can't find Rust compiler", "ID=opensuse-leap\nID_LIKE=suse", "sudo zypper install cargo"),
         ("error: can't find Rust compiler", "ID=haiku", "This machine lacks Rust; install its package"),
     ],

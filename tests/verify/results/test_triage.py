@@ -11,112 +11,85 @@ from tests.verify.fakes import passed_result
 
 
 def failed_result(
-    type: str, message: str = "", *, when: str = "call", path: str = "calc.py", function: str = "add"
+    error: str, *, when: str = "call", path: str = "calc.py", function: str = "add"
 ) -> TestResult:
-    failure = Failure(type=type, message=message, frames=(Frame(path=path, line=3, function=function),))
+    """Return the result of a test that fails with `Type: message`."""
+    type_, _, message = error.partition(": ")
+    failure = Failure(type=type_, message=message, frames=(Frame(path=path, line=3, function=function),))
     return TestResult.model_validate(
         {"id": "tests/test_a.py::test_a", "outcome": "failed", "when": when, "failure": failure}
     )
 
 
+MISSING = {
+    "ModuleNotFoundError: No module named 'numpy'": (
+        "the package numpy is not installed for the project's interpreter"
+    ),
+    "CollectionError: LoadError: cannot load such file -- rack/test": (
+        "the package rack/test is not installed"
+    ),
+    "CollectionError: Error: Cannot find module 'chai'": "the package chai is not installed",
+    "CollectionError: x.go:3:8: example.com/a@v1.0.0: module lookup disabled by GOPROXY=off": (
+        "a module of Go is not downloaded"
+    ),
+    "ImportError: libGL.so.1: cannot open shared object file": "the library libGL.so.1 is missing",
+    "FileNotFoundError: [Errno 2] No such file or directory: 'latex'": (
+        "the program or file latex is missing"
+    ),
+    "ConnectionRefusedError: [Errno 111] Connection refused": "it needs a network or a server",
+    "PermissionError: [Errno 13] Permission denied: '/etc/x'": "it needs rights that it does not have",
+    "OSError: [Errno 28] No space left on device": "memory, disk, processes or open files are used up",
+}
+
+
+@pytest.mark.parametrize("error", MISSING)
+def test_names_package_missing_on_base_too(error: str) -> None:
+    failure = failed_result(error)
+    assert classify_failure(failure, before=failure) == ("environment", MISSING[error])
+    assert classify_failure(failure, before=None)[0] == "logic"
+    assert classify_failure(failure, before=failed_result("AssertionError: assert 1 == 2"))[0] == "logic"
+
+
 @pytest.mark.parametrize(
-    ("type", "message", "expected"),
+    "error",
     [
-        (
-            "ModuleNotFoundError",
-            "No module named 'numpy'",
-            "the package numpy is not installed for the project's interpreter",
-        ),
-        (
-            "CollectionError",
-            "LoadError: cannot load such file -- rack/test",
-            "the package rack/test is not installed",
-        ),
-        ("CollectionError", "Error: Cannot find module 'chai'", "the package chai is not installed"),
-        (
-            "CollectionError",
-            "x.go:3:8: example.com/a@v1.0.0: module lookup disabled by GOPROXY=off",
-            "a module of Go is not downloaded",
-        ),
-        ("ImportError", "libGL.so.1: cannot open shared object file", "the library libGL.so.1 is missing"),
-        (
-            "FileNotFoundError",
-            "[Errno 2] No such file or directory: 'latex'",
-            "the program or file latex is missing",
-        ),
-        ("ConnectionRefusedError", "[Errno 111] Connection refused", "it needs a network or a server"),
-        (
-            "PermissionError",
-            "[Errno 13] Permission denied: '/etc/x'",
-            "it needs rights that it does not have",
-        ),
-        (
-            "OSError",
-            "[Errno 28] No space left on device",
-            "memory, disk, processes or open files are used up",
-        ),
+        "CollectionError: Error: Cannot find module '../src/half'",
+        "CollectionError: LoadError: cannot load such file -- /tree/lib/half",
+        "ModuleNotFoundError: No module named 'app.texts'",
     ],
 )
-def test_names_package_missing_on_base_too(type: str, message: str, expected: str) -> None:
-    failure = failed_result(type, message)
-    assert classify_failure(failure, before=failure) == ("environment", expected)
-    assert classify_failure(failure, before=None)[0] == "logic"
-    assert classify_failure(failure, before=failed_result("AssertionError", "assert 1 == 2"))[0] == "logic"
+def test_missing_file_of_the_project_is_no_missing_package(error: str) -> None:
+    assert classify_failure(failed_result(error), before=failed_result(error))[0] == "logic"
+
+
+TEST = "tests/test_a.py"
 
 
 @pytest.mark.parametrize(
-    "message",
-    ["Error: Cannot find module '../src/half'", "LoadError: cannot load such file -- /tree/lib/half"],
+    ("result", "kind", "text"),
+    [
+        (failed_result("AssertionError: assert 1 == 2", path=TEST), "logic", "AssertionError: assert 1 == 2"),
+        (failed_result("KeyError: 'a'"), "logic", "KeyError: 'a'"),
+        (
+            failed_result("NameError: name 'x'", path=TEST),
+            "test error",
+            "the test itself raises at tests/test_a.py:3: NameError: name 'x'",
+        ),
+        (failed_result("ValueError: no", when="setup"), "test error", "a fixture fails: ValueError: no"),
+        (failed_result("ValueError: no", path=TEST, function="setUp"), "test error", ""),
+        (failed_result("SyntaxError: bad", when="collect"), "collection", ""),
+        (failed_result("Failed: Timeout >1.0s"), "time-out", "it did not end in its time"),
+        (failed_result("TooLong: the test did not end"), "time-out", ""),
+    ],
 )
-def test_missing_file_of_the_project_is_no_missing_package(message: str) -> None:
-    failure = failed_result("CollectionError", message)
-    assert classify_failure(failure, before=failure)[0] == "logic"
-
-
-def test_missing_submodule_is_no_missing_package() -> None:
-    failure = failed_result("ModuleNotFoundError", "No module named 'app.texts'")
-    assert classify_failure(failure, before=failure)[0] == "logic"
-
-
-def test_separates_test_faults_from_code_faults() -> None:
-    assert classify_failure(
-        failed_result("AssertionError", "assert 1 == 2", path="tests/test_a.py"), before=None
-    ) == (
-        "logic",
-        "AssertionError: assert 1 == 2",
-    )
-    assert classify_failure(failed_result("KeyError", "'a'"), before=None) == ("logic", "KeyError: 'a'")
-    message = "the test itself raises at tests/test_a.py:3: NameError: name 'x'"
-    assert classify_failure(failed_result("NameError", "name 'x'", path="tests/test_a.py"), before=None) == (
-        "test error",
-        message,
-    )
-    assert classify_failure(failed_result("ValueError", "no", when="setup"), before=None) == (
-        "test error",
-        "a fixture fails: ValueError: no",
-    )
-    assert (
-        classify_failure(
-            failed_result("ValueError", "no", path="tests/test_a.py", function="setUp"), before=None
-        )[0]
-        == "test error"
-    )
-
-
-def test_collection_and_timeout_have_own_classes() -> None:
-    assert (
-        classify_failure(failed_result("SyntaxError", "bad", when="collect"), before=None)[0] == "collection"
-    )
-    assert classify_failure(failed_result("Failed", "Timeout >1.0s"), before=None) == (
-        "time-out",
-        "it did not end in its time",
-    )
-    assert classify_failure(failed_result("TooLong", "the test did not end"), before=None)[0] == "time-out"
+def test_separates_test_faults_from_code_faults(result: TestResult, kind: str, text: str) -> None:
+    found = classify_failure(result, before=None)
+    assert (found[0], found[1] if text else "") == (kind, text)
 
 
 def test_unrunnable_suite_names_missing_package() -> None:
     missing, assertion_failure, import_failure = (
-        failed_result("ModuleNotFoundError", "No module named 'x'", when="collect"),
+        failed_result("ModuleNotFoundError: No module named 'x'", when="collect"),
         failed_result("AssertionError"),
         passed_result("b.py::b"),
     )
@@ -147,9 +120,7 @@ def test_separates_new_dependency_from_misspelt_import(
 ) -> None:
     (tmp_path / "pricing.py").write_text("", encoding="utf-8")
     reds = [
-        failed_result("ModuleNotFoundError", f"No module named '{name}'")
-        if name
-        else failed_result("AssertionError", "no")
+        failed_result(f"ModuleNotFoundError: No module named '{name}'" if name else "AssertionError: no")
         for name in missing
     ]
     assert needed_packages(reds, tmp_path) == expected
@@ -170,4 +141,4 @@ def test_new_dependency_of_node_must_be_declared(
 ) -> None:
     manifest = '{"dependencies": {"left-pad": "1"}, "devDependencies": {"@org/dates": "2"}}'
     write(tmp_path, {"packages/a/package.json": manifest})
-    assert needed_packages([failed_result("CollectionError", message)], tmp_path) == expected
+    assert needed_packages([failed_result(f"CollectionError: {message}")], tmp_path) == expected

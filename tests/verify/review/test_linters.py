@@ -13,11 +13,18 @@ from tests.builders import write
 
 OLD = "import os\n\n\ndef one():\n    return 1\n"
 NEW = "import os\nimport sys\n\n\ndef one():\n    return 1\n"
+CAREFUL, LENIENT = "[lint]\nselect = ['F']\n", "[lint]\nselect = ['F']\nignore = ['F401']\n"
 
 
 def compare_findings(
-    tmp_path: Path, sandbox: ProcessSandbox, *, old: dict[str, str], new: dict[str, str], more: dict[str, str]
+    tmp_path: Path,
+    sandbox: ProcessSandbox,
+    old: dict[str, str] | str,
+    new: dict[str, str] | str,
+    more: dict[str, str],
 ) -> LintReport:
+    """Compare two versions of a.py, or of other files."""
+    old, new = ({"a.py": files} if isinstance(files, str) else files for files in (old, new))
     write(tmp_path / "old", {**old, **more})
     write(tmp_path / "new", {**new, **more})
     project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
@@ -29,47 +36,30 @@ def compare_findings(
 
 
 def test_counts_only_new_findings(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    findings = compare_findings(
-        tmp_path,
-        sandbox,
-        old={"a.py": OLD},
-        new={"a.py": NEW},
-        more={"ruff.toml": "[lint]\nselect = ['F']\n"},
-    )
+    findings = compare_findings(tmp_path, sandbox, OLD, NEW, {"ruff.toml": CAREFUL})
     assert findings == LintReport(new=("ruff: a.py:2: F401 [*] `sys` imported but unused",), ran=("ruff",))
 
 
 def test_moved_lines_are_no_new_findings(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    findings = compare_findings(
-        tmp_path,
-        sandbox,
-        old={"a.py": OLD},
-        new={"a.py": f"# a\n{OLD}"},
-        more={"ruff.toml": "[lint]\nselect = ['F']\n"},
-    )
+    findings = compare_findings(tmp_path, sandbox, OLD, f"# a\n{OLD}", {"ruff.toml": CAREFUL})
     assert findings == LintReport(ran=("ruff",))
 
 
 def test_project_without_checkers_gets_default_ones(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     unsafe = f"{OLD}\n\ndef call(text):\n    return eval(text)\n"
-    findings = compare_findings(tmp_path, sandbox, old={"a.py": OLD}, new={"a.py": unsafe}, more={})
+    findings = compare_findings(tmp_path, sandbox, OLD, unsafe, {})
     assert [line.split()[:3] for line in findings.new] == [["ruff:", "a.py:9:", "S307"]]
 
 
 @pytest.mark.thorough
 def test_runs_formatter_and_type_checker(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     more = {"pyproject.toml": "[tool.ruff.format]\n[tool.mypy]\n"}
-    findings = compare_findings(
-        tmp_path, sandbox, old={"a.py": "x: int = 1\n"}, new={"a.py": "x:  str = 1"}, more=more
-    )
+    findings = compare_findings(tmp_path, sandbox, "x: int = 1\n", "x:  str = 1", more)
     assert findings.ran == ("ruff", "mypy")
     assert findings.new[0] == "ruff: a.py:1: is not formatted"
     assert findings.new[1].startswith("mypy: a.py:1: error: Incompatible types in assignment")
     assert any((sandbox.scratch / "checks" / "mypy").iterdir())
     assert not [*tmp_path.rglob(".mypy_cache")]
-
-
-CAREFUL, LENIENT = "[lint]\nselect = ['F']\n", "[lint]\nselect = ['F']\nignore = ['F401']\n"
 
 
 @pytest.mark.parametrize(
@@ -84,18 +74,12 @@ CAREFUL, LENIENT = "[lint]\nselect = ['F']\n", "[lint]\nselect = ['F']\nignore =
 def test_configuration_change_is_checked_by_its_command(
     tmp_path: Path, sandbox: ProcessSandbox, before: str, after: str, expected: LintReport
 ) -> None:
-    assert (
-        compare_findings(
-            tmp_path, sandbox, old={"ruff.toml": before}, new={"ruff.toml": after}, more={"a.py": OLD}
-        )
-        == expected
-    )
+    old, new = {"ruff.toml": before}, {"ruff.toml": after}
+    assert compare_findings(tmp_path, sandbox, old, new, {"a.py": OLD}) == expected
 
 
 def test_reports_missing_configured_checker(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    findings = compare_findings(
-        tmp_path, sandbox, old={"a.py": OLD}, new={"a.py": NEW}, more={".flake8": "", ".bandit": ""}
-    )
+    findings = compare_findings(tmp_path, sandbox, OLD, NEW, {".flake8": "", ".bandit": ""})
     assert findings == LintReport(missing=("flake8", "bandit"))
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+import pytest
+
 from coder.core.verdict import TestReport, TestResult
 from coder.verify.judge import FlakinessReport, classify_failures, ids_up_to
 from tests.verify.fakes import failed_result, passed_result
@@ -26,48 +28,55 @@ def make_side(*, alone: bool, in_order: bool, calls: list[tuple[str, ...]] | Non
     return run
 
 
-def test_repeated_failure_only_on_change_is_broken() -> None:
-    calls: list[tuple[str, ...]] = []
-    change, base = make_side(alone=False, in_order=False, calls=calls), make_side(alone=True, in_order=True)
-    assert classify_failures([IT], ORDER, on_change=change, on_base=base) == FlakinessReport(blamed=(IT,))
-    assert calls == [("t.py::it",)]
+ALONE_AND_IN_ORDER = ("t.py::first", "t.py::it")
+DEPENDS = "t.py::it depends on the order: alone it {}, after other tests it fails on the change"
 
 
-def test_passing_alone_and_in_order_is_flaky() -> None:
-    calls: list[tuple[str, ...]] = []
-    change, base = make_side(alone=True, in_order=True, calls=calls), make_side(alone=True, in_order=True)
-    notes = ("t.py::it is flaky: it has failed and passed on the change",)
-    assert classify_failures([IT], ORDER, on_change=change, on_base=base) == FlakinessReport(
-        flaky=(IT.id,), notes=notes
-    )
-    assert calls == [("t.py::it",), ("t.py::first", "t.py::it")]
-
-
-def test_order_dependent_failure_only_on_change_is_broken() -> None:
-    change, base = make_side(alone=True, in_order=False), make_side(alone=True, in_order=True)
-    notes = ("t.py::it depends on the order: alone it passes, after other tests it fails on the change",)
-    assert classify_failures([IT], ORDER, on_change=change, on_base=base) == FlakinessReport(
-        blamed=(IT,), notes=notes
-    )
-
-
-def test_failure_alone_on_both_sides_is_judged_in_order() -> None:
-    change, base = make_side(alone=False, in_order=False), make_side(alone=False, in_order=True)
-    notes = (
+@pytest.mark.parametrize(
+    ("change", "base", "report", "calls"),
+    [
+        ((False, False), (True, True), FlakinessReport(blamed=(IT,)), [(IT.id,)]),
         (
-            "t.py::it depends on the order: alone it fails on the base as well, after other tests it "
-            "fails on the change"
+            (True, True),
+            (True, True),
+            FlakinessReport(
+                flaky=(IT.id,), notes=("t.py::it is flaky: it has failed and passed on the change",)
+            ),
+            [(IT.id,), ALONE_AND_IN_ORDER],
         ),
-    )
-    assert classify_failures([IT], ORDER, on_change=change, on_base=base) == FlakinessReport(
-        blamed=(IT,), notes=notes
-    )
-
-
-def test_failure_in_order_on_base_is_not_blamed() -> None:
-    change, base = make_side(alone=True, in_order=False), make_side(alone=True, in_order=False)
-    notes = ("t.py::it is flaky or depends on the order, on the base as well",)
-    assert classify_failures([IT], ORDER, on_change=change, on_base=base) == FlakinessReport(notes=notes)
+        (
+            (True, False),
+            (True, True),
+            FlakinessReport(blamed=(IT,), notes=(DEPENDS.format("passes"),)),
+            [(IT.id,), ALONE_AND_IN_ORDER],
+        ),
+        (
+            (False, False),
+            (False, True),
+            FlakinessReport(blamed=(IT,), notes=(DEPENDS.format("fails on the base as well"),)),
+            [(IT.id,), ALONE_AND_IN_ORDER],
+        ),
+        (
+            (True, False),
+            (True, False),
+            FlakinessReport(notes=("t.py::it is flaky or depends on the order, on the base as well",)),
+            [(IT.id,), ALONE_AND_IN_ORDER],
+        ),
+    ],
+    ids=["broken", "flaky", "order on the change", "order on the base", "order on both"],
+)
+def test_blames_change_for_what_differs_from_base(
+    change: tuple[bool, bool],
+    base: tuple[bool, bool],
+    report: FlakinessReport,
+    calls: list[tuple[str, ...]],
+) -> None:
+    """Each side says whether the test is green alone, and in order."""
+    ran: list[tuple[str, ...]] = []
+    on_change = make_side(alone=change[0], in_order=change[1], calls=ran)
+    on_base = make_side(alone=base[0], in_order=base[1])
+    assert classify_failures([IT], ORDER, on_change=on_change, on_base=on_base) == report
+    assert ran == calls
 
 
 def test_ordered_run_ends_with_last_examined_test() -> None:
