@@ -66,6 +66,14 @@ def read_files(tree: Path) -> Files:
     }
 
 
+def outcomes(report: TestReport) -> dict[str, str]:
+    """Return each test's outcome, with its stage unless that is the call."""
+    return {
+        result.id: result.outcome if result.when == "call" else f"{result.outcome} in {result.when}"
+        for result in report.results
+    }
+
+
 class FakeRunner:
     """Runner that passes the content of the tree to a function that returns the tests' results, and
     records its calls.

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.verdict import TestReport
 from tests.builders import write
 from tests.verify.conftest import Run
+from tests.verify.fakes import outcomes
 
 CASES = """
 import unittest
@@ -84,13 +84,6 @@ result = Runner().run(unittest.defaultTestLoader.loadTestsFromNames(sys.argv[1:]
 sys.exit(bool(result.failures))
 """
 CALC = "tests/test_calc.py::"
-
-
-def outcomes(report: TestReport) -> dict[str, str]:
-    return {
-        result.id: result.outcome if result.when == "call" else f"{result.outcome} in {result.when}"
-        for result in report.results
-    }
 
 
 def test_reports_every_outcome_by_path(tmp_path: Path, make_runner: Run) -> None:
