@@ -51,11 +51,10 @@ def test_leaves_other_commands_alone(tmp_path: Path, command: str) -> None:
 
 
 @pytest.mark.parametrize("manifest", MANIFESTS)
-def test_project_is_found_by_its_files(tmp_path: Path, manifest: str) -> None:
+def test_project_is_found_by_its_files(tmp_path: Path, sandbox: ProcessSandbox, manifest: str) -> None:
     root = write_tree(tmp_path, {manifest: ""})
-    with ProcessSandbox(os.environ) as sandbox:
-        found = find_project(root, sandbox=sandbox, environment=os.environ)
-        write(root, {"setup.cfg": ""})
-        python = find_project(root, sandbox=sandbox, environment=os.environ)
+    found = find_project(root, sandbox=sandbox, environment=os.environ)
+    write(root, {"setup.cfg": ""})
+    python = find_project(root, sandbox=sandbox, environment=os.environ)
     assert (found.command.runner, found.command.text) == MANIFESTS[manifest]
     assert python.command.runner == "pytest"
