@@ -126,10 +126,7 @@ def test_finished_session_answers_commands_that_change_nothing(place: Place, ser
 
 def make_two_requests(place: Place, server: FakeServer) -> tuple[str, str]:
     """Fix, then document: return the branch and the commit of the fix."""
-    server.turns += [
-        PATCH,
-        Turn(text="minutes() is documented", calls=(call("apply_patch", diff=NAMED),)),
-    ]
+    server.turns += [PATCH, Turn(text="minutes() is documented", calls=(call("apply_patch", diff=NAMED),))]
     request(place, server, "fix", ISSUE)
     branch = git(place.repository, "for-each-ref", "--format=%(refname:short)", "refs/heads/coder")
     fix = git(place.repository, "rev-parse", branch)

@@ -7,12 +7,7 @@ import pytest
 from coder.core.ports import CallComparison
 from coder.python.source import PythonSource
 from coder.repair.candidates import RepairCandidate
-from coder.repair.clusters import (
-    BehaviorCluster,
-    cluster_by_behavior,
-    find_distinguishing_call,
-    is_decisive,
-)
+from coder.repair.clusters import BehaviorCluster, cluster_by_behavior, find_distinguishing_call, is_decisive
 from tests.repair.places import candidate, marked_candidate
 
 TEXT = "def f(a):\n    return a < 1\n"

@@ -58,10 +58,7 @@ LESS_CREDIBLE = {
         "def f(key, value):\n    return forced(«value, key→key, key»)\n",
         "def f(key, value):\n    return forced(«value, key→key, value»)\n",
     ),
-    "equal branches": (
-        CUTTING.format("not ", "«slices→pieces»"),
-        CUTTING.format("«not →»", "slices"),
-    ),
+    "equal branches": (CUTTING.format("not ", "«slices→pieces»"), CUTTING.format("«not →»", "slices")),
     "constant condition": (BRANCHES.format("«True→not True»"), BRANCHES.format('«True→char == "q"»')),
     "repeated condition": (BRANCHES.format('«True→char == "t"»'), BRANCHES.format('«True→char == "q"»')),
     "opposite of the next branch": (LATER.format("«True→not a(b)»"), LATER.format("«True→not b(a)»")),

@@ -59,11 +59,7 @@ def test_penalizes_condition_that_is_never_met() -> None:
     comparison = CallComparison(calls=("f(-1)",), before=("1",), after=(("-1",), ("1",), ("-1",)))
     assert penalize_disguised_deletions(
         {never: 1.0, small: 1.0, odd: 1.0}, removed, [never, small, odd], comparison
-    ) == {
-        never: 1.0,
-        small: 1.0,
-        odd: 0.2,
-    }
+    ) == {never: 1.0, small: 1.0, odd: 0.2}
 
 
 def test_keeps_worth_if_calls_miss_statement() -> None:

@@ -25,11 +25,7 @@ def test_selects_quickest_tests_of_changed_function() -> None:
 def test_selects_tests_of_file_outside_functions() -> None:
     assert GuardSelector(TRACES).select_guards(
         candidate(TEXT, "LIMIT = 1", "LIMIT = 2"), PythonSource("a.py", TEXT)
-    ) == (
-        "other",
-        "quick",
-        "slow",
-    )
+    ) == ("other", "quick", "slow")
 
 
 def test_keeps_one_slow_guard() -> None:

@@ -19,14 +19,8 @@ REPAIRED = {
         "def f(g, x):\n    return «x→g»(x)\n",
         "class A:\n    def f(self, size):\n        return g(«self.→»size)\n",
     ],
-    "kept": [
-        "x +«→=» 1\n",
-    ],
-    "string": [
-        "x = '«→,»'.join(y)\n",
-        "x = y.split('«/→.»')\n",
-        "x = 'a-b«→ »'\n",
-    ],
+    "kept": ["x +«→=» 1\n"],
+    "string": ["x = '«→,»'.join(y)\n", "x = y.split('«/→.»')\n", "x = 'a-b«→ »'\n"],
     "grouping": [
         "x = «a - 32→(a - 32)» * 5 / 9\n",
         "x = str(a« + b)→) + b»\n",
@@ -42,12 +36,8 @@ REPAIRED = {
         "total «+→»= 1\n",
         "x = «→int(»(a + b) /«/ 7→ 7)»\n",
     ],
-    "begun_again": [
-        "«→n = 0\n»for a in b:\n    n «= 0\n    n →»+= a\n",
-    ],
-    "exchanged": [
-        "x[i]« = x[j]\n→, »x[j] = x[«→j], x[»i]\n",
-    ],
+    "begun_again": ["«→n = 0\n»for a in b:\n    n «= 0\n    n →»+= a\n"],
+    "exchanged": ["x[i]« = x[j]\n→, »x[j] = x[«→j], x[»i]\n"],
     "against_itself": [
         "class A:\n def __eq__(self, other):\n  return self.x == «self→other».x\n",
         "class A:\n @property\n def x(self):\n  return self.«x→_x»\n",
@@ -58,7 +48,7 @@ REPAIRED = {
     ],
     "base_case": [
         "def f(n, memo):\n    if n in memo:\n        return memo[n]\n    r = n * 2\n    «→memo[n] = r\n"
-        "    »return r\n",
+        "    »return r\n"
     ],
     "pattern": [
         "import re\nx = re.match(«'a→r'a\\».b', y)\n",
@@ -80,13 +70,8 @@ REPAIRED = {
         "x = [lambda y«→, i=i»: y + i for i in z]\n",
         "for i in x:\n    def f(«→i=i»):\n        return i\n",
     ],
-    "outer_name": [
-        "N = 0\ndef f():\n    «→global N\n    »N = 1\n",
-    ],
-    "sifted": [
-        "x = [a for a in b«→ if a»]\n",
-        "x =«→ [part.strip() for part in» a.split(',')«→]»\n",
-    ],
+    "outer_name": ["N = 0\ndef f():\n    «→global N\n    »N = 1\n"],
+    "sifted": ["x = [a for a in b«→ if a»]\n", "x =«→ [part.strip() for part in» a.split(',')«→]»\n"],
     "in_place": [
         "x = f(«y.sort(→sorted(y, »key=k))\n",
         "x = y«.reverse()→[::-1]»\n",
@@ -102,9 +87,7 @@ REPAIRED = {
         "class A(B):\n «→def __init__(self, *args, **kwargs):\n     super().__init__(*args, **kwargs)\n"
         "     self.»x = []\n y = 1\n",
     ],
-    "separated": [
-        "x = ['a'«→,» 'b']\n",
-    ],
+    "separated": ["x = ['a'«→,» 'b']\n"],
     "calling": [
         "def f(a=1): pass\nx = f«→()»\n",
         "class A:\n    @property\n    def x(self): pass\n    def y(self):\n        return self.x«()→»\n",
@@ -122,9 +105,7 @@ REPAIRED = {
         "for a, b in c«→.items()»: pass\n",
         "def f(x):\n    return «x.match→bool(x.match)»\n",
     ],
-    "quoting": [
-        "x = {«field→'field'»: value}\n",
-    ],
+    "quoting": ["x = {«field→'field'»: value}\n"],
     "named_value": [
         "class A:\n def f(self):\n  return self.low\nclass B(A):\n def g(self, x):\n"
         "  return max(«0→self.low», x)\n",
@@ -135,9 +116,7 @@ REPAIRED = {
         "import functools\ndef f(g):\n    «→@functools.wraps(g)\n    »def h(x):\n        return g(x)\n"
         "    return h\n",
     ],
-    "undecorated": [
-        "«@cache\n→»def f(x): pass\n",
-    ],
+    "undecorated": ["«@cache\n→»def f(x): pass\n"],
     "inserted": [
         "def f(x, y):\n    k = y['k']\n    if x.a:\n        k.append(f(x))\n    elif x.b:\n"
         "        «pass→k.append(x['k'])»\n",
@@ -214,35 +193,22 @@ REPAIRED = {
         "x = isinstance(y, (list, set, Odd«→, frozenset»))\n",
         "x = isinstance(y, «(bool, int)→bool»)\n",
     ],
-    "comparison": [
-        "if a <«→=» b: pass\n",
-        "ok = a  «not  →»in b\n",
-        "ok = 0 < a <«→=» n\n",
-    ],
-    "boolean": [
-        "if a «and b and→or b or» c: pass\n",
-    ],
+    "comparison": ["if a <«→=» b: pass\n", "ok = a  «not  →»in b\n", "ok = 0 < a <«→=» n\n"],
+    "boolean": ["if a «and b and→or b or» c: pass\n"],
     "negation": [
         "x = [a for a in b if «→not »a.ok()]\n",
         "x = «x or {}→{} if x is None else x»\n",
         "if «cache.get(key)→key in cache»: pass\n",
         "if «not cache.get(key)→key not in cache»: pass\n",
     ],
-    "boundary": [
-        "for i in range(n« - 1→»): pass\n",
-    ],
-    "initial": [
-        "found = «[]→{}»\n",
-        "found = «list→set»()\n",
-    ],
+    "boundary": ["for i in range(n« - 1→»): pass\n"],
+    "initial": ["found = «[]→{}»\n", "found = «list→set»()\n"],
     "attribute": [
         "class A:\n    def f(self):\n        self.low = self.«high→low»\n",
         "x.start = 1\ny = x.«star→start»\n",
         "class A:\n    def f(self):\n        self.size = 1\n        return g(self«→.size»)\n",
     ],
-    "key": [
-        "a = {'colour': 1}\nb = a['«color→colour»']\n",
-    ],
+    "key": ["a = {'colour': 1}\nb = a['«color→colour»']\n"],
     "neighbour": [
         "x = «min→max»(a, b)\n",
         "a.«append→extend»(b)\n",
@@ -250,122 +216,72 @@ REPAIRED = {
         "def told(target, value, scope): ...\ndef f(target, v, scope):\n"
         "    return «scope[g]→told»(target, v, scope)\n",
     ],
-    "index_order": [
-        "x = a[«i + 1][j→j][i + 1»]\n",
-        "x = grid[«row, column→column, row»]\n",
-    ],
-    "element": [
-        "x = len(rows«→[0]»)\n",
-    ],
-    "given_elsewhere": [
-        "def f(a):\n    x = «0→a[x]»\n    while a:\n        x = a[x]\n",
-    ],
-    "given_by_sibling": [
-        "def f(a, n):\n    n = «0→a[n - 1]»\ndef g(a):\n    n = a[n - 1]\n",
-    ],
-    "kept_best": [
-        "x = «min(a, b)→b»\n",
-    ],
+    "index_order": ["x = a[«i + 1][j→j][i + 1»]\n", "x = grid[«row, column→column, row»]\n"],
+    "element": ["x = len(rows«→[0]»)\n"],
+    "given_elsewhere": ["def f(a):\n    x = «0→a[x]»\n    while a:\n        x = a[x]\n"],
+    "given_by_sibling": ["def f(a, n):\n    n = «0→a[n - 1]»\ndef g(a):\n    n = a[n - 1]\n"],
+    "kept_best": ["x = «min(a, b)→b»\n"],
     "wraparound": [
         "class A:\n    def f(self):\n        self.at = «→(»self.at + 1«→) % len(self.kept)»\n"
-        "        return self.kept[self.at]\n",
+        "        return self.kept[self.at]\n"
     ],
     "step": [
         "def f(a):\n    y = []\n    for x in a:\n        «pass→y.append(x)»\n",
         "def f(a):\n    n = 0\n    while a:\n        a = a[1:]«→\n        n += 1»\n    return n\n",
         "def f(a, b):\n    if a: «pass→a = b»\n",
     ],
-    "argument_order": [
-        "x = «a, b→b, a»\n",
-    ],
+    "argument_order": ["x = «a, b→b, a»\n"],
     "argument_missing": [
         "f(a«, b→»)\n",
         "class A:\n    def __init__(self, x, depth=1): ...\ndef f(x, depth):\n"
         "    return A(x«→, depth=depth») if depth else x\n",
         "def f(x, strict=False):\n    return g(x«→, strict=strict»)\n",
     ],
-    "slicing": [
-        "x = a[«0→-1»]\n",
-        "x = a[::«→-»2]\n",
-    ],
-    "slice_missing": [
-        "for x in items«→[1:]»: pass\n",
-    ],
-    "missing_return": [
-        "def f(x):\n    y = x«→\n    return y»\n",
-    ],
-    "returned_value": [
-        "def f(x):\n    return «g(x)→x»\n",
-    ],
+    "slicing": ["x = a[«0→-1»]\n", "x = a[::«→-»2]\n"],
+    "slice_missing": ["for x in items«→[1:]»: pass\n"],
+    "missing_return": ["def f(x):\n    y = x«→\n    return y»\n"],
+    "returned_value": ["def f(x):\n    return «g(x)→x»\n"],
     "inserted_guard": [
         "class A:\n    def f(self):\n        «→if not self.all():\n            return False\n"
-        "        »for x in self.all():\n            x()\n",
+        "        »for x in self.all():\n            x()\n"
     ],
     "default_value": [
-        "def f(x=None):\n    '''Doc.'''\n    «→if x is None:\n        x = []\n    »return len(x)\n",
+        "def f(x=None):\n    '''Doc.'''\n    «→if x is None:\n        x = []\n    »return len(x)\n"
     ],
-    "condition": [
-        "def f(a):\n    if a«→ and not a.c»:\n        a.b()\n    return a.c\n",
-    ],
-    "dropped_guard": [
-        "for x in y:\n    if x:\n        «break→continue»\n",
-    ],
-    "awaiting": [
-        "async def f():\n    return «→await »g()\n",
-    ],
-    "yielding": [
-        "def f(x):\n    yield «→from »g(x)\n",
-    ],
+    "condition": ["def f(a):\n    if a«→ and not a.c»:\n        a.b()\n    return a.c\n"],
+    "dropped_guard": ["for x in y:\n    if x:\n        «break→continue»\n"],
+    "awaiting": ["async def f():\n    return «→await »g()\n"],
+    "yielding": ["def f(x):\n    yield «→from »g(x)\n"],
     "super_call": [
-        "class A(B):\n    def __init__(self, x):\n        «→super().__init__(x)\n        »self.x = x\n",
+        "class A(B):\n    def __init__(self, x):\n        «→super().__init__(x)\n        »self.x = x\n"
     ],
-    "statement_order": [
-        "def f(x):\n    «→y = x\n    »x += 1\n    «y = x\n    →»return y\n",
-    ],
+    "statement_order": ["def f(x):\n    «→y = x\n    »x += 1\n    «y = x\n    →»return y\n"],
     "indentation": [
         "def f(x):\n    for y in x:\n        y()«\n    →\n        »x()\n",
         "def f(x):\n    if x:«\n        y = 1→»\n        z = 2\n    else:\n        z = 3\n    «→y = 1\n"
         "    »return y, z\n",
     ],
-    "deletion": [
-        "def f(x):\n    «x = x.strip()\n    →»return x\n",
-    ],
-    "exception_type": [
-        "raise «ValueError→TypeError»('no')\n",
-    ],
-    "branch": [
-        "x = «a→c» if b else «c→a»\n",
-        "«if→while» a:\n    b()\n",
-    ],
-    "target": [
-        "total «→+»= x\n",
-        "text«→ = text».strip()\n",
-    ],
+    "deletion": ["def f(x):\n    «x = x.strip()\n    →»return x\n"],
+    "exception_type": ["raise «ValueError→TypeError»('no')\n"],
+    "branch": ["x = «a→c» if b else «c→a»\n", "«if→while» a:\n    b()\n"],
+    "target": ["total «→+»= x\n", "text«→ = text».strip()\n"],
     "other_condition": [
-        "def f(a, b):\n    if a.ok and b:\n        b()\n    if «→a.ok or »b > 1:\n        a()\n",
+        "def f(a, b):\n    if a.ok and b:\n        b()\n    if «→a.ok or »b > 1:\n        a()\n"
     ],
-    "own_class": [
-        "class A:\n    def f(self):\n        return «A→type(self)»(1)\n",
-    ],
-    "unwrapped": [
-        "x = «sorted(y)→y»\n",
-        "echo(«'%s=%s' % (key, value)→value»)\n",
-        "x = y«,→»\n",
-    ],
+    "own_class": ["class A:\n    def f(self):\n        return «A→type(self)»(1)\n"],
+    "unwrapped": ["x = «sorted(y)→y»\n", "echo(«'%s=%s' % (key, value)→value»)\n", "x = y«,→»\n"],
     "converted_elsewhere": [
         "def f(at):\n    if at > 1:\n        return str(at)\n"
-        "    raise Late(at=«at→str(at) if at is not None else None»)\n",
+        "    raise Late(at=«at→str(at) if at is not None else None»)\n"
     ],
-    "similar": [
-        "x = load(path, 1)\ny = load(path«→, 1»)\n",
-    ],
+    "similar": ["x = load(path, 1)\ny = load(path«→, 1»)\n"],
     "argument_added": [
         "x = g(a, deep=True)\ny = g(b«→, deep=True»)\n",
         "class A:\n    def f(self):\n        self.size = 1\n"
         "        return B(name=self.name«→, size=self.size»)\n",
     ],
     "mutable_default": [
-        "def f(x, seen=«[]):→None):\n    if seen is None:\n        seen = []»\n    return seen\n",
+        "def f(x, seen=«[]):→None):\n    if seen is None:\n        seen = []»\n    return seen\n"
     ],
     "placeholder": [
         "x = '%«d→s» of %s' % (a, b)\n",
@@ -373,22 +289,12 @@ REPAIRED = {
         "def f(a, b):\n    return (\n        «→f»'{a} is'\n        \"no \" «→f»'{b.name!r}'\n"
         "        '{c}, {a} {}'\n    )\n",
     ],
-    "opening": [
-        "f = open(path, «'w'→\"a\"»)\n",
-        'f = open(path«→, encoding="utf-8"»)\n',
-    ],
-    "enlisted": [
-        "x = y in '«uxn→Uuxn»'\n",
-        "x = y % 100 in (11, 12«→, 13»)\n",
-    ],
-    "enclosed": [
-        "def f(x):\n    with x:\n        g()\ndef h(x):\n    «→with x:\n        »k()\n",
-    ],
+    "opening": ["f = open(path, «'w'→\"a\"»)\n", 'f = open(path«→, encoding="utf-8"»)\n'],
+    "enlisted": ["x = y in '«uxn→Uuxn»'\n", "x = y % 100 in (11, 12«→, 13»)\n"],
+    "enclosed": ["def f(x):\n    with x:\n        g()\ndef h(x):\n    «→with x:\n        »k()\n"],
 }
 REPAIRED_WITH_FAILURE = {
-    "advanced": [
-        ("while x:\n    y = x«[0]→.pop(0)»\n", "TooLong: the test did not end"),
-    ],
+    "advanced": [("while x:\n    y = x«[0]→.pop(0)»\n", "TooLong: the test did not end")],
     "vocabulary": [
         ("x = «y.length→len(y)»\n", "AttributeError: 'list' object has no attribute 'length'"),
         ("x.«push→append»(y)\n", "AttributeError: 'list' object has no attribute 'push'"),
@@ -398,9 +304,7 @@ REPAIRED_WITH_FAILURE = {
         ("x = len(«→[»a for a in b«→]»)\n", "TypeError: object of type 'generator' has no len()"),
         ("x = a + «b→[b]»\n", 'TypeError: can only concatenate list (not "str") to list'),
     ],
-    "base_case": [
-        ("def f(n):\n  «→if n <= 0:\n      return 1\n  »return n\n", "RecursionError: maximum"),
-    ],
+    "base_case": [("def f(n):\n  «→if n <= 0:\n      return 1\n  »return n\n", "RecursionError: maximum")],
     "lookup": [
         ("x[a] «+=→= x.get(a, 0) +» 1\n", "KeyError: 'a'"),
         ("x«[a]→.setdefault(a, [])».append(b)\n", "KeyError: 'a'"),
@@ -410,9 +314,7 @@ REPAIRED_WITH_FAILURE = {
         ("x = ','.join(«y→map(str, y)»)\n", "TypeError: sequence item 0: expected str instance, int found"),
         ("for a in «n→range(n)»: pass\n", "TypeError: 'int' object is not iterable"),
     ],
-    "calling": [
-        ("x = y.size«()→»\n", "TypeError: 'int' object is not callable"),
-    ],
+    "calling": [("x = y.size«()→»\n", "TypeError: 'int' object is not callable")],
     "inserted": [
         (
             "class A:\n    def __init__(self, x):\n        self.x = x\n        self.seen«→ = {}\n"
@@ -465,11 +367,9 @@ REPAIRED_WITH_FAILURE = {
         (
             "def f(x, y):\n    return g(«→y, »x)\n",
             "TypeError: g() missing 1 required positional argument: 'b'",
-        ),
+        )
     ],
-    "placeholder": [
-        ("x = f'Hello«,→» {name}'\n", "AssertionError: assert 'Hello, Ada' == 'Hello Ada'"),
-    ],
+    "placeholder": [("x = f'Hello«,→» {name}'\n", "AssertionError: assert 'Hello, Ada' == 'Hello Ada'")],
     "undefined_name": [
         (
             "def f(cuont):\n    return cuont\ndef g(count):\n    return «cuont→count»\n",
@@ -535,7 +435,7 @@ REPAIRED_WITH_FAILURE = {
         (
             'x = open(y«→, encoding="utf-8", errors="ignore"»)\n',
             "UnicodeDecodeError: 'utf-8' codec can't decode byte 0x80 in position 0",
-        ),
+        )
     ],
     "enlisted": [
         ("x = y in {'first', 'second'«→, 'third'»}\n", "AssertionError: third is not kept"),
@@ -575,7 +475,7 @@ REPAIRED_WITH_FAILURE = {
         (
             "def f(given):\n    if isinstance(given, list)«→ or hasattr(given, 'filename')»: pass\n",
             "AttributeError: 'X' object has no attribute 'filename'",
-        ),
+        )
     ],
     "wrapped": [
         ("x = 'no %s' % «y→(y,)»\n", "TypeError: not all arguments converted during string formatting"),
@@ -590,37 +490,29 @@ REPAIRED_WITH_FAILURE = {
             "AttributeError: 'A' object has no attribute '_inner'",
         ),
     ],
-    "unknown_key": [
-        ("a = {'name': 1}\nb = a['«nme→name»']\n", "KeyError: 'nme'"),
-    ],
+    "unknown_key": [("a = {'name': 1}\nb = a['«nme→name»']\n", "KeyError: 'nme'")],
     "unknown_import": [
         (
             "from b import «speling→spelling»\nspelling()\n",
             "ImportError: cannot import name 'speling' from 'b'",
-        ),
+        )
     ],
-    "asserted_number": [
-        ("x = 7 * «24→25»\n", "AssertionError: assert 168 == 175"),
-    ],
+    "asserted_number": [("x = 7 * «24→25»\n", "AssertionError: assert 168 == 175")],
     "raising": [
         (
             "from errors import Odd, RangeError\ndef f(x):\n    if x:\n"
             "        «pass→raise RangeError('range error')»\n    raise Odd(x)\n",
             "Failed: DID NOT RAISE <class 'errors.MultipleError'>",
-        ),
+        )
     ],
-    "unpacked": [
-        ("a, b = x«→[:2]»\n", "ValueError: too many values to unpack (expected 2)"),
-    ],
+    "unpacked": [("a, b = x«→[:2]»\n", "ValueError: too many values to unpack (expected 2)")],
     "uncalled": [
         (
             "def _cut(x, y): return x\ndef f(g, y):\n    v = g(y)\n    «→z = _cut(v, y)\n    »return z\n",
             "NameError: name 'z' is not defined",
-        ),
+        )
     ],
-    "string": [
-        ('x = "Hello«,→» " + name\n', "AssertionError: 'Hello, Ada' != 'Hello Ada'\n- Hello, Ada\n"),
-    ],
+    "string": [('x = "Hello«,→» " + name\n', "AssertionError: 'Hello, Ada' != 'Hello Ada'\n- Hello, Ada\n")],
     "filled": [
         (
             "x = 'Value of {} is {}«→.»'.format(a, b)\n",
@@ -632,7 +524,7 @@ REPAIRED_WITH_FAILURE = {
         (
             "try:\n    f()\nexcept «KeyError→(KeyError, IndexError)»:\n    pass\n",
             "IndexError: list index out of range",
-        ),
+        )
     ],
 }
 UNCHANGED = {

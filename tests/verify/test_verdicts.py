@@ -31,12 +31,7 @@ def test_verdict_and_messages_match_case(case: Path, tmp_path: Path, make_runner
     (tmp_path / "trees").mkdir()
     trees = FakeTrees(tmp_path / "trees", base, change)
     runner = ParallelRunner(make_runner(tmp_path / "checkout", command=command), NO_HISTORY)
-    verifier = WorktreeVerifier(
-        trees=trees,
-        runner=runner,
-        issue=issue,
-        needs_ties=True,
-    )
+    verifier = WorktreeVerifier(trees=trees, runner=runner, issue=issue, needs_ties=True)
     verdict = verifier.verify(trees.patch, extract_node_ids(issue))
     kind, *lines = (case / "verdict.txt").read_text("utf-8").splitlines()
     text = _verdict_text(verdict)

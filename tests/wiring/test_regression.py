@@ -27,12 +27,7 @@ def test_minimizes_to_guilty_items(guilty: set[int]) -> None:
 
 @pytest.mark.parametrize(
     ("lights", "first_bad", "suspects"),
-    [
-        ("ggggrrrr", 4, ()),
-        ("grrrrrrr", 1, ()),
-        ("gggu?rrr", 5, (3, 4)),
-        ("gu?grr?r", 4, ()),
-    ],
+    [("ggggrrrr", 4, ()), ("grrrrrrr", 1, ()), ("gggu?rrr", 5, (3, 4)), ("gu?grr?r", 4, ())],
 )
 def test_bisects_past_untestable_commits(
     tmp_path: Path, lights: str, first_bad: int, suspects: tuple[int, ...]
@@ -70,12 +65,7 @@ def test_blames_hunk_of_uncommitted_work_and_touches_nothing(tmp_path: Path) -> 
     write(root, {"calc.py": broken})
     before = git(root, "status", "--porcelain"), git(root, "for-each-ref"), git(root, "stash", "list")
     found = find_regression(
-        root,
-        "test_double",
-        runs=1,
-        test_command=f"{sys.executable} -m pytest",
-        trusted=True,
-        unsafe=True,
+        root, "test_double", runs=1, test_command=f"{sys.executable} -m pytest", trusted=True, unsafe=True
     )
     assert (found.stage, found.test, found.removable) == ("work", "tests/test_calc.py::test_double", True)
     assert [str(hunk) for hunk in found.hunks] == ["hunk 2 of calc.py"]

@@ -21,9 +21,7 @@ def test_model_without_script_says_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "task", [task for task in load_suite("starter") if task.facts.solvable], ids=lambda task: task.name
 )
-def test_starter_script_answers_planners_and_reviewers(
-    task: SuiteTask,
-) -> None:
+def test_starter_script_answers_planners_and_reviewers(task: SuiteTask) -> None:
     texts = (path for path in files("coder.prompts").iterdir() if path.name.endswith(".md"))
     prompts = [*(path.read_text(encoding="utf-8") for path in texts), *(seed.approach for seed in SEEDS)]
     conditions = [step.when for step in steps(task.script) if step.when]

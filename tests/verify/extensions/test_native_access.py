@@ -35,10 +35,7 @@ def test_finds_access_in_new_lines(line: str, finding: str) -> None:
     ("line", "finding"),
     [
         ("    exit(0);", "calls exit"),
-        (
-            "__attribute__((constructor)) static void begin(void) {",
-            "uses __attribute__((constructor",
-        ),
+        ("__attribute__((constructor)) static void begin(void) {", "uses __attribute__((constructor"),
         ("    std::process::exit(0);", "calls exit"),
         ('    if (getenv("LANG")) return 5;', ""),
     ],

@@ -20,10 +20,7 @@ def problem_kind(output: str, exit_code: int) -> str | None:
         ("go tset: unknown command\nRun 'go help' for usage.\n", 2),
         ("/usr/bin/python3: No module named pytst\n", 1),
         ("make: *** No rule to make target 'tset'.  Stop.\n", 2),
-        (
-            "make: .venv/bin/python: No such file or directory\nmake: *** [Makefile:2: test] Error 127\n",
-            2,
-        ),
+        ("make: .venv/bin/python: No such file or directory\nmake: *** [Makefile:2: test] Error 127\n", 2),
         ("make[1]: *** [Makefile:2: a] Error 126\nmake: *** [Makefile:5: test] Error 2\n", 2),
         ('npm error Missing script: "tset"\n', 1),
     ],

@@ -124,9 +124,7 @@ def test_disabling_tracing_affects_only_that_test(trace: Trace) -> None:
 
 
 @pytest.mark.thorough
-def test_tracing_continues_after_long_running_code(
-    trace: Trace,
-) -> None:
+def test_tracing_continues_after_long_running_code(trace: Trace) -> None:
     shop = (
         "def slow(times):\n    for _ in range(times):\n        pass\n    return rest(times)\n\n"
         "def rest(times):\n    return times\n"

@@ -66,10 +66,7 @@ DEPENDS = "t.py::it depends on the order: alone it {}, after other tests it fail
     ids=["broken", "flaky", "order on the change", "order on the base", "order on both"],
 )
 def test_blames_change_for_what_differs_from_base(
-    change: tuple[bool, bool],
-    base: tuple[bool, bool],
-    report: FlakinessReport,
-    calls: list[tuple[str, ...]],
+    change: tuple[bool, bool], base: tuple[bool, bool], report: FlakinessReport, calls: list[tuple[str, ...]]
 ) -> None:
     """Each side says whether the test is green alone, and in order."""
     ran: list[tuple[str, ...]] = []

@@ -521,9 +521,7 @@ def test_tests_unrunnable_on_machine_are_inconclusive(tmp_path: Path) -> None:
     assert "the package numpy is not installed" in verdict.reason
 
 
-def test_unrunnable_suite_is_inconclusive_unless_change_repairs_it(
-    tmp_path: Path,
-) -> None:
+def test_unrunnable_suite_is_inconclusive_unless_change_repairs_it(tmp_path: Path) -> None:
     def lacking(files: Files) -> list[TestResult]:
         missing = failed_result(OLD, "ModuleNotFoundError", "No module named 'texts'", when="collect")
         return [passed_result(OLD)] if "texts.py" in files else [missing]
@@ -639,9 +637,7 @@ def test_targets_are_confirmed_without_recorder(
 ) -> None:
     base, change = codes
     verdict = judge(
-        tmp_path,
-        {**FIX, **NEW_TEST},
-        plain=lambda files: change if "fixed" in files["calc.py"] else base,
+        tmp_path, {**FIX, **NEW_TEST}, plain=lambda files: change if "fixed" in files["calc.py"] else base
     )
     assert verdict.label == kind
     assert kind == "PROVEN" or "only as long as they are recorded" in verdict.reason

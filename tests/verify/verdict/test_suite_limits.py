@@ -65,10 +65,7 @@ PROVEN_BY_TWO = (
 
 @pytest.mark.parametrize(
     ("limits", "scope", "whole_runs", "reason"),
-    [
-        (IMPACTED, "reaching", 0, f"{PROVEN_BY_TWO}."),
-        (SuiteLimits(whole_seconds=60), "whole", 2, ""),
-    ],
+    [(IMPACTED, "reaching", 0, f"{PROVEN_BY_TWO}."), (SuiteLimits(whole_seconds=60), "whole", 2, "")],
 )
 def test_limits_decide_what_runs(
     tmp_path: Path, limits: SuiteLimits, scope: str, whole_runs: int, reason: str

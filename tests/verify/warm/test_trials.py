@@ -632,12 +632,7 @@ def test_calls_edited_functions_directly(compare: Compare) -> None:
         "number + 1": "number",
     }
     comparison = compare(INNER, "assert outer([1, 2, 3]) == 0", *changes.items())
-    calls = (
-        "joined('-', 1, 2, 3, end='!')",
-        "pairs(1, 2, 3, most=2)",
-        "Box.size()",
-        "Box.spare(0)",
-    )
+    calls = ("joined('-', 1, 2, 3, end='!')", "pairs(1, 2, 3, most=2)", "Box.size()", "Box.spare(0)")
     places = [comparison.calls.index(call) for call in calls]
     assert [comparison.before[place].split("\t")[0] for place in places] == [
         "'1-2-3!'",
