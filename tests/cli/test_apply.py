@@ -51,7 +51,6 @@ Coder = Callable[..., Answer]
 @pytest.fixture
 def coder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Coder:
     """Return the program in this process, started in `tmp_path / "r"`; `pasted` is its standard input."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     write(tmp_path / "r", {"src/box.py": BOX, "src/notes.txt": "one\n"})
     monkeypatch.chdir(tmp_path / "r")
 

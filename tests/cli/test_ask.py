@@ -4,13 +4,11 @@ import json
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.models.fakes import FakeServer, Turn, serve
-from tests.models.wires import chat_stream, openai_error
+from tests.models.fakes import FakeServer, Turn
 from tests.place import Place, call
 
 pytestmark = pytest.mark.loopback
@@ -39,17 +37,6 @@ REPORT = Turn(
         ),
     )
 )
-
-
-@pytest.fixture
-def server() -> Iterator[FakeServer]:
-    with serve(chat_stream, openai_error, []) as fake:
-        yield fake
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
 
 
 def model_options(server: FakeServer) -> tuple[str, ...]:

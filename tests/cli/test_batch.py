@@ -54,8 +54,6 @@ class InlineExecutor:
 def test_fixes_issues_once_and_reports_what_is_not_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr(opening, "open_executor", lambda place: InlineExecutor())
     monkeypatch.chdir(repo(tmp_path / "r", FILES))
     rows = [

@@ -49,7 +49,6 @@ def write_suite(place: Path, **fixes: str) -> str:
 def test_judges_and_stores_runs_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
     place = write_suite(tmp_path / "two", right="x * 2", special="4 if x == 2 else x + 1")
     arguments = ["bench", place, "--model", "scripted", "--max-requests", "3", "--on", "local:2"]

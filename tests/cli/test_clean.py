@@ -14,9 +14,8 @@ from tests.stored_sessions import store_session
 
 
 @pytest.fixture
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    state = tmp_path / "coder"
+def state(tmp_path: Path) -> Path:
+    state = tmp_path / "state" / "coder"
     write(state, {f"sessions/{name}/events.jsonl": "{}\n" for name in ("old", "used", "new")})
     write(state, {"index/a.sqlite": "x", "kept.toml": ""})
     for path in (*state.rglob("old/*"), *state.rglob("old"), *state.rglob("used/*"), *state.rglob("used")):
@@ -46,10 +45,7 @@ def test_removes_old_sessions_but_none_in_use(state: Path) -> None:
     assert (state / "index" / "a.sqlite").exists() and (state / "kept.toml").exists()
 
 
-def test_removes_sessions_older_than_the_settings_keep(
-    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+def test_removes_sessions_older_than_the_settings_keep(state: Path, tmp_path: Path) -> None:
     write(tmp_path / "config" / "coder", {"config.toml": "keep_sessions_days = 30\n"})
     os.utime(state / "index" / "a.sqlite", (0, 0))
     assert run_command_line(["clean", "--yes"]) == 0

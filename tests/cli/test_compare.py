@@ -47,12 +47,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.fixture(autouse=True)
-def private_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-
 @pytest.mark.parametrize(
     ("name", "code", "call"),
     [("equal", 0, ""), ("moved", 0, ""), ("other", 1, "double(3)"), ("renamed", 7, "")],

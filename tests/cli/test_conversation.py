@@ -3,15 +3,13 @@
 import os
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from coder.repo.git import session_lock
 from tests.builders import git
-from tests.models.fakes import FakeServer, Turn, serve
-from tests.models.wires import chat_stream, openai_error
+from tests.models.fakes import FakeServer, Turn
 from tests.place import FILES, FIX, ISSUE, PATCH, Place, call
 
 pytestmark = pytest.mark.loopback
@@ -21,17 +19,6 @@ NAMED = (
     '+    """Return the minutes since midnight."""\n     hours, rest = text.split(":")\n'
 )
 SHIFTED = Turn(text="Added.", calls=(call("apply_patch", diff=FIX.replace("-3 +3", "-4 +4")),))
-
-
-@pytest.fixture
-def server() -> Iterator[FakeServer]:
-    with serve(chat_stream, openai_error, []) as fake:
-        yield fake
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
 
 
 def request(place: Place, server: FakeServer, command: str, text: str, *options: str) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
@@ -18,11 +17,6 @@ DIFF = (
     "+    return int(hours) * 60 + int(rest)\n"
 )
 PATCH = Turn(text="Minutes are added to the hours.", calls=(call("apply_patch", diff=DIFF),))
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from coder.cli.app import run_command_line
-from tests.builders import git, repo
+from tests.builders import git, repo, write
 
 MESSAGES = {
     "fix x --tset y": "coder fix has no option --tset. Did you mean --test? All options: coder fix --help",
@@ -113,20 +113,22 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "unborn").mkdir()
     git(place / "unborn", "init", "--quiet")
     (place / "none").mkdir()
-    (place / "config/coder").mkdir(parents=True)
     return place
 
 
 @pytest.mark.parametrize("misuse", MISUSES, ids=lambda misuse: misuse.command[:40])
 def test_wrong_use_is_explained(
-    misuse: Misuse, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    misuse: Misuse,
+    place: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(place / misuse.directory)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
-    directories = {"XDG_STATE_HOME": str(place / "state"), "XDG_CONFIG_HOME": str(place / "config")}
-    for name, value in {**directories, **misuse.environment}.items():
+    for name, value in misuse.environment.items():
         monkeypatch.setenv(name, value)
-    (place / "config/coder/config.toml").write_text(misuse.settings, encoding="utf-8")
+    write(tmp_path, {"config/coder/config.toml": misuse.settings})
     code = run_command_line(shlex.split(misuse.command))
     message = capsys.readouterr().err
     assert message.startswith("coder: ")
@@ -138,7 +140,6 @@ def test_named_test_that_does_not_exist_is_wrong_use(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(place / "repository")
-    monkeypatch.setenv("XDG_STATE_HOME", str(place / "state"))
     code = run_command_line([*shlex.split(FAILS), "--test", "tests/test_gone.py::test_x"])
     last = capsys.readouterr().out.splitlines()[-1]
     assert (code, last) == (2, "stopped  --test: tests/test_gone.py::test_x: there is no such test")

@@ -24,8 +24,6 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
         **os.environ,
         "PYTHONPATH": str(ROOT),
         "COLORTERM": "truecolor",
-        "XDG_STATE_HOME": str(tmp_path / "state"),
-        "XDG_CONFIG_HOME": str(tmp_path / "config"),
         "OLLAMA_HOST": "127.0.0.1:9",
     }
     terminal = Terminal([sys.executable, "-m", "coder"], directory=root, environment=environment)

@@ -13,11 +13,11 @@ LOGS = Path(__file__).parent.parent / "logs"
 
 @pytest.fixture
 def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
+    sessions = tmp_path / "state" / "coder" / "sessions"
     for day, name in ((1, "plan"), (2, "gives-up"), (3, "offline")):
-        shutil.copytree(LOGS / f"format-1-{name}", tmp_path / "coder" / "sessions" / f"2026010{day}-{name}")
-    return tmp_path / "coder" / "sessions"
+        shutil.copytree(LOGS / f"format-1-{name}", sessions / f"2026010{day}-{name}")
+    return sessions
 
 
 def test_lists_matching_sessions_with_the_newest_first(

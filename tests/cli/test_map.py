@@ -22,11 +22,7 @@ class Sums(unittest.TestCase):
 }
 
 
-def test_records_head_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+def test_records_head_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place = repo(tmp_path / "sums", FILES)
     (place / "sums.py").write_text("raise OSError\n")  # uncommitted work is left aside
     arguments = ["map", "--repo", str(place), "--test", "python -m unittest", "--trust"]
@@ -42,11 +38,7 @@ def test_records_head_once(
     assert run.passed
 
 
-def test_rejects_command_without_recorder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+def test_rejects_command_without_recorder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place = repo(tmp_path / "sums", FILES)
     assert run_command_line(["map", "--repo", str(place), "--test", "make test", "--trust"]) == 2
     assert "`make test` is not pytest, unittest or Django's runner" in capsys.readouterr().err

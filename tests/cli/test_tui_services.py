@@ -16,9 +16,7 @@ from tests.walls import walls
 
 
 @pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for variable in ("XDG_STATE_HOME", "XDG_CONFIG_HOME"):
-        monkeypatch.setenv(variable, str(tmp_path / variable))
+def root(tmp_path: Path) -> Path:
     root = tmp_path / "shop"
     root.mkdir()
     (root / "box.py").write_text("class Box:\n    def size(self):\n        return 1\n")
@@ -115,7 +113,7 @@ def test_invalid_settings_are_refused_and_change_nothing(root: Path, name: str, 
 
 def test_key_bindings_are_those_of_the_settings(root: Path, tmp_path: Path) -> None:
     assert InterfaceSettings(root, {}).key_bindings == KeyBindings()
-    write(tmp_path / "XDG_CONFIG_HOME" / "coder", {"config.toml": 'vim = true\n[keys]\nsend = "ctrl+s"\n'})
+    write(tmp_path / "config" / "coder", {"config.toml": 'vim = true\n[keys]\nsend = "ctrl+s"\n'})
     assert InterfaceSettings(root, {}).key_bindings == KeyBindings({"send": "ctrl+s"}, has_vim=True)
 
 

@@ -5,14 +5,12 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.builders import git, write
-from tests.models.fakes import FakeServer, serve
-from tests.models.wires import chat_stream, openai_error
+from tests.models.fakes import FakeServer
 from tests.place import PATCH, Place, fix_arguments
 
 pytestmark = pytest.mark.loopback
@@ -26,12 +24,6 @@ UNSEEN = (
 """A test that the change reaches, and that no name in it tells of."""
 
 
-@pytest.fixture
-def server() -> Iterator[FakeServer]:
-    with serve(chat_stream, openai_error, [PATCH]) as fake:
-        yield fake
-
-
 def _place(root: Path, *, value: int, seconds: float = 0.0) -> Place:
     place = Place(root)
     write(place.repository, {"test_other.py": UNSEEN.format(value=value, seconds=seconds)})
@@ -41,6 +33,7 @@ def _place(root: Path, *, value: int, seconds: float = 0.0) -> Place:
 
 
 def fix(place: Place, server: FakeServer, *options: str) -> subprocess.CompletedProcess[str]:
+    server.turns.append(PATCH)
     return place.process(*fix_arguments(server), "--suite", "background", *options)
 
 
