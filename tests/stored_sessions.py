@@ -16,7 +16,7 @@ def store_session(root: Path, name: str, *events: Event, task: Task | None = Non
 
     `fields` are those of its start that matter.
     """
-    unknown = {"head": "", "base": "", "dirty": False, "model": "", "version": ""}
+    unknown: dict[str, Any] = {"head": "", "base": "", "dirty": False, "model": "", "version": ""}
     task = task or Task(issue="It fails.", directory=root)
     started = SessionStarted(session=name, task=task, repository=str(root), **unknown | fields)
     with closing(SessionStore(sessions_directory() / name)) as store:

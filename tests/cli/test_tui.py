@@ -11,6 +11,11 @@ from tests.session.fakes import ticking_clock
 from tests.ui.tui import story
 
 
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return repo(tmp_path / "clock", {"a.py": "x = 1\n"})
+
+
 def closed_log(*events: Event) -> EventLog:
     log = EventLog(clock=ticking_clock())
     for event in events:
@@ -19,43 +24,36 @@ def closed_log(*events: Event) -> EventLog:
     return log
 
 
+def delivered_log(root: Path) -> EventLog:
+    """Return the log of a session that delivered the commit that is checked out."""
+    assert story.FINISHED.delivery is not None
+    delivery = story.FINISHED.delivery.model_copy(update={"commit": git(root, "rev-parse", "HEAD")})
+    return closed_log(story.STARTED, story.FINISHED.model_copy(update={"delivery": delivery}))
+
+
 def closing_lines(log: EventLog | None, root: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     print_closing_lines(log, root)
     return capsys.readouterr().out.splitlines()
 
 
-def test_leaving_tells_the_outcome_and_how_to_resume(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    root = repo(tmp_path / "clock", {"a.py": "x = 1\n"})
-    commit = git(root, "rev-parse", "HEAD").strip()
-    assert story.FINISHED.delivery is not None
-    delivery = story.FINISHED.delivery.model_copy(update={"commit": commit})
-    finished = story.FINISHED.model_copy(update={"delivery": delivery})
-    lines = closing_lines(closed_log(story.STARTED, finished), root, capsys)
+def test_leaving_tells_the_outcome_and_how_to_resume(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = closing_lines(delivered_log(root), root, capsys)
     assert lines[0].startswith("PROVEN") and any("on your branch; undo: coder undo" in line for line in lines)
     assert lines[-1] == "resume   coder resume 20260101-clock"
 
 
 def test_leaving_offers_to_apply_what_is_on_another_branch(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    root = repo(tmp_path / "clock", {"a.py": "x = 1\n"})
     git(root, "checkout", "-q", "-b", "coder/clock")
     git(root, "commit", "-q", "--allow-empty", "-m", "fix")
-    commit = git(root, "rev-parse", "HEAD").strip()
+    log = delivered_log(root)
     git(root, "checkout", "-q", "-")
-    assert story.FINISHED.delivery is not None
-    delivery = story.FINISHED.delivery.model_copy(update={"commit": commit})
-    finished = story.FINISHED.model_copy(update={"delivery": delivery})
-    lines = closing_lines(closed_log(story.STARTED, finished), root, capsys)
+    lines = closing_lines(log, root, capsys)
     assert any("apply: coder apply" in line for line in lines)
 
 
-def test_leaving_after_undo_offers_nothing_to_apply(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    root = repo(tmp_path / "clock", {"a.py": "x = 1\n"})
+def test_leaving_after_undo_offers_nothing_to_apply(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = closing_lines(closed_log(story.STARTED, story.FINISHED), root, capsys)
     assert not any("coder apply" in line for line in lines)
     assert "next     undone since" in lines
@@ -70,8 +68,7 @@ def test_leaving_without_an_outcome_names_the_session(
     ]
 
 
-def test_leaving_inline_leaves_a_transcript(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    root = repo(tmp_path / "clock", {"a.py": "x = 1\n"})
+def test_leaving_inline_leaves_a_transcript(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = closed_log(*story.LOCATED, story.FINISHED)
     print_closing_lines(log, root, transcript=[log])
     lines = capsys.readouterr().out.splitlines()

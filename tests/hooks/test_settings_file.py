@@ -80,12 +80,14 @@ def test_file_of_its_own_comes_and_goes(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_hook_beside_ours_in_one_group_stays(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_hook_beside_ours_in_one_group_stays(tmp_path: Path, place: int) -> None:
     path = tmp_path / "settings.json"
-    hooks = [{"command": "'/my apps/coder' hook run claude"}, {"command": "mine"}]
-    path.write_text(json.dumps({"hooks": {"Stop": [{"hooks": hooks}]}}))
+    others = [{"command": "mine"}, {"command": 'say "]}"'}]
+    hooks = [*others[:place], {"command": "'/my apps/coder' hook run claude"}, *others[place:]]
+    path.write_text(json.dumps({"hooks": {"Stop": [{"hooks": hooks}]}}, indent=2))
     assert remove_entries(path, AGENTS["claude"])
-    assert json.loads(path.read_text()) == {"hooks": {"Stop": [{"hooks": hooks[1:]}]}}
+    assert json.loads(path.read_text()) == {"hooks": {"Stop": [{"hooks": others}]}}
 
 
 @pytest.mark.parametrize(

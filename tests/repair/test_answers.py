@@ -1,7 +1,7 @@
 """Measures of the answers of an edit."""
 
 from coder.core.ports import CallComparison
-from coder.repair.clusters import accident_share, changed_share, contradiction_share, is_degenerate
+from coder.repair.clusters import changed_share, contradiction_share, is_degenerate
 
 CALLS = ("same(1)", "same(2)", "same(3)", "main(0)")
 COMPARISON = CallComparison(calls=CALLS, before=("True", "False", "False", "0\tlist[]\t'a'"))
@@ -12,12 +12,6 @@ def test_an_answer_may_differ_in_some_of_its_parts() -> None:
     assert changed_share(("True", "False", "False", "1\tlist[]\t'a'"), COMPARISON) == 1 / 12
     assert changed_share(("True", "False", "False", "raises OSError"), COMPARISON) == 1 / 4
     assert changed_share((), COMPARISON) == 0.0
-
-
-def test_distinguishes_accidental_from_deliberate_exceptions() -> None:
-    assert (
-        accident_share(("raises IndexError", "raises ValueError", "raises TypeError\t'printed'", "1")) == 0.5
-    )
 
 
 def test_detects_function_with_single_answer() -> None:

@@ -37,22 +37,8 @@ def test_finds_indirect_importers(tmp_path: Path) -> None:
     assert "test_other.py" not in importers_of(tmp_path, "src/shop/money.py")
 
 
-def test_package_executes_before_its_modules(tmp_path: Path) -> None:
-    assert "test_found.py" in importers_of(tmp_path, "src/shop/cart.py")
-
-
 def test_dynamic_import_may_import_everything(tmp_path: Path) -> None:
     assert importers_of(tmp_path, "src/shop/lonely.py") == ["found.py", "lonely.py", "test_found.py"]
-
-
-def test_conftest_executes_for_tests_below(tmp_path: Path) -> None:
-    assert importers_of(tmp_path, "tests/helpers.py") == [
-        "conftest.py",
-        "found.py",
-        "helpers.py",
-        "test_found.py",
-        "test_shop.py",
-    ]
 
 
 def test_pipe_among_modules_does_not_block(tmp_path: Path) -> None:

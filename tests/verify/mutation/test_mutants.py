@@ -60,14 +60,6 @@ def test_separates_hunks_without_code() -> None:
     assert guard_result.wording == (("a.py", 1), ("a.py", 6))
 
 
-def test_removes_each_hunk_separately() -> None:
-    texts = [variant.text for variant in reverted_hunks(OLD, NEW)]
-    assert [variant.line for variant in reverted_hunks(OLD, NEW)] == [2, 5, 11]
-    assert "value < low" in texts[0]
-    assert "value > high" in texts[0]
-    assert "value > high" not in texts[1]
-
-
 def test_each_mutant_parses_and_differs() -> None:
     variants = list(generate_mutants(OLD, NEW))
     assert {variant.line for variant in variants} == {3, 5, 6, 11}

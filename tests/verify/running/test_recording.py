@@ -80,17 +80,6 @@ def test_reports_running_test_and_progress(tmp_path: Path) -> None:
     )
 
 
-def test_session_ending_before_all_tests_ended_early(tmp_path: Path) -> None:
-    end = record_line(kind="finish", exit=2, loaded={}, stopped=False)
-    begun = (
-        record_line(kind="session"),
-        record_line(kind="collected", count=2),
-        record_line(kind="start", id="a"),
-    )
-    assert read_recording(tmp_path, *begun, end).has_ended_early
-    assert not read_recording(tmp_path, *begun, record_line(kind="start", id="b"), end).has_ended_early
-
-
 def test_missing_file_means_no_session(tmp_path: Path) -> None:
     recording = Recording(tmp_path / "none")
     recording.read()
