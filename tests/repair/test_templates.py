@@ -644,32 +644,19 @@ def test_template_uses_failure(family: str, edits: str, exception: str) -> None:
     assert after not in rewritten(family, before, failure_of("AssertionError: assert False"))
 
 
-def test_prefers_name_read_under_condition() -> None:
-    source = PythonSource("a.py", "def f(one, other, third):\n    if third is not None:\n        g(other)\n")
-    node = next(
-        candidate
-        for candidate in ast.walk(source.tree)
-        if isinstance(candidate, ast.Name) and candidate.id == "third"
-    )
-    weights = {
-        rewrite.changes[0].text: rewrite.weight
-        for rewrite in TEMPLATES["variable"](RewriteSite(source, node))
-    }
-    assert weights["other"] > 1 > weights["one"]
-
-
-def test_prefers_name_tested_in_conditional_expression() -> None:
-    source = PythonSource("a.py", "def f(one, other, third):\n    return third if one is not None else 2\n")
-    node = next(
-        candidate
-        for candidate in ast.walk(source.tree)
-        if isinstance(candidate, ast.Name) and candidate.id == "third"
-    )
-    weights = {
-        rewrite.changes[0].text: rewrite.weight
-        for rewrite in TEMPLATES["variable"](RewriteSite(source, node))
-    }
-    assert weights["one"] > 1 > weights["other"]
+@pytest.mark.parametrize(
+    ("text", "likely", "unlikely"),
+    [
+        ("def f(one, other, third):\n    if third is not None:\n        g(other)\n", "other", "one"),
+        ("def f(one, other, third):\n    return third if one is not None else 2\n", "one", "other"),
+    ],
+)
+def test_prefers_name_read_under_condition(text: str, likely: str, unlikely: str) -> None:
+    source = PythonSource("a.py", text)
+    node = next(node for node in ast.walk(source.tree) if isinstance(node, ast.Name) and node.id == "third")
+    rewrites = TEMPLATES["variable"](RewriteSite(source, node))
+    weights = {rewrite.changes[0].text: rewrite.weight for rewrite in rewrites}
+    assert weights[likely] > 1 > weights[unlikely]
 
 
 def test_prefers_super_call_that_sets_missing_attribute() -> None:

@@ -1,7 +1,6 @@
 """Discovery of a project's test setup in its files and environments."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -54,10 +53,6 @@ def test_falls_back_to_pytest_of_own_interpreter(tmp_path: Path, sandbox: Proces
         ),
         "Test command: python -m pytest, the default.",
     )
-
-
-def test_tests_given_as_command_leave_it_to_be_detected(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    assert discover(tmp_path, sandbox, command="tests/test_x.py::test_y").command.text == DEFAULT_COMMAND
 
 
 def test_other_languages_name_no_interpreter(tmp_path: Path, sandbox: ProcessSandbox) -> None:
@@ -203,6 +198,7 @@ def test_reports_broken_interpreter(tmp_path: Path, sandbox: ProcessSandbox) -> 
             "the default, configured in pytest.ini",
         ),
         ({"Makefile": "test:\n\trm -rf x\n"}, None, DEFAULT_COMMAND, "the default"),
+        ({}, "tests/test_x.py::test_y", DEFAULT_COMMAND, "the default"),
         ({"manage.py": DJANGO}, None, "python manage.py test", "from Django's manage.py"),
         (
             {"manage.py": DJANGO, "pytest.ini": "[pytest]\nDJANGO_SETTINGS_MODULE = shop.settings"},
@@ -224,13 +220,3 @@ def test_reads_command_from_each_source(
 def test_unparsable_command_is_user_error(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     with pytest.raises(UserError, match="cannot be understood"):
         discover(tmp_path, sandbox, command="pytest 'open")
-
-
-def test_the_probe_needs_no_more_than_an_old_python() -> None:
-    target = Path(__file__).parents[3] / "coder" / "verify" / "target"
-    for name in ("coder_probe.py", "coder_pytest_report.py"):
-        code = (
-            f"import ast, pathlib; ast.parse(pathlib.Path({str(target / name)!r}).read_text(), "
-            "feature_version=(3, 8))"
-        )
-        subprocess.run([sys.executable, "-c", code], check=True)

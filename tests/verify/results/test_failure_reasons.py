@@ -1,5 +1,7 @@
 """Right and wrong reasons for a red test."""
 
+from typing import Any
+
 import pytest
 
 from coder.core.verdict import Failure, TestResult
@@ -11,38 +13,36 @@ SOURCE = (("tests/test_calc.py", 3, "test_it"), ("src/calc.py", 7, "add"))
 STDLIB = (*SOURCE, ("/usr/lib/python3.11/json/decoder.py", 355, "raw_decode"))
 
 
-@pytest.mark.parametrize(
-    ("result", "issue", "unchanged"),
-    [
-        (failed_result(ID), "", False),
-        (failed_result(ID, "Failed", "DID NOT RAISE <class 'ValueError'>"), "", False),
-        (failed_result(ID, "TypeError", "unsupported operand"), "add() raises TypeError", False),
-        (failed_result(ID, "CalcError", "cannot add\nmore"), "It says: cannot\n add", False),
-        (
-            failed_result(ID, "RuntimeError", "the stack has no  room"),
-            "fails with 'the stack has no room'",
-            False,
-        ),
-        (failed_result(ID, "IndexError", "", frames=SOURCE), "", True),
-        (failed_result(ID, "JSONDecodeError", "", frames=STDLIB), "", True),
-        (failed_result(ID, "TypeError", "'NoneType' object is not subscriptable"), "", True),
-        (
-            failed_result(
-                ID, "FileNotFoundError", "[Errno 2] No such file or directory: 'x.cfg'", frames=SOURCE
-            ),
-            "",
-            True,
-        ),
-        (failed_result(ID, "NameError", "name 'x' is not defined", when="collect", frames=SOURCE), "", True),
-        (
-            failed_result(ID, "ImportError", "cannot import name 'x' from 'calc' (calc.py)", when="collect"),
-            "",
-            True,
-        ),
-        (failed_result(ID, "ModuleNotFoundError", "No module named 'calc.parts'"), "", True),
-        (failed_result(ID, "ZeroDivisionError", "", when="setup", frames=SOURCE), "", True),
-    ],
-)
+def red(error: str, **place: Any) -> TestResult:
+    """Return the result of a test that fails with `Type: message`."""
+    type_, _, message = error.partition(": ")
+    return failed_result(ID, type_, message, **place)
+
+
+def with_text(result: TestResult, text: str) -> TestResult:
+    assert result.failure is not None
+    return result.model_copy(update={"failure": result.failure.model_copy(update={"text": text})})
+
+
+NO_FILE = "FileNotFoundError: [Errno 2] No such file or directory: 'x.cfg'"
+COUNTING = [
+    (red("AssertionError: assert 1 == 2"), "", False),
+    (red("Failed: DID NOT RAISE <class 'ValueError'>"), "", False),
+    (red("TypeError: unsupported operand"), "add() raises TypeError", False),
+    (red("CalcError: cannot add\nmore"), "It says: cannot\n add", False),
+    (red("RuntimeError: the stack has no  room"), "fails with 'the stack has no room'", False),
+    (red("IndexError", frames=SOURCE), "", True),
+    (red("JSONDecodeError", frames=STDLIB), "", True),
+    (red("TypeError: 'NoneType' object is not subscriptable"), "", True),
+    (red(NO_FILE, frames=SOURCE), "", True),
+    (red("NameError: name 'x' is not defined", when="collect", frames=SOURCE), "", True),
+    (red("ImportError: cannot import name 'x' from 'calc' (calc.py)", when="collect"), "", True),
+    (red("ModuleNotFoundError: No module named 'calc.parts'"), "", True),
+    (red("ZeroDivisionError", when="setup", frames=SOURCE), "", True),
+]
+
+
+@pytest.mark.parametrize(("result", "issue", "unchanged"), COUNTING)
 def test_counts(result: TestResult, issue: str, unchanged: bool) -> None:
     if result.failure and result.failure.type == "CalcError":
         assert "CalcError" in rejection_reason(
@@ -52,55 +52,34 @@ def test_counts(result: TestResult, issue: str, unchanged: bool) -> None:
     assert rejection_reason(result, issue=issue, is_existing_test=unchanged) == ""
 
 
-@pytest.mark.parametrize(
-    ("result", "message"),
-    [
-        (passed_result(ID), "passes already on the base"),
-        (passed_result(ID, "skipped"), "is skipped on the base"),
-        (passed_result(ID, "xfailed"), "is marked as an expected failure"),
-        (
-            failed_result(ID, "ImportError", "cannot import name 'x' from 'far' (/usr/lib/far.py)"),
-            (
-                "does not get as far as the issue: ImportError: cannot import name 'x' from 'far' "
-                "(/usr/lib/far.py)"
-            ),
-        ),
-        (
-            failed_result(
-                ID,
-                "FileNotFoundError",
-                "[Errno 2] No such file or directory: 'x.cfg'",
-                when="setup",
-                frames=SOURCE,
-            ),
-            "fails in a fixture: FileNotFoundError: [Errno 2] No such file or directory: 'x.cfg'",
-        ),
-        (failed_result(ID, "SyntaxError", "bad"), "does not get as far as the issue: SyntaxError: bad"),
-        (
-            failed_result(ID, "ModuleNotFoundError", "No module named 'far'", when="collect", frames=SOURCE),
-            "its file cannot be collected: ModuleNotFoundError: No module named 'far'",
-        ),
-        (
-            failed_result(ID, "Crash", "the worker died"),
-            "does not get as far as the issue: Crash: the worker died",
-        ),
-        (
-            failed_result(ID, "Failed", "Timeout >1.0s"),
-            "does not get as far as the issue: Failed: Timeout >1.0s",
-        ),
-        (failed_result(ID, when="setup"), "fails in a fixture: AssertionError: assert 1 == 2"),
-        (failed_result(ID, when="teardown"), "fails in a fixture: AssertionError: assert 1 == 2"),
-        (failed_result(ID, when="collect"), "its file cannot be collected: AssertionError: assert 1 == 2"),
-        (
-            failed_result(ID, frames=[("tests/test_calc.py", 2, "setUp")]),
-            "fails in a fixture: AssertionError: assert 1 == 2",
-        ),
-        (
-            failed_result(ID, "NameError", "x"),
-            "fails in the test itself at tests/test_calc.py:3 and not in an assertion: NameError: x",
-        ),
-    ],
+FAR, ASSERTED = (
+    "ImportError: cannot import name 'x' from 'far' (/usr/lib/far.py)",
+    "AssertionError: assert 1 == 2",
 )
+NO_MODULE = "ModuleNotFoundError: No module named 'far'"
+IN_FIXTURE, UNCOLLECTED = "fails in a fixture: ", "its file cannot be collected: "
+NOT_COUNTING = [
+    (passed_result(ID), "passes already on the base"),
+    (passed_result(ID, "skipped"), "is skipped on the base"),
+    (passed_result(ID, "xfailed"), "is marked as an expected failure"),
+    *(
+        (red(error), f"does not get as far as the issue: {error}")
+        for error in (FAR, "SyntaxError: bad", "Crash: the worker died", "Failed: Timeout >1.0s")
+    ),
+    (red(NO_FILE, when="setup", frames=SOURCE), f"{IN_FIXTURE}{NO_FILE}"),
+    (red(NO_MODULE, when="collect", frames=SOURCE), f"{UNCOLLECTED}{NO_MODULE}"),
+    (red(ASSERTED, when="setup"), f"{IN_FIXTURE}{ASSERTED}"),
+    (red(ASSERTED, when="teardown"), f"{IN_FIXTURE}{ASSERTED}"),
+    (red(ASSERTED, when="collect"), f"{UNCOLLECTED}{ASSERTED}"),
+    (red(ASSERTED, frames=[("tests/test_calc.py", 2, "setUp")]), f"{IN_FIXTURE}{ASSERTED}"),
+    (
+        red("NameError: x"),
+        "fails in the test itself at tests/test_calc.py:3 and not in an assertion: NameError: x",
+    ),
+]
+
+
+@pytest.mark.parametrize(("result", "message"), NOT_COUNTING)
 def test_does_not_count(result: TestResult, message: str) -> None:
     assert rejection_reason(result, issue="something about ImportError", is_existing_test=True) == message
 
@@ -120,9 +99,7 @@ def test_does_not_count(result: TestResult, message: str) -> None:
 def test_exception_raised_by_test_double_is_assertion(
     text: str, frames: tuple[tuple[str, int, str], ...], counts: bool
 ) -> None:
-    result = failed_result(ID, "RuntimeError", "read too often", frames=frames)
-    assert result.failure is not None
-    result = result.model_copy(update={"failure": result.failure.model_copy(update={"text": text})})
+    result = with_text(failed_result(ID, "RuntimeError", "read too often", frames=frames), text)
     assert (rejection_reason(result, issue="", is_existing_test=False) == "") is counts
 
 
@@ -137,9 +114,7 @@ def test_exception_raised_by_test_double_is_assertion(
     ],
 )
 def test_assertion_about_absent_item_counts(error: str, text: str, counts: bool) -> None:
-    result = failed_result(ID, error, "'attempts'", frames=SOURCE[:1])
-    assert result.failure is not None
-    result = result.model_copy(update={"failure": result.failure.model_copy(update={"text": text})})
+    result = with_text(failed_result(ID, error, "'attempts'", frames=SOURCE[:1]), text)
     assert (rejection_reason(result, issue="", is_existing_test=False) == "") is counts
 
 
@@ -153,25 +128,17 @@ def test_new_test_must_assert_unless_issue_names_error() -> None:
     )
 
 
-def test_error_in_changed_source_counts() -> None:
-    broken = failed_result(ID, "IndexError", "", frames=SOURCE)
-    assert (
-        rejection_reason(broken, issue="wrong sum", is_existing_test=False, edited_sources=["src/calc.py"])
-        == ""
-    )
-    assert (
-        rejection_reason(broken, issue="wrong sum", is_existing_test=False, edited_sources=["src/other.py"])
-        != ""
-    )
-    assert (
-        rejection_reason(
-            failed_result(ID, "TypeError", "add() got an argument"),
-            issue="",
-            is_existing_test=False,
-            edited_sources=["tests/test_calc.py"],
-        )
-        != ""
-    )
+@pytest.mark.parametrize(
+    ("result", "edited", "counts"),
+    [
+        (red("IndexError", frames=SOURCE), "src/calc.py", True),
+        (red("IndexError", frames=SOURCE), "src/other.py", False),
+        (red("TypeError: add() got an argument"), "tests/test_calc.py", False),
+    ],
+)
+def test_error_in_changed_source_counts(result: TestResult, edited: str, counts: bool) -> None:
+    reason = rejection_reason(result, issue="wrong sum", is_existing_test=False, edited_sources=[edited])
+    assert (reason == "") is counts
 
 
 def test_endless_loop_counts_when_change_ends_it() -> None:

@@ -21,6 +21,7 @@ from tests.verify.fakes import passed_result
 SOURCE = "def add(a, b):\n    return a + b\n"
 TEST = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
 ADDED = "tests/test_calc.py::test_add"
+BUGGY, TESTED = {"calc.py": SOURCE.replace("+", "-")}, {"calc.py": SOURCE, "tests/test_calc.py": TEST}
 PROVEN = (ADDED,)
 PASSING = ()
 Examine = Callable[..., Verdict]
@@ -81,9 +82,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
 
 def test_error_of_the_issue_that_persists_is_not_proven(look: Examine) -> None:
     verdict = look(
-        {"calc.py": SOURCE.replace("+", "-")},
-        {"calc.py": SOURCE, "tests/test_calc.py": TEST},
-        PROVEN,
+        *(BUGGY, TESTED, PROVEN),
         errors=("`add('')` of the issue raises TypeError as before: no number",),
     )
     assert verdict.kind is VerdictKind.PASSING
@@ -94,24 +93,20 @@ def test_error_of_the_issue_that_persists_is_not_proven(look: Examine) -> None:
 
 
 def test_closely_tested_fix_has_no_notes(look: Examine) -> None:
-    verdict = look(
-        {"calc.py": SOURCE.replace("+", "-")}, {"calc.py": SOURCE, "tests/test_calc.py": TEST}, PROVEN
-    )
+    verdict = look(BUGGY, TESTED, PROVEN)
     assert verdict.mutation is not None
     assert (verdict.mutation.tried, verdict.mutation.survivors) == (3, ())
     assert (verdict.kind, verdict.notes) == (VerdictKind.PROVEN, ())
 
 
 def test_judges_added_tests_by_mutants_they_detect(look: Examine) -> None:
-    verdict = look({"calc.py": SOURCE}, {"calc.py": SOURCE, "tests/test_calc.py": TEST}, PASSING)
+    verdict = look({"calc.py": SOURCE}, TESTED, PASSING)
     assert verdict.notes == ("the new tests catch 2 of 2 deliberate defects of what they import",)
 
 
 def test_issue_script_counts_where_no_test_does(look: Examine) -> None:
     script_result = IssueScriptResults(fixed=("add(1, 2)",), failing=("add(2, 2)",))
-    verdict = look(
-        {"calc.py": SOURCE.replace("+", "-")}, {"calc.py": SOURCE}, PASSING, script_result=script_result
-    )
+    verdict = look(BUGGY, {"calc.py": SOURCE}, PASSING, script_result=script_result)
     assert verdict.kind is VerdictKind.PASSING
     assert verdict.notes == (
         "the issue's own code failed before and works now: `add(1, 2)`",
@@ -140,9 +135,7 @@ def test_counts_new_linter_findings_where_project_requires(
 ) -> None:
     checked = LintReport(new=("ruff: calc.py:1: F401",), ran=("ruff",))
     verdict = look(
-        {"calc.py": SOURCE.replace("+", "-")},
-        {"calc.py": SOURCE, "tests/test_calc.py": TEST},
-        PROVEN,
+        *(BUGGY, TESTED, PROVEN),
         checked=checked,
         strict=strict,
     )

@@ -163,12 +163,6 @@ def test_existing_red_test_proves_fix(tmp_path: Path) -> None:
     ]  # the base's own run counts
 
 
-def test_change_without_red_test_is_only_passing(tmp_path: Path) -> None:
-    verdict = judge(tmp_path, FIX)
-    assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, ())
-    assert "no test went from red to green" in verdict.reason
-
-
 def test_that_cannot_fail_proves_nothing(tmp_path: Path) -> None:
     def passing_suite(files: Files) -> list[TestResult]:
         return [passed_result(OLD), *([passed_result(ADDED)] if "new" in files[TEST] else [])]
@@ -234,7 +228,7 @@ def test_reports_test_failing_differently(tmp_path: Path) -> None:
     same = judge(
         tmp_path, {**FIX, **NEW_TEST}, ending=lambda files: [failed_result(OTHER), *suite(files)[:-1]]
     )
-    assert not any("otherwise" in note for note in same.notes)
+    assert (same.kind, same.notes) == (VerdictKind.PROVEN, ())
 
 
 def test_named_test_skipped_as_before_is_no_failure(tmp_path: Path) -> None:
@@ -316,13 +310,6 @@ def test_newly_uncollectable_file_breaks_its_tests(tmp_path: Path) -> None:
         VerdictKind.BROKEN,
         (in_verdict(failed_result(OLD, "SyntaxError", "bad", when="collect"), "collection"),),
     )
-
-
-def test_does_not_blame_tests_red_before(tmp_path: Path) -> None:
-    def failing_suite(files: Files) -> list[TestResult]:
-        return [failed_result(OTHER), *suite(files)[:-1]]
-
-    assert judge(tmp_path, {**FIX, **NEW_TEST}, ending=failing_suite).kind == VerdictKind.PROVEN
 
 
 def test_does_not_blame_flaky_test(tmp_path: Path) -> None:
@@ -457,16 +444,11 @@ def test_renumbered_cases_are_not_broken(tmp_path: Path) -> None:
     assert verdict.notes == (f"cases of {TEST}::test_case have other ids than before, and none is lost",)
 
 
-def test_case_swapped_for_passing_one_is_broken(tmp_path: Path) -> None:
-    change = {"calc.py": "breaks", TEST: "axx"}
+@pytest.mark.parametrize("change", [{"calc.py": "breaks", TEST: "axx"}, {TEST: "a"}])
+def test_case_that_is_lost_is_broken(tmp_path: Path, change: Files) -> None:
     verdict = judge(tmp_path, change, base={"calc.py": "x", TEST: "ab"}, ending=cases)
     assert verdict.kind is VerdictKind.BROKEN
     assert [result.id for result in verdict.broken] == [f"{TEST}::test_case[b1]"]
-
-
-def test_removed_case_is_broken(tmp_path: Path) -> None:
-    verdict = judge(tmp_path, {TEST: "a"}, base={"calc.py": "x", TEST: "ab"}, ending=cases)
-    assert verdict.kind is VerdictKind.BROKEN
 
 
 def test_ids_with_timestamps_are_not_broken(tmp_path: Path) -> None:

@@ -106,6 +106,7 @@ def test_verdict_recalls_the_run_of_the_reproduction(tmp_path: Path) -> None:
 
 
 def test_old_failure_in_touched_file_does_not_block(tmp_path: Path) -> None:
+    assert judge(tmp_path, FIX, [NEW, OLD_RED]).label == "PROVEN"
     verdict = judge(tmp_path, FIX, [NEW])
     assert (verdict.label, verdict.targets) == ("PROVEN", (NEW,))
     assert [run.tests for run in verdict.runs if run.label in ("targets", "targets on the base")] == [
@@ -184,10 +185,6 @@ def test_user_may_demand_or_exclude_tests(
     assert [note for note in verdict.notes if "not about" in note] == [
         f"not about the issue, as was said: {test}" for test in excluded
     ]
-
-
-def test_old_failure_that_the_model_names_does_not_block(tmp_path: Path) -> None:
-    assert judge(tmp_path, FIX, [NEW, OLD_RED]).label == "PROVEN"
 
 
 def test_base_results_are_run_by_name_once(tmp_path: Path) -> None:

@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 
 from coder.verify.runners.javascript import parse_error, without_paths
-from coder.verify.runners.registry import find_commands, recognize_command
+from coder.verify.runners.registry import RecognizedCommand, find_commands, recognize_command
+
+
+def recognize_script(root: Path, **scripts: str) -> RecognizedCommand | None:
+    (root / "package.json").write_text(json.dumps({"scripts": scripts}))
+    return recognize_command("npm test", root)
 
 
 @pytest.mark.parametrize(
@@ -34,15 +39,13 @@ from coder.verify.runners.registry import find_commands, recognize_command
 def test_recognizes_runner_behind_npm_test(
     tmp_path: Path, script: str, adapter: str, argv: tuple[str, ...]
 ) -> None:
-    (tmp_path / "package.json").write_text(json.dumps({"scripts": {"test": script}}))
-    recognized = recognize_command("npm test", tmp_path)
+    recognized = recognize_script(tmp_path, test=script)
     assert recognized is not None and (recognized.adapter, recognized.argv) == (adapter, argv)
 
 
 def test_keeps_variables_that_a_script_sets(tmp_path: Path) -> None:
     script = "cross-env NODE_OPTIONS=--experimental-vm-modules jest"
-    (tmp_path / "package.json").write_text(json.dumps({"scripts": {"test": script}}))
-    recognized = recognize_command("npm test", tmp_path)
+    recognized = recognize_script(tmp_path, test=script)
     assert recognized is not None
     assert recognized.environment == {"NODE_OPTIONS": "--experimental-vm-modules"}
 
@@ -53,15 +56,13 @@ def test_scripts_that_call_each_other_end(tmp_path: Path) -> None:
         "a": "npm test && npm run b && npm run b",
         "b": "npm test; mocha",
     }
-    (tmp_path / "package.json").write_text(json.dumps({"scripts": scripts}))
-    recognized = recognize_command("npm test", tmp_path)
+    recognized = recognize_script(tmp_path, **scripts)
     assert recognized is not None and recognized.adapter == "mocha"
 
 
 @pytest.mark.parametrize("script", ["make check", "vitest run && mocha", "echo jest", "node test.js"])
 def test_leaves_other_scripts_alone(tmp_path: Path, script: str) -> None:
-    (tmp_path / "package.json").write_text(json.dumps({"scripts": {"test": script}}))
-    assert recognize_command("npm test", tmp_path) is None
+    assert recognize_script(tmp_path, test=script) is None
 
 
 def test_finds_runner_of_dependency_without_script(tmp_path: Path) -> None:
