@@ -1,18 +1,16 @@
 """`coder batch` as a command, with sessions in this process."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from coder.cli.app import run_command_line
 from coder.core.attestation import Attestation
 from coder.executors import opening
-from coder.executors.calls import CallEvent, CallFinished, CallOutput, CallStarted, InlineData
 from tests.builders import repo
 from tests.walls import flags
+from tests.wiring.executor import PicklingExecutor
 
 FILES = {
     "sums.py": "def double(x):\n    return x + 1\n",
@@ -24,37 +22,10 @@ FILES = {
 }
 
 
-class InlineExecutor:
-    """Runs calls one after the other in this process."""
-
-    is_local = True
-    notices = ()
-    label = "this process"
-
-    def __enter__(self) -> "InlineExecutor":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def share(self, data: bytes) -> InlineData:
-        return InlineData(data)
-
-    def run(
-        self, function: Callable[..., Any], arguments: Iterable[tuple[str, Any]], **_: object
-    ) -> Iterator[CallEvent[Any]]:
-        for key, argument in arguments:
-            yield CallStarted(key, "here")
-            lines: list[str] = []
-            result = function(argument, lines.append)
-            yield from (CallOutput(key, line) for line in lines)
-            yield CallFinished(key, result)
-
-
 def test_fixes_issues_once_and_reports_what_is_not_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(opening, "open_executor", lambda place: InlineExecutor())
+    monkeypatch.setattr(opening, "open_executor", lambda place: PicklingExecutor())
     monkeypatch.chdir(repo(tmp_path / "r", FILES))
     rows = [
         {"id": "double", "issue": "test_double of test_sums.py fails.", "strategy": "offline"},

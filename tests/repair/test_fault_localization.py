@@ -36,6 +36,10 @@ def trace(name: str, outcome: Outcome, *lines: int) -> Trace:
     return Trace(result=TestResult(id=name, outcome=outcome), lines={"a.py": lines})
 
 
+def sources(text: str) -> dict[str, PythonSource]:
+    return {"a.py": PythonSource("a.py", text)}
+
+
 TRACES = [
     trace("red", "failed", 5, 6, 10),
     trace("green", "passed", 5, 7, 10),
@@ -50,7 +54,7 @@ def test_ochiai_matches_formula() -> None:
 
 
 def test_ranks_functions_by_worst_line() -> None:
-    ranked = rank_suspects(ochiai_scores(TRACES), {"a.py": PythonSource("a.py", TEXT)})
+    ranked = rank_suspects(ochiai_scores(TRACES), sources(TEXT))
     assert [(suspect.place, suspect.line) for suspect in ranked] == [("a.py::inner", 6), ("a.py::outer", 10)]
     assert ranked[0] == Suspect(place="a.py::inner", line=6, score=1.0)
 
@@ -72,12 +76,12 @@ def test_lowers_comparison_methods() -> None:
         "class A:\n    def __eq__(self, other):\n        return True\n\n    def total(self):\n"
         "        return 1\n"
     )
-    scores = lower_comparison_methods({"a.py": {3: 1.0, 6: 0.9}}, {"a.py": PythonSource("a.py", text)})
+    scores = lower_comparison_methods({"a.py": {3: 1.0, 6: 0.9}}, sources(text))
     assert scores == {"a.py": {3: pytest.approx(0.6), 6: 0.9}}
 
 
 def test_raises_import_time_code_with_its_readers() -> None:
-    scores = raise_import_time_code(ochiai_scores(TRACES), {"a.py": PythonSource("a.py", TEXT)}, {})["a.py"]
+    scores = raise_import_time_code(ochiai_scores(TRACES), sources(TEXT), {})["a.py"]
     assert scores[1] == pytest.approx(0.4)
     assert scores[4] == pytest.approx(0.4)
     assert 2 not in scores
@@ -93,26 +97,15 @@ def test_raises_function_called_at_import_by_shared_names() -> None:
 
 def test_equal_parameter_names_are_not_shared() -> None:
     method = "    def {}(self, text):\n        self.text = text\n"
-    text = "\n".join(
-        [
-            "class A:",
-            method.format("__init__"),
-            "class B:",
-            method.format("__init__"),
-            method.format("read"),
-            "A(1)",
-            "B(1)",
-        ]
-    )
-    scores = raise_import_time_code(
-        {"a.py": {10: 1.0}}, {"a.py": PythonSource("a.py", text)}, {"a.py": (3, 7)}
-    )["a.py"]
+    made = method.format("__init__")
+    text = "\n".join(["class A:", made, "class B:", made, method.format("read"), "A(1)", "B(1)"])
+    scores = raise_import_time_code({"a.py": {10: 1.0}}, sources(text), {"a.py": (3, 7)})["a.py"]
     assert scores == {10: 1.0, 9: pytest.approx(0.4), 7: pytest.approx(0.4)}
 
 
 def test_divides_suspicion_of_long_table() -> None:
     text = "TABLE = [\n" + "    1,\n" * 62 + "]\n\ndef read():\n    return TABLE[0]\n"
-    scores = raise_import_time_code({"a.py": {67: 1.0}}, {"a.py": PythonSource("a.py", text)}, {})["a.py"]
+    scores = raise_import_time_code({"a.py": {67: 1.0}}, sources(text), {})["a.py"]
     assert scores[1] == scores[64] == pytest.approx(0.4 * 0.5)
 
 
@@ -127,9 +120,9 @@ def test_raises_lines_with_confused_names() -> None:
 def test_raises_function_that_builds_suspicious_data() -> None:
     makers = "def made():\n    return [1]\n\ndef other():\n    return [2]\n\n"
     text = f"{makers}TABLE = made()\nREST = other()\n\ndef read():\n    return TABLE[0]\n"
-    scores = raise_import_time_code(
-        {"a.py": {11: 1.0}}, {"a.py": PythonSource("a.py", text)}, {"a.py": (1, 2, 4, 5, 7, 8, 10)}
-    )["a.py"]
+    scores = raise_import_time_code({"a.py": {11: 1.0}}, sources(text), {"a.py": (1, 2, 4, 5, 7, 8, 10)})[
+        "a.py"
+    ]
     assert scores == {11: 1.0, 10: pytest.approx(0.4), 7: pytest.approx(0.4), 2: pytest.approx(0.4)}
 
 
@@ -138,37 +131,32 @@ def test_raises_names_read_by_test_and_their_decorators() -> None:
         "SIZE = 1\nOTHER = 2\n\ndef noted(call):\n    call.noted = True\n    return call\n\n"
         "@noted\ndef double(x):\n    return x\n"
     )
-    scores = raise_import_time_code(
-        {}, {"a.py": PythonSource("a.py", text)}, {"a.py": (1, 2, 4, 5, 6, 9)}, {"SIZE", "double"}
-    )["a.py"]
+    scores = raise_import_time_code({}, sources(text), {"a.py": (1, 2, 4, 5, 6, 9)}, {"SIZE", "double"})[
+        "a.py"
+    ]
     assert scores.keys() == {1, 5, 6, 9}
     assert scores[1] == scores[5] == pytest.approx(0.28)
 
 
 def test_raises_header_of_miscalled_function() -> None:
-    source = PythonSource(
-        "a.py",
-        "class A:\n    def size(unit):\n        return 1\n\n    def other(self):\n"
-        "        return self.size(1)\n",
-    )
-    failure = Failure(
-        type="TypeError", message="A.size() takes 1 positional argument but 2 were given", text=""
-    )
-    scores = raise_miscalled_functions({"a.py": {6: 0.5}}, {"a.py": source}, [failure])
+    text = "class A:\n def size(unit):\n  return 1\n\n def other(self):\n  return self.size(1)\n"
+    message = "A.size() takes 1 positional argument but 2 were given"
+    failure = Failure(type="TypeError", message=message, text="")
+    scores = raise_miscalled_functions({"a.py": {6: 0.5}}, sources(text), [failure])
     assert scores == {"a.py": {6: 0.5, 2: pytest.approx(0.45)}}
 
 
 def test_raises_body_of_class_that_failed() -> None:
     text = "import x\n\n@x.made\nclass A:\n    b: int = 1\n    c: list = []\n\nclass B:\n    d = 1\n"
-    scores = raise_class_bodies({"a.py": {3: 1.3}}, {"a.py": PythonSource("a.py", text)})["a.py"]
+    scores = raise_class_bodies({"a.py": {3: 1.3}}, sources(text))["a.py"]
     assert scores[5] == scores[6] > 1.0
     assert 9 not in scores
 
 
 def test_raises_definition_named_like_missing_name() -> None:
-    source = PythonSource("a.py", "def totl(x):\n    return x\n\ndef other(x):\n    return x\n")
+    text = "def totl(x):\n    return x\n\ndef other(x):\n    return x\n"
     frame = Frame(path="tests/test_a.py", line=1, function="<module>")
     failure = Failure(
         type="ImportError", message="cannot import name 'total' from 'a' (a.py)", frames=(frame,)
     )
-    assert raise_misnamed_definitions({}, {"a.py": source}, [failure]) == {"a.py": {1: 0.9}}
+    assert raise_misnamed_definitions({}, sources(text), [failure]) == {"a.py": {1: 0.9}}

@@ -16,32 +16,23 @@ def trace(name: str, seconds: float, *lines: int) -> Trace:
 TRACES = [trace("slow", 0.3, 5), trace("quick", 0.1, 5), trace("other", 0.0, 9), trace("endless", 60.0, 5)]
 
 
+def select(traces: list[Trace], old: str = "a < 1", new: str = "a <= 1") -> tuple[str, ...]:
+    return GuardSelector(traces).select_guards(candidate(TEXT, old, new), PythonSource("a.py", TEXT))
+
+
 def test_selects_quickest_tests_of_changed_function() -> None:
-    assert GuardSelector(TRACES).select_guards(
-        candidate(TEXT, "a < 1", "a <= 1"), PythonSource("a.py", TEXT)
-    ) == ("quick", "slow")
+    assert select(TRACES) == ("quick", "slow")
 
 
 def test_selects_tests_of_file_outside_functions() -> None:
-    assert GuardSelector(TRACES).select_guards(
-        candidate(TEXT, "LIMIT = 1", "LIMIT = 2"), PythonSource("a.py", TEXT)
-    ) == ("other", "quick", "slow")
+    assert select(TRACES, "LIMIT = 1", "LIMIT = 2") == ("other", "quick", "slow")
 
 
 def test_keeps_one_slow_guard() -> None:
-    assert GuardSelector(TRACES[3:]).select_guards(
-        candidate(TEXT, "a < 1", "a <= 1"), PythonSource("a.py", TEXT)
-    ) == ("endless",)
+    assert select(TRACES[3:]) == ("endless",)
 
 
 def test_interleaves_test_functions() -> None:
-    traces = [
-        trace("told[1]", 0.1, 5),
-        trace("told[2]", 0.2, 5),
-        trace("other", 0.3, 5),
-        trace("told[0]", 0.0, 5),
-    ]
-    guards = GuardSelector(traces).select_guards(
-        candidate(TEXT, "a < 1", "a <= 1"), PythonSource("a.py", TEXT)
-    )
-    assert guards == ("told[0]", "other", "told[1]", "told[2]")
+    seconds = {"told[1]": 0.1, "told[2]": 0.2, "other": 0.3, "told[0]": 0.0}
+    traces = [trace(name, duration, 5) for name, duration in seconds.items()]
+    assert select(traces) == ("told[0]", "other", "told[1]", "told[2]")

@@ -1,12 +1,9 @@
 """Parts of stages on an executor that runs them in this process, with all that they exchange pickled."""
 
 import asyncio
-import pickle
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +13,6 @@ from coder.core.messages import Usage, UsageTotals
 from coder.core.notes import Done
 from coder.core.task import Budget, Task
 from coder.core.values import Candidate, Value
-from coder.executors.calls import CallEvent, CallFinished, CallOutput, CallStarted, InlineData, Needs, always
 from coder.repo.repository import SessionRepository
 from coder.session.context import SessionContext, run_part
 from coder.settings import Config
@@ -24,8 +20,7 @@ from coder.wiring.elsewhere import PartPackage, StageRunner
 from coder.wiring.session import SessionSetup, choose_approach
 from tests.builders import repo
 from tests.walls import walls
-
-NEEDS = Needs()
+from tests.wiring.executor import PicklingExecutor
 
 
 class WritingPart(Value):
@@ -44,40 +39,6 @@ class WritingPart(Value):
         context.log.append(Warned(text=f"after {len(context.log.records)} records"))
         context.log.append(CandidateForked(candidate="c9", position=context.log.records[-1].number))
         return Done(summary=self.text)
-
-
-@dataclass
-class PicklingExecutor:
-    """Runs calls one after the other; `damage` changes results on their way."""
-
-    is_local: bool
-    damage: Callable[[PartPackage], PartPackage] = lambda package: package
-    notices = ()
-    label = "this process"
-
-    def __enter__(self) -> "PicklingExecutor":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def share(self, data: bytes) -> InlineData:
-        return InlineData(data)
-
-    def run(
-        self,
-        function: Callable[[Any, Any], Any],
-        arguments: Iterable[tuple[str, Any]],
-        *,
-        needs: Needs = NEEDS,
-        is_wanted: Callable[[str], bool] = always,
-    ) -> Iterator[CallEvent[Any]]:
-        for key, argument in arguments:
-            lines: list[str] = []
-            yield CallStarted(key, "here")
-            result = function(pickle.loads(pickle.dumps(argument)), lines.append)
-            yield from (CallOutput(key, line) for line in lines[::2])  # some lines are lost
-            yield CallFinished(key, self.damage(pickle.loads(pickle.dumps(result))))
 
 
 @pytest.fixture

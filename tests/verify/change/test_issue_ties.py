@@ -6,6 +6,7 @@ import pytest
 
 from coder.core.verdict import Failure, IssueTie, TestResult
 from coder.verify.issue import tie_tests_to_issue
+from tests.builders import write
 
 CART = """\
 from shop import apply_voucher, total
@@ -59,8 +60,7 @@ def failed_result(
 def test_ties_by_example_message_or_name(
     issue: str, result: TestResult, expected: IssueTie | None, tmp_path: Path
 ) -> None:
-    (tmp_path / "tests").mkdir()
-    (tmp_path / "tests" / "test_cart.py").write_text(CART, encoding="utf-8")
+    write(tmp_path, {"tests/test_cart.py": CART})
     every = [
         f"tests/test_cart.py::{name}"
         for name in ("test_percentage", "test_voucher", "test_opening_hours", "test_negative")
@@ -73,8 +73,7 @@ def test_ties_by_example_message_or_name(
     [("No module named 'shop._version'", False), ("cannot import name 'apply_voucher' from 'shop'", True)],
 )
 def test_test_that_cannot_run_is_tied_by_its_error(error: str, is_tied: bool, tmp_path: Path) -> None:
-    (tmp_path / "tests").mkdir()
-    (tmp_path / "tests" / "test_cart.py").write_text(CART, encoding="utf-8")
+    write(tmp_path, {"tests/test_cart.py": CART})
     failure = Failure(type="ImportError", message=error)
     name = "tests/test_cart.py::test_voucher"
     result = TestResult(id=name, outcome="error", when="collect", failure=failure)
@@ -83,9 +82,7 @@ def test_test_that_cannot_run_is_tied_by_its_error(error: str, is_tied: bool, tm
 
 
 def test_common_identifier_is_no_tie(tmp_path: Path) -> None:
-    (tmp_path / "tests").mkdir()
-    for number in range(5):
-        (tmp_path / "tests" / f"test_cart{number}.py").write_text(CART, encoding="utf-8")
+    write(tmp_path, {f"tests/test_cart{number}.py": CART for number in range(5)})
     result = TestResult(id="tests/test_cart0.py::test_voucher", outcome="failed")
     every = [f"tests/test_cart{number}.py::test_voucher" for number in range(5)]
     assert tie_tests_to_issue("`apply_voucher` takes too much off", (result,), tmp_path, every) == {}
@@ -100,9 +97,8 @@ def test_issue_about_failing_tests_is_tied_to_all(tmp_path: Path) -> None:
 
 
 def test_issue_title_selects_file_without_test_id(tmp_path: Path) -> None:
-    (tmp_path / "test").mkdir()
     body = 'test("numbers of several digits", () => assert.equal(compare("1.10.0", "1.9.0"), 1));\n'
-    (tmp_path / "test" / "order.test.mjs").write_text(body, encoding="utf-8")
+    write(tmp_path, {"test/order.test.mjs": body})
     result = TestResult(id="numbers of several digits", outcome="failed")
     assert tie_tests_to_issue('compare("1.10.0", "1.9.0") gives -1', (result,), tmp_path, [result.id]) == {
         result.id: "example"
