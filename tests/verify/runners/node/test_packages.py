@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from coder.verify.runners.javascript import parse_error, without_paths
-from coder.verify.runners.registry import RecognizedCommand, find_commands, recognize_command
+from coder.verify.runners.registry import find_commands, recognize_command
+from coder.verify.runners.workspaces import RecognizedCommand
 
 
 def recognize_script(root: Path, **scripts: str) -> RecognizedCommand | None:
