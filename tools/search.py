@@ -152,10 +152,9 @@ def _report(workspace: Workspace, result: SearchResult, *, context: int) -> str:
     if result.cut:
         head += f" (not all: {result.cut}; narrow it with path= or glob=)"
     if result.count <= MOST_MATCHES:
-        hits, fits = _with_context(
+        hits, cut = _with_context(
             sorted(result.hits, key=lambda hit: (path_category(hit.path), hit.path, hit.line)), context
         )
-        cut = f"; context={fits}, for {MOST_LINES} lines are the most" if fits < context else ""
         return f"{head}{cut}\n{_group_by_file(workspace, hits)}"
     if len(counts) == 1:
         first = result.files[0].first_hits(MOST_MATCHES)
@@ -180,23 +179,23 @@ def _report(workspace: Workspace, result: SearchResult, *, context: int) -> str:
     )
 
 
-def _with_context(hits: Sequence[Hit], context: int) -> tuple[Sequence[Hit], int]:
-    """Return the hits with as much context as fits, and the number of context lines."""
+def _with_context(hits: Sequence[Hit], context: int) -> tuple[Sequence[Hit], str]:
+    """Return the hits with as much context as fits, at least for the first ones, and a note on the rest."""
     matches = [hit for hit in hits if hit.spans]
-    centres: dict[str, list[int]] = {}
-    for hit in matches:
-        centres.setdefault(hit.path, []).append(hit.line)
     for around in (context, *(fewer for fewer in FALLBACK_CONTEXT_LINES if fewer < context)):
-        visible = {
-            (path, line + step)
-            for path, lines in centres.items()
-            for line in lines
-            for step in range(-around, around + 1)
-        }
-        hits_in_context = [hit for hit in hits if (hit.path, hit.line) in visible]
-        if len(hits_in_context) <= MOST_LINES:
-            return hits_in_context, around
-    return matches, 0
+        shown = _around(hits, matches, around)
+        if len(shown) <= MOST_LINES:
+            cut = f"; context={around}, for {MOST_LINES} lines are the most" if around < context else ""
+            return shown, cut
+    first = matches[: (MOST_LINES - len(matches)) // (2 * context)]
+    visible = {(hit.path, hit.line) for hit in (*matches, *_around(hits, first, context))}
+    cut = f"; context for the first {len(first)}, for {MOST_LINES} lines are the most" if first else ""
+    return [hit for hit in hits if (hit.path, hit.line) in visible], cut
+
+
+def _around(hits: Sequence[Hit], centres: Sequence[Hit], lines: int) -> list[Hit]:
+    visible = {(hit.path, hit.line + step) for hit in centres for step in range(-lines, lines + 1)}
+    return [hit for hit in hits if (hit.path, hit.line) in visible]
 
 
 def _first_hits(result: SearchResult, paths: Sequence[str]) -> list[Hit]:

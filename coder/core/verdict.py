@@ -537,6 +537,8 @@ class ReproductionResult(Value):
     missing: tuple[str, ...] = ()
     """`id: there is no such test` for those of the rejected that do not exist."""
     results: tuple[TestResult, ...] = ()
+    obstacle: str = ""
+    """Why no test can run, without the patch either; empty if some can."""
 
 
 class Evidence(Value):

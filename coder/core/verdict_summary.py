@@ -65,7 +65,7 @@ def _rows(verdict: Verdict, *, session: str, by: str, has_seconds: bool) -> Iter
     if verdict.after or verdict.runs:
         yield Row("tests", _describe_runs(verdict, has_seconds=has_seconds))
     if verdict.behavior:
-        yield Row("behavior", describe_changes(verdict.behavior))
+        yield Row("behavior", describe_changes(verdict.behavior, has_targets=bool(verdict.targets)))
     if verdict.kind is VerdictKind.PASSING and (doubts := _describe_doubts(verdict)):
         yield Row("unproven", doubts)
     if session:
@@ -143,7 +143,7 @@ def verdict_json(verdict: Verdict, *, session: str) -> str:
 
 REMEDIES: Mapping[str, str] = {
     "no-target": "add a test of the new behavior, or name one: coder verify --test ID",
-    "untied-target": "say what the change is for: coder verify --issue 'TEXT', or name the test: --test ID",
+    "untied-target": "use a name or value of the issue in the test, or name the test: coder verify --test ID",
     "special-case": "name the inputs that the change is about: coder verify --issue 'TEXT'",
     "rewritten-test": "look at the edits, then accept them: coder verify --accept-test-edits",
     "weakened-test": "look at the edits, then accept them: coder verify --accept-test-edits",
@@ -219,11 +219,13 @@ def describe_mutation(mutation: MutationReport | None) -> str:
     return f"tests caught {mutation.share} deliberate defects{'' if mutation.ended else ' in the time left'}"
 
 
-def describe_changes(behavior: BehaviorReport) -> str:
+def describe_changes(behavior: BehaviorReport, *, has_targets: bool) -> str:
     """Return the most telling calls with another result than before, in one line."""
     compared = f"{behavior.compared} of {behavior.calls} calls"
     if not behavior.inputs:
         return f"not compared (0 of {behavior.calls} calls of targets and passing tests could be repeated)"
+    if not behavior.changed and has_targets:
+        return f"no difference seen in {behavior.inputs} inputs: what the tests see is not compared"
     if not behavior.changed:
         return (
             f"same results as before for {behavior.inputs} inputs ({compared} of targets and passing tests)"

@@ -114,7 +114,7 @@ def _simple(tokens: list[ShellWord | str]) -> SimpleCommand:
         if isinstance(token, str):
             target = next(rest, None)
             if not isinstance(target, ShellWord) or token.startswith("<<"):
-                raise _UncertainError("it holds a here-document")
+                raise _UncertainError("holds a here-document")
             if token.startswith("&"):
                 raise _UncertainError(f"{token!r} means one thing to one shell and another to the next")
             redirections.append(Redirection(operator=token, target=target))
@@ -201,7 +201,7 @@ def _expands(command: str, position: int, before: str) -> bool:
     """Tell whether an unquoted character begins an expansion."""
     character = command[position]
     if character == "`" or command.startswith("$(", position):
-        raise _UncertainError("it holds a command substitution")
+        raise _UncertainError("holds a command substitution")
     if character == "~":
         return not before
     return character in "${" and command[position + 1 : position + 2] not in ("", " ", "/")
@@ -226,7 +226,7 @@ def _double_quoted(command: str, position: int) -> tuple[str, int, bool]:
             position += 2
             continue
         if character == "`" or command.startswith("$(", position):
-            raise _UncertainError("it holds a command substitution")
+            raise _UncertainError("holds a command substitution")
         is_certain = is_certain and character != "$"
         text += character
         position += 1

@@ -124,8 +124,9 @@ def summary_lines(
         yield _row("next", _next_step(finish_event.delivery, command))
     elif not is_judged or not verdict:
         left = "nothing was left in the repository; " if finish_event.exit_code else ""
-        record = f"{left}the record: coder log show {session}"
-        yield _row("next", f"{_resume_hint(finish_event, session, command)}{record}")
+        changed = f"the change: coder log diff {session}; " if finish_event.has_changes else ""
+        hint = _resume_hint(finish_event, session, command)
+        yield _row("next", f"{hint}{changed}{left}the record: coder log show {session}")
 
 
 MISUSE, INTERRUPTED = 2, 130
@@ -163,11 +164,10 @@ TEST_STAGES = ("base", "reproduction", "targets", "impacted", "suite", "old test
 
 
 def _resume_hint(finish_event: SessionFinished, session: str, command: str) -> str:
-    """Return how to go on with an interrupted session, and how to see what it had changed."""
+    """Return how to go on with an interrupted session."""
     if finish_event.kind is not None or finish_event.exit_code != INTERRUPTED:
         return ""
-    changed = f"; what had been changed: coder log diff {session}" if finish_event.has_changes else ""
-    return f"go on: {command.partition('{')[0]}resume {session}{changed}; "
+    return f"go on: {command.partition('{')[0]}resume {session}; "
 
 
 def _next_step(delivery: Delivery, command: str) -> str:

@@ -154,9 +154,12 @@ def describe_scope(after: TestReport, reaching: SuiteSelection) -> str:
     ran, total = _count_ran(after), _count_reaching(after, reaching)
     if not _is_cut(after) and total == 1:
         return "the only test that reaches the change ran, with no new failure"
+    skipped = sum(result.outcome == "skipped" for result in after.results)
+    skipping = f" ({skipped} of them skipped)" if 2 * skipped > ran else ""
     if not _is_cut(after):
-        return f"{ran} of the {total} tests that reach the change ran, with no new failure"
-    began = f"{ran} of about {total} tests that reach the change ran in {after.seconds:.0f} s, nearest first"
+        return f"{ran} of the {total} tests that reach the change ran{skipping}, with no new failure"
+    began = f"{ran} of about {total} tests that reach the change ran{skipping}"
+    began += f" in {after.seconds:.0f} s, nearest first"
     rest = after.problem.text if after.problem and after.problem != OUT_OF_TIME else "--wait runs them all"
     return f"{began}, with no new failure ({rest.rstrip('.')})"
 

@@ -41,6 +41,10 @@ ORDER_DEPENDENT_HINT = (
 )
 
 
+NO_RUN = ("no_runner", "usage", "no_report")
+"""Problems of the runner itself, which no test can change."""
+
+
 class WorktreeVerifier:
     """`Verifier` of one base and one issue."""
 
@@ -256,7 +260,13 @@ class WorktreeVerifier:
             rejected=tuple(rejected),
             missing=tuple(missing),
             results=report.results,
+            obstacle=problem.text if problem and not report.results and self._cannot_run(problem) else "",
         )
+
+    def _cannot_run(self, problem: RunProblem) -> bool:
+        """Tell whether the base's suite could not be run either, for a reason of the same kind."""
+        base = self._base.report.problem if self._base.report else None
+        return base is not None and base.kind == problem.kind and problem.kind in NO_RUN
 
     def issue_ties(self) -> Mapping[str, IssueTie]:
         """Return how red tests of the base are tied to the issue; empty before the base was measured."""

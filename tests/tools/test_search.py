@@ -172,6 +172,15 @@ def test_reduces_context_before_hits(tmp_path: Path) -> None:
     assert call_tool(search, space, pattern="value", context=2).startswith("20 matches in src/m.py\n")
 
 
+def test_first_hits_have_context_where_not_all_can(tmp_path: Path) -> None:
+    lines = [f"{'value' if number % 30 == 0 else 'other'} = {number}" for number in range(1, 2101)]
+    space = workspace(tmp_path, {"src/m.py": "\n".join(lines) + "\n"})
+    answer = call_tool(search, space, pattern="value", path="src/m.py", context=6)
+    head = "70 matches in src/m.py; context for the first 6, for 150 lines are the most\n    24| other = 24\n"
+    assert answer.startswith(head)
+    assert (answer.count("value"), answer.count("other")) == (70, 6 * 12)
+
+
 def test_shows_first_hits_of_crowded_file_with_reason(tmp_path: Path) -> None:
     answer = call_tool(
         search,

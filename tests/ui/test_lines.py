@@ -193,10 +193,7 @@ def test_interruption_says_where_work_is() -> None:
     lines = ["stopped  Interrupted; your files are as they were.", "cost     3 s", f"{resume}; {record}"]
     assert render_end(stopped).splitlines()[1:] == lines
     session_end = stopped.model_copy(update={"has_changes": True})
-    assert (
-        render_end(session_end).splitlines()[-1]
-        == f"{resume}; what had been changed: coder log diff s1; {record}"
-    )
+    assert render_end(session_end).splitlines()[-1] == f"{resume}; the change: coder log diff s1; {record}"
 
 
 def test_unknown_cost_is_not_shown_as_zero() -> None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from coder.core.verdict import Finding, Verdict, VerdictKind
+from coder.core.verdict import BehaviorReport, Finding, Verdict, VerdictKind
+from coder.core.verdict_summary import describe_changes
 
 CUT = Verdict(
     kind=VerdictKind.PASSING, reason="", targets=("t.py::t",), scope="reaching", tests_ran=4, tests_reaching=9
@@ -37,3 +38,9 @@ def test_reads_former_names_of_fields() -> None:
     assert verdict.scope == "reaching"
     assert verdict.mutation is not None and verdict.mutation.share == "1 of 2"
     assert verdict.linters is not None and verdict.linters.fixed == ("ruff check .",)
+
+
+def test_sameness_is_no_comfort_where_tests_went_green() -> None:
+    behavior = BehaviorReport(calls=9, compared=9, inputs=9, changed=0, examples=())
+    assert describe_changes(behavior, has_targets=False).startswith("same results as before for 9 inputs")
+    assert "what the tests see is not compared" in describe_changes(behavior, has_targets=True)

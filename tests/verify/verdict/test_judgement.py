@@ -381,6 +381,16 @@ def test_a_problem_on_the_base_is_inconclusive(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("base", "obstacle"), [("broken", "No pytest."), ("runs", "")])
+def test_reproduction_tells_that_no_test_can_run(tmp_path: Path, base: str, obstacle: str) -> None:
+    problem = RunProblem(kind="no_report", text="No pytest.")
+    trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
+    runner = FakeRunner(lambda files: problem if base == "broken" or "new" in files[TEST] else suite(files))
+    verifier = WorktreeVerifier(trees=trees, runner=runner, issue="")
+    verifier.baseline()
+    assert verifier.check_reproduction(trees.patch, ()).obstacle == obstacle
+
+
 @pytest.mark.parametrize(
     ("calc", "kind", "message"),
     [

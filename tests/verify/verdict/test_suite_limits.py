@@ -76,6 +76,18 @@ def test_limits_decide_what_runs(
     assert verdict.reason.startswith(reason)
 
 
+def test_skipped_tests_are_told_where_most_are(tmp_path: Path) -> None:
+    def ending(files: Files) -> list[TestResult]:
+        skipped = [passed_result(f"{OTHER}_{number}") for number in range(9)]
+        return [
+            *suite(files),
+            *(result.model_copy(update={"outcome": "skipped"}) for result in skipped),
+        ]
+
+    verdict, _ = verify(tmp_path, limits=IMPACTED, base=IMPORTING, runner=FakeRunner(ending))
+    assert "12 of the 12 tests that reach the change ran (9 of them skipped)" in verdict.reason
+
+
 def too_slow(is_slow: Callable[[Sequence[str]], bool]) -> FakeRunner:
     return FakeRunner(suite, problem=lambda tests: TOO_SLOW if is_slow(tests) else None)
 
