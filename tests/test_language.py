@@ -61,8 +61,17 @@ def modules() -> dict[str, ast.Module]:
     }
 
 
+def definitions(node: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    """Yield all functions and classes; expressions, most of a tree, hold none."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield child
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield from definitions(child)
+
+
 def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return (node for node in definitions(tree) if not isinstance(node, ast.ClassDef))
 
 
 def is_participle(name: str) -> bool:
@@ -83,12 +92,7 @@ def participle_names(tree: ast.Module) -> list[str]:
 
 def riddles(tree: ast.Module) -> list[str]:
     """Return the first lines of docstrings that open with a question word or a third person."""
-    documented = [
-        tree,
-        *functions(tree),
-        *(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)),
-    ]
-    first_lines = [(ast.get_docstring(node) or "").partition("\n")[0] for node in documented]
+    first_lines = [(ast.get_docstring(node) or "").partition("\n")[0] for node in (tree, *definitions(tree))]
     return [line for line in first_lines if OPENERS.match(line)]
 
 
@@ -97,11 +101,12 @@ def unknown_parameters(tree: ast.Module) -> list[str]:
     unknown = []
     for function in functions(tree):
         documentation = ast.get_docstring(function) or ""
-        known = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
-        known |= {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-        known |= {node.attr for node in ast.walk(function) if isinstance(node, ast.Attribute)}
-        named = PARAMETER.findall(" ".join(documentation.split()))
-        unknown += [name for name in named if name not in known | NOT_PARAMETERS]
+        named = {*PARAMETER.findall(" ".join(documentation.split()))} - NOT_PARAMETERS
+        for node in ast.walk(function) if named else ():
+            match node:
+                case ast.arg(arg=name) | ast.Name(id=name) | ast.Attribute(attr=name):
+                    named.discard(name)
+        unknown += sorted(named)
     return unknown
 
 

@@ -99,7 +99,7 @@ def test_expands_best_candidates_and_shares_failures(tmp_path: Path) -> None:
         tmp_path, {"c1": [worse], "c2": [STILL_RED, PROVEN], "c3": [STILL_RED, STILL_RED]}
     )
     assert (best.id, calls.count("c1"), calls.count("c2"), calls.count("c3")) == ("c2", 1, 2, 2)
-    told = [event for event in events(context.log, MessageFinished) if "Others tried" in event.message.text]
+    told = [event for event in events(context.log, MessageFinished) if "Other attempts" in event.message.text]
     assert {event.candidate for event in told} == {"c2", "c3"}
 
 

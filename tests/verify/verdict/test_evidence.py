@@ -45,7 +45,7 @@ def test_evidence_page_is_complete() -> None:
         "Passed before the change and do not pass now:\n\n"
         "- `t.py::test_b`: failed, AssertionError: assert 1 == 2\n\n"
         "| run | tests | result | exit code | seconds |\n|---|---|---|---|---|\n"
-        "| suite | all | 4 passed, 0 failed, 0 skipped | 0 | 1.3 |\n\n"
+        "| suite | all | 4 passed | 0 | 1.3 |\n\n"
         "- Test command: python -m pytest, the default.\n- `t.py`, the same on both sides: SHA-256 `ab12`\n"
         "- tree: `abc`\n- seconds: 2.3\n"
     )
