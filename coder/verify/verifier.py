@@ -228,7 +228,8 @@ class WorktreeVerifier:
             or (is_whole and not before.has_test(result.id))
         ]
         known_before = [result.id for result in candidates if not change.adds_test(result.id)]
-        earlier = {test.id: test for test in self.results_on_base(known_before, progress, tell=tell).results}
+        known = self.results_on_base(known_before, progress, tell=tell).results if known_before else ()
+        earlier = {test.id: test for test in known}
         known_tests = {test.id for test in before.results}
         known_files = {test_file_of(test) for test in known_tests}
         missing = [

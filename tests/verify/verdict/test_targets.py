@@ -95,6 +95,12 @@ def test_old_failure_in_touched_file_is_no_reproduction(tmp_path: Path) -> None:
     assert runner.calls == [(NEW,)]
 
 
+def test_reproduction_by_new_tests_does_not_wait_for_the_suite(tmp_path: Path) -> None:
+    verifier, trees, runner = make_verifier(tmp_path, FIX, known_seconds=1.0)
+    assert verifier.check_reproduction(trees.patch, ()).tests == (NEW,)
+    assert runner.calls == [(NEW,)]
+
+
 def test_verdict_recalls_the_run_of_the_reproduction(tmp_path: Path) -> None:
     verifier, trees, _ = make_verifier(tmp_path, FIX)
     told: list[RunEvent] = []
