@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from coder.core.paths import is_test_file, is_test_path
@@ -93,8 +94,7 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
             return None
         else:
             (helpers if is_test_path(path) else sources).append(path)
-    if "--doctest-modules" in _option_words(options.get("addopts")):
-        files |= dict.fromkeys(sources)
+    files |= dict.fromkeys(_files_with_examples(new, sources, _option_words(options.get("addopts"))))
     if any(
         changes_import_effects(read_regular_text(old / path), read_regular_text(new / path))
         for path in (*sources, *helpers)
@@ -125,6 +125,21 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
         touched=unreached,
         counts={test: len(_TEST.findall(read_regular_text(new / test))) for test in (*files, *touched)},
     )
+
+
+def _files_with_examples(tree: Path, sources: Sequence[str], options: Sequence[str]) -> Iterator[str]:
+    """Yield the files whose examples pytest runs where these sources change: themselves, and texts."""
+    if "--doctest-modules" in options:
+        yield from sources
+    words = [word.replace('"', "").replace("'", "") for word in options]
+    patterns = [word.partition("=")[2] for word in words if word.startswith("--doctest-glob=")]
+    patterns += [pattern for word, pattern in pairwise(words) if word == "--doctest-glob"]
+    for path in project_files(tree) if patterns and sources else ():
+        names = (path, PurePosixPath(path).name)
+        if any(fnmatchcase(name, pattern) for name in names for pattern in patterns) and (
+            ">>>" in read_regular_text(tree / path)
+        ):
+            yield path
 
 
 def _unrelated_packages(

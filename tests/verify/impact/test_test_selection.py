@@ -113,6 +113,25 @@ def test_doctests_of_changed_module_are_its_tests(select_tests: Reached) -> None
     )
 
 
+@pytest.mark.parametrize(
+    ("options", "has_examples", "text"),
+    [
+        ("--doctest-glob=*.md", True, ("guide.md",)),
+        ("--doctest-glob '*.md'", True, ("guide.md",)),
+        ("--doctest-glob=*.md", False, ()),
+        ("--doctest-glob=*.rst", True, ()),
+        ("-q", True, ()),
+    ],
+)
+def test_examples_in_texts_are_tests(
+    select_tests: Reached, options: str, has_examples: bool, text: tuple[str, ...]
+) -> None:
+    examples = ">>> 1\n1\n" if has_examples else "prose"
+    base = {**SHOP, "guide.md": examples, "pytest.ini": f"[pytest]\naddopts = {options}\n"}
+    change = {"shop/page.py": SHOP["shop/page.py"].replace("str(", "repr(")}
+    assert select_tests(change, base) == (*text, "tests/test_page.py")
+
+
 def test_counts_tests_and_finds_users_of_test_module(tmp_path: Path) -> None:
     write(tmp_path, {**SHOP, "tests/test_all.py": "from tests.test_cart import test_total\n"})
     assert len(find_tests(tmp_path)) == 6
