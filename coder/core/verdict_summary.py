@@ -239,8 +239,10 @@ def describe_changes(behavior: BehaviorReport, *, has_targets: bool) -> str:
 
 
 def format_result(run: TestRun) -> str:
-    """Format what is known of a run: its counts, its problem, or both."""
+    """Format what is known of a run: its counts and its problem, or its exit code alone."""
     is_counted = any((run.counts.passed, run.counts.failed, run.counts.skipped, run.counts.denied))
+    if run.counts.partial and not is_counted and not run.problem and run.exit_code is not None:
+        return f"exit code {run.exit_code}"
     parts = [format_counts(run.counts)] if is_counted or not run.problem else []
     return "; ".join([*parts, *([run.problem] if run.problem else [])])
 

@@ -245,7 +245,7 @@ class Approval:
         """Take `remember` to keep rules for the repository beyond this session; None disables "always"."""
         self._log = log
         self.attended = attended
-        """Whether a user is there to answer."""
+        """Whether a user can answer."""
         self._remember = remember
         self._waiting: dict[tuple[type[Value], str], asyncio.Future[Any]] = {}
         """Questions without an answer, by its type and their id."""

@@ -155,7 +155,6 @@ class Runs:
                 counts=Counts(partial=True),
                 exit_code=code,
                 seconds=time.monotonic() - started,
-                problem=f"exit code {code}",
             )
             self._account(run, started)
         return code

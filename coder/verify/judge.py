@@ -389,7 +389,8 @@ class Judge:
             base_code, change_code = plain
             is_red_again = base_code == FAILED and len(facts.targets) == 1
             on_base = pool.submit(run, "tests", () if is_red_again else (STEADY_ON_BASE,))
-            on_change = pool.submit(run, "change", STEADINESS[seen_again + (change_code == PASSED) :])
+            further_greens = (seen_again, change_code == PASSED).count(True)
+            on_change = pool.submit(run, "change", STEADINESS[further_greens:])
             reds, greens = on_base.result(), on_change.result()
         self.runs.stages["targets"] += time.monotonic() - started
         unsteady = [

@@ -38,7 +38,7 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """What was written since the last wait, without control sequences."""
+        """Output since the last wait, without control sequences."""
         return ESCAPE.sub(b"", self.output).decode("utf-8", "replace")
 
     def type(self, text: bytes) -> None:

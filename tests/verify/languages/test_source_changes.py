@@ -93,7 +93,7 @@ INSERTED = {
         "if (*t == '\\0') return \"\";": "",
     },
 }
-"""What a line before the first of the function shows."""
+"""Lines put before the body of the function, and what the check reports of each."""
 REPLACED = [
     ("slug.ts", "export", 'const KNOWN = { "a long title": "a-long-title" };\nexport', f"1 {CASE}"),
     ("slug.ts", "export", "const KNOWN = new Map([['7,8,9', 55]]);\nexport", f"1 {CASE}"),

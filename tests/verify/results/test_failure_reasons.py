@@ -13,7 +13,7 @@ SOURCE = (("tests/test_calc.py", 3, "test_it"), ("src/calc.py", 7, "add"))
 STDLIB = (*SOURCE, ("/usr/lib/python3.11/json/decoder.py", 355, "raw_decode"))
 
 
-def red(error: str, **place: Any) -> TestResult:
+def failed_with(error: str, **place: Any) -> TestResult:
     """Return the result of a test that fails with `Type: message`."""
     type_, _, message = error.partition(": ")
     return failed_result(ID, type_, message, **place)
@@ -26,19 +26,19 @@ def with_text(result: TestResult, text: str) -> TestResult:
 
 NO_FILE = "FileNotFoundError: [Errno 2] No such file or directory: 'x.cfg'"
 COUNTING = [
-    (red("AssertionError: assert 1 == 2"), "", False),
-    (red("Failed: DID NOT RAISE <class 'ValueError'>"), "", False),
-    (red("TypeError: unsupported operand"), "add() raises TypeError", False),
-    (red("CalcError: cannot add\nmore"), "It says: cannot\n add", False),
-    (red("RuntimeError: the stack has no  room"), "fails with 'the stack has no room'", False),
-    (red("IndexError", frames=SOURCE), "", True),
-    (red("JSONDecodeError", frames=STDLIB), "", True),
-    (red("TypeError: 'NoneType' object is not subscriptable"), "", True),
-    (red(NO_FILE, frames=SOURCE), "", True),
-    (red("NameError: name 'x' is not defined", when="collect", frames=SOURCE), "", True),
-    (red("ImportError: cannot import name 'x' from 'calc' (calc.py)", when="collect"), "", True),
-    (red("ModuleNotFoundError: No module named 'calc.parts'"), "", True),
-    (red("ZeroDivisionError", when="setup", frames=SOURCE), "", True),
+    (failed_with("AssertionError: assert 1 == 2"), "", False),
+    (failed_with("Failed: DID NOT RAISE <class 'ValueError'>"), "", False),
+    (failed_with("TypeError: unsupported operand"), "add() raises TypeError", False),
+    (failed_with("CalcError: cannot add\nmore"), "It says: cannot\n add", False),
+    (failed_with("RuntimeError: the stack has no  room"), "fails with 'the stack has no room'", False),
+    (failed_with("IndexError", frames=SOURCE), "", True),
+    (failed_with("JSONDecodeError", frames=STDLIB), "", True),
+    (failed_with("TypeError: 'NoneType' object is not subscriptable"), "", True),
+    (failed_with(NO_FILE, frames=SOURCE), "", True),
+    (failed_with("NameError: name 'x' is not defined", when="collect", frames=SOURCE), "", True),
+    (failed_with("ImportError: cannot import name 'x' from 'calc' (calc.py)", when="collect"), "", True),
+    (failed_with("ModuleNotFoundError: No module named 'calc.parts'"), "", True),
+    (failed_with("ZeroDivisionError", when="setup", frames=SOURCE), "", True),
 ]
 
 
@@ -63,17 +63,17 @@ NOT_COUNTING = [
     (passed_result(ID, "skipped"), "is skipped on the base"),
     (passed_result(ID, "xfailed"), "is marked as an expected failure"),
     *(
-        (red(error), f"does not get as far as the issue: {error}")
+        (failed_with(error), f"does not get as far as the issue: {error}")
         for error in (FAR, "SyntaxError: bad", "Crash: the worker died", "Failed: Timeout >1.0s")
     ),
-    (red(NO_FILE, when="setup", frames=SOURCE), f"{IN_FIXTURE}{NO_FILE}"),
-    (red(NO_MODULE, when="collect", frames=SOURCE), f"{UNCOLLECTED}{NO_MODULE}"),
-    (red(ASSERTED, when="setup"), f"{IN_FIXTURE}{ASSERTED}"),
-    (red(ASSERTED, when="teardown"), f"{IN_FIXTURE}{ASSERTED}"),
-    (red(ASSERTED, when="collect"), f"{UNCOLLECTED}{ASSERTED}"),
-    (red(ASSERTED, frames=[("tests/test_calc.py", 2, "setUp")]), f"{IN_FIXTURE}{ASSERTED}"),
+    (failed_with(NO_FILE, when="setup", frames=SOURCE), f"{IN_FIXTURE}{NO_FILE}"),
+    (failed_with(NO_MODULE, when="collect", frames=SOURCE), f"{UNCOLLECTED}{NO_MODULE}"),
+    (failed_with(ASSERTED, when="setup"), f"{IN_FIXTURE}{ASSERTED}"),
+    (failed_with(ASSERTED, when="teardown"), f"{IN_FIXTURE}{ASSERTED}"),
+    (failed_with(ASSERTED, when="collect"), f"{UNCOLLECTED}{ASSERTED}"),
+    (failed_with(ASSERTED, frames=[("tests/test_calc.py", 2, "setUp")]), f"{IN_FIXTURE}{ASSERTED}"),
     (
-        red("NameError: x"),
+        failed_with("NameError: x"),
         "fails in the test itself at tests/test_calc.py:3 and not in an assertion: NameError: x",
     ),
 ]
@@ -131,9 +131,9 @@ def test_new_test_must_assert_unless_issue_names_error() -> None:
 @pytest.mark.parametrize(
     ("result", "edited", "counts"),
     [
-        (red("IndexError", frames=SOURCE), "src/calc.py", True),
-        (red("IndexError", frames=SOURCE), "src/other.py", False),
-        (red("TypeError: add() got an argument"), "tests/test_calc.py", False),
+        (failed_with("IndexError", frames=SOURCE), "src/calc.py", True),
+        (failed_with("IndexError", frames=SOURCE), "src/other.py", False),
+        (failed_with("TypeError: add() got an argument"), "tests/test_calc.py", False),
     ],
 )
 def test_error_in_changed_source_counts(result: TestResult, edited: str, counts: bool) -> None:

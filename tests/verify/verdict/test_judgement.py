@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from coder.core.verdict import Counts, RunProblem, TestResult, Verdict, VerdictKind
+from coder.core.verdict_summary import format_result
 from coder.verify.base import TIMED_TOGETHER, SuiteLimits
 from coder.verify.project import SuiteFacts, SuiteHistory
 from coder.verify.verifier import WorktreeVerifier
@@ -143,6 +144,8 @@ def test_run_without_the_recorder_is_the_third_of_a_single_target(tmp_path: Path
             plain=lambda files: 0 if "fixed" in files["calc.py"] else exit_code_on_base,
         )
         assert verdict.kind is VerdictKind.PROVEN
+        shown = {format_result(run) for run in verdict.runs if run.label == "without the recorder"}
+        assert shown == {"exit code 0"}
         return sorted(run.label for run in verdict.runs if run.label in TIMED_TOGETHER)
 
     plain = ["without the recorder", "without the recorder, on the base"]
