@@ -5,6 +5,7 @@ import os
 import sqlite3
 import threading
 import time
+import weakref
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,7 +37,7 @@ TABLES = ("file", "facts", "segment", "term", "tree", "meta")
 
 
 class Database:
-    """A database connection for use by any thread."""
+    """A database connection for use by any thread; closed with its last user, who may be any snapshot."""
 
     def __init__(self, path: Path | None) -> None:
         """Open or create the database; None is in memory.
@@ -65,15 +66,12 @@ class Database:
         connection = sqlite3.connect(
             place, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False
         )
-        connection.execute("PRAGMA page_size = 16384")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA journal_size_limit = 1000000")
-        connection.execute("PRAGMA synchronous = OFF")
-        if not _is_current(connection):
-            connection.execute("BEGIN IMMEDIATE")
-            if not _is_current(connection):
-                _create_tables(connection)
-            connection.execute("COMMIT")
+        close = weakref.finalize(self, connection.close)
+        try:
+            _prepare(connection)
+        except sqlite3.Error:
+            close()
+            raise
         return connection
 
     def _remove(self) -> None:
@@ -246,6 +244,18 @@ def _format() -> str:
         package / "permissions" / "secrets.py",
     ]
     return sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA page_size = 16384")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA journal_size_limit = 1000000")
+    connection.execute("PRAGMA synchronous = OFF")
+    if not _is_current(connection):
+        connection.execute("BEGIN IMMEDIATE")
+        if not _is_current(connection):
+            _create_tables(connection)
+        connection.execute("COMMIT")
 
 
 def _is_current(connection: sqlite3.Connection) -> bool:
