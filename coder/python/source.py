@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Node = TypeVar("Node", bound=ast.AST)
@@ -247,47 +247,50 @@ def parse_or_empty(text: str) -> ast.Module:
 
 
 def dump_node(node: ast.AST) -> str:
-    """Return what `ast.dump` does, however deep a node nests (a chain of 900 `elif`)."""
-    try:
-        return ast.dump(node)
-    except RecursionError:
-        return _dump_iteratively(node)
+    """Return a text of a syntax tree, without positions: equal for equal code.
 
-
-def _dump_iteratively(node: ast.AST) -> str:
+    It is the same in every version of Python, unlike that of `ast.dump`, and however deep a node nests
+    (a chain of 900 `elif`). Fields that have their default, None, are left out.
+    """
     parts: list[str] = []
-    remaining: list[object] = [node]
+    remaining: list[Any] = [node]
     while remaining:
-        match remaining.pop():
-            case _Text(text):
-                parts.append(text)
-            case ast.AST() as item:
-                remaining.append(_Text(")"))
-                for number, name in reversed([*enumerate(_dumped_fields(item))]):
-                    remaining += [getattr(item, name), _Text(f"{', ' if number else ''}{name}=")]
-                parts.append(f"{type(item).__name__}(")
-            case list() as items:
-                remaining.append(_Text("]"))
-                for number, item in reversed([*enumerate(items)]):
-                    remaining += [item, _Text(", " if number else "")]
-                parts.append("[")
-            case value:
-                parts.append(repr(value))
+        item = remaining.pop()
+        if isinstance(item, str):
+            parts.append(item)
+        else:
+            pieces = _dump_list(item) if isinstance(item, list) else _dump_fields(item)
+            remaining += reversed(pieces)
     return "".join(parts)
 
 
-class _Text(NamedTuple):
-    """Text that stands in a dump as it is."""
-
-    text: str
+_INNER = (ast.AST, list)
 
 
-def _dumped_fields(node: ast.AST) -> Iterator[str]:
-    """Yield the fields of a node but those that have their default, None."""
+def _dump_list(items: list[Any]) -> list[Any]:
+    """Return the texts of a list, and among them the nodes whose texts are still to be made."""
+    pieces: list[Any] = ["["]
+    for item in items:
+        pieces += (item if isinstance(item, _INNER) else repr(item), ", ")
+    if items:
+        pieces.pop()
+    return [*pieces, "]"]
+
+
+def _dump_fields(node: ast.AST) -> list[Any]:
+    """Return the texts of a node, and among them the nodes and lists whose texts are still to be made."""
+    kind = type(node)
+    pieces: list[Any] = [f"{kind.__name__}("]
+    separator = ""
     for name in node._fields:
-        has_default = getattr(node, name, None) is None and getattr(type(node), name, ...) is None
-        if hasattr(node, name) and not has_default:
-            yield name
+        value = getattr(node, name, None)
+        if value is not None or getattr(kind, name, ...) is not None:
+            if isinstance(value, _INNER):
+                pieces += (f"{separator}{name}=", value)
+            else:
+                pieces.append(f"{separator}{name}={value!r}")
+            separator = ", "
+    return [*pieces, ")"]
 
 
 @contextmanager

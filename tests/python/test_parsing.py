@@ -2,7 +2,7 @@ import ast
 
 import pytest
 
-from coder.python.source import _dump_iteratively, dump_node, parse_module
+from coder.python.source import dump_node, parse_module
 
 
 def test_parses_module() -> None:
@@ -46,5 +46,10 @@ def test_other_syntax_errors_are_raised() -> None:
 )
 def test_dumps_what_nests_deeply(text: str) -> None:
     assert dump_node(parse_module(text)).count("Constant(") >= 900
-    sample = "def f(a, *, b=None):\n    return a[1:], lambda: b'', {**a}\n"
-    assert _dump_iteratively(parse_module(sample)) == ast.dump(parse_module(sample))
+
+
+def test_dumps_empty_lists_and_keys_left_out() -> None:
+    call = "Call(func=Name(id='f', ctx=Load()), args=[], keywords=[])"
+    keys = "Dict(keys=[None], values=[Name(id='a', ctx=Load())])"
+    value = f"Tuple(elts=[{call}, {keys}, Constant(value=None)], ctx=Load())"
+    assert dump_node(parse_module("f(), {**a}, None\n").body[0]) == f"Expr(value={value})"
