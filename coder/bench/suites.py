@@ -10,6 +10,7 @@ NAME/script.jsonl   answers of the model `scripted`: optional. A line with `when
 """
 
 import shutil
+import tarfile
 import tomllib
 from collections.abc import Sequence
 from hashlib import sha256
@@ -108,7 +109,7 @@ class SuiteTask(Value):
         folder.mkdir()
         packed = folder.with_suffix(".tar")
         packed.write_bytes(data)
-        shutil.unpack_archive(packed, folder, filter="data")
+        _extract(packed, folder)
         facts = self.facts.model_copy(update={"checkout": "", "tree": ""})
         return self.model_copy(update={"folder": folder, "facts": facts})
 
@@ -122,10 +123,7 @@ class SuiteTask(Value):
             shutil.copytree(source, directory, ignore=shutil.ignore_patterns(*CACHE_DIRECTORIES, ".git"))
         else:
             archive = next(self.folder / name for name in ARCHIVES if (self.folder / name).is_file())
-            if archive.suffix == ".zip":  # supports no filters, and cannot write outside
-                shutil.unpack_archive(archive, directory)
-            else:
-                shutil.unpack_archive(archive, directory, filter="data")
+            _extract(archive, directory)
 
     def reveal(self, directory: Path) -> None:
         """Copy the hidden tests into a directory."""
@@ -135,6 +133,25 @@ class SuiteTask(Value):
             dirs_exist_ok=True,
             ignore=shutil.ignore_patterns(*CACHE_DIRECTORIES),
         )
+
+
+def _extract(archive: Path, directory: Path) -> None:
+    """Unpack an archive, which must write nothing outside of the directory.
+
+    Raises:
+        UserError: it holds what Python before 3.11.4 cannot unpack safely.
+    """
+    if archive.suffix == ".zip":  # supports no filters, and cannot write outside
+        shutil.unpack_archive(archive, directory)
+    elif hasattr(tarfile, "data_filter"):
+        shutil.unpack_archive(archive, directory, filter="data")
+    else:
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                name = member.name
+                if not (member.isfile() or member.isdir()) or name.startswith("/") or ".." in name.split("/"):
+                    raise UserError(f"{archive} holds {name}: Python 3.11.4 or newer is needed to unpack it.")
+            tar.extractall(directory)
 
 
 def load_suite(suite: str, only: Sequence[str] = ()) -> tuple[SuiteTask, ...]:

@@ -79,6 +79,18 @@ def test_a_task_may_be_an_archive(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "pack" / "b.py").read_text(encoding="utf-8") == "B = 2\n"
 
 
+def test_python_without_filters_unpacks_no_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(tarfile, "data_filter", raising=False)
+    write(tmp_path, {"t/issue.md": "Wrong.\n", "t/hidden/tests/test_a.py": "def test_a(): pass\n"})
+    with tarfile.open(tmp_path / "t" / "repository.tar", "w") as archive:
+        link = tarfile.TarInfo("out")
+        link.type, link.linkname = tarfile.SYMTYPE, ".."
+        archive.addfile(link)
+    (task,) = load_suite(str(tmp_path))
+    with pytest.raises(UserError, match=r"holds out: Python 3\.11\.4 or newer is needed"):
+        task.unpack(tmp_path / "unpacked")
+
+
 def test_hidden_tests_overlay_repository(tmp_path: Path) -> None:
     write(tmp_path, TASK)
     (task,) = load_suite(str(tmp_path))
