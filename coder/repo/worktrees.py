@@ -210,23 +210,26 @@ def reset_clean(used: Worktree, tree: str) -> None:
     pointer = used.path / ".git"
     remove_tree(pointer)
     pointer.write_bytes(os.fsencode(f"gitdir: {used.git.git_dir}\n"))
+    _unlock_directories(used.path)
     others = used.git.items("ls-files", "--others", "--directory", "-z")
     for path in (*used.artifacts, *others):  # git lists no file inside of a submodule
         remove_tree(used.path / path.rstrip("/"))
-    for special in list(_find_special_files(used.path)):  # such as pipes, which git does not list
-        special.unlink()
     used.git.call("read-tree", "--reset", "-u", tree)
     if left := used.git.items("ls-files", "--others", "--directory", "-z"):
         raise OSError(f"{left[0]} could not be removed")
 
 
-def _find_special_files(directory: Path) -> Iterator[Path]:
+def _unlock_directories(directory: Path) -> None:
+    """Make directories writable that tests left read-only, and remove pipes and the like, which git omits."""
+    mode = directory.stat().st_mode
+    if ~mode & stat.S_IRWXU:
+        directory.chmod(stat.S_IMODE(mode) | stat.S_IRWXU)
     with os.scandir(directory) as entries:
-        for entry in entries:
+        for entry in list(entries):
             if entry.is_dir(follow_symlinks=False):
-                yield from _find_special_files(Path(entry))
+                _unlock_directories(Path(entry))
             elif not (entry.is_symlink() or entry.is_file(follow_symlinks=False)):
-                yield Path(entry)
+                Path(entry).unlink()
 
 
 LARGEST_UNTRACKED_BYTES = 50 << 20
