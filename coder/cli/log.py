@@ -437,7 +437,7 @@ def _sign(file: Path, key: Path) -> None:
     command = ["ssh-keygen", "-Y", "sign", "-q", "-f", str(key), "-n", SIGNATURE_NAMESPACE, str(file)]
     try:
         result = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):  # the latter for a directory on PATH
         raise UserError(f"{file} is written, but not signed: ssh-keygen is not installed.") from None
     if result.returncode:
         reason = " ".join(result.stderr.split()) or f"exit code {result.returncode}"

@@ -9,6 +9,7 @@ itself killed), the tree is killed; STATUS, which takes lines: `supervisor N`, `
 
 import contextlib
 import ctypes
+import errno
 import gc
 import marshal
 import os
@@ -267,11 +268,21 @@ def execute_command(
         os.chdir(order["directory"])
         if (listener := confine_process(order["confinement"])) is not None:
             socket.send_fds(far, [b"!"], [listener])
-        os.execvpe(order["argv"][0], order["argv"], order["environment"])
+        _execute_program(order["argv"], order["environment"])
     except (OSError, ValueError) as error:
         os.write(status, f"error {error}\n".encode())
     finally:
         os._exit(127)
+
+
+def _execute_program(argv: list[str], environment: dict[str, str]) -> None:
+    """Execute a program as shells find it: directories on PATH that may not be entered hold none."""
+    try:
+        os.execvpe(argv[0], argv, environment)
+    except PermissionError as error:
+        if os.sep in argv[0] or os.path.lexists(error.filename):
+            raise
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0]) from None
 
 
 def lower_priority() -> None:

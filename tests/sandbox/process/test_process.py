@@ -239,6 +239,17 @@ def test_explains_command_that_cannot_start(sandbox: ProcessSandbox, tree: Path)
         sandbox.run(["true"], cwd=tree / "gone")
 
 
+def test_folder_on_path_that_may_not_be_entered_holds_no_program(
+    isolated_sandbox: ProcessSandbox, tree: Path
+) -> None:
+    """Like shells; root enters each folder, so that it sees no difference."""
+    (tree / "closed").mkdir(mode=0)
+    path = {"PATH": f"{tree / 'closed'}:/usr/bin:/bin"}
+    assert isolated_sandbox.run(["true"], cwd=tree, environment=path).exit_code == 0
+    with pytest.raises(SandboxError, match=r"No such file or directory: b?'(/bin/)?no-such-program'"):
+        isolated_sandbox.run(["no-such-program"], cwd=tree, environment=path)
+
+
 def test_stop_ends_running_commands_and_refuses_later_ones(sandbox: ProcessSandbox, tree: Path) -> None:
     exit_codes: list[int | None] = []
     begun = threading.Semaphore(0)
