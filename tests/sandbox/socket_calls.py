@@ -188,6 +188,8 @@ def share_port() -> bool:
 def main() -> None:
     Path("content").write_text("content")
     old, new = socket.AF_INET, socket.AF_INET6
+    attempt("manager", share_state)  # these two fork, which Python warns of beside threads
+    attempt("killed", interrupt_while_waiting)
     attempt("loopback", lambda: meet(old, LOOPBACK, old, "127.0.0.1"))
     attempt("by name", lambda: meet(old, ("localhost", 0), old, "localhost"))
     attempt("all addresses", lambda: meet(old, ANY, old, "127.0.0.1"))
@@ -215,7 +217,6 @@ def main() -> None:
     attempt("port shared", share_port)
     attempt("queue", lambda: wait_for_place(old, LOOPBACK))
     attempt("queue of path", lambda: wait_for_place(socket.AF_UNIX, "queue"))
-    attempt("killed", interrupt_while_waiting)
     attempt("path", lambda: meet_by_path("relative"))
     attempt("absolute path", lambda: meet_by_path(str(Path("absolute").absolute()))[1:])
     attempt("packets", lambda: meet_by_path("packets", socket.SOCK_SEQPACKET))
@@ -225,7 +226,6 @@ def main() -> None:
     attempt("http", serve_http)
     attempt("http in a child", serve_http_in_child)
     attempt("asyncio", lambda: asyncio.run(serve_asynchronously()))
-    attempt("manager", share_state)
 
 
 def listen_unbound() -> socket.socket:
