@@ -85,23 +85,11 @@ def change(old: str, new: str) -> ScriptedCall:
 
 
 LOOK = ScriptStep(calls=(call("read", path="a.py"), call("search", pattern="VALUE")))
-LINEAR = (
-    LOOK,
-    ScriptStep(text="A guess.", calls=(change("1", "3"),)),
-    ScriptStep(text="Two.", calls=(change("3", "2"),)),
+GUESS = ScriptStep(text="A guess.", calls=(change("1", "3"), call("read", path="a.py")))
+TWO = ScriptStep(
+    text="In two steps.", calls=(change("3", "4"), change("4", "2"), call("search", pattern="VALUE"))
 )
-TWO_WRITES = (
-    LOOK,
-    ScriptStep(
-        text="In two steps.",
-        calls=(
-            change("1", "4"),
-            call("read", path="a.py"),
-            change("4", "2"),
-            call("search", pattern="VALUE"),
-        ),
-    ),
-)
+LINEAR = (LOOK, GUESS, TWO)
 FOLLOWING = (*LINEAR, ScriptStep(text="Three.", calls=(change("2", "3"),)))
 
 
@@ -186,8 +174,8 @@ def sent_messages(records: Sequence[Record]) -> tuple[Message, ...]:
 
 def assert_resumes(
     root: Path, whole: Run, cut: int, reply: Callable[[Request], Reply], **options: str
-) -> None:
-    """Check that a session killed after `cut` events ends as it would have ended."""
+) -> Run:
+    """Check that a session killed after `cut` events ends as it would have ended, and return it resumed."""
     records = whole.records[:cut]
     continued = read_continuation("s", records, request=options.get("issue", ISSUE))
     resumed = run(root, reply, continued=continued, **options)
@@ -197,36 +185,30 @@ def assert_resumes(
     assert resumed.checkout == whole.checkout, where
     before = sent_messages(records)
     assert candidate_messages(resumed.records, "c1")[: len(before)] == before, where
+    return resumed
 
 
 def cuts(whole: Run) -> list[int]:
-    """Return where a session is killed: after the first events of each kind, and after every third event."""
+    """Return where a session is killed: after two events of each kind, and after every fifth event."""
     kinds = [record.event.type for record in whole.records]
-    return [cut for cut in range(1, len(kinds)) if cut % 3 == 0 or kinds[:cut].count(kinds[cut - 1]) <= 2]
+    return [cut for cut in range(1, len(kinds)) if cut % 5 == 0 or kinds[:cut].count(kinds[cut - 1]) <= 2]
 
 
-@pytest.mark.parametrize(("script", "count"), [(LINEAR, 3), (TWO_WRITES, 2)], ids=["linear", "two writes"])
-def test_killed_session_comes_to_the_same_end(
-    tmp_path: Path, script: tuple[ScriptStep, ...], count: int
-) -> None:
-    reply = reply_by_position(script)
+def test_killed_session_comes_to_the_same_end(tmp_path: Path) -> None:
+    reply = reply_by_position(LINEAR)
     whole = run(tmp_path / "whole", reply)
-    assert (whole.end.kind, len(whole.requests)) == (VerdictKind.PROVEN, count)
+    assert (whole.end.kind, len(whole.requests)) == (VerdictKind.PROVEN, 3)
     for cut in cuts(whole):
         assert_resumes(tmp_path / "resumed", whole, cut, reply)
+    for cut in range(1, len(whole.records)):  # another request does not carry out what was interrupted
+        assert unanswered_calls(read_continuation("s", whole.records[:cut], request="Other").messages) == ()
 
 
 def test_killed_tree_comes_to_the_same_end(tmp_path: Path) -> None:
+    """A patch that awaits its verdict is verified at once; nothing is asked for after a good verdict."""
     whole = run(tmp_path / "whole", reply_in_branches, strategy="tree")
     forks = [record for record in whole.records if isinstance(record.event, CandidateForked)]
     assert (whole.end.kind, len(forks) > 1) == (VerdictKind.PROVEN, True)
-    for cut in cuts(whole):
-        assert_resumes(tmp_path / "resumed", whole, cut, reply_in_branches, strategy="tree")
-
-
-def test_killed_tree_goes_on_with_the_change_that_awaits_its_verdict(tmp_path: Path) -> None:
-    """The branch's patch is verified at once, and the model is not asked for it again."""
-    whole = run(tmp_path / "whole", reply_in_branches, strategy="tree")
     patched = next(
         record.number
         for record in whole.records
@@ -235,23 +217,15 @@ def test_killed_tree_goes_on_with_the_change_that_awaits_its_verdict(tmp_path: P
         and record.event.message.name == "apply_patch"
         and record.event.message.ok
     )
-    continued = read_continuation("s", whole.records[:patched], request=ISSUE)
-    assert "+VALUE = 2" in continued.patches[-1]
-    resumed = run(tmp_path / "resumed", reply_in_branches, strategy="tree", continued=continued)
-    assert (resumed.end.kind, resumed.requests) == (VerdictKind.PROVEN, [])
-
-
-def test_killed_tree_asks_no_model_after_its_good_verdict(tmp_path: Path) -> None:
-    whole = run(tmp_path / "whole", reply_in_branches, strategy="tree")
+    assert "+VALUE = 2" in read_continuation("s", whole.records[:patched], request=ISSUE).patches[-1]
     proven = next(
         record.number
         for record in whole.records
         if isinstance(record.event, Verified) and record.event.verdict.is_good_enough
     )
-    for cut in range(proven, len(whole.records)):
-        continued = read_continuation("s", whole.records[:cut], request=ISSUE)
-        resumed = run(tmp_path / "resumed", reply_in_branches, strategy="tree", continued=continued)
-        assert (resumed.end.kind, resumed.requests) == (VerdictKind.PROVEN, []), whole.records[cut - 1].event
+    for cut in sorted({*cuts(whole), patched, proven}):
+        resumed = assert_resumes(tmp_path / "resumed", whole, cut, reply_in_branches, strategy="tree")
+        assert resumed.requests == [] or (cut != patched and cut < proven), whole.records[cut - 1].event
 
 
 def test_killed_follow_up_comes_to_the_same_end(tmp_path: Path) -> None:
@@ -280,19 +254,14 @@ def test_interrupted_command_is_not_carried_out_again(tmp_path: Path) -> None:
     assert_resumes(tmp_path / "resumed", whole, started, reply)
 
 
-def test_another_request_does_not_carry_out_what_was_interrupted(tmp_path: Path) -> None:
-    whole = run(tmp_path / "whole", reply_by_position(LINEAR))
-    for cut in range(1, len(whole.records)):
-        assert unanswered_calls(read_continuation("s", whole.records[:cut], request="Other").messages) == ()
-
-
-@pytest.mark.parametrize("log", sorted(path.name for path in LOGS.iterdir() if path.is_dir()))
-def test_killed_recorded_session_can_be_resumed(tmp_path: Path, log: str) -> None:
-    """Logs of older versions: every tenth event, and the last."""
-    records = read_records(LOGS / log)
-    task = next(r.event.task for r in records if isinstance(r.event, SessionStarted))
-    for cut in (*range(1, len(records), 10), len(records) - 1):
-        continued = read_continuation("s", records[:cut], request=task.issue)
-        resumed = run(tmp_path / "r", reply_by_position(()), continued=continued, issue=task.issue)
-        assert resumed.end.exit_code in (0, 3, 4), (cut, resumed.end)
-        assert resumed.checkout == "VALUE = 1\n"
+@pytest.mark.parametrize("cuts", [2, pytest.param(12, marks=pytest.mark.thorough)])
+def test_killed_recorded_sessions_can_be_resumed(tmp_path: Path, cuts: int) -> None:
+    """Logs of older versions: killed in the middle, or at more places, and before the last event."""
+    for log in sorted(path for path in LOGS.iterdir() if path.is_dir()):
+        records = read_records(log)
+        task = next(r.event.task for r in records if isinstance(r.event, SessionStarted))
+        for cut in {(len(records) - 1) * number // cuts or 1 for number in range(1, cuts + 1)}:
+            continued = read_continuation("s", records[:cut], request=task.issue)
+            resumed = run(tmp_path / "r", reply_by_position(()), continued=continued, issue=task.issue)
+            assert resumed.end.exit_code in (0, 3, 4), (log.name, cut, resumed.end)
+            assert resumed.checkout == "VALUE = 1\n"
