@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from coder.repo.checkout import (
     undo_delivery,
 )
 from coder.repo.git import find_checkout
-from tests.builders import git, repo, write
+from tests.builders import ISOLATED, git, repo, write
 from tests.repo.opened import fingerprint, open_candidate
 
 LINES = "".join(f"line {number}\n" for number in range(1, 31))
@@ -27,7 +28,25 @@ def root(tmp_path: Path) -> Path:
     return repo(tmp_path / "r", {"a.py": LINES, "b.py": LINES})
 
 
-def delivery(root: Path) -> Delivery:
+@pytest.fixture(scope="module")
+def delivered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Delivery]:
+    """Return a repository with a delivery, which tests copy."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in ISOLATED.items():
+            patch.setenv(name, value)
+        root = repo(tmp_path_factory.mktemp("delivered") / "r", {"a.py": LINES, "b.py": LINES})
+        return root, deliver(root)
+
+
+@pytest.fixture
+def fix(delivered: tuple[Path, Delivery], root: Path) -> Delivery:
+    """Put the delivery into the test's repository."""
+    shutil.copytree(delivered[0] / ".git", root / ".git", dirs_exist_ok=True)
+    git(root, "update-index", "-q", "--refresh")
+    return delivered[1]
+
+
+def deliver(root: Path) -> Delivery:
     with open_candidate(root) as (repository, candidate):
         write(candidate.worktree, {"a.py": FIXED, "test_a.py": "t\n"})
         return repository.deliver(
@@ -44,8 +63,7 @@ def commit(root: Path, files: dict[str, str], message: str = "theirs") -> None:
     git(root, "commit", "-qm", message)
 
 
-def test_applies_by_fast_forward_and_leaves_other_work_alone(root: Path) -> None:
-    fix = delivery(root)
+def test_applies_by_fast_forward_and_leaves_other_work_alone(root: Path, fix: Delivery) -> None:
     write(root, {"b.py": "dirty\n", "untracked": "u\n", "staged": "s\n"})
     git(root, "add", "staged")
     assert apply_commit(root, fix.commit) == f"main is now at {fix.commit[:10]}, which holds the fix."
@@ -55,8 +73,7 @@ def test_applies_by_fast_forward_and_leaves_other_work_alone(root: Path) -> None
     assert git(root, "reflog", "-1", "--format=%gs").startswith("coder apply")
 
 
-def test_marks_a_copy_on_a_newer_head_as_unverified(root: Path) -> None:
-    fix = delivery(root)
+def test_marks_a_copy_on_a_newer_head_as_unverified(root: Path, fix: Delivery) -> None:
     base = git(root, "rev-parse", "--short=10", "HEAD")
     commit(root, {"a.py": LINES.replace("line 2\n", "line 2, theirs\n"), "b.py": "theirs\n"})
     assert "unverified copy" in check_commit(root, fix.commit)
@@ -72,8 +89,7 @@ def test_marks_a_copy_on_a_newer_head_as_unverified(root: Path) -> None:
     assert (root / "a.py").read_text(encoding="utf-8") == LINES.replace("line 2\n", "line 2, theirs\n")
 
 
-def test_applies_a_judged_copy_with_its_own_verdict(root: Path) -> None:
-    fix = delivery(root)
+def test_applies_a_judged_copy_with_its_own_verdict(root: Path, fix: Delivery) -> None:
     assert prepare_unverified_copy(root, fix.commit) is None
     commit(root, {"b.py": "theirs\n"})
     copy, head = prepare_unverified_copy(root, fix.commit) or ("", "")
@@ -87,8 +103,7 @@ def test_applies_a_judged_copy_with_its_own_verdict(root: Path) -> None:
     assert git(root, "for-each-ref", "refs/notes") == ""
 
 
-def test_refuses_a_judged_copy_once_head_has_moved(root: Path) -> None:
-    fix = delivery(root)
+def test_refuses_a_judged_copy_once_head_has_moved(root: Path, fix: Delivery) -> None:
     commit(root, {"b.py": "theirs\n"})
     copy, _ = prepare_unverified_copy(root, fix.commit) or ("", "")
     commit(root, {"b.py": "theirs again\n"})
@@ -101,7 +116,7 @@ def test_refuses_a_judged_copy_once_head_has_moved(root: Path) -> None:
 def test_refuses_file_under_unsupported_filter(root: Path) -> None:
     commit(root, {".gitattributes": "a.py filter=caps\n"})
     git(root, "config", "filter.caps.clean", "cat")
-    fix = delivery(root)
+    fix = deliver(root)
     before = fingerprint(root)
     with pytest.raises(
         UserError, match=r"a\.py is under the git filter caps, which coder does not run; nothing was changed"
@@ -110,8 +125,7 @@ def test_refuses_file_under_unsupported_filter(root: Path) -> None:
     assert fingerprint(root) == before
 
 
-def test_applies_to_a_detached_head_in_a_linked_worktree(root: Path, tmp_path: Path) -> None:
-    fix = delivery(root)
+def test_applies_to_a_detached_head_in_a_linked_worktree(root: Path, fix: Delivery, tmp_path: Path) -> None:
     git(root, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
     before = fingerprint(root)
     assert (
@@ -129,8 +143,7 @@ def test_applies_to_a_detached_head_in_a_linked_worktree(root: Path, tmp_path: P
         ({"test_a.py": "untracked\n"}, "test_a.py would be overwritten"),
     ],
 )
-def test_refuses_dirty_path(root: Path, files: dict[str, str], message: str) -> None:
-    fix = delivery(root)
+def test_refuses_dirty_path(root: Path, fix: Delivery, files: dict[str, str], message: str) -> None:
     write(root, files)
     git(root, "update-ref", "ORIG_HEAD", "HEAD")  # git itself detects this before it looks at the files
     before = fingerprint(root)
@@ -139,8 +152,7 @@ def test_refuses_dirty_path(root: Path, files: dict[str, str], message: str) -> 
     assert fingerprint(root) == before
 
 
-def test_refuses_conflicting_change(root: Path) -> None:
-    fix = delivery(root)
+def test_refuses_conflicting_change(root: Path, fix: Delivery) -> None:
     commit(root, {"a.py": LINES.replace("line 15\n", "line 15, theirs\n")})
     before = fingerprint(root)
     with pytest.raises(UserError, match="no longer fits"):
@@ -148,15 +160,13 @@ def test_refuses_conflicting_change(root: Path) -> None:
     assert fingerprint(root) == before
 
 
-def test_refuses_already_applied_change(root: Path) -> None:
-    fix = delivery(root)
+def test_refuses_already_applied_change(root: Path, fix: Delivery) -> None:
     apply_commit(root, fix.commit)
     with pytest.raises(UserError, match="already holds"):
         apply_commit(root, fix.commit)
 
 
-def test_refuses_during_unfinished_merge(root: Path) -> None:
-    fix = delivery(root)
+def test_refuses_during_unfinished_merge(root: Path, fix: Delivery) -> None:
     git(root, "checkout", "-qb", "other")
     commit(root, {"b.py": "other\n"})
     git(root, "checkout", "-q", "main")
@@ -165,8 +175,7 @@ def test_refuses_during_unfinished_merge(root: Path) -> None:
         apply_commit(root, fix.commit)
 
 
-def test_ignores_user_merge_configuration(root: Path) -> None:
-    fix = delivery(root)
+def test_ignores_user_merge_configuration(root: Path, fix: Delivery) -> None:
     taste = {
         "merge.ff": "false",
         "merge.autoStash": "true",
@@ -183,8 +192,7 @@ def test_ignores_user_merge_configuration(root: Path) -> None:
     assert git(root, "rev-parse", "HEAD") == fix.commit
 
 
-def test_applies_and_undoes_uncommitted_diff(root: Path) -> None:
-    fix = delivery(root)
+def test_applies_and_undoes_uncommitted_diff(root: Path, fix: Delivery) -> None:
     write(root, {"a.py": LINES.replace("line 2\n", "line 2, dirty\n")})
     assert apply_diff(root, fix.diff) == "The change is in the working tree, uncommitted."
     assert (root / "a.py").read_text(encoding="utf-8") == FIXED.replace("line 2\n", "line 2, dirty\n")
@@ -193,8 +201,7 @@ def test_applies_and_undoes_uncommitted_diff(root: Path) -> None:
     assert git(root, "status", "--short").splitlines() == ["M a.py"]
 
 
-def test_applies_diff_atomically(root: Path) -> None:
-    fix = delivery(root)
+def test_applies_diff_atomically(root: Path, fix: Delivery) -> None:
     write(root, {"test_a.py": "in the way\n"})
     before = fingerprint(root)
     with pytest.raises(UserError, match="does not fit the files as they are now"):
@@ -234,8 +241,7 @@ def test_non_utf8_diff_round_trips_byte_for_byte(root: Path, encoding: str, name
     assert (root / name).read_bytes() == before
 
 
-def test_check_reports_outcome_and_changes_nothing(root: Path) -> None:
-    fix = delivery(root)
+def test_check_reports_outcome_and_changes_nothing(root: Path, fix: Delivery) -> None:
     before = fingerprint(root)
     assert check_commit(root, fix.commit) == (
         f"main would move on to the fix {fix.commit[:10]}, and a.py, test_a.py would change; "
@@ -255,7 +261,7 @@ def test_check_reports_outcome_and_changes_nothing(root: Path) -> None:
 
 def test_undo_deletes_the_branch_and_its_note(root: Path) -> None:
     before = fingerprint(root)
-    fix = delivery(root)
+    fix = deliver(root)
     assert (
         undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
         == f"Deleted the branch {fix.branch}."
@@ -268,8 +274,9 @@ def test_undo_deletes_the_branch_and_its_note(root: Path) -> None:
 
 
 @pytest.mark.parametrize("newer_head", [False, True])
-def test_undo_reverts_applied_change_and_keeps_other_work(root: Path, newer_head: bool) -> None:
-    fix = delivery(root)
+def test_undo_reverts_applied_change_and_keeps_other_work(
+    root: Path, fix: Delivery, newer_head: bool
+) -> None:
     if newer_head:
         commit(root, {"b.py": "theirs\n"})
     apply_commit(root, fix.commit)
@@ -287,8 +294,7 @@ def test_undo_reverts_applied_change_and_keeps_other_work(root: Path, newer_head
     assert "coder" not in git(root, "for-each-ref", "--format=%(refname)")
 
 
-def test_undone_change_can_be_applied_again(root: Path) -> None:
-    fix = delivery(root)
+def test_undone_change_can_be_applied_again(root: Path, fix: Delivery) -> None:
     apply_commit(root, fix.commit)
     undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
     assert "reverted already" in undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
@@ -296,8 +302,7 @@ def test_undone_change_can_be_applied_again(root: Path) -> None:
     assert (root / "a.py").read_text(encoding="utf-8") == FIXED
 
 
-def test_undo_takes_back_no_work_of_the_user_that_is_like_the_fix(root: Path) -> None:
-    fix = delivery(root)
+def test_undo_takes_back_no_work_of_the_user_that_is_like_the_fix(root: Path, fix: Delivery) -> None:
     apply_commit(root, fix.commit)
     undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
     commit(root, {"a.py": FIXED, "test_a.py": "def test_a(): ...\n"})
@@ -310,8 +315,8 @@ def test_undo_takes_back_no_work_of_the_user_that_is_like_the_fix(root: Path) ->
     assert "Reverted" in undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
 
 
-def test_reverted_change_is_no_longer_there(root: Path) -> None:
-    fix, checkout = delivery(root), find_checkout(root).git
+def test_reverted_change_is_no_longer_there(root: Path, fix: Delivery) -> None:
+    checkout = find_checkout(root).git
     apply_commit(root, fix.commit)
     git(root, "branch", "-D", fix.branch)
     assert has_delivery(checkout, fix)
@@ -330,8 +335,7 @@ def test_undo_of_empty_commit_says_that_it_changes_nothing(root: Path) -> None:
     assert git(root, "rev-parse", "HEAD") == empty
 
 
-def test_undo_refuses_a_branch_with_more_on_it(root: Path) -> None:
-    fix = delivery(root)
+def test_undo_refuses_a_branch_with_more_on_it(root: Path, fix: Delivery) -> None:
     git(root, "checkout", "-q", fix.branch)
     with pytest.raises(UserError, match=f"is checked out in {root}; switch"):
         undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
@@ -342,8 +346,7 @@ def test_undo_refuses_a_branch_with_more_on_it(root: Path) -> None:
     assert git(root, "rev-parse", f"{fix.branch}^") == fix.commit
 
 
-def test_undo_refuses_change_that_later_work_needs(root: Path) -> None:
-    fix = delivery(root)
+def test_undo_refuses_change_that_later_work_needs(root: Path, fix: Delivery) -> None:
     apply_commit(root, fix.commit)
     commit(root, {"a.py": FIXED.replace("fixed", "fixed better")})
     before = fingerprint(root)
@@ -358,8 +361,7 @@ def test_undo_refuses_change_that_later_work_needs(root: Path) -> None:
     assert before["refs"] != []
 
 
-def test_undo_refuses_where_another_branch_holds_the_fix(root: Path) -> None:
-    fix = delivery(root)
+def test_undo_refuses_where_another_branch_holds_the_fix(root: Path, fix: Delivery) -> None:
     apply_commit(root, fix.commit)
     git(root, "checkout", "-q", "-b", "elsewhere", "HEAD^")
     with pytest.raises(UserError, match="is on main, not on the current branch"):

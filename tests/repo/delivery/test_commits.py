@@ -121,7 +121,7 @@ def test_adds_and_removes_notes_without_trace(root: Path) -> None:
 def test_keeps_notes_of_concurrent_sessions(root: Path) -> None:
     door = find_checkout(root).git
     commits = [
-        make_commit(door, tree="HEAD^{tree}", parent="HEAD", message=str(number)) for number in range(8)
+        make_commit(door, tree="HEAD^{tree}", parent="HEAD", message=str(number)) for number in range(4)
     ]
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda commit: add_note(door, commit, "evidence"), commits))

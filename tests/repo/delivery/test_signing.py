@@ -15,7 +15,6 @@ from coder.repo import delivery
 from coder.repo.checkout import (
     apply_commit,
     apply_verified_copy,
-    check_commit,
     prepare_unverified_copy,
     undo_delivery,
 )
@@ -130,16 +129,22 @@ def test_signs_delivery_with_gpg(
     verify(root, delivery.commit)
 
 
-def test_signs_copies_and_reverts(
+def test_signs_copies_and_reverts_but_no_trial(
     root: Path, tmp_path: Path, key: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     delivery = deliver(root)
     commit(root)
     configure(monkeypatch, tmp_path, gpg_format="ssh", user_signingKey=str(key))
+    copy, _ = prepare_unverified_copy(root, delivery.commit) or ("", "")
+    assert not is_signed(root, copy)
     assert "\n" not in apply_commit(root, delivery.commit)
     verify(root, "HEAD")
     undo_delivery(root, branch=delivery.branch, commit=delivery.commit, applied=None)
     assert git(root, "log", "-1", "--format=%s") == 'Revert "fix: line 15"'
+    verify(root, "HEAD")
+    copy, _ = prepare_unverified_copy(root, delivery.commit) or ("", "")
+    evidence = Evidence(trailers=("Coder-Verdict: PROVEN",), page="judged anew")
+    apply_verified_copy(root, delivery.commit, copy=copy, evidence=evidence)
     verify(root, "HEAD")
 
 
@@ -152,20 +157,6 @@ def test_signs_first_commit_of_a_new_repository_of_the_user(
         make(tmp_path / make.__name__, message="Begin")
     assert not is_signed(tmp_path / "init_repository", "HEAD")
     verify(tmp_path / "init_user_repository", "HEAD")
-
-
-def test_signs_copy_that_was_judged_but_no_trial(
-    root: Path, tmp_path: Path, key: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    delivery = deliver(root)
-    commit(root)
-    configure(monkeypatch, tmp_path, gpg_format="ssh", user_signingKey=str(key))
-    check_commit(root, delivery.commit)
-    copy, _ = prepare_unverified_copy(root, delivery.commit) or ("", "")
-    assert not is_signed(root, copy)
-    evidence = Evidence(trailers=("Coder-Verdict: PROVEN",), page="judged anew")
-    apply_verified_copy(root, delivery.commit, copy=copy, evidence=evidence)
-    verify(root, "HEAD")
 
 
 def test_delivers_unsigned_with_reason_if_key_is_missing(

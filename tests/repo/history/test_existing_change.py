@@ -1,5 +1,6 @@
 """Change and base that `coder verify` selects."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,10 @@ from coder.repo.existing_change import ExistingChange, resolve_change
 from tests.builders import git, repo, write
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """Return `main` with two commits, and a branch `topic` that left it after the first."""
-    root = repo(tmp_path / "r", {"a.py": "A = 1\n"})
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return `main` with two commits, and a branch `topic` that left it after the first; it is only read."""
+    root = repo(tmp_path_factory.mktemp("change") / "r", {"a.py": "A = 1\n"})
     git(root, "checkout", "--quiet", "-b", "topic")
     _commit(root, "a.py", "A = 2\n", "A is two")
     _commit(root, "a.py", "A = 3\n", "A is three")
@@ -35,7 +36,8 @@ def _is_change(change: ExistingChange, root: Path, base: str, revision: str) -> 
     return (change.base, change.tree) == (_resolve(root, base), _resolve(root, f"{revision}^{{tree}}"))
 
 
-def test_compares_uncommitted_work_with_head(root: Path) -> None:
+def test_compares_uncommitted_work_with_head(root: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(root, tmp_path / "copy")
     write(root, {"b.py": "B = 2\n", "new.py": ""})
     change = resolve_change(root, revision=None, against=None)
     assert change.base == _resolve(root, "HEAD")
@@ -57,7 +59,8 @@ def test_compares_commit_with_parent(root: Path) -> None:
     assert _is_change(resolve_change(root, revision="main", against=None), root, "main~1", "main")
 
 
-def test_clean_checkout_selects_its_branch(root: Path) -> None:
+def test_clean_checkout_selects_its_branch(root: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(root, tmp_path / "copy")
     git(root, "checkout", "--quiet", "topic")
     assert _is_change(resolve_change(root, revision=None, against=None), root, "main~1", "topic")
 

@@ -1,3 +1,4 @@
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +11,23 @@ from coder.repo.history import GitHistory
 from tests.builders import git, repo, write
 
 
-@pytest.fixture
-def history(tmp_path: Path) -> GitHistory:
-    root = repo(tmp_path / "r", {"a.py": "one\ntwo\nthree\n", "b.py": "b\n"}, message="first: begins")
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> GitHistory:
+    """Return a history of three commits, which is only read."""
+    root = repo(
+        tmp_path_factory.mktemp("history") / "r",
+        {"a.py": "one\ntwo\nthree\n", "b.py": "b\n"},
+        message="first: begins",
+    )
     write(root, {"a.py": "one\nTWO = overflow\nthree\n"})
     git(root, "commit", "-qam", "second: shouts")
     write(root, {"b.py": "B\n"})
     git(root, "commit", "-qam", "third: about the Overflow (#12)")
+    return GitHistory(git=find_checkout(root).git, revision="HEAD")
+
+
+def copy_of(history: GitHistory, directory: Path) -> GitHistory:
+    root = shutil.copytree(history.git.directory, directory / "copy")
     return GitHistory(git=find_checkout(root).git, revision="HEAD")
 
 
@@ -60,7 +71,8 @@ def test_blames_a_range_by_runs_of_lines(history: GitHistory) -> None:
     assert history.blame("b.py", 1, 1).endswith("Ada: third: about the Overflow (#12)")
 
 
-def test_reads_files_of_past_revisions(history: GitHistory) -> None:
+def test_reads_files_of_past_revisions(history: GitHistory, tmp_path: Path) -> None:
+    history = copy_of(history, tmp_path)
     write(history.git.directory, {"a.py": "changed since\n"})
     assert history.read_file("a.py") == "one\nTWO = overflow\nthree\n"
     assert history.read_file("absent.py") is None
@@ -85,7 +97,8 @@ def test_time_limit_returns_partial_results(history: GitHistory) -> None:
         limited_history.blame("a.py", 1, 1)
 
 
-def test_huge_commit_lists_files_without_lines(history: GitHistory) -> None:
+def test_huge_commit_lists_files_without_lines(history: GitHistory, tmp_path: Path) -> None:
+    history = copy_of(history, tmp_path)
     write(history.git.directory, {"long.txt": "line\n" * 20_001})
     git(history.git.directory, "add", "long.txt")
     git(history.git.directory, "commit", "-qm", "fourth: long")
@@ -100,6 +113,7 @@ def test_shows_a_commit_limited_to_a_path(history: GitHistory) -> None:
 
 
 def test_runs_no_configured_program(history: GitHistory, tmp_path: Path) -> None:
+    history = copy_of(history, tmp_path)
     root = history.git.directory
     write(root, {".git/info/attributes": "*.py diff=evil\n"})
     for key in ("diff.external", "diff.evil.textconv", "diff.evil.command", "gpg.program", "core.pager"):
@@ -127,11 +141,13 @@ def test_missing_path_or_line_gives_one_line_error(history: GitHistory) -> None:
 SECRET = "hunter-of-secrets"
 
 
-@pytest.fixture
-def history_with_private_files(tmp_path: Path) -> GitHistory:
-    """Return a history with private files added, renamed into a readable one, and changed beside code."""
+@pytest.fixture(scope="module")
+def history_with_private_files(tmp_path_factory: pytest.TempPathFactory) -> GitHistory:
+    """Return a history with private files added, renamed into a readable one, and changed beside code; it is
+    only read.
+    """
     root = repo(
-        tmp_path / "leaky",
+        tmp_path_factory.mktemp("private") / "leaky",
         {".env": f"a=1\nb=2\nc=3\nd=4\nKEY={SECRET}\n", "deploy/key.pem": SECRET},
         message="private alone",
     )
@@ -144,7 +160,8 @@ def history_with_private_files(tmp_path: Path) -> GitHistory:
     return GitHistory(git=find_checkout(root).git, revision="HEAD")
 
 
-def test_searches_no_private_file(history_with_private_files: GitHistory) -> None:
+def test_searches_no_private_file(history_with_private_files: GitHistory, tmp_path: Path) -> None:
+    history_with_private_files = copy_of(history_with_private_files, tmp_path)
     assert history_with_private_files.log(word=SECRET) == ""
     assert history_with_private_files.log(word=SECRET, path="deploy") == ""
     write(history_with_private_files.git.directory, {"app.py": f"x = '{SECRET}'\n"})
@@ -152,11 +169,14 @@ def test_searches_no_private_file(history_with_private_files: GitHistory) -> Non
     assert subjects_of(history_with_private_files.log(word=SECRET).split("\n", 1)[1]) == ["now in code"]
 
 
-def test_private_commits_do_not_crowd_out_others(history_with_private_files: GitHistory) -> None:
+def test_private_commits_do_not_crowd_out_others(
+    history_with_private_files: GitHistory, tmp_path: Path
+) -> None:
+    history_with_private_files = copy_of(history_with_private_files, tmp_path)
     root = history_with_private_files.git.directory
     write(root, {"app.py": "word\n"})
     git(root, "commit", "-qam", "code")
-    for number in range(4):
+    for number in range(3):
         write(root, {".env": "word\n" * number})
         git(root, "add", "-A")
         git(root, "commit", "-qm", f"private {number}")

@@ -44,7 +44,9 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="needs node")
-@pytest.mark.parametrize("name", ["none", *(name for name, _ in backends())])
+@pytest.mark.parametrize(
+    "name", [pytest.param("none", marks=pytest.mark.thorough), *(name for name, _ in backends())]
+)
 def test_worktree_runs_its_own_workspaces_with_installed_packages(root: Path, name: str) -> None:
     walls = None if name == "none" else walls_or_skip(name)
     with (
@@ -94,7 +96,9 @@ def _add_pnpm_packages(root: Path) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="needs node")
-@pytest.mark.parametrize("add_packages", [_add_npm_packages, _add_pnpm_packages])
+@pytest.mark.parametrize(
+    "add_packages", [pytest.param(_add_npm_packages, marks=pytest.mark.thorough), _add_pnpm_packages]
+)
 def test_installed_packages_import_workspaces_of_worktree(
     root: Path, add_packages: Callable[[Path], None]
 ) -> None:
