@@ -170,7 +170,7 @@ def test_refuses_fifo_without_blocking(tmp_path: Path) -> None:
 def test_random_damage_to_numbers_never_changes_the_result(tmp_path: Path) -> None:
     generator = random.Random(7)
     before = [f"line {number}\n" for number in range(200)]
-    for trial in range(50):
+    for trial in range(20):
         after = [line if generator.random() > 0.05 else line.replace("line", "changed") for line in before]
         diff = [
             f"@@ -{generator.randrange(300)} +{generator.randrange(300)} @@\n"
@@ -193,8 +193,8 @@ def test_refuses_hostile_diff_quickly(unit: str, tmp_path: Path) -> None:
     start_time = time.process_time()
     for start in ("", "@@ ", "--- a/t\n+++ b/t\n@@ ", "--- a/t\n+++ b/t\n@@ @@\n a\n"):
         with pytest.raises(PatchError):
-            apply(start + unit * (30_000 // len(unit)), tmp_path)
-    assert time.process_time() - start_time < 5
+            apply(start + unit * (10_000 // len(unit)), tmp_path)
+    assert time.process_time() - start_time < 1.5
 
 
 def test_refuses_envelope_with_foreign_content_quickly(tmp_path: Path) -> None:

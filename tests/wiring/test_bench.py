@@ -23,7 +23,7 @@ def test_ci_gives_whole_suite_full_time() -> None:
     assert suite_limits(Config(), {"CI": "true"}).whole_seconds == Config().suite_seconds
 
 
-@pytest.mark.parametrize("root", ["packages/shop/src", "."])
+@pytest.mark.parametrize("root", ["packages/shop/src", pytest.param(".", marks=pytest.mark.thorough)])
 def test_commands_import_worktree_despite_editable_install(tmp_path: Path, root: str) -> None:
     files = {f"{root}/shop/__init__.py": "", "packages/shop/pyproject.toml": "[project]\nname = 'shop'\n"}
     write(tmp_path / "checkout", files)

@@ -101,7 +101,14 @@ def names(root: Path) -> str:
     return git(root, "for-each-ref", "--format=%(refname)")
 
 
-@pytest.mark.parametrize(("last", "torn"), [*((step, False) for step in STEPS), ("notes", True)])
+@pytest.mark.parametrize(
+    ("last", "torn"),
+    [
+        *((step, False) for step in ("nothing", "commit-tree", "record")),
+        ("notes", True),
+        *(pytest.param(step, False, marks=pytest.mark.thorough) for step in STEPS[3:]),
+    ],
+)
 def test_completes_a_delivery_killed_after_any_step(root: Path, last: str, torn: bool) -> None:
     directory = write_session_log(root, "20260101-000000-abcd")
     assert resume(start_delivery(root, directory, last)) == -signal.SIGKILL
@@ -126,10 +133,14 @@ def test_completes_a_delivery_killed_after_any_step(root: Path, last: str, torn:
     apply_commit(root, delivery.commit)
     undo_delivery(root, branch=delivery.branch, commit=delivery.commit, applied=None)
     assert (root / "a.py").read_text() == "a\n"
+    assert recover_sessions() == ()
     assert names(root) == "refs/heads/main"
 
 
-@pytest.mark.parametrize("last", STEPS[2:-1])
+@pytest.mark.parametrize(
+    "last",
+    ["update-ref", *(pytest.param(step, marks=pytest.mark.thorough) for step in ("record", "notes"))],
+)
 def test_undoes_delivery_missing_from_log(root: Path, last: str) -> None:
     directory = write_session_log(root, "20260101-000000-abcd")
     resume(start_delivery(root, directory, last))
@@ -139,15 +150,6 @@ def test_undoes_delivery_missing_from_log(root: Path, last: str) -> None:
     assert not (directory / INTENT_FILE).exists()
 
 
-def test_keeps_settled_delivery(root: Path) -> None:
-    directory = write_session_log(root, "20260101-000000-abcd")
-    resume(start_delivery(root, directory, "nothing"))
-    delivery = find_delivery(root, "last")
-    undo_delivery(root, branch=delivery.branch, commit=delivery.commit, applied=None)
-    assert recover_sessions() == ()
-    assert names(root) == "refs/heads/main"
-
-
 def test_ignores_foreign_record(root: Path) -> None:
     directory = write_session_log(root, "20260101-000000-abcd")
     for text in ("", "[]", "{}", json.dumps({"common": str(root)})):
@@ -155,6 +157,7 @@ def test_ignores_foreign_record(root: Path) -> None:
         assert recover_sessions() == ()
 
 
+@pytest.mark.thorough
 def test_concurrent_sessions_have_own_branch_and_note(root: Path) -> None:
     directories = [write_session_log(root, f"20260101-000000-abc{number}") for number in range(3)]
     processes = [start_delivery(root, directory, "never") for directory in directories]
