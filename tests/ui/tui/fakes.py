@@ -191,6 +191,7 @@ async def stage(
     app = app or CoderApp(
         start_session, **{"repository": "/home/ada/clock", "clock": FakeClock(), **options}, model=model
     )
+    app.animation_level = "none"
     async with app.run_test(size=size, notifications=True) as pilot:
         await pilot.pause()
         for name in ("open", "warm up"):

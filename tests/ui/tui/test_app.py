@@ -98,18 +98,9 @@ async def test_resumed_session_brings_its_model() -> None:
         assert "acme:small" in terminal.text
 
 
-async def test_answered_questions_of_a_recorded_session_open_no_screen() -> None:
-    question = QuestionAsked(question="q1", text="Deliver it?", options=("yes", "no"), default="no")
-    answer = QuestionAnswered(question="q1", option="no", by="person")
-    async with stage(replay_app(closed_log(story.STARTED, question, answer, story.FINISHED))) as terminal:
-        await terminal.settle()
-        assert "PROVEN" in terminal.text
-        assert len(terminal.app.screen_stack) == 1
-
-
 async def test_input_during_a_session_goes_to_it_from_any_focus() -> None:
     async with stage() as terminal:
-        await terminal.fix(*story.LOCATED)
+        await terminal.fix(story.STARTED)
         await terminal.pilot.press("shift+tab", "x", "y")
         assert terminal.prompt.text == "xy"
         await terminal.say("keep the signature")
@@ -138,7 +129,7 @@ async def test_keys_typed_before_the_prompt_has_the_focus_are_kept() -> None:
 async def test_escape_stops_immediately_and_once_and_the_mode_stays() -> None:
     async with stage() as terminal:
         terminal.session.obedient = False
-        await terminal.fix(*story.LOCATED, *story.SPEAKING)
+        await terminal.fix(story.STARTED, *story.SPEAKING)
         await terminal.pilot.press("escape")
         assert terminal.session.commands == [Stop()]
         assert "stopping" in terminal.text
@@ -152,7 +143,7 @@ async def test_escape_stops_immediately_and_once_and_the_mode_stays() -> None:
 
 async def test_key_delivers_now_and_is_shown_while_offered() -> None:
     async with stage() as terminal:
-        await terminal.fix(*story.LOCATED)
+        await terminal.fix(story.STARTED)
         assert "deliver now" not in terminal.text
         await terminal.tell(DeliverNowOffered(offered=True))
         assert "ctrl+g deliver now" in terminal.text
@@ -164,7 +155,7 @@ async def test_key_delivers_now_and_is_shown_while_offered() -> None:
 
 async def test_next_message_continues_session_as_change_or_question() -> None:
     async with stage() as terminal:
-        await terminal.fix(*story.LOCATED, issue="the first")
+        await terminal.fix(story.STARTED, issue="the first")
         await terminal.end(story.FINISHED)
         assert "coder/clock-add-wraps-1a2b" in terminal.text
         assert "apply: /apply; undo: /undo" in " ".join(terminal.text.split())
@@ -231,7 +222,7 @@ async def test_ctrl_q_leaves_immediately_when_idle() -> None:
 async def test_quitting_stops_a_session_and_waits_for_its_end() -> None:
     async with stage() as terminal:
         terminal.session.obedient = False
-        await terminal.fix(*story.LOCATED)
+        await terminal.fix(story.STARTED)
         await terminal.pilot.press("ctrl+q")
         assert terminal.session.commands == [Stop()]
         assert not terminal.is_closing
@@ -246,10 +237,11 @@ async def test_first_message_is_sent_and_what_was_typed_stays() -> None:
     assert terminal.draft == "and more"
 
 
+@pytest.mark.thorough
 async def test_quitting_twice_does_not_wait() -> None:
     async with stage() as terminal:
         terminal.session.obedient = False
-        await terminal.fix(*story.LOCATED)
+        await terminal.fix(story.STARTED)
         await terminal.pilot.press("ctrl+c", "ctrl+c")
         assert not terminal.is_closing
         terminal.pass_time(LEAVE_SECONDS)
@@ -259,7 +251,7 @@ async def test_quitting_twice_does_not_wait() -> None:
 
 async def test_first_ctrl_c_stops_what_runs_and_stays() -> None:
     async with stage() as terminal:
-        await terminal.fix(*story.LOCATED)
+        await terminal.fix(story.STARTED)
         await terminal.press("ctrl+c")
         assert terminal.session.commands == [Stop()]
         assert "ctrl+c again leaves" in terminal.text
@@ -268,16 +260,18 @@ async def test_first_ctrl_c_stops_what_runs_and_stays() -> None:
         assert terminal.is_closing
 
 
-async def test_resolves_model_off_event_loop() -> None:
+async def test_resolves_model_off_event_loop_and_shows_notices() -> None:
     threads: list[threading.Thread] = []
 
     def model() -> SessionModel:
         threads.append(threading.current_thread())
         return SessionModel("acme:small")
 
-    async with stage(model=model) as terminal:
+    opened = OpenedRepository(notices=("The change of yesterday is broken.",))
+    async with stage(model=model, open_repository=lambda: opened) as terminal:
         await terminal.settle()
         assert "acme:small" in terminal.text
+        assert "The change of yesterday is broken." in terminal.text
     assert threads != [threading.main_thread()]
 
 
@@ -332,31 +326,28 @@ async def test_a_repository_that_cannot_be_opened_ends_the_interface() -> None:
     assert str(app.failure) == "No sandbox works on this machine."
 
 
-async def test_notices_are_shown_when_the_repository_is_open() -> None:
-    opened = OpenedRepository(notices=("The change of yesterday is broken.",))
-    async with stage(open_repository=lambda: opened) as terminal:
-        await terminal.settle()
-        assert "The change of yesterday is broken." in terminal.text
-
-
 async def test_without_model_explains_and_defers_remarks() -> None:
     async with stage(model=lambda: SessionModel("", NO_MODEL)) as terminal:
         await terminal.settle()
         assert "no model" in terminal.text and f"No model: {NO_MODEL}" in terminal.text
-        await terminal.fix(*story.LOCATED)
+        await terminal.fix(story.STARTED)
         assert "No model is running" in terminal.text and "Say something" not in terminal.text
         await terminal.say("look at add")
     assert (terminal.draft, terminal.session.commands) == ("look at add", [])
 
 
 async def test_recorded_session_is_read_only() -> None:
-    async with stage(replay_app(closed_log(*story.LOCATED, story.FINISHED))) as terminal:
+    question = QuestionAsked(question="q1", text="Deliver it?", options=("yes", "no"), default="no")
+    answer = QuestionAnswered(question="q1", option="no", by="person")
+    async with stage(replay_app(closed_log(story.STARTED, question, answer, story.FINISHED))) as terminal:
         await terminal.settle()
-        assert "/undo 20260101-clock" in terminal.text
+        assert len(terminal.app.screen_stack) == 1  # an answered question opens no screen
+        assert "PROVEN" in terminal.text and "/undo 20260101-clock" in terminal.text
         await terminal.say("another bug")
         assert "This is the record of a session" in terminal.text
 
 
+@pytest.mark.thorough
 async def test_recorded_research_shows_its_roles() -> None:
     log = EventLog(records=read_records(LOGS / "format-1-research"))
     log.close()
@@ -421,7 +412,7 @@ TAKEN = MessageFinished(candidate="c1", message=UserMessage(text="The person add
 
 async def test_queued_message_is_shown_until_taken_and_can_be_taken_back() -> None:
     async with stage() as terminal:
-        await terminal.fix(*story.LOCATED)
+        await terminal.fix(story.STARTED)
         for text in ("first", "second", "third"):
             await terminal.say(text)
         assert "queued: first" in terminal.text and "queued: third" in terminal.text
@@ -435,7 +426,7 @@ async def test_queued_message_is_shown_until_taken_and_can_be_taken_back() -> No
 
 async def test_message_taken_in_the_same_moment_is_not_withdrawn() -> None:
     async with stage() as terminal:
-        await terminal.fix(*story.LOCATED)
+        await terminal.fix(story.STARTED)
         await terminal.say("first")
         terminal.session.log.append(TAKEN)
         await terminal.pilot.press("up")
@@ -473,7 +464,7 @@ async def test_long_paste_is_folded_and_sent_in_full() -> None:
 
 async def test_remark_that_came_too_late_returns_to_prompt() -> None:
     async with stage() as terminal:
-        await terminal.fix(*story.LOCATED)
+        await terminal.fix(story.STARTED)
         await terminal.say("and rename it")
         terminal.session.end(story.FINISHED)
     assert terminal.draft == "and rename it"

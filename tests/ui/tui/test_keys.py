@@ -6,6 +6,7 @@ from textual.binding import Binding
 
 from coder.core.errors import UserError
 from coder.core.events import Amend, Answer, Decide, Stop
+from coder.core.values import EditedHunk
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.dialogs import AnswerList, PlanScreen, VimScroll
 from coder.ui.tui.keys import BINDINGS, CLOSING_KEYS, KeyedApp, read_key_bindings
@@ -101,7 +102,7 @@ async def test_key_changes_the_text(typed: str, key: str, text: str) -> None:
 async def test_review_has_the_keys_of_vim() -> None:
     accepted = {("G", "n", "enter"): (0, 1), ("G", "g", "n", "enter"): (1, 2), ("j", "n", "enter"): (0, 2)}
     async with stage(size=WIDE) as terminal:
-        await terminal.fix(*story.LOCATED)
+        await terminal.fix(story.STARTED)
         for keys in accepted:
             await terminal.ask(story.REVIEW.model_copy(update={"question": " ".join(keys)}))
             await terminal.pilot.press(*keys)
@@ -114,18 +115,22 @@ async def test_review_has_the_keys_of_vim() -> None:
 async def test_review_uses_the_keys_of_the_settings_and_shows_them() -> None:
     changed = {"accept": "space", "turn": "z", "reject": "x", "confirm": "ctrl+s"}
     async with stage(keys=read_key_bindings(changed), size=WIDE) as terminal:
-        await terminal.fix(*story.LOCATED)
+        await terminal.fix(story.STARTED)
         await terminal.ask(story.REVIEW)
         text = " ".join(terminal.text.split())
         assert "space accept · x reject" in text and "ctrl+s confirm" in text
         assert "ctrl+s delivers the whole fix" in text
-        await terminal.pilot.press("x", "space", "x", "ctrl+s")
-    assert terminal.session.commands == [Decide(question="q1", accepted=(1,))]
+        await terminal.press("x", "l")
+        assert "x line · a/r all · ctrl+s keep the choice" in " ".join(terminal.text.split())
+        await terminal.press("x", "ctrl+s", "space", "x", "ctrl+s")
+    edits = (EditedHunk(hunk=1, omitted=(3,)),)
+    assert terminal.session.commands == [Decide(question="q1", accepted=(1,), edits=edits)]
 
 
+@pytest.mark.thorough
 async def test_plan_and_question_use_the_keys_of_the_settings() -> None:
     async with stage(keys=read_key_bindings({"save": "f5", "reject": "x"}), size=WIDE) as terminal:
-        await terminal.fix(*story.LOCATED)
+        await terminal.fix(story.STARTED)
         await terminal.ask(story.PLANNED)
         assert "f5 run it · ctrl+r refuse it" in terminal.text
         assert "Plan: f5 runs it as it is" in terminal.text
@@ -134,17 +139,6 @@ async def test_plan_and_question_use_the_keys_of_the_settings() -> None:
         assert "x, esc refuse" in terminal.text
         await terminal.press("x")
     assert [type(command) for command in terminal.session.commands] == [Amend, Answer]
-
-
-async def test_lines_are_chosen_with_the_keys_of_the_settings() -> None:
-    async with stage(keys=read_key_bindings({"reject": "x", "confirm": "ctrl+s"}), size=WIDE) as terminal:
-        await terminal.fix(*story.LOCATED)
-        await terminal.ask(story.REVIEW)
-        await terminal.press("down", "l")
-        assert "x line · a/r all · ctrl+s keep the choice" in " ".join(terminal.text.split())
-        await terminal.press("x", "ctrl+s", "ctrl+s")
-    (decision,) = [command for command in terminal.session.commands if isinstance(command, Decide)]
-    assert [edit.omitted for edit in decision.edits] == [(3,)]
 
 
 async def test_help_scrolls_as_vim_does() -> None:

@@ -91,20 +91,18 @@ async def test_question_is_shown_once_and_stays_above_its_answer() -> None:
     assert "refuse: by hand" in lines[place : place + 3]
 
 
-async def test_refused_call_is_not_shown_as_failed() -> None:
-    finished = story.finished_call(story.READ, "read was not allowed.", ok=False, seconds=0.0)
-    screen = await render_events(
-        ToolStarted(candidate="c1", call=story.READ), finished.model_copy(update={"refused": True})
-    )
-    assert "refused" in screen
-    assert "failed" not in screen
-
-
-async def test_separates_concurrent_candidates() -> None:
+async def test_separates_candidates_remarks_and_refused_calls() -> None:
     both = zip(streamed_events("first candidate"), streamed_events("other candidate", "c2"), strict=True)
-    screen = await render_events(*(event for pair in both for event in pair))
-    assert "first candidate" in screen
-    assert "other candidate" in screen
+    refused = story.finished_call(story.READ, "read was not allowed.", ok=False, seconds=0.0)
+    screen = await render_events(
+        MessageFinished(candidate="c1", message=UserMessage(text="The person adds: smaller")),
+        *(event for pair in both for event in pair),
+        ToolStarted(candidate="c1", call=story.READ),
+        refused.model_copy(update={"refused": True}),
+    )
+    for words in ("▸ sent to the model  The person adds: smaller", "first candidate", "other candidate"):
+        assert words in screen
+    assert ("refused" in screen, "failed" in screen) == (True, False)
 
 
 async def test_keeps_partial_reply_and_call_when_interrupted() -> None:
@@ -145,12 +143,6 @@ async def test_shows_malformed_arguments_verbatim() -> None:
     async with showing(ToolStarted(candidate="c1", call=call)) as terminal:
         await terminal.press("shift+tab", "enter")
         assert terminal.text.count('{"pattern":') == 2
-
-
-async def test_shows_remarks_as_sent_to_model() -> None:
-    remark = UserMessage(text="The person adds: smaller")
-    screen = await render_events(MessageFinished(candidate="c1", message=remark))
-    assert "▸ sent to the model  The person adds: smaller" in screen
 
 
 async def test_follows_newest_until_user_scrolls_up() -> None:

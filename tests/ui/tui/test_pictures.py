@@ -108,21 +108,21 @@ async def answered(stage: Stage) -> None:
     ("scene", "theme", "size"),
     [
         (start, DARK, (80, 24)),
-        (streaming, DARK, (80, 24)),
+        pytest.param(streaming, DARK, (80, 24), marks=pytest.mark.thorough),
         (unfolded, DARK, (80, 24)),
         pytest.param(question, LIGHT, (80, 24), marks=pytest.mark.thorough),
-        (review, DARK, (80, 24)),
+        pytest.param(review, DARK, (80, 24), marks=pytest.mark.thorough),
         pytest.param(review, LIGHT, (80, 24), marks=pytest.mark.thorough),
         pytest.param(review, ANSI, (60, 16), marks=pytest.mark.thorough),
         (review, DARK, (160, 40)),
-        (review_lines, DARK, (80, 24)),
+        pytest.param(review_lines, DARK, (80, 24), marks=pytest.mark.thorough),
         (review_edited, DARK, (80, 24)),
-        (review_files, DARK, (80, 24)),
+        pytest.param(review_files, DARK, (80, 24), marks=pytest.mark.thorough),
         (plan, DARK, (80, 24)),
         (delivered, DARK, (80, 24)),
         pytest.param(gave_up, LIGHT, (80, 24), marks=pytest.mark.thorough),
         (helped, DARK, (100, 40)),
-        (answered, DARK, (80, 30)),
+        pytest.param(answered, DARK, (80, 30), marks=pytest.mark.thorough),
     ],
 )
 async def test_matches_snapshot(
@@ -139,8 +139,8 @@ async def test_matches_snapshot(
 @pytest.mark.parametrize(
     ("name", "typed", "keys"),
     [
-        ("completion", "see @t", KeyBindings()),
-        ("arguments", "/theme te", KeyBindings({"send": "ctrl+s"})),
+        pytest.param("completion", "see @t", KeyBindings(), marks=pytest.mark.thorough),
+        pytest.param("arguments", "/theme te", KeyBindings({"send": "ctrl+s"}), marks=pytest.mark.thorough),
         ("vim", "it wraps", KeyBindings(has_vim=True)),
     ],
 )
@@ -153,6 +153,7 @@ async def test_prompt_matches_snapshot(name: str, typed: str, keys: KeyBindings,
         pictures.check_picture(terminal, f"{name}-dark-80x24", tmp_path)
 
 
+@pytest.mark.thorough
 async def test_recorded_session_matches_snapshot(tmp_path: Path) -> None:
     log = closed_log(*story.LOCATED, *story.PATCHED, *story.REPAIRED, story.FINISHED)
     async with stage(replay_app(log), size=(100, 30)) as terminal:
@@ -160,6 +161,7 @@ async def test_recorded_session_matches_snapshot(tmp_path: Path) -> None:
         pictures.check_picture(terminal, "replay-dark-100x30", tmp_path)
 
 
+@pytest.mark.thorough
 async def test_everything_is_readable_without_colour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with stage() as terminal:
@@ -168,6 +170,7 @@ async def test_everything_is_readable_without_colour(tmp_path: Path, monkeypatch
         pictures.check_picture(terminal, "review-grey-80x24", tmp_path)
 
 
+@pytest.mark.thorough
 async def test_snapshot_detects_changed_text_and_colours() -> None:
     async with stage() as terminal:
         await terminal.settle()

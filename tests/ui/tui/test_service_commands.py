@@ -157,7 +157,10 @@ async def test_commands_show_their_answer(world: World) -> None:
 
 @pytest.mark.parametrize(
     ("before", "command", "used", "remembered"),
-    [("nord", "/theme dracula", "dracula", "dracula"), ("gone", "/help", "textual-dark", "")],
+    [
+        ("nord", "/theme dracula", "dracula", "dracula"),
+        pytest.param("gone", "/help", "textual-dark", "", marks=pytest.mark.thorough),
+    ],
 )
 async def test_known_theme_is_taken_and_remembered(
     world: World, before: str, command: str, used: str, remembered: str
