@@ -1,7 +1,6 @@
 """Command line with a real repository and a model server on the loopback interface."""
 
 import json
-import random
 import shlex
 import shutil
 import signal
@@ -33,7 +32,7 @@ def server() -> Iterator[FakeServer]:
 
 
 def test_proves_applies_and_undoes_fix(tmp_path: Path, server: FakeServer) -> None:
-    """All in processes of their own, with pytest."""
+    """The fix in a process of its own, with pytest; the last fix is that of its repository."""
     place = Place(tmp_path, runner="pytest")
     server.turns += [PATCH]
     before = place.user_state()
@@ -50,11 +49,21 @@ def test_proves_applies_and_undoes_fix(tmp_path: Path, server: FakeServer) -> No
     assert "test_half_past_nine" in git(place.repository, "notes", "--ref=coder", "show", branch)
     assert {**place.user_state(), "branches": ""} == {**before, "branches": ""}
     assert place.coder("log", "diff", branch).stdout == place.coder("log", "diff", "last").stdout
-    assert place.process("apply", branch).returncode == 0
+    other = repo(tmp_path / "other", FILES)
+    refused = place.coder("apply", "last", "--repo", str(other))
+    assert (refused.returncode, f"to apply or undo in {other}" in refused.stderr) == (2, True)
+    refused = place.coder("undo", place.coder("log").stdout.split()[0], "--yes", "--repo", str(other))
+    assert (refused.returncode, f"belongs to {place.repository}" in refused.stderr) == (2, True)
+    (place.repository / "clock.py").write_text("mine\n")
+    refused = place.coder("apply", "last")
+    assert (refused.returncode, "clock.py" in refused.stderr) == (2, True)
+    assert (place.repository / "clock.py").read_text() == "mine\n"
+    git(place.repository, "checkout", "-q", "clock.py")
+    assert place.coder("apply", branch).returncode == 0
     assert "+ int(rest)" in (place.repository / "clock.py").read_text()
     git(place.repository, "branch", "-D", branch)
     assert ("PROVEN" in (listed := place.coder("log").stdout), "undone" in listed) == (True, False)
-    undone = place.process("undo", "last", "--yes")
+    undone = place.coder("undo", "last", "--yes")
     assert undone.returncode == 0, undone.stderr
     assert "- int(rest)" in (place.repository / "clock.py").read_text()
     assert "PROVEN, undone" in place.coder("log").stdout
@@ -241,18 +250,18 @@ def test_ctrl_c_kills_children_and_reports_state(place: Place, server: FakeServe
 def test_kill_touches_nothing_and_next_run_cleans_up(place: Place, server: FakeServer) -> None:
     (place.repository / "notes.txt").write_text("uncommitted\n")
     before = place.user_state()
-    moments = random.Random(4)
-    for _ in range(2):
-        server.turns[:] = [LOOK, Turn(calls=(call("apply_patch", diff=WORSE),)), *[LOOK] * 50]
-        running = place.start_fix(server)
-        time.sleep(moments.uniform(0.5, 3.0))
-        running.kill()
-        running.communicate()
-        state = place.user_state()
-        state["branches"] = "\n".join(
-            line for line in state["branches"].splitlines() if "refs/heads/coder/" not in line
-        )
-        assert state == before
+    server.turns[:] = [LOOK, Turn(calls=(call("apply_patch", diff=WORSE),)), *[LOOK] * 50]
+    running = place.start_fix(server)
+    deadline = time.monotonic() + 60
+    while not server.requests and time.monotonic() < deadline:
+        time.sleep(0.05)
+    running.kill()
+    running.communicate()
+    state = place.user_state()
+    state["branches"] = "\n".join(
+        line for line in state["branches"].splitlines() if "refs/heads/coder/" not in line
+    )
+    assert (state, place.traces() == ("", "")) == (before, False)
     server.turns[:] = [PATCH]
     assert place.fix(server, "--dry-run").returncode == 0
     assert place.traces() == ("", "")
@@ -291,23 +300,6 @@ def test_offline_repair_needs_failing_test_and_names_suspects(place: Place) -> N
     assert result.returncode == 4
     assert "needs a test that fails" in result.stdout
     assert "clock.py::minutes" in result.stdout
-
-
-def test_last_fix_is_per_repository_and_spares_dirty_paths(
-    place: Place, server: FakeServer, tmp_path: Path
-) -> None:
-    server.turns += [PATCH]
-    place.fix(server)
-    other = repo(tmp_path / "other", FILES)
-    result = place.coder("apply", "last", "--repo", str(other))
-    assert (result.returncode, f"to apply or undo in {other}" in result.stderr) == (2, True)
-    session = place.coder("log").stdout.split()[0]
-    result = place.coder("undo", session, "--yes", "--repo", str(other))
-    assert (result.returncode, f"belongs to {place.repository}" in result.stderr) == (2, True)
-    (place.repository / "clock.py").write_text("mine\n")
-    result = place.coder("apply", "last")
-    assert (result.returncode, "clock.py" in result.stderr) == (2, True)
-    assert (place.repository / "clock.py").read_text() == "mine\n"
 
 
 def test_closed_output_pipe_ends_session_quietly(place: Place, server: FakeServer) -> None:

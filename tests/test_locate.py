@@ -74,9 +74,9 @@ def test_answers_for_empty_tree_and_odd_issue(tree: Path, capsys: pytest.Capture
     )
 
 
-def test_failing_tests_point_to_functions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    """Return a trusted repository with a failing test."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     checks = (
@@ -87,15 +87,22 @@ def test_failing_tests_point_to_functions(
     root = repo(tmp_path / "project", {"calc.py": source, "test_calc.py": checks})
     assert run_command_line(["trust", str(root)]) == 0
     capsys.readouterr()
-    assert run_command_line(["locate", "--tests", "--unsafe-no-sandbox", "--repo", str(root), "--json"]) == 0
+    return root
+
+
+def test_failing_tests_point_to_functions(failing: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["locate", "--tests", "--unsafe-no-sandbox", "--repo", str(failing), "--json"]
+    assert run_command_line(command) == 0
     payload = json.loads(capsys.readouterr().out)
     assert (payload["failing"], payload["problem"]) == (["test_calc.py::test_add"], "")
     assert [suspect["place"] for suspect in payload["suspects"]] == ["calc.py::add"]
-    assert sorted(path.name for path in root.iterdir()) == [".git", "calc.py", "test_calc.py"]
-    assert (
-        run_command_line(["locate", "adding is wrong", "--tests", "--unsafe-no-sandbox", "--repo", str(root)])
-        == 0
-    )
+    assert sorted(path.name for path in failing.iterdir()) == [".git", "calc.py", "test_calc.py"]
+
+
+@pytest.mark.thorough
+def test_failing_tests_come_before_other_reasons(failing: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["locate", "adding is wrong", "--tests", "--unsafe-no-sandbox", "--repo", str(failing)]
+    assert run_command_line(command) == 0
     head = (
         "Executed by failing tests (1) and less by passing ones\n 1  add\n      calc.py:2, suspicion 1.00\n\n"
     )

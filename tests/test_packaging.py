@@ -79,14 +79,13 @@ def test_wheel_holds_tracked_files_and_runs_nothing_of_hostile_repository(tmp_pa
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert names == tracked_files()
     install(wheel, site := tmp_path / "site")
-    for argument in ("--version", "--help", "config", "doctor"):
+    for argument in ("config", "doctor"):
         directory = hostile_repository(
             tmp_path / f"program{argument}", "coder/__init__.py", "coder/__main__.py"
         )
         result = run_in(site, directory, [str(site / "bin" / "coder"), argument])
         assert result.returncode == 0, result.stderr
-    for argument in ("--help", "config"):
-        directory = hostile_repository(tmp_path / f"module{argument}")
-        result = run_in(site, directory, [sys.executable, "-m", "coder", argument])
-        assert result.returncode == 0, result.stderr
+    directory = hostile_repository(tmp_path / "module")
+    result = run_in(site, directory, [sys.executable, "-m", "coder", "--help"])
+    assert result.returncode == 0, result.stderr
     assert not list(tmp_path.rglob("RAN"))

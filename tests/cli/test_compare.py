@@ -49,7 +49,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("name", "code", "call"),
-    [("equal", 0, ""), ("moved", 0, ""), ("other", 1, "double(3)"), ("renamed", 7, "")],
+    [
+        pytest.param("equal", 0, "", marks=pytest.mark.thorough),
+        ("moved", 0, ""),
+        ("other", 1, "double(3)"),
+        ("renamed", 7, ""),
+    ],
 )
 def test_tells_whether_calls_are_answered_alike(
     place: Path, name: str, code: int, call: str, capsys: pytest.CaptureFixture[str]
