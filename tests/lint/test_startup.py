@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import repo
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 HEAVY = {
     "pydantic",
     "pydantic_ai",
