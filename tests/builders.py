@@ -10,6 +10,9 @@ import venv
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 ISOLATED = {
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -19,6 +22,14 @@ ISOLATED = {
     "GIT_COMMITTER_NAME": "Ada",
     "GIT_COMMITTER_EMAIL": "ada@example.org",
 }
+
+
+def by_hand(*cases: Any) -> list[Any]:
+    """Return cases of a parametrized test that only `--thorough` runs."""
+    return [
+        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.thorough)
+        for case in cases
+    ]
 
 
 def git(directory: Path, *arguments: str) -> str:

@@ -115,7 +115,13 @@ async def test_no_planted_secret_is_sent_or_kept(tmp_path: Path, monkeypatch: py
         model=model, strategy=build_strategy("linear", width=1, rounds=1, review_rounds=1), reason=""
     )
     task = Task(issue=issue, directory=root, trusted=True)
-    setup = SessionSetup(root=root, config=Config(), backend=walls(), trusted=task.trusted, approach=approach)
+    setup = SessionSetup(
+        root=root,
+        config=Config(behavior_seconds=0.0),
+        backend=walls(),
+        trusted=task.trusted,
+        approach=approach,
+    )
     with setup.open(task) as handle:
         session_end: SessionFinished = await handle.session.run()
     assert session_end.kind is VerdictKind.PROVEN, session_end.summary

@@ -232,6 +232,7 @@ def test_injected_instructions_have_no_effect(case: Path, scene: Scene, sandbox:
     assert all(is_fenced(request) for request in model.requests)
 
 
+@pytest.mark.thorough
 @parametrize_cases
 def test_injected_instructions_succeed_without_guard(
     case: Path, scene: Scene, sandbox: ProcessSandbox

@@ -1,5 +1,7 @@
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,12 @@ def test_json_ends_with_finished_where_nothing_began(
     finished = json.loads(captured.out.splitlines()[-1])
     assert (finished["event"], finished["verdict"], finished["exit_code"]) == ("finished", None, code)
     assert f"coder: {finished['summary']}\n" == captured.err
+
+
+def test_windows_gets_one_line_about_wsl() -> None:
+    script = (
+        'import sys; sys.platform = "win32"; sys.argv = ["coder", "fix", "x"]\n'
+        "from coder.__main__ import main\nmain()"
+    )
+    result = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr.count("\n"), "WSL" in result.stderr) == (2, 1, True)

@@ -13,6 +13,7 @@ from coder.core.verdict import BehaviorReport, Finding
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.project import find_project
 from coder.verify.run import PytestRunner
+from tests.builders import by_hand
 
 BASE = """
 import sys
@@ -53,9 +54,10 @@ CASES = {
     "sorts its argument": (RIGHT.replace("return sum", "prices.sort()\n    return sum"), ["other"]),
     "nothing": (BASE.replace("{number}th", "{number}TH").replace("TH", "th"), []),
 }
+IN_CI = ("right", "runner", "sorts its argument", "nothing")
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [*IN_CI, *by_hand(*sorted(CASES.keys() - {*IN_CI}))])
 def test_tells_what_a_change_does(
     tmp_path: Path, plain_venv: Path, sandbox: ProcessSandbox, case: str
 ) -> None:
@@ -143,7 +145,7 @@ METHODS = {
 }
 
 
-@pytest.mark.parametrize("case", METHODS)
+@pytest.mark.parametrize("case", ["runner", *by_hand(*sorted(METHODS.keys() - {"runner"}))])
 def test_calls_decorated_methods_of_objects_that_cannot_be_copied(
     tmp_path: Path, plain_venv: Path, sandbox: ProcessSandbox, case: str
 ) -> None:
@@ -194,9 +196,7 @@ SIGNATURES = {
 }
 
 
-@pytest.mark.parametrize(
-    "case", ["new parameter", "changed default", pytest.param("right", marks=pytest.mark.thorough)]
-)
+@pytest.mark.parametrize("case", ["changed default", *by_hand("new parameter", "right")])
 def test_calls_are_written_and_matched_as_callers_write_them(
     tmp_path: Path, plain_venv: Path, sandbox: ProcessSandbox, case: str
 ) -> None:

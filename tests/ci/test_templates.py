@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.builders import git, plain_environment
+from tests.builders import by_hand, git, plain_environment
 from tests.place import Place
 from tests.walls import walls
 
@@ -138,9 +138,7 @@ class PullRequest:
     ("change", "required", "exit_code"),
     [
         ("broken", "not-broken", 6),
-        pytest.param("passing", "passing", 0, marks=pytest.mark.thorough),
-        ("passing", "proven", 3),
-        pytest.param("proven", "proven", 0, marks=pytest.mark.thorough),
+        *by_hand(("passing", "passing", 0), ("passing", "proven", 3), ("proven", "proven", 0)),
     ],
 )
 def test_action_judges_comments_and_decides(
@@ -217,6 +215,7 @@ def test_shallow_clone_is_named_as_such(tmp_path: Path) -> None:
     assert "fetch-depth: 0" in judged.stderr
 
 
+@pytest.mark.thorough
 def test_packages_of_the_job_run_the_tests(tmp_path: Path) -> None:
     """A project that pins what coder has newer: coder's own packages must not take their place."""
     pull_request = PullRequest(tmp_path, "passing")
@@ -280,12 +279,9 @@ def test_action_passes_no_expression_into_a_script() -> None:
     assert {name for step in STEPS.values() for name in step.get("env", {})} >= {"BASE", "HEAD", "GH_TOKEN"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("shell", "token"),
-    [
-        (("sh", "-ec"), "x"),
-        pytest.param(("bash", "-eu", "-o", "pipefail", "-c"), None, marks=pytest.mark.thorough),
-    ],
+    ("shell", "token"), [(("sh", "-ec"), "x"), (("bash", "-eu", "-o", "pipefail", "-c"), None)]
 )
 def test_gitlab_job_judges_and_comments(tmp_path: Path, shell: tuple[str, ...], token: str | None) -> None:
     merge_request = PullRequest(tmp_path, "passing")

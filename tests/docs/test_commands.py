@@ -28,8 +28,6 @@ pytestmark = pytest.mark.loopback
 DOCS = Path(__file__).parents[2] / "docs"
 SAMPLE = DOCS / "how-to" / "index.md"
 PAGES = [DOCS / "tutorial.md", *(path for path in sorted(SAMPLE.parent.glob("*.md")) if path != SAMPLE)]
-IN_CI = ("undo",)
-"""The pages that a run without `--thorough` plays; of the others it looks at commands and options."""
 ANSWER = Turn(text="Clock times are parsed in `minutes` (`clock.py:2`).")
 LISTING = {"object": "list", "data": [{"id": "qwen3:8b"}]}
 
@@ -78,14 +76,9 @@ def environment(tmp_path: Path, server: FakeServer) -> dict[str, str]:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(walls() is None, reason="no sandbox works here")
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(path, id=path.stem, marks=() if path.stem in IN_CI else pytest.mark.thorough)
-        for path in PAGES
-    ],
-)
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_commands_do_what_is_shown(page: Path, tmp_path: Path, environment: dict[str, str]) -> None:
     sample = read_commands(SAMPLE.read_text(encoding="utf-8"))
     text = page.read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from coder.core.errors import UserError
 from coder.core.verdict import Counts, Failure, TestResult, Verdict, VerdictKind
 from coder.hooks.agents import AGENTS
 from coder.hooks.judging import LINE_CHARACTERS, answer_agent, find_last_session
-from tests.builders import git, repo, write
+from tests.builders import by_hand, git, repo, write
 
 FILES = {"clock.py": "A = 1\n", "test_clock.py": "TEST = 1\n", "notes.txt": "", "pkg/deep/x.py": "X = 1\n"}
 TEST = "test_clock.py::test_nine"
@@ -151,9 +151,9 @@ def test_users_work_that_the_agent_undid_is_named_with_the_way_back(agent: Agent
 
 
 STOP_FIELDS: dict[str, list[dict[str, Any]]] = {
-    "gemini": [{"prompt": "Fix it.", "prompt_response": "I did." * number} for number in range(1, 20)],
-    "claude": [{"stop_hook_active": number > 1} for number in range(1, 20)],
-    "qwen": [{"stop_hook_active": number > 1} for number in range(1, 20)],
+    "gemini": [{"prompt": "Fix it.", "prompt_response": "I did." * number} for number in range(1, 6)],
+    "claude": [{"stop_hook_active": number > 1} for number in range(1, 6)],
+    "qwen": [{"stop_hook_active": number > 1} for number in range(1, 6)],
 }
 """Fields of continued turns, of Gemini CLI 0.61 in a turn that called a tool."""
 
@@ -166,7 +166,7 @@ def test_continued_turns_are_refused_as_often_as_rounds_allow(agent: Agent, name
     for fields in STOP_FIELDS[name]:
         agent.edit()
         answers.append(agent.end_turn(**fields))
-    assert ["decision" in answer for answer in answers] == [True] * 3 + [False] * 16
+    assert ["decision" in answer for answer in answers] == [True] * 3 + [False] * 2
 
 
 @pytest.mark.thorough
@@ -309,7 +309,7 @@ def test_two_sessions_and_worktrees_are_kept_apart(agent: Agent, tmp_path: Path)
     assert last.session.verdict == "PROVEN"
 
 
-@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+@pytest.mark.parametrize("flag", ["--assume-unchanged", *by_hand("--skip-worktree")])
 def test_edit_that_git_is_told_not_to_see_is_judged(agent: Agent, flag: str) -> None:
     agent.start()
     git(agent.root, "update-index", flag, "clock.py")

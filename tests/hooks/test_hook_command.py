@@ -90,6 +90,7 @@ def test_broken_change_goes_back_until_rounds_are_spent(place: Place) -> None:
     assert sessions(place) == 1
 
 
+@pytest.mark.thorough
 def test_users_broken_work_is_not_the_agents(place: Place) -> None:
     """A test that the user has broken before stays red: the agent's own change is fine."""
     edit(place, "* 60", "* 61")

@@ -88,12 +88,3 @@ def test_listing_sessions_starts_no_git(tmp_path: Path) -> None:
     )
     assert result.stdout.startswith("No sessions yet")
     assert "git" not in result.stdout.split()
-
-
-def test_windows_gets_one_line_about_wsl() -> None:
-    script = (
-        'import sys; sys.platform = "win32"; sys.argv = ["coder", "fix", "x"]\n'
-        "from coder.__main__ import main\nmain()"
-    )
-    result = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=False)
-    assert (result.returncode, result.stderr.count("\n"), "WSL" in result.stderr) == (2, 1, True)

@@ -15,6 +15,7 @@ from coder.core.values import Candidate
 from coder.core.verdict import ReproductionResult, TestReport, Verdict, VerdictKind
 from coder.session.session import Session
 from coder.strategies.registry import build_strategy
+from tests.builders import by_hand
 from tests.session.fakes import (
     BASELINE,
     RED,
@@ -111,9 +112,10 @@ def run(
 @pytest.mark.parametrize(
     ("ask", "verdict"),
     [
-        *((ask, verdict) for ask in EDITING_MODELS for verdict in (STILL_RED, BREAKS, UNTESTED)),
+        (edits_forever, BREAKS),
+        *by_hand(*((ask, verdict) for ask in EDITING_MODELS for verdict in (STILL_RED, UNTESTED))),
         (talks, STILL_RED),
-        (hands_over_without_a_patch, STILL_RED),
+        *by_hand((looks_between_edits, BREAKS), (hands_over_without_a_patch, STILL_RED)),
     ],
 )
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -128,7 +130,7 @@ def test_endless_models_spend_attempts_and_deliver_nothing(
     assert outcome.requests < REQUESTS
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", ["linear", *by_hand(*STRATEGIES[1:])])
 def test_inconclusive_verdicts_spend_no_attempt_but_end(tmp_path: Path, strategy: str) -> None:
     outcome = run(tmp_path, strategy, edits_forever, NO_TEST_RAN)
     assert (outcome.kind, outcome.attempts, outcome.deliveries) == (VerdictKind.INCONCLUSIVE, 1, 0)

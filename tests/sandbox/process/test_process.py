@@ -94,10 +94,10 @@ def test_api_keys_do_not_reach_command(sandbox: ProcessSandbox, tree: Path) -> N
 
 
 def test_removes_private_tmpdir(sandbox: ProcessSandbox, tree: Path) -> None:
-    sandbox.run(["sh", "-c", 'echo hello > "$TMPDIR/file" && chmod 500 "$TMPDIR"'], cwd=tree)
-    assert (sandbox.scratch / "file").read_text() == "hello\n"
-    sandbox.close()
-    assert not sandbox.scratch.parent.exists()
+    with ProcessSandbox(os.environ, backend=sandbox.backend) as own:
+        own.run(["sh", "-c", 'echo hello > "$TMPDIR/file" && chmod 500 "$TMPDIR"'], cwd=tree)
+        assert (own.scratch / "file").read_text() == "hello\n"
+    assert not own.scratch.parent.exists()
 
 
 @linux_only
@@ -253,10 +253,11 @@ def test_folder_on_path_that_may_not_be_entered_holds_no_program(
 def test_stop_ends_running_commands_and_refuses_later_ones(sandbox: ProcessSandbox, tree: Path) -> None:
     exit_codes: list[int | None] = []
     begun = threading.Semaphore(0)
+    own = ProcessSandbox(os.environ, backend=sandbox.backend)
 
     def sleep() -> None:
         command = ["sh", "-c", "echo begun; sleep 60 & sleep 60"]
-        result = sandbox.run(command, cwd=tree, on_line=lambda _line: begun.release())
+        result = own.run(command, cwd=tree, on_line=lambda _line: begun.release())
         exit_codes.append(result.exit_code)
 
     threads = [threading.Thread(target=sleep) for _ in range(3)]
@@ -264,12 +265,12 @@ def test_stop_ends_running_commands_and_refuses_later_ones(sandbox: ProcessSandb
         thread.start()
     for _ in threads:
         assert begun.acquire(timeout=30)
-    sandbox.stop()
+    own.stop()
     for thread in threads:
         thread.join(timeout=20)
     assert exit_codes == [None, None, None]
-    with pytest.raises(SandboxError, match="stopped"):
-        sandbox.run(["true"], cwd=tree)
+    with own, pytest.raises(SandboxError, match="stopped"):
+        own.run(["true"], cwd=tree)
 
 
 @linux_only

@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from coder.core.errors import LimitReached
 from coder.core.events import NoteMade, Record, SessionFinished, StageChanged, Stop
@@ -71,19 +69,18 @@ def answer(request: Request, plan: Plan, number: int = 0) -> Reply:
     )
 
 
-@settings(max_examples=12)
-@given(
-    count=st.integers(1, 6), requests=st.none() | st.integers(1, 9), tokens=st.none() | st.integers(1, 90_000)
+@pytest.mark.parametrize(
+    ("count", "requests", "tokens"), [(1, None, None), (4, 3, None), (6, None, 20_000), (2, 4, 90_000)]
 )
 def test_one_budget_holds_for_all(
-    tmp_path_factory: pytest.TempPathFactory, count: int, requests: int | None, tokens: int | None
+    tmp_path: Path, count: int, requests: int | None, tokens: int | None
 ) -> None:
     plan = plan_of(tuple(f"part{number}" for number in range(count)))
     calls = iter(range(100))
     scenes: list[Callable[[Request], Reply]] = [
         lambda request: answer(request, plan, next(calls)) for _ in range(20)
     ]
-    root = tmp_path_factory.mktemp("build") / "root"
+    root = tmp_path / "root"
     context = kit(
         root,
         scenes,

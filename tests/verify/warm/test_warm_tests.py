@@ -20,7 +20,7 @@ from coder.verify.project import find_project
 from coder.verify.run import PytestRunner
 from coder.verify.trees import temporary_edits
 from coder.verify.warm import Edits, WarmRefusal, WarmResult, WarmRunner
-from tests.builders import write
+from tests.builders import by_hand, write
 from tests.portable import adopts_orphans
 
 CODE = '''\
@@ -191,6 +191,7 @@ def test_swaps_function_body(shop: ComparedRunner) -> None:
     assert shop.run({}).report.outcome_counts.failed == 0
 
 
+@pytest.mark.thorough
 def test_shifts_lines_after_edit(shop: ComparedRunner) -> None:
     ran = shop.run_edited("    return sum", "    # why\n        # and how\n        return sum")
     assert (ran.how, red_test_names(ran.report)) == ("swapped", [])
@@ -200,32 +201,34 @@ def test_shifts_lines_after_edit(shop: ComparedRunner) -> None:
     ("old", "new", "why", "red"),
     [
         ("RATE = 2", "RATE = 3", "shop.py differs in more than what its functions do", ["test_rated"]),
-        ("rate=RATE", "rate=1", "shop.py differs in more than what its functions do", ["test_rated"]),
-        ("    @listed\n", "", "shop.py differs in more than what its functions do", []),
         ("number * 2", "number * 3", "doubled was called while the tests were collected", ["test_table"]),
-        (
-            "sum(self.values())",
-            "(",
-            "shop.py differs in more than what its functions do",
-            ["tests/test_shop.py"],
-        ),
-        (
-            "return sum(self.values())",
-            "yield sum(self.values())",
-            "a function became another kind of function",
-            None,
-        ),
-        (
-            "return sum(",
-            "'''How much.'''; return sum(",
-            "the documentation of a function may have been copied",
-            [],
-        ),
-        (
-            "return sum(self.values())",
-            "return __class__ and sum(self.values())",
-            "it uses other variables of what surrounds it",
-            [],
+        *by_hand(
+            ("rate=RATE", "rate=1", "shop.py differs in more than what its functions do", ["test_rated"]),
+            ("    @listed\n", "", "shop.py differs in more than what its functions do", []),
+            (
+                "sum(self.values())",
+                "(",
+                "shop.py differs in more than what its functions do",
+                ["tests/test_shop.py"],
+            ),
+            (
+                "return sum(self.values())",
+                "yield sum(self.values())",
+                "a function became another kind of function",
+                None,
+            ),
+            (
+                "return sum(",
+                "'''How much.'''; return sum(",
+                "the documentation of a function may have been copied",
+                [],
+            ),
+            (
+                "return sum(self.values())",
+                "return __class__ and sum(self.values())",
+                "it uses other variables of what surrounds it",
+                [],
+            ),
         ),
     ],
 )
@@ -270,12 +273,8 @@ def test_ends_endless_loop(shop: ComparedRunner) -> None:
 
 
 def test_a_process_that_dies_is_a_crash(shop: ComparedRunner) -> None:
-    for new in (
-        "__import__('os')._exit(3)",
-        "__import__('pytest').exit('enough')",
-        "__import__('sys').exit(0)",
-    ):
-        assert shop.run_edited("sum(self.values())", new, "tests/test_shop.py::test_total").how == "swapped"
+    new = "__import__('os')._exit(3)"
+    assert shop.run_edited("sum(self.values())", new, "tests/test_shop.py::test_total").how == "swapped"
 
 
 MANY = """\
@@ -415,7 +414,10 @@ def test_outcomes_match_separate_process(open_project: Open, hook: str) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new", "mode"),
-    [("sum(self.values())", "sum(self.values()) + 1", "swapped"), ("rate=RATE", "rate=1", "imported")],
+    [
+        ("sum(self.values())", "sum(self.values()) + 1", "swapped"),
+        *by_hand(("rate=RATE", "rate=1", "imported")),
+    ],
 )
 def test_first_red_test_is_reported_and_can_stop_run(
     shop: ComparedRunner, old: str, new: str, mode: str
@@ -452,6 +454,7 @@ def test_runs_unforkable_tests_in_separate_process(shop: ComparedRunner, edits: 
     assert shop.warm.run(edits) == WarmRefusal(reason=reason)
 
 
+@pytest.mark.thorough
 def test_project_plugins_run_in_separate_process(open_project: Open) -> None:
     runner = open_project({**PROJECT, "plugin.py": "import shop\n"}, "PYTEST_PLUGINS=plugin pytest")
     reason = "shop.py is used before any test is collected, by a plugin of pytest or as its configuration"
@@ -534,6 +537,7 @@ def test_swaps_source_read_for_constants(
     assert (ran.how, "test_one" in red_test_names(ran.report)) == (mode, True)
 
 
+@pytest.mark.thorough
 def test_run_leaves_tree_unchanged(open_project: Open, tmp_path: Path) -> None:
     code = """\
         from pathlib import Path
@@ -579,6 +583,7 @@ def test_run_leaves_nothing_behind(open_project: Open, sandbox: ProcessSandbox) 
     assert [*sandbox.scratch.iterdir()] == []
 
 
+@pytest.mark.thorough
 def test_reports_collection_errors(open_project: Open) -> None:
     files = {
         **PROJECT,
@@ -599,6 +604,7 @@ def test_other_command_has_no_warm_process(open_project: Open) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_reports_stopped_process(open_project: Open, sandbox: ProcessSandbox) -> None:
     runner = open_project({"test_one.py": "def test_one(): pass\n"})
     runner.run({})
