@@ -38,19 +38,8 @@ async def connect(place: Place) -> AsyncIterator[Any]:
         yield client
 
 
-def test_lists_typed_tools_with_short_descriptions(place: Place) -> None:
-    async def list_tools() -> Any:
-        async with connect(place) as client:
-            return (await client.list_tools()).tools
-
-    tools = {tool.name: tool for tool in asyncio.run(list_tools())}
-    assert list(tools) == ["verify", "locate", "locate_fault", "apply", "fix"]
-    assert [name for name, tool in tools.items() if len(tool.description) > 120] == []
-    assert {"label", "summary", "broken"} < set(tools["verify"].output_schema["properties"])
-    assert set(tools["apply"].input_schema["properties"]) == {"diff", "check", "reverse"}
-
-
-def test_finds_applies_and_judges(place: Place) -> None:
+def test_lists_finds_applies_and_judges(place: Place) -> None:
+    """One conversation: to start the server is most of the time."""
     lines: list[str] = []
 
     async def report(progress: float, total: float | None, message: str | None) -> None:
@@ -64,6 +53,9 @@ def test_finds_applies_and_judges(place: Place) -> None:
                 return result.content[0].text if result.is_error else result.structured_content
 
             return {
+                "tools": (await client.list_tools()).tools,
+                "misspelt": await call("verify", revison="HEAD"),
+                "missing": await call("locate_fault", tests=["tests/test_none.py::test_none"]),
                 "nothing": await call("verify"),
                 "located": await call("locate", issue="minutes() is wrong for 09:30"),
                 "fixed": await call("fix", issue=ISSUE, dry_run=True),
@@ -74,6 +66,14 @@ def test_finds_applies_and_judges(place: Place) -> None:
             }
 
     answers = asyncio.run(work())
+    tools = {tool.name: tool for tool in answers["tools"]}
+    assert list(tools) == ["verify", "locate", "locate_fault", "apply", "fix"]
+    assert [name for name, tool in tools.items() if len(tool.description) > 120] == []
+    assert {"label", "summary", "broken"} < set(tools["verify"].output_schema["properties"])
+    assert set(tools["apply"].input_schema["properties"]) == {"diff", "check", "reverse"}
+    assert "revison" in answers["misspelt"]
+    assert "tests/test_none.py::test_none" in answers["missing"]["problem"]
+    assert "by themselves" not in answers["missing"]["problem"]
     assert "no uncommitted work" in answers["nothing"]
     assert answers["located"]["definitions"][0]["name"] == "minutes"
     assert (answers["fixed"]["label"], answers["fixed"]["branch"]) == ("PROVEN", "")
@@ -97,25 +97,8 @@ def test_without_the_package_says_what_to_install(place: Place) -> None:
     assert (result.returncode, result.stderr.count("\n"), "pip install 'mcp" in result.stderr) == (2, 1, True)
 
 
-def test_refuses_unknown_arguments_and_missing_tests(place: Place) -> None:
-    async def work() -> tuple[Any, Any]:
-        async with connect(place) as client:
-            misspelt = await client.call_tool("verify", {"revison": "HEAD"})
-            missing = await client.call_tool("locate_fault", {"tests": ["tests/test_none.py::test_none"]})
-            return misspelt, missing
-
-    misspelt, missing = asyncio.run(work())
-    assert misspelt.is_error
-    assert "revison" in misspelt.content[0].text
-    assert "tests/test_none.py::test_none" in missing.content[0].text
-    assert "by themselves" not in missing.content[0].text
-
-
 def test_refuses_to_serve_where_no_repository_is(place: Place, tmp_path: Path) -> None:
-    command = coder_command("mcp", "serve", "--repo", str(tmp_path / "none"))
-    result = subprocess.run(
-        command, env=place.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
+    result = place.coder("mcp", "serve", "--repo", str(tmp_path / "none"))
     assert result.returncode == 2
     assert "none" in result.stderr
 
@@ -193,7 +176,8 @@ def test_answers_of_the_front_are_those_of_the_server() -> None:
     assert '"format": "path"' not in render_answers()
 
 
-@pytest.mark.parametrize("ending", ["cancelled", pytest.param("closed", marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("ending", ["cancelled", "closed"])
 def test_verify_ends_with_its_call_or_client(place: Place, ending: str) -> None:
     (place.repository / "test_slow.py").write_text(
         "import time, unittest\n\nfrom clock import minutes\n\n\nclass Slow(unittest.TestCase):\n"

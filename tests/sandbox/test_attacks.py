@@ -8,6 +8,7 @@ import pytest
 from coder.core.ports import Limits
 from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.process import ProcessSandbox
+from tests.builders import by_hand
 from tests.sandbox.attacking import DIRECTORY, LIMITS, attacks, command, describe_escape
 from tests.sandbox.conftest import walls_or_skip
 from tests.sandbox.processes import MARK
@@ -61,7 +62,9 @@ def test_closed_stage_leaves_no_thread(tmp_path: Path) -> None:
     assert not [thread for thread in threads if thread.is_alive()]
 
 
-@pytest.mark.parametrize("name", ["write_checkout", "read_ssh_key", "tcp_loopback", "nested_repository"])
+@pytest.mark.parametrize(
+    "name", ["write_checkout", *by_hand("read_ssh_key", "tcp_loopback", "nested_repository")]
+)
 def test_attacks_succeed_without_sandbox(name: str, tmp_path: Path) -> None:
     attack = next(attack for attack in attacks() if attack.name.partition("_")[2] == name)
     with open_stage(tmp_path / "stage") as stage:
@@ -69,7 +72,7 @@ def test_attacks_succeed_without_sandbox(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["nested_repository", "link_to_key", "plant_workflow", "replace_git_pointer"]
+    "name", ["nested_repository", *by_hand("link_to_key", "plant_workflow", "replace_git_pointer")]
 )
 def test_nothing_acts_on_residue_of_attacks(name: str, tmp_path: Path) -> None:
     attack = next(attack for attack in attacks() if attack.name.partition("_")[2] == name)

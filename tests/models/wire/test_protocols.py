@@ -43,7 +43,9 @@ CONVERSATION = Request(
         ("bedrock", "malformed_tool_use", None),
     ],
 )
-@pytest.mark.parametrize("calls", [(), (("read", ARGUMENTS),)], ids=["text", "call"])
+@pytest.mark.parametrize(
+    "calls", [pytest.param((), marks=pytest.mark.thorough), (("read", ARGUMENTS),)], ids=["text", "call"]
+)
 def test_a_reply_with_such_an_end_is_not_complete(
     rig: str, reason: str, finish: str | None, calls: tuple[tuple[str, str], ...]
 ) -> None:

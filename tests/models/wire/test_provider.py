@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from coder.core.messages import AssistantMessage, Delta, Image, ToolMessage, Usage, UserMessage
+from tests.builders import by_hand
 from tests.models.contract import ASKED, KEY, READ, WIRES, Bench
 from tests.models.fakes import Turn
 
@@ -87,8 +88,7 @@ def test_retries_broken_connection(wire: str) -> None:
         b"event: content_block_delta\ndata: {this is not json\n\n",
         b"event: content_block_delta\ndata: []\n\n",
         b'data: {"choices": [null], "candidates": 5, "type": "response.completed"}\n\n',
-        b"\xff\xfe\n\n",
-        b"<html>502 from a proxy</html>\n\n",
+        *by_hand(b"\xff\xfe\n\n", b"<html>502 from a proxy</html>\n\n"),
     ],
 )
 def test_retries_unreadable_events(wire: str, garbage: bytes) -> None:

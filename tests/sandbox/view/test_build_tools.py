@@ -110,6 +110,7 @@ def test_cargo_judges_no_artifact_of_another_tree(walls: SandboxBackend, home: P
     assert not (base / "target").exists()
 
 
+@pytest.mark.thorough
 def test_cargo_builds_downloaded_packages_once(walls: SandboxBackend, home: Path, tmp_path: Path) -> None:
     require("cargo")
     shutil.rmtree(home / ".cargo")

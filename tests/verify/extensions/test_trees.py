@@ -124,6 +124,7 @@ def test_wrong_fix_is_not_fixed(root: Path) -> None:
     assert len(preview.failures) == 2
 
 
+@pytest.mark.thorough
 def test_change_that_does_not_compile_is_inconclusive(root: Path) -> None:
     verdict, preview = judge(root, {**FIX, "fast/operator.h": "#define OPERATOR @\n"})
     assert verdict.kind is VerdictKind.INCONCLUSIVE

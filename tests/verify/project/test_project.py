@@ -9,7 +9,7 @@ import pytest
 from coder.core.errors import UserError
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.project import DEFAULT_COMMAND, Project, find_project
-from tests.builders import write
+from tests.builders import by_hand, write
 
 OWN = {"PATH": os.environ["PATH"]}
 
@@ -94,7 +94,7 @@ def test_only_project_below_the_root_has_its_configuration(tmp_path: Path, sandb
     assert sentence in discover(tmp_path, sandbox).why
 
 
-@pytest.mark.parametrize("place", [".venv", "venv", "env", ".tox/py311", ".nox/tests"])
+@pytest.mark.parametrize("place", [".venv", ".tox/py311", *by_hand("venv", "env", ".nox/tests")])
 def test_uses_environment_in_repository(tmp_path: Path, sandbox: ProcessSandbox, place: str) -> None:
     python = fake_venv(tmp_path / place)
     (tmp_path / place / "lib/python3.11/site-packages/pytest").mkdir(parents=True)

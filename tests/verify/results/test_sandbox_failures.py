@@ -75,6 +75,7 @@ def test_counts_tests_that_cannot_pass_apart() -> None:
     assert mark_sandbox_failures(results, set()) == results
 
 
+@pytest.mark.thorough
 @pytest.mark.loopback
 @pytest.mark.skipif(walls() is None, reason="needs a sandbox")
 def test_sandbox_denies_real_tests_network_and_files(tmp_path: Path) -> None:

@@ -45,13 +45,6 @@ def test_finds_code_in_fences_and_interactive_sessions() -> None:
     assert code_in_issue("```\nx = 1\n```\n`add(1)`") == ()
 
 
-def test_shows_script_that_now_works(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    outcome = run_scripts(
-        tmp_path, sandbox, "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n"
-    )
-    assert outcome == IssueScriptResults(fixed=("from calc import add", ">>> from calc import add"))
-
-
 def test_shows_script_failing_on_both_sides(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     outcome = run_scripts(
         tmp_path, sandbox, "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return 3\n"

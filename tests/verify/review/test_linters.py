@@ -9,7 +9,7 @@ from coder.core.verdict import LintReport
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.linters import LinterChecks, checkers_of
 from coder.verify.project import find_project
-from tests.builders import write
+from tests.builders import by_hand, write
 
 OLD = "import os\n\n\ndef one():\n    return 1\n"
 NEW = "import os\nimport sys\n\n\ndef one():\n    return 1\n"
@@ -65,10 +65,10 @@ def test_runs_formatter_and_type_checker(tmp_path: Path, sandbox: ProcessSandbox
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        (CAREFUL, LENIENT, LintReport(fixed=("ruff check .",))),
         (LENIENT, CAREFUL, LintReport(broken=("ruff check .",))),
+        *by_hand((CAREFUL, LENIENT, LintReport(fixed=("ruff check .",)))),
         (CAREFUL, f"{CAREFUL}# why\n", LintReport(failing=("ruff check .",))),
-        ("[lint]\nselect = ['nothing']\n", LENIENT, LintReport(fixed=("ruff check .",))),
+        *by_hand(("[lint]\nselect = ['nothing']\n", LENIENT, LintReport(fixed=("ruff check .",)))),
     ],
 )
 def test_configuration_change_is_checked_by_its_command(

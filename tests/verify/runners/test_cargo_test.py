@@ -67,12 +67,14 @@ def test_reports_each_test_with_its_file(tmp_path: Path) -> None:
     assert (negative.type, negative.message, negative.frames[0].line) == ("panic", "negative -2", 7)
 
 
+@pytest.mark.thorough
 @needs_cargo
 def test_runs_selected_tests_of_one_package(tmp_path: Path) -> None:
     results = run_adapter(CargoTest(), tmp_path, FILES, tests=["half/tests/even.rs::even"])
     assert [(result.id, result.outcome) for result in results] == [("half/tests/even.rs::even", "passed")]
 
 
+@pytest.mark.thorough
 @needs_cargo
 def test_compile_error_is_reported_under_the_test_file(tmp_path: Path) -> None:
     files = {**FILES, "other/tests/even.rs": "#[test]\nfn even() {\n    missing();\n}\n"}
@@ -82,6 +84,7 @@ def test_compile_error_is_reported_under_the_test_file(tmp_path: Path) -> None:
     assert [(frame.path, frame.line) for frame in result.failure.frames] == [("other/tests/even.rs", 3)]
 
 
+@pytest.mark.thorough
 @needs_cargo
 def test_module_that_cannot_be_compiled_is_red_where_it_is_asked_for(tmp_path: Path) -> None:
     odd = "half/src/odd.rs"

@@ -18,6 +18,7 @@ from coder.verify.launch import TARGET
 from coder.verify.project import Overlay, Project, find_project
 from coder.verify.run import PytestRunner
 from tests.builders import write
+from tests.verify.fakes import failed_result
 
 TESTS = "import answers\n\n\ndef test_answer():\n    assert answers.ANSWER == 42\n"
 
@@ -72,8 +73,10 @@ def test_installs_missing_packages_in_overlay_and_keeps_them(tmp_path: Path, san
     lines: list[str] = []
     project, installer = prepare_project(tmp_path, sandbox, lines)
     assert project.overlay is not None
-    before = report_of(project, sandbox, tmp_path / "project")
-    assert installer.missing_packages(before) == ("answers",)
+    missing = failed_result(
+        "test_answers.py", "ModuleNotFoundError", "No module named 'answers'", when="collect"
+    )
+    assert installer.missing_packages(TestReport(command="pytest", results=(missing,))) == ("answers",)
     assert installer.install(["answers"]) == ""
     assert report_of(project, sandbox, tmp_path / "project").outcome_counts.passed == 1
     assert (lines, project.overlay.packages) == (

@@ -12,7 +12,7 @@ from coder.verify import run
 from coder.verify.project import SuiteHistory
 from coder.verify.run import ParallelRunner
 from coder.verify.target.coder_selection import files_of_shard
-from tests.builders import write
+from tests.builders import by_hand, write
 from tests.verify.conftest import Run
 
 COUNTED = "def test_{number}():\n    assert True\n"
@@ -53,7 +53,7 @@ def test_files_are_shared_out_evenly_and_completely() -> None:
     assert {"test_1.py"} in known
 
 
-@pytest.mark.parametrize("command", ["", "python -m unittest"])
+@pytest.mark.parametrize("command", ["python -m unittest", *by_hand("")])
 def test_each_test_runs_once(tmp_path: Path, make_runner: Run, command: str) -> None:
     text = (
         "import unittest\n\n\nclass Case{number}(unittest.TestCase):\n"
@@ -122,6 +122,7 @@ def test_file_that_found_its_port_in_use_runs_again_alone(
     assert not history.read().is_serial
 
 
+@pytest.mark.thorough
 def test_collection_error_is_told_once(tmp_path: Path, make_runner: Run) -> None:
     files = {"test_a.py": "import nothing_like_this\n", "test_b.py": COUNTED.format(number=1)}
     files |= {"test_c.py": COUNTED.format(number=2), "test_d.py": COUNTED.format(number=3)}
@@ -135,6 +136,7 @@ def test_collection_error_is_told_once(tmp_path: Path, make_runner: Run) -> None
     assert [result.when for result in report.failures] == ["collect"]
 
 
+@pytest.mark.thorough
 def test_project_that_distributes_tests_itself_is_left_to_it(tmp_path: Path, make_runner: Run) -> None:
     files = {f"test_{number}.py": COUNTED.format(number=number) for number in range(4)}
     files["pytest.ini"] = "[pytest]\naddopts = --durations=1\n"

@@ -89,6 +89,7 @@ def test_separates_lines_by_test_failing_first(trace: Trace) -> None:
     assert traces.tests[0].result.failure is not None
 
 
+@pytest.mark.thorough
 def test_time_limit_leaves_only_failing_tests_run(trace: Trace) -> None:
     assert [test.result.id for test in trace(FILES, [EMPTY], seconds=0.0).tests] == [EMPTY]
 
@@ -108,6 +109,7 @@ def test_a_test_that_hangs_is_a_failing_test(trace: Trace) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_a_suite_that_cannot_start_is_a_problem(trace: Trace) -> None:
     traces = trace(
         {"conftest.py": "import not_there\n", "test_a.py": "def test_a(): pass\n"}, ["test_a.py::test_a"]
@@ -161,6 +163,7 @@ def test_import_time_lines_belong_to_no_test(trace: Trace) -> None:
     assert traces.imported["shop.py"] == (1, 2, 4)
 
 
+@pytest.mark.thorough
 def test_keeps_traceback_of_collection_error(trace: Trace) -> None:
     shop = "def half(price):\n    return price / none\n\n\nHALF = half(2)\n"
     files = {

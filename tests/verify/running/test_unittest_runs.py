@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import write
+from tests.builders import by_hand, write
 from tests.verify.conftest import Run
 from tests.verify.fakes import outcomes
 
@@ -118,11 +118,14 @@ def test_reports_every_outcome_by_path(tmp_path: Path, make_runner: Run) -> None
 @pytest.mark.parametrize(
     ("command", "tests", "expected"),
     [
-        ("python -m unittest", [f"{CALC}Adding::test_none"], {f"{CALC}Adding::test_none": "passed"}),
         (
             "python -m unittest discover -s tests",
-            [f"{CALC}Late", "tests/test_wrong.py"],
-            {f"{CALC}Late::test_last": "error in teardown", "tests/test_wrong.py": "error in collect"},
+            [f"{CALC}Late", f"{CALC}Adding::test_none", "tests/test_wrong.py"],
+            {
+                f"{CALC}Adding::test_none": "passed",
+                f"{CALC}Late::test_last": "error in teardown",
+                "tests/test_wrong.py": "error in collect",
+            },
         ),
         (
             "python -m unittest",
@@ -157,12 +160,14 @@ def test_collects_without_running(tmp_path: Path, make_runner: Run) -> None:
     assert f"{CALC}Adding::test_some" in report.collected
 
 
+@pytest.mark.thorough
 def test_directory_means_its_test_files(tmp_path: Path, make_runner: Run) -> None:
     write(tmp_path, TREE)
     runner = make_runner(tmp_path, command="python -m unittest")
     assert outcomes(runner.run(tmp_path, ["tests"])) == outcomes(runner.run(tmp_path))
 
 
+@pytest.mark.thorough
 def test_records_script_with_runner_of_its_own(tmp_path: Path, make_runner: Run) -> None:
     write(tmp_path, {**TREE, "tests/runtests.py": SCRIPT})
     runner = make_runner(tmp_path, command="python tests/runtests.py")
@@ -184,6 +189,7 @@ def test_error_before_tests_is_a_problem(tmp_path: Path, make_runner: Run) -> No
     )
 
 
+@pytest.mark.thorough
 def test_dead_process_is_crash_of_running_test(tmp_path: Path, make_runner: Run) -> None:
     code = "import os, unittest\nclass A(unittest.TestCase):\n    def test_a(self): pass\n"
     write(tmp_path, {"test_a.py": f"{code}    def test_b(self): os._exit(3)\n"})
@@ -196,9 +202,8 @@ def test_dead_process_is_crash_of_running_test(tmp_path: Path, make_runner: Run)
 @pytest.mark.parametrize(
     ("command", "folder"),
     [
-        ("python -m unittest", ""),
         ("python -m unittest discover -s tests", "tests/"),
-        ("python manage.py test", ""),
+        *by_hand(("python -m unittest", ""), ("python manage.py test", "")),
     ],
 )
 def test_runs_single_tests_without_recorder(

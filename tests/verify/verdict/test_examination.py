@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from coder.verify.examination import ExaminationTools, ExaminedChange, examine_c
 from coder.verify.issue import IssueCodeAnswers, IssueScriptResults
 from coder.verify.project import find_project
 from coder.verify.verdict import Facts, decide
-from coder.verify.warm import WarmRunner
+from coder.verify.warm import WarmRefusal, WarmRunner
 from tests.builders import write
 from tests.verify.fakes import passed_result
 
@@ -25,6 +26,16 @@ BUGGY, TESTED = {"calc.py": SOURCE.replace("+", "-")}, {"calc.py": SOURCE, "test
 PROVEN = (ADDED,)
 PASSING = ()
 Examine = Callable[..., Verdict]
+
+
+class ColdRunner(nullcontext[Any]):
+    """Runner of mutants that refuses all of them, where a test is not about mutants."""
+
+    def __enter__(self) -> Any:
+        return self
+
+    def run(self, *_arguments: object, **_options: object) -> WarmRefusal:
+        return WarmRefusal(reason="no mutants here")
 
 
 @pytest.fixture
@@ -40,18 +51,23 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
         script_result: IssueScriptResults = IssueScriptResults(),  # noqa: B008 (the same)
         strict: bool = False,
         errors: tuple[str, ...] = (),
+        has_mutants: bool = False,
     ) -> Verdict:
         write(tmp_path / "old", {"keep.py": "", **old})
         write(tmp_path / "new", {"keep.py": "", **new})
         project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
         tools = ExaminationTools(
-            warm=lambda tree, paths: WarmRunner(
-                project,
-                tree,
-                sandbox=sandbox,
-                scratch=sandbox.scratch,
-                limits=Limits(memory_bytes=None),
-                paths=paths,
+            warm=lambda tree, paths: (
+                WarmRunner(
+                    project,
+                    tree,
+                    sandbox=sandbox,
+                    scratch=sandbox.scratch,
+                    limits=Limits(memory_bytes=None),
+                    paths=paths,
+                )
+                if has_mutants
+                else ColdRunner()
             ),
             checks=lambda _old, _new, _changed: checked,
             scripts=lambda _old, _new, _changed, _issue: script_result,
@@ -93,14 +109,14 @@ def test_error_of_the_issue_that_persists_is_not_proven(look: Examine) -> None:
 
 
 def test_closely_tested_fix_has_no_notes(look: Examine) -> None:
-    verdict = look(BUGGY, TESTED, PROVEN)
+    verdict = look(BUGGY, TESTED, PROVEN, has_mutants=True)
     assert verdict.mutation is not None
     assert (verdict.mutation.tried, verdict.mutation.survivors) == (3, ())
     assert (verdict.kind, verdict.notes) == (VerdictKind.PROVEN, ())
 
 
 def test_judges_added_tests_by_mutants_they_detect(look: Examine) -> None:
-    verdict = look({"calc.py": SOURCE}, TESTED, PASSING)
+    verdict = look({"calc.py": SOURCE}, TESTED, PASSING, has_mutants=True)
     assert verdict.notes == ("the new tests catch 2 of 2 deliberate defects of what they import",)
 
 

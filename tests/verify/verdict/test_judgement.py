@@ -13,6 +13,7 @@ from coder.core.verdict_summary import format_result
 from coder.verify.base import TIMED_TOGETHER, SuiteLimits
 from coder.verify.project import SuiteFacts, SuiteHistory
 from coder.verify.verifier import WorktreeVerifier
+from tests.builders import by_hand
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
 
 TEST = "tests/test_calc.py"
@@ -28,7 +29,7 @@ BASE_RUNS = ["up front"]
 """Mode of base runs: the whole suite up front, or on demand the tests that do not pass on the change."""
 
 
-@pytest.fixture(autouse=True, params=["up front", "on demand"])
+@pytest.fixture(autouse=True, params=["up front", *by_hand("on demand")])
 def base_runs(request: pytest.FixtureRequest) -> str:
     BASE_RUNS[0] = request.param
     return BASE_RUNS[0]

@@ -62,6 +62,7 @@ def test_reports_not_ready_yet(warm_base: WarmBase) -> None:
     assert not warm_base.is_ready
 
 
+@pytest.mark.thorough
 def test_runs_impacted_tests_first_and_reports_suspects(
     warm_base: WarmBase, tree: Path, make_runner: Run
 ) -> None:

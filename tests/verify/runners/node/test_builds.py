@@ -8,7 +8,7 @@ import pytest
 from coder.verify.failures import find_missing_name
 from coder.verify.runners.javascript import NodeTest
 from coder.verify.runners.registry import recognize_command
-from tests.builders import write
+from tests.builders import by_hand, write
 from tests.verify.runners.running import run_adapter
 
 COMPILER = """
@@ -43,7 +43,7 @@ needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is no
     ("tests", "ids"),
     [
         ((), ["src/half.test.ts::halves", "src/mapped.test.ts::maps"]),
-        (("src/half.test.ts::halves",), ["src/half.test.ts::halves"]),
+        *by_hand((("src/half.test.ts::halves",), ["src/half.test.ts::halves"])),
     ],
 )
 def test_compiled_tests_have_paths_of_their_sources(

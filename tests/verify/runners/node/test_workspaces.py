@@ -53,6 +53,7 @@ def test_runs_each_package_with_its_own_script(tmp_path: Path) -> None:
     assert "no compiler" in unbuilt.text
 
 
+@pytest.mark.thorough
 @needs_node
 def test_runs_only_packages_of_selected_files(tmp_path: Path) -> None:
     adapter = find_adapter("workspaces")

@@ -54,6 +54,7 @@ def test_reports_each_test_with_its_file(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "tree").iterdir()} == {"CMakeLists.txt", "src", "tests"}
 
 
+@pytest.mark.thorough
 @needs_cmake
 def test_compile_error_is_reported_under_the_selected_file(tmp_path: Path) -> None:
     files = {**FILES, "src/half.c": "int half(int n) { return n / ; }\n"}
