@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 
 from coder.core.ports import Edit
 from coder.core.verdict import Failure
@@ -23,9 +24,15 @@ def failure_of(exception: str) -> Failure:
     return Failure(type=type_, message=message)
 
 
+@cache
+def source_of(text: str) -> PythonSource:
+    """Return a parsed source, for all templates that are tried on it."""
+    return PythonSource("a.py", text)
+
+
 def rewritten(family: str, text: str, *failures: Failure) -> set[str]:
     """Return every text that a template makes of a file, at any node."""
-    source = PythonSource("a.py", text)
+    source = source_of(text)
     texts = set()
     for node in ast.walk(source.tree):
         for rewrite in TEMPLATES[family](RewriteSite(source, node, failures)):

@@ -299,18 +299,17 @@ def test_template_repairs_mistake(edits: str, exception: str) -> None:
     wrong, right = split_edits(edits)
     failure = failure_of(exception)
     failure = failure.model_copy(update={"text": failure.message})
-    rewrites = {
-        ast.dump(ast.parse(text))
-        for family in TEMPLATES
-        for text in rewritten(family, wrong, failure)
-        if parses(text)
-    }
-    assert ast.dump(ast.parse(right)) in rewrites
+    rewrites: set[str] = set()
+    for family in TEMPLATES:
+        rewrites |= rewritten(family, wrong, failure)
+        if right in rewrites:  # as nearly always, and to parse all of them takes most of the time
+            return
+    assert any(dump(text) == dump(right) for text in rewrites)
 
 
-def parses(text: str) -> bool:
+def dump(text: str) -> str:
+    """Return the tree of a source; empty if it cannot be parsed."""
     try:
-        ast.parse(text)
+        return ast.dump(ast.parse(text))
     except SyntaxError:
-        return False
-    return True
+        return ""

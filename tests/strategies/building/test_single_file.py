@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -47,7 +48,9 @@ def test_merged_file_runs_and_passes_its_tests(tmp_path: Path) -> None:
         subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=True).stdout == "Hello Ada\n"
     )
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    assert subprocess.run(tests, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    result = subprocess.run(tests, cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert result.returncode == 0
 
 
 @pytest.mark.parametrize(
