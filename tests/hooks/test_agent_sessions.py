@@ -158,7 +158,7 @@ STOP_FIELDS: dict[str, list[dict[str, Any]]] = {
 """Fields of continued turns, of Gemini CLI 0.61 in a turn that called a tool."""
 
 
-@pytest.mark.parametrize("name", STOP_FIELDS)
+@pytest.mark.parametrize("name", ["gemini", "claude", *by_hand("qwen")])
 def test_continued_turns_are_refused_as_often_as_rounds_allow(agent: Agent, name: str) -> None:
     agent.name = name
     agent.start()
@@ -189,6 +189,7 @@ def test_new_prompt_of_the_user_begins_a_new_turn(agent: Agent) -> None:
     assert ["decision" in answer for answer in answers] == [True, False, True]
 
 
+@pytest.mark.thorough
 def test_shell_in_another_directory_or_repository_changes_nothing(agent: Agent, tmp_path: Path) -> None:
     nested = repo(agent.root / "vendored", {"x.py": "\n"})
     for cwd in (agent.root / "pkg" / "deep", nested, tmp_path):
@@ -238,7 +239,9 @@ def test_second_refusal_says_what_is_new(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize(
-    "verdict", [result("INCONCLUSIVE"), UserError("It is not trusted.")], ids=["no tests", "no trust"]
+    "verdict",
+    [result("INCONCLUSIVE"), *by_hand(UserError("It is not trusted."))],
+    ids=["no tests", "no trust"],
 )
 def test_same_message_is_shown_once(agent: Agent, verdict: api.Result | UserError) -> None:
     agent.verdicts = [verdict]
@@ -272,6 +275,7 @@ def test_session_whose_start_was_not_seen_is_told_but_not_refused(agent: Agent) 
     assert base_text(agent, "clock.py") == "A = 1\n# edit 1"
 
 
+@pytest.mark.thorough
 def test_check_that_was_stopped_is_named_by_the_next(agent: Agent) -> None:
     def stop(**_change: Any) -> api.Result:
         raise KeyboardInterrupt
@@ -317,6 +321,7 @@ def test_edit_that_git_is_told_not_to_see_is_judged(agent: Agent, flag: str) -> 
     assert agent.end_turn()["decision"] == "block"
 
 
+@pytest.mark.thorough
 def test_edit_that_keeps_size_and_time_is_judged(agent: Agent) -> None:
     path, long_ago = agent.root / "clock.py", (1_700_000_000, 1_700_000_000)
     os.utime(path, long_ago)
@@ -346,7 +351,7 @@ def edit_nested_repository(root: Path) -> None:
 
 @pytest.mark.parametrize(
     ("hide", "name"),
-    [(ignore_file, "hidden.py"), (filter_file, "clock.py"), (edit_nested_repository, "nested")],
+    [(ignore_file, "hidden.py"), *by_hand((filter_file, "clock.py"), (edit_nested_repository, "nested"))],
 )
 def test_edit_that_cannot_be_judged_is_named_and_caps(
     agent: Agent, hide: Callable[[Path], None], name: str

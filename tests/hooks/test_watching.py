@@ -73,7 +73,7 @@ def test_judges_when_edits_rest(root: Path) -> None:
 def test_judges_existing_work_at_once_and_each_state_once(root: Path) -> None:
     (root / "a.py").write_text("2\n")
     judge = Judgements()
-    watch(root, judge, edits(root, *[None] * 20, "3\n"), 2)
+    watch(root, judge, edits(root, *[None] * 4, "3\n"), 2)
     assert judge.contents == ["2\n", "3\n"]
 
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from coder.core.messages import AssistantMessage, Delta, Image, ToolMessage, Usage, UserMessage
-from tests.builders import by_hand
 from tests.models.contract import ASKED, KEY, READ, WIRES, Bench
 from tests.models.fakes import Turn
 
@@ -66,35 +65,47 @@ def test_sends_seed_where_supported(wire: str) -> None:
     assert sent == [7 if wire in ("chat", "google") else None, None]
 
 
-def test_retries_truncated_stream(wire: str) -> None:
-    with WIRES[wire]([Turn(text="It is", cut=True), WHOLE]) as bench:
-        assert "broke off in the middle. Trying again in 1 s." in retry_notices(bench)
-    assert bench.pauses == [1.0]
+RETRIED = [
+    (Turn(text="It is", cut=True), "broke off in the middle. Trying again in 1 s."),
+    (Turn(text="It is", dropped=True), "The connection to "),
+    (Turn(status=429, retry_after="7"), "asks for a pause of 7 s"),
+    *(
+        (Turn(text="It is", garbage=garbage), "Trying again in 1 s.")
+        for garbage in (
+            b"event: content_block_delta\ndata: {this is not json\n\n",
+            b"event: content_block_delta\ndata: []\n\n",
+            b'data: {"choices": [null], "candidates": 5, "type": "response.completed"}\n\n',
+            b"\xff\xfe\n\n",
+            b"<html>502 from a proxy</html>\n\n",
+        )
+    ),
+]
 
 
-def test_repeatedly_truncated_stream_is_error(wire: str) -> None:
-    with WIRES[wire]([Turn(text="It is", cut=True)] * 3) as bench:
-        assert "broke off in the middle. Tried 3 times." in str(bench.fail())
+def test_retries_what_may_pass(wire: str) -> None:
+    turns = [turn for failure, _ in RETRIED for turn in (failure, WHOLE)]
+    with WIRES[wire]([*turns, Turn(status=500), Turn(status=500), WHOLE]) as bench:
+        notices = [retry_notices(bench) for _ in RETRIED]
+        assert "failed on its side" in retry_notices(bench)
+    missing = [words for (_, words), notice in zip(RETRIED, notices, strict=True) if words not in notice]
+    assert missing == []
+    assert bench.pauses == [1.0, 1.0, 7.0, *[1.0] * 5, 1.0, 2.0]
 
 
-def test_retries_broken_connection(wire: str) -> None:
-    with WIRES[wire]([Turn(text="It is", dropped=True), WHOLE]) as bench:
-        assert "The connection to " in retry_notices(bench)
-
-
-@pytest.mark.parametrize(
-    "garbage",
-    [
-        b"event: content_block_delta\ndata: {this is not json\n\n",
-        b"event: content_block_delta\ndata: []\n\n",
-        b'data: {"choices": [null], "candidates": 5, "type": "response.completed"}\n\n',
-        *by_hand(b"\xff\xfe\n\n", b"<html>502 from a proxy</html>\n\n"),
-    ],
-)
-def test_retries_unreadable_events(wire: str, garbage: bytes) -> None:
-    with WIRES[wire]([Turn(text="It is", garbage=garbage), WHOLE]) as bench:
-        assert "Trying again in 1 s." in retry_notices(bench)
-    assert bench.pauses == [1.0]
+def test_gives_up(wire: str) -> None:
+    turns = [turn for turn in (Turn(text="It is", cut=True), Turn(status=500), Turn()) for _ in range(3)]
+    key = Turn(status=401, error=f"Incorrect API key provided: {KEY}.")
+    with WIRES[wire]([*turns, key, Turn(status=404), Turn(status=429, retry_after="3600")]) as bench:
+        cut, broken, empty = (str(bench.fail()) for _ in range(3))
+        bench.pauses.clear()
+        refused, unknown, busy = (bench.fail() for _ in range(3))
+    assert "broke off in the middle. Tried 3 times." in cut
+    assert broken.endswith("HTTP 500, status 500. Tried 3 times.")
+    assert "was empty. Tried 3 times." in empty
+    assert "API_KEY" in str(refused) and "***" in str(refused)
+    assert KEY not in str(refused) + repr(bench.model)
+    assert f"{bench.model.name} was not found" in str(unknown)
+    assert (busy.retryable, busy.retry_after_seconds, bench.pauses) == (True, 3600.0, [])
 
 
 async def test_callback_error_is_not_provider_error(wire: str) -> None:
@@ -105,52 +116,11 @@ async def test_callback_error_is_not_provider_error(wire: str) -> None:
         await bench.model.complete(ASKED, trip)
 
 
-def test_waits_as_long_as_the_server_asks(wire: str) -> None:
-    with WIRES[wire]([Turn(status=429, retry_after="7"), WHOLE]) as bench:
-        assert "asks for a pause of 7 s" in retry_notices(bench)
-    assert bench.pauses == [7.0]
-
-
-def test_does_not_wait_for_an_hour(wire: str) -> None:
-    with WIRES[wire]([Turn(status=429, retry_after="3600")]) as bench:
-        error = bench.fail()
-    assert (error.retryable, error.retry_after_seconds, bench.pauses) == (True, 3600.0, [])
-
-
-def test_survives_two_server_failures_with_growing_pauses(wire: str) -> None:
-    with WIRES[wire]([Turn(status=500), Turn(status=500), WHOLE]) as bench:
-        assert "failed on its side" in retry_notices(bench)
-    assert bench.pauses == [1.0, 2.0]
-
-
-def test_gives_up_after_its_tries(wire: str) -> None:
-    with WIRES[wire]([Turn(status=500)] * 3) as bench:
-        assert str(bench.fail()).endswith("HTTP 500, status 500. Tried 3 times.")
-
-
-def test_a_refused_key_names_its_variable_and_never_the_key(wire: str) -> None:
-    with WIRES[wire]([Turn(status=401, error=f"Incorrect API key provided: {KEY}.")]) as bench:
-        error = bench.fail()
-        assert KEY not in repr(bench.model)
-    assert "API_KEY" in str(error) and "***" in str(error) and KEY not in str(error)
-    assert bench.pauses == []
-
-
-def test_an_unknown_model_is_named(wire: str) -> None:
-    with WIRES[wire]([Turn(status=404)]) as bench:
-        assert f"{bench.model.name} was not found" in str(bench.fail())
-
-
 def test_retries_empty_reply_and_counts_cost(wire: str) -> None:
     with WIRES[wire]([Turn(), WHOLE]) as bench:
         reply, _ = bench.ask()
     usage = reply.usage.model_copy(update={"cost_usd": None})
     assert usage == Usage(input_tokens=200, cached_tokens=80, output_tokens=14)
-
-
-def test_nothing_but_empty_replies_is_an_error(wire: str) -> None:
-    with WIRES[wire]([Turn()] * 3) as bench:
-        assert "was empty. Tried 3 times." in str(bench.fail())
 
 
 @pytest.mark.filterwarnings("ignore:MOONLIGHT is not a valid FinishReason")
@@ -159,25 +129,36 @@ def test_unknown_finish_reason_ends_reply(wire: str) -> None:
         assert bench.ask()[0].finish == "stop"
 
 
-def test_sends_system_prompt_and_schemas_verbatim(wire: str) -> None:
-    with WIRES[wire]([WHOLE]) as bench:
-        bench.ask()
-        assert bench.fake
-        sent = json.dumps(bench.fake.requests[0])
-    for part in (ASKED.system, READ.description, "The file.", "It is broken.", str(ASKED.max_output_tokens)):
-        assert part in sent
+FOREIGN = ('{"raw": "I looked."}', "not JSON", "[]", '[{"kind": "response"}]')
+MARKED_PARTS = {"anthropic": ("system", "tools"), "responses": ("input",), "chat": (), "google": ()}
 
 
-def test_sends_images_with_their_type(wire: str) -> None:
+def test_sends_prompts_images_and_foreign_replies(wire: str) -> None:
     data = "iVBORw0KGgo="
     image = Image(name="shot.png", media_type="image/png", base64=data)
-    with WIRES[wire]([WHOLE]) as bench:
-        bench.ask(ASKED.model_copy(update={"messages": (UserMessage(text="See it.", images=(image,)),)}))
+    conversations = [
+        (UserMessage(text="See it.", images=(image,)),),
+        *(
+            (*ASKED.messages, AssistantMessage(text="I looked.", opaque=opaque), UserMessage(text="And?"))
+            for opaque in FOREIGN
+        ),
+    ]
+    with WIRES[wire]([WHOLE] * 6) as bench:
+        bench.ask()
+        for messages in conversations:
+            bench.ask(ASKED.model_copy(update={"messages": messages}))
         assert bench.fake
-        body = json.dumps(bench.fake.requests[0])
-    assert "See it." in body and data in body
-    if wire.startswith("compatible"):
-        assert f'{{"url": "data:image/png;base64,{data}"' in body
+        body = bench.fake.requests[0]
+        plain, pictured, *foreign = map(json.dumps, bench.fake.requests)
+    for part in (ASKED.system, READ.description, "The file.", "It is broken.", str(ASKED.max_output_tokens)):
+        assert part in plain
+    lists = [key for key in body if isinstance(body[key], list)]
+    assert (
+        tuple(sorted(key for key in lists if strip_cache_marks(body[key]) != body[key])) == MARKED_PARTS[wire]
+    )
+    assert "See it." in pictured and data in pictured
+    assert wire != "chat" or f'{{"url": "data:image/png;base64,{data}"' in pictured
+    assert all("I looked." in sent for sent in foreign)
 
 
 def test_resends_earlier_messages_byte_for_byte(wire: str) -> None:
@@ -195,29 +176,6 @@ def test_resends_earlier_messages_byte_for_byte(wire: str) -> None:
     }
 
 
-def test_marks_stable_prefix_where_required(wire: str) -> None:
-    with WIRES[wire]([WHOLE]) as bench:
-        bench.ask()
-        assert bench.fake
-        (body,) = bench.fake.requests
-    marked_parts = {
-        "anthropic": ("system", "tools"),
-        "responses": ("input",),
-        "chat": (),
-        "google": (),
-    }
-    assert (
-        tuple(
-            sorted(
-                key
-                for key in body
-                if isinstance(body[key], list) and strip_cache_marks(body[key]) != body[key]
-            )
-        )
-        == marked_parts[wire]
-    )
-
-
 def test_signed_reasoning_and_results_go_back(wire: str) -> None:
     turn = Turn(reasoning="Where would that be?", calls=(("read", '{"path": "a.py"}'),))
     with WIRES[wire]([turn, WHOLE]) as bench:
@@ -225,15 +183,6 @@ def test_signed_reasoning_and_results_go_back(wire: str) -> None:
     sent = json.dumps(second)
     assert wire == "chat" or "seal" in sent or "c2VhbA" in sent
     assert "line of {" in sent and "Go on." in sent
-
-
-@pytest.mark.parametrize("opaque", ['{"raw": "I looked."}', "not JSON", "[]", '[{"kind": "response"}]'])
-def test_sends_foreign_reply_in_plain_parts(wire: str, opaque: str) -> None:
-    foreign = AssistantMessage(text="I looked.", opaque=opaque)
-    with WIRES[wire]([WHOLE]) as bench:
-        bench.ask(ASKED.model_copy(update={"messages": (*ASKED.messages, foreign, UserMessage(text="And?"))}))
-        assert bench.fake
-        assert "I looked." in json.dumps(bench.fake.requests[0])
 
 
 def test_local_server_bypasses_proxy(wire: str, monkeypatch: pytest.MonkeyPatch) -> None:

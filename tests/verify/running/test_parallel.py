@@ -145,6 +145,7 @@ def test_project_that_distributes_tests_itself_is_left_to_it(tmp_path: Path, mak
     assert _run(tmp_path / "two", make_runner, files)[2] == [None]
 
 
+@pytest.mark.thorough
 def test_named_tests_are_split_by_their_number(tmp_path: Path, make_runner: Run) -> None:
     files = {f"test_{number}.py": COUNTED.format(number=number) for number in range(4)}
     report, _, shards = _run(tmp_path, make_runner, files, tests=("test_1.py::test_1", "test_2.py::test_2"))
