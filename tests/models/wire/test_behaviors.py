@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -46,6 +46,8 @@ class Server:
     status: int = 400
     error: Callable[[str], Any] = lambda message: {"error": {"message": message}}
     text: str = ANSWER
+    texts: Iterator[str] | None = None
+    """The text of each reply, instead of the same for all."""
     finish: str | None = "stop"
     whole: Any = None
     """A whole JSON reply, sent instead of a stream."""
@@ -72,8 +74,9 @@ def serve(server: Server, bodies: list[Body]) -> Iterator[str]:
                 data = server.whole if isinstance(server.whole, bytes) else json.dumps(server.whole).encode()
                 self._send(200, data, server.mime)
             else:
+                text = next(server.texts) if server.texts else server.text
                 chunks = [
-                    {"choices": [{"index": 0, "delta": {"content": server.text}, "finish_reason": None}]},
+                    {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]},
                     {"choices": [{"index": 0, "delta": {}, "finish_reason": server.finish}]},
                 ]
                 events = [b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks]
@@ -100,6 +103,14 @@ def exchange(
         for _ in range(requests):
             reply = asyncio.run(model.complete(request, lambda _delta: None))
     return Exchange(reply, bodies)
+
+
+def replies(texts: Sequence[str]) -> list[Reply]:
+    """Return the reply that is made of each text, in one conversation."""
+    with serve(Server(texts=iter(texts)), []) as url:
+        choice = ModelChoice(provider="compatible", model="m", base_url=url, reason="named by a test")
+        model = open_model(choice, environment={}, tool_calling=True, retry_policy=record_pauses([], tries=1))
+        return [asyncio.run(model.complete(ASKED, lambda _delta: None)) for _ in texts]
 
 
 def has_field(name: str, message: str, body: Body) -> str:
@@ -321,17 +332,15 @@ UNKNOWN = '{"name": "web_search", "arguments": {"query": "x"}}'
 """A call of a tool that is not offered."""
 
 
-@pytest.mark.parametrize("text", WRITTEN_CALLS)
-def test_runs_a_call_written_as_text(text: str) -> None:
-    reply = exchange(Server(text=text)).reply
-    ((name, arguments),) = [(call.name, call.arguments) for call in reply.message.calls]
-    assert (name, json.loads(arguments), reply.finish) == ("read", {"path": "a.py"}, "calls")
-    assert "a.py" not in reply.message.text
+def test_runs_calls_written_as_text() -> None:
+    for text, reply in zip(WRITTEN_CALLS, replies(WRITTEN_CALLS), strict=True):
+        calls = [(call.name, json.loads(call.arguments)) for call in reply.message.calls]
+        assert (calls, reply.finish) == ([("read", {"path": "a.py"})], "calls"), text
+        assert "a.py" not in reply.message.text, text
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_text_that_shows_code_is_no_call() -> None:
+    texts = [
         'The settings are:\n```json\n{"name": "reader", "version": "1"}\n```',
         'Send this:\n```json\n{"name": "read", "color": "red"}\n```',
         f"Send this:\n```json\n{UNKNOWN}\n```",
@@ -340,11 +349,9 @@ def test_runs_a_call_written_as_text(text: str) -> None:
         '```python\nprint("<tool_call>")\n```',
         "```diff\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n```",
         "<details>\nread it\n</details>",
-    ],
-)
-def test_text_that_shows_code_is_no_call(text: str) -> None:
-    reply = exchange(Server(text=text)).reply
-    assert (reply.message.text, reply.message.calls, reply.finish) == (text, (), "stop")
+    ]
+    for text, reply in zip(texts, replies(texts), strict=True):
+        assert (reply.message.text, reply.message.calls, reply.finish) == (text, (), "stop")
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def python(code: str, *arguments: str) -> list[str]:
     return [sys.executable, "-c", code, *arguments]
 
 
-def test_returns_exit_code_and_both_streams(sandbox: ProcessSandbox, tree: Path) -> None:
+def test_commands_end_as_in_a_shell(sandbox: ProcessSandbox, tree: Path) -> None:
     result = sandbox.run(["sh", "-c", "pwd; echo oops >&2; exit 7"], cwd=tree)
     assert (result.exit_code, result.output, result.timed_out, result.truncated, result.exceeded) == (
         7,
@@ -47,10 +47,11 @@ def test_returns_exit_code_and_both_streams(sandbox: ProcessSandbox, tree: Path)
         False,
         "",
     )
-
-
-def test_a_signal_is_a_negative_exit_code(sandbox: ProcessSandbox, tree: Path) -> None:
     assert sandbox.run(["sh", "-c", "kill -SEGV $$"], cwd=tree).exit_code == -signal.SIGSEGV
+    piped = sandbox.run(["bash", "-c", "yes | head -n 1; echo ${PIPESTATUS[0]}"], cwd=tree)
+    assert piped.output == f"y\n{128 + signal.SIGPIPE}\n"
+    assert sandbox.run(["cat"], cwd=tree).exit_code == 0
+    assert sandbox.run(["sh", "-c", "ulimit -Hc"], cwd=tree).output == "0\n"
 
 
 def test_cut_command_ends_like_one_at_its_time_limit(sandbox: ProcessSandbox, tree: Path) -> None:
@@ -59,15 +60,6 @@ def test_cut_command_ends_like_one_at_its_time_limit(sandbox: ProcessSandbox, tr
         ["sh", "-c", "echo begun; sleep 60"], cwd=tree, on_line=lambda _line: cut.set(), cut=cut
     )
     assert (result.exit_code, result.output, result.timed_out) == (None, "begun\n", True)
-
-
-def test_broken_pipe_kills_as_in_shell(sandbox: ProcessSandbox, tree: Path) -> None:
-    result = sandbox.run(["bash", "-c", "yes | head -n 1; echo ${PIPESTATUS[0]}"], cwd=tree)
-    assert result.output == f"y\n{128 + signal.SIGPIPE}\n"
-
-
-def test_standard_input_is_empty(sandbox: ProcessSandbox, tree: Path) -> None:
-    assert sandbox.run(["cat"], cwd=tree).exit_code == 0
 
 
 def test_api_keys_do_not_reach_command(sandbox: ProcessSandbox, tree: Path) -> None:
@@ -112,16 +104,9 @@ def test_time_limit_kills_process_tree(sandbox: ProcessSandbox, tree: Path) -> N
     assert marked_processes(str(tree)) == []
 
 
-@linux_only
-def test_a_daemon_does_not_outlive_its_command(sandbox: ProcessSandbox, tree: Path) -> None:
-    result = sandbox.run(python(DAEMON), cwd=tree, environment={MARK: str(tree)})
-    assert result.exit_code == 0
-    assert (tree / "daemon").exists()
-    assert marked_processes(str(tree)) == []
-
-
-def test_an_orphan_does_not_outlive_its_command(sandbox: ProcessSandbox, tree: Path) -> None:
-    result = sandbox.run(python(ORPHAN), cwd=tree, environment={MARK: str(tree)})
+@pytest.mark.parametrize("code", [pytest.param(DAEMON, marks=linux_only), ORPHAN], ids=["daemon", "orphan"])
+def test_no_process_outlives_its_command(sandbox: ProcessSandbox, tree: Path, code: str) -> None:
+    result = sandbox.run(python(code), cwd=tree, environment={MARK: str(tree)})
     assert result.exit_code == 0
     assert (tree / "daemon").exists()
     assert marked_processes(str(tree)) == []
@@ -208,10 +193,6 @@ def test_kills_process_tree_over_limit(
     result = sandbox.run(python(code), cwd=tree, limits=limits, environment={MARK: str(tree)})
     assert (result.exit_code, result.exceeded.split()[-1]) == (None, limit_name)
     assert marked_processes(str(tree)) == []
-
-
-def test_no_core_is_dumped(sandbox: ProcessSandbox, tree: Path) -> None:
-    assert sandbox.run(["sh", "-c", "ulimit -Hc"], cwd=tree).output == "0\n"
 
 
 def test_reports_lines_while_running(sandbox: ProcessSandbox, tree: Path) -> None:
