@@ -15,6 +15,7 @@ import pytest
 from coder.core.messages import AssistantMessage, Reply, Request, ToolCall, ToolMessage, UserMessage
 from coder.models.catalog import ModelChoice
 from coder.models.opening import open_model
+from tests.builders import by_hand
 from tests.models.contract import READ, record_pauses
 from tests.models.fakes import running
 
@@ -213,7 +214,7 @@ REJECTING_SERVERS = {
 }
 
 
-@pytest.mark.parametrize("provider", ["compatible", "openai"])
+@pytest.mark.parametrize("provider", ["compatible", *by_hand("openai")])
 @pytest.mark.parametrize("name", REJECTING_SERVERS)
 def test_asks_again_without_the_rejected_part(name: str, provider: str) -> None:
     server = REJECTING_SERVERS[name]

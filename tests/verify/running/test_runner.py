@@ -8,7 +8,7 @@ import pytest
 
 from coder.core.verdict import RunProblem, TestReport
 from coder.verify.run import CUT_SHORT
-from tests.builders import write, write_tree
+from tests.builders import by_hand, write, write_tree
 from tests.verify.conftest import Run
 from tests.verify.fakes import outcomes
 
@@ -225,7 +225,7 @@ ENDLESS = {
 }
 
 
-@pytest.mark.parametrize("options", ["", pytest.param(" -n 2", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("options", ["", *by_hand(" -n 2")])
 def test_endless_test_is_red_and_others_run(
     tmp_path: Path, make_runner: Run, plugin_venv: Path, monkeypatch: pytest.MonkeyPatch, options: str
 ) -> None:
@@ -325,7 +325,7 @@ PROJECT = (
 LAYOUTS = {"src": "src/{}/__init__.py", "flat": "{}/__init__.py"}
 
 
-@pytest.mark.parametrize("layout", ["src", pytest.param("flat", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("layout", ["src", *by_hand("flat")])
 def test_worktree_tests_its_own_code_despite_installation(
     tmp_path: Path, make_runner: Run, plugin_venv: Path, layout: str
 ) -> None:
