@@ -98,7 +98,10 @@ def test_without_the_package_says_what_to_install(place: Place) -> None:
 
 
 def test_refuses_to_serve_where_no_repository_is(place: Place, tmp_path: Path) -> None:
-    result = place.coder("mcp", "serve", "--repo", str(tmp_path / "none"))
+    command = coder_command("mcp", "serve", "--repo", str(tmp_path / "none"))
+    result = subprocess.run(
+        command, env=place.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
     assert result.returncode == 2
     assert "none" in result.stderr
 
