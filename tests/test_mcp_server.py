@@ -99,11 +99,12 @@ def test_without_the_package_says_what_to_install(place: Place) -> None:
 
 def test_refuses_to_serve_where_no_repository_is(place: Place, tmp_path: Path) -> None:
     command = coder_command("mcp", "serve", "--repo", str(tmp_path / "none"))
-    result = subprocess.run(
-        command, env=place.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 2
-    assert "none" in result.stderr
+    with subprocess.Popen(
+        command, env=place.environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as server:  # whose client stays
+        assert server.stderr
+        message = server.stderr.read()
+    assert (server.returncode, "none" in message) == (2, True)
 
 
 class Wire:
