@@ -38,6 +38,9 @@ class ColdRunner(nullcontext[Any]):
         return WarmRefusal(reason="no mutants here")
 
 
+COLD: Any = ColdRunner()
+
+
 @pytest.fixture
 def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
     """Return a function that examines a change of files, with scripted linters and scripts."""
@@ -67,7 +70,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
                     paths=paths,
                 )
                 if has_mutants
-                else ColdRunner()
+                else COLD
             ),
             checks=lambda _old, _new, _changed: checked,
             scripts=lambda _old, _new, _changed, _issue: script_result,
