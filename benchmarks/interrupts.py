@@ -1,14 +1,13 @@
 """Interrupted sessions at drawn moments: time until every process is gone, and what is left behind.
 
-    python -m benchmarks interrupts [--runs 20] [--load 3] [--project PATH] [verify] [fix] [background] [next]
+    python -m benchmarks interrupts [--runs 20] [--load 3] [--project PATH] [verify] [fix]
 
 `verify` and `fix` interrupt `coder verify` and `coder fix --offline`, with SIGINT and SIGTERM in turn, at
 moments drawn from the duration of a run that nothing interrupts; every fourth is started with SIGINT
-ignored. `background` interrupts the whole suite that
-runs after a verdict, and `next` starts another command while it runs. The repository has slow tests with
-children that ignore both signals and with daemons; with --project, the tests of a copy of a checkout, whose
-uncommitted change is the judged one. `phase` is that of the last event before the signal. Left behind are
-worktrees, locks, private references and temporary files; what the user has must be as before.
+ignored. The repository has slow tests with children that ignore both signals and with daemons; with
+--project, the tests of a copy of a checkout, whose uncommitted change is the judged one. `phase` is that of
+the last event before the signal. Left behind are worktrees, locks, private references and temporary files;
+what the user has must be as before.
 """
 
 import argparse
@@ -30,10 +29,8 @@ from pathlib import Path
 from benchmarks.verification import descendants
 
 LIMIT_SECONDS = 2.0
-LIMITS = {"next": 4.0}
-"""Longer limits, in seconds: that of `next` includes the start of the next command."""
 PATIENCE_SECONDS = 60.0
-KINDS = ("verify", "fix", "background", "next")
+KINDS = ("verify", "fix")
 MODULE = (
     "def total(prices):\n    return sum(prices) - 1\n\n\n"
     "def largest(prices):\n    best = 0\n    for price in prices:\n        if price > best:\n"
@@ -182,14 +179,13 @@ class Ending:
 
 
 def wait_for_end(
-    place: Place, known: set[int], running: "subprocess.Popen[bytes] | None"
+    place: Place, known: set[int], running: "subprocess.Popen[bytes]"
 ) -> tuple[float, list[str]]:
     """Return the seconds until all processes are gone, and those that are late; kill those that stay."""
     late: list[str] = []
     began = time.monotonic()
     while time.monotonic() < began + PATIENCE_SECONDS:
-        if running is not None:
-            running.poll()
+        running.poll()
         found = living(place, known)
         if not found:
             return time.monotonic() - began, late
@@ -202,14 +198,12 @@ def wait_for_end(
     return time.monotonic() - began, late
 
 
-def interrupt(
-    place: Place, pid: int, number: signal.Signals, running: "subprocess.Popen[bytes] | None"
-) -> Ending:
+def interrupt(place: Place, number: signal.Signals, running: "subprocess.Popen[bytes]") -> Ending:
     """Interrupt a process as a terminal (its group) or `kill` does, and watch how it ends."""
-    before, phase = place.user_state(), place.newest_event()
+    before, phase, pid = place.user_state(), place.newest_event(), running.pid
     known = {pid, *descendants(pid)}
     with contextlib.suppress(ProcessLookupError):
-        if number is signal.SIGINT and running is not None:
+        if number is signal.SIGINT:
             os.killpg(pid, number)
         else:
             os.kill(pid, number)
@@ -222,13 +216,7 @@ def interrupt(
 def arguments_of(kind: str) -> tuple[str, ...]:
     if kind == "fix":
         return ("fix", "--offline", "test_total.py::test_total fails.")
-    suite = "background" if kind in ("background", "next") else "auto"
-    return ("verify", "--suite", suite)
-
-
-def find_background(place: Place) -> int | None:
-    """Return the process that runs the whole suite."""
-    return next((pid for pid, command in living(place, set()).items() if "--after" in command), None)
+    return ("verify",)
 
 
 def run_once(
@@ -238,26 +226,10 @@ def run_once(
     if kind == "fix":
         place.git("stash", "-q")
     running = place.start(*arguments_of(kind), ignoring=ignoring)
-    if kind in ("verify", "fix"):
-        time.sleep(delay)
-        if running.poll() is not None:
-            return None
-        return interrupt(place, running.pid, number, running)
-    running.wait()
     time.sleep(delay)
-    background = find_background(place)
-    if background is None:
+    if running.poll() is not None:
         return None
-    if kind == "background":
-        return interrupt(place, background, number, None)
-    known = {background, *descendants(background)}
-    following = place.start(*arguments_of("verify"))
-    began = time.monotonic()
-    while time.monotonic() < began + PATIENCE_SECONDS and any(pid in known for pid in living(place, known)):
-        time.sleep(0.02)
-    ending = Ending(time.monotonic() - began, "next command", ())
-    interrupt(place, following.pid, signal.SIGTERM, following)
-    return ending
+    return interrupt(place, number, running)
 
 
 @contextlib.contextmanager
@@ -277,17 +249,14 @@ def time_whole_run(place: Place, kind: str) -> float:
         place.git("stash", "-q")
     began = time.monotonic()
     place.start(*arguments_of(kind)).wait()
-    seconds = time.monotonic() - began
-    if (pid := find_background(place)) is not None:
-        interrupt(place, pid, signal.SIGTERM, None)
-    return seconds
+    return time.monotonic() - began
 
 
 def measure(kind: str, options: argparse.Namespace, root: Path) -> bool:
     """Interrupt so many runs of one kind and print how they ended; return whether all did as they must."""
     draw = random.Random(options.seed)
     settings = {"tests": options.tests, "seconds": options.seconds}
-    span = options.span or (options.background_seconds if kind in ("background", "next") else None)
+    span = options.span
     if span is None:
         span = time_whole_run(make_place(root / f"{kind}-whole", options.project, **settings), kind)
         print(f"{kind}: a whole run takes {span:.1f} s", flush=True)
@@ -310,12 +279,11 @@ def measure(kind: str, options: argparse.Namespace, root: Path) -> bool:
         )
         shutil.rmtree(place.root, ignore_errors=True)
     times = sorted(ending.seconds for ending in endings) or [0.0]
-    limit = LIMITS.get(kind, LIMIT_SECONDS)
-    late = sum(seconds > limit for seconds in times)
+    late = sum(seconds > LIMIT_SECONDS for seconds in times)
     unclean = sum(bool(ending.problems) for ending in endings)
     print(
         f"{kind}: {len(endings)} interrupts, median {statistics.median(times):.2f} s, "
-        f"slowest {times[-1]:.2f} s, {late} over {limit:g} s, {unclean} left something",
+        f"slowest {times[-1]:.2f} s, {late} over {LIMIT_SECONDS:g} s, {unclean} left something",
         flush=True,
     )
     return not late and not unclean
@@ -334,7 +302,6 @@ def main() -> int:
     parser.add_argument(
         "--span", type=float, metavar="S", help="draw moments from so many seconds; default: from a whole run"
     )
-    parser.add_argument("--background-seconds", type=float, default=20.0, metavar="S")
     parser.add_argument("--project", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="interrupts-") as root:

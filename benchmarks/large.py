@@ -189,7 +189,6 @@ def judge_fix(clone: Path, fix: Fix, *, venv: Path, state: Path, limit: float) -
             interrupt(process)
             raise
     seconds = time.monotonic() - start
-    stop_background_suite(state)
     if evidence.exists():
         return read_evidence(evidence, seconds)
     return Judgement("NONE", f"exit {process.returncode}: {last_message(state)}", seconds)
@@ -202,29 +201,6 @@ def interrupt(process: subprocess.Popen[bytes]) -> None:
         process.wait(timeout=GRACE_SECONDS)
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-
-
-def stop_background_suite(state: Path) -> None:
-    """End the whole suite that coder runs on after the verdict: it would disturb the next measurement.
-
-    `CI=1` would keep it from starting, but changes the time that a verdict may take.
-    """
-    mark = f"XDG_STATE_HOME={state}".encode()
-    pids = []
-    for file in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):
-            pids += [int(file.parent.name)] if mark in file.read_bytes().split(b"\0") else []
-    for pid in pids:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGTERM)
-    end = time.monotonic() + GRACE_SECONDS
-    while any(Path("/proc", str(pid)).exists() for pid in pids):
-        if time.monotonic() > end:
-            for pid in pids:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            return
-        time.sleep(0.1)
 
 
 def read_evidence(evidence: Path, seconds: float) -> Judgement:

@@ -61,11 +61,10 @@ class Config(Value):
     """The project's test command; None: detected."""
     suite_seconds: float = Field(default=900.0, gt=0)
     """Time limit of one run of the whole suite."""
-    suite: Literal["auto", "impacted", "whole", "background"] = "auto"
+    suite: Literal["auto", "impacted", "whole"] = "auto"
     """Tests that run for a verdict: `whole` the suite, `impacted` those that the change can reach.
 
-    `auto` is the suite if it ends within `foreground_suite_seconds`, else the impacted tests, and the rest
-    in the background after the verdict; `background` is the latter in any case.
+    `auto` is the suite if it ends within `foreground_suite_seconds`, else the impacted tests.
     """
     foreground_suite_seconds: float = Field(default=60.0, gt=0)
     """With `auto`: longest time of the whole suite on the untouched code."""
@@ -214,6 +213,10 @@ LOWERABLE_SETTINGS = (
     "sandbox_processes",
 )
 """Settings that a repository may lower but not raise."""
+REMOVED_SETTINGS: Mapping[str, str] = {
+    "suite = background": "`wait = true` runs all tests that a change reaches",
+}
+"""Former settings, or values of one, each with what is true or to be used instead; they are passed over."""
 REPOSITORY_FILE = "coder.toml"
 """Settings of a repository that need no pyproject.toml."""
 REPOSITORY_SETTINGS = (*LOWERABLE_SETTINGS, "test", "checks", "suite", "approve", "ask", "deny", "deny_read")
@@ -334,12 +337,19 @@ def configured_rules(configuration: Config) -> tuple[Rule, ...]:
 
 def _overlay(entries: dict[str, Setting], values: Mapping[str, Any], *, source: str) -> None:
     for name, value in values.items():
+        if _removed_setting(name, value):
+            continue
         if name not in Config.model_fields:
             raise UserError(
                 f"{source} sets {name!r}, which is no setting. {suggest_name(name, Config.model_fields)}"
                 "All settings: coder config"
             )
         entries[name] = Setting(name=name, value=_validate(name, value, source), source=source)
+
+
+def _removed_setting(name: str, value: Any) -> str:
+    """Return the key of an entry in `REMOVED_SETTINGS`; empty if the setting exists."""
+    return next((key for key in (name, f"{name} = {value}") if key in REMOVED_SETTINGS), "")
 
 
 def _own_table(tables: Any, repository: Path, file: Path) -> Mapping[str, Any]:
@@ -355,7 +365,7 @@ def _own_table(tables: Any, repository: Path, file: Path) -> Mapping[str, Any]:
 def _overlay_repository(entries: dict[str, Setting], values: Mapping[str, Any], *, source: str) -> None:
     """Overlay settings of an untrusted repository: unknown ones are ignored, limits can only go down."""
     for name, value in values.items():
-        if name not in REPOSITORY_SETTINGS:
+        if name not in REPOSITORY_SETTINGS or _removed_setting(name, value):
             continue
         checked_value = _validate(name, value, source)
         current = entries[name].value
@@ -382,22 +392,37 @@ def _widens(name: str, value: Any, current: Any) -> bool:
 
 
 def ignored_settings(repository: Path, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """Return a message on each name in a repository's own settings that is unknown or not allowed there.
+    """Return a message on each entry that is passed over.
 
-    So does a variable of the environment whose name is close to that of a setting.
+    Such are removed settings, names in a repository's own settings that are unknown or not allowed there,
+    and variables of the environment whose names are close to that of a setting.
     """
+    user = config_directory(environment) / "config.toml"
+    table = _read_user_table(user)
+    sources = (
+        (str(user), table),
+        (f"{user} [repositories]", _own_table(table.get("repositories"), repository, user)),
+        *_repository_tables(repository),
+        *((name, {name[6:].lower(): text}) for name, text in environment.items() if name[:6] == "CODER_"),
+    )
     variables = [f"CODER_{name.upper()}" for name in Config.model_fields]
     misspelt = {
         name: suggest_name(name, variables, closeness=0.9)
         for name in environment
-        if name.startswith("CODER_") and name not in variables
+        if name.startswith("CODER_") and name not in variables and name[6:].lower() not in REMOVED_SETTINGS
     }
     return (
+        *(
+            f"{source} sets {key!r}, which no longer exists: {REMOVED_SETTINGS[key]}."
+            for source, values in sources
+            for name, value in values.items()
+            if (key := _removed_setting(name, value))
+        ),
         *(
             f"{source} sets {name!r}, which {_objection_to(name)}"
             for source, table in _repository_tables(repository)
             for name in table
-            if name not in REPOSITORY_SETTINGS
+            if name not in REPOSITORY_SETTINGS and name not in REMOVED_SETTINGS
         ),
         *(f"{name} sets nothing. {hint}".rstrip() for name, hint in misspelt.items() if hint),
     )

@@ -68,7 +68,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 
 LONGEST_FILES = (
-    *("test_packaging.py", "test_site.py", "test_commands.py", "test_whole_suite.py", "test_forgeries.py"),
+    *("test_packaging.py", "test_site.py", "test_commands.py", "test_forgeries.py"),
     *("test_command_line.py", "test_templates.py", "test_conversation.py", "test_scenarios.py"),
 )
 """Files of tests that take many seconds each."""

@@ -108,6 +108,19 @@ def test_reports_unknown_user_setting(tmp_path: Path) -> None:
         collect_settings(environment=environment(tmp_path, "atempts = 5\n"))
 
 
+def test_removed_settings_are_passed_over_with_one_line(tmp_path: Path) -> None:
+    own = f'suite = "background"\n[repositories."{tmp_path}"]\nsuite = "background"\n'
+    user = environment(tmp_path, own, CODER_SUITE="background")
+    root = write_repository(tmp_path, 'suite = "background"')
+    assert setting_value("suite", root, environment=user) == ("auto", "default")
+    file = tmp_path / "config" / "coder" / "config.toml"
+    sources = (str(file), f"{file} [repositories]", "pyproject.toml [tool.coder]", "CODER_SUITE")
+    instead = "`wait = true` runs all tests that a change reaches"
+    assert ignored_settings(root, user) == tuple(
+        f"{source} sets 'suite = background', which no longer exists: {instead}." for source in sources
+    )
+
+
 def test_reports_invalid_value(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="CODER_ATTEMPTS: attempts = '0' is not valid"):
         collect_settings(environment=environment(tmp_path, CODER_ATTEMPTS="0"))

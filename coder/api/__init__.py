@@ -80,7 +80,7 @@ def verify(
             parent.
         issue: purpose of the change; empty is the commits' messages.
         test_command: the project's test command; None: detected.
-        suite: tests that run for the verdict. Nothing runs on in the background.
+        suite: tests that run for the verdict.
         accept_test_edits: tests whose assertions the change replaces have been looked at.
         unrelated_tests: ids of failing tests that are not about the issue.
         trust: run the repository's code without a full sandbox.
@@ -151,7 +151,7 @@ def fix(
         max_tokens: token limit.
         max_seconds: time limit.
         test_command: the project's test command; None: detected.
-        suite: tests that run for the verdict. Nothing runs on in the background.
+        suite: tests that run for the verdict.
         accept_test_edits: tests whose assertions the change replaces have been looked at.
         unrelated_tests: ids of failing tests that are not about the issue.
         trust: run the repository's code without a full sandbox.

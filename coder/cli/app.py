@@ -26,12 +26,18 @@ from coder.cli import (
     verify,
     why,
 )
-from coder.cli.options import LIMITS, MODEL, GroupedCommand, Options, StrategyName, with_options
-from coder.cli.reporting import broken_change_notices, report_errors
+from coder.cli.options import (
+    LIMITS,
+    MODEL,
+    GroupedCommand,
+    Options,
+    StrategyName,
+    drop_removed_options,
+    with_options,
+)
+from coder.cli.reporting import report_errors
 from coder.core.text import explain_invalid_value, suggest_name
 
-SILENT_COMMANDS = ("hook", "mcp", "completion")
-"""Commands that programs start, whose messages nobody reads."""
 JSON_COMMANDS = ("fix", "do", "ask", "build", "verify", "review")
 """Commands whose --json prints the events of a session."""
 
@@ -40,7 +46,8 @@ class CommandGroup(TyperGroup):
     """Commands; at a terminal, a sentence in the place of a command is the interface's first message."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        super().parse_args(ctx, args)  # which leaves a command's name and its arguments apart
+        # A command's name and its arguments are left apart.
+        super().parse_args(ctx, list(drop_removed_options(args)))
         words = [*ctx._protected_args, *ctx.args]
         if len(words) == 1 and (" " in words[0] or words[0].startswith("@")) and _is_at_terminal():
             ctx.obj = words[0]
@@ -128,9 +135,6 @@ def open_interface(
         print(f"coder {__version__}")
         raise typer.Exit
     opens_interface = context.invoked_subcommand is None and _is_at_terminal()
-    if context.invoked_subcommand not in SILENT_COMMANDS and not opens_interface:
-        for notice in broken_change_notices():
-            print(notice, file=sys.stderr)
     if context.invoked_subcommand is not None:
         return 0
     if not opens_interface:

@@ -50,9 +50,6 @@ def apply(
     verify: Annotated[
         bool, typer.Option("--verify", help="Judge a session's fix on HEAD first, where that is newer.")
     ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Apply also what the whole suite has shown to be broken since.")
-    ] = False,
     attempt: AttemptOption = None,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Do not show a session's fix for a choice of its parts first.")
@@ -89,9 +86,9 @@ def apply(
     if text is None:
         is_reviewed = can_review() and not (yes or check or reverse)
         sentence = (
-            _apply_reviewed(repo, id, force=force)
+            _apply_reviewed(repo, id)
             if is_reviewed
-            else apply_session(repo, id, check=check, reverse=reverse, force=force)
+            else apply_session(repo, id, check=check, reverse=reverse)
         )
         print(sanitize_text(sentence))
     else:
@@ -315,20 +312,7 @@ def _describe_change(file: "ChangedFile") -> str:
     return f"{name}{kind}  +{file.added} -{file.removed}"
 
 
-def _refuse_broken(repo: Path, id: str) -> None:
-    """Refuse a fix that broke a test, as the whole suite has shown after the verdict.
-
-    Raises:
-        UserError: it did.
-    """
-    from coder.wiring.whole_suite import read_whole_suite
-
-    suite = read_whole_suite(_find_delivered_session(repo, id))
-    if suite is not None and suite.broke:
-        raise UserError(f"{suite.sentence} Nothing was applied; use --force to apply it anyway.")
-
-
-def _apply_reviewed(repo: Path, id: str, *, force: bool) -> str:
+def _apply_reviewed(repo: Path, id: str) -> str:
     """Show what a session delivered, and apply what the user accepts of it; return a sentence.
 
     Raises:
@@ -341,8 +325,6 @@ def _apply_reviewed(repo: Path, id: str, *, force: bool) -> str:
     finish_event = _load_delivered_session(repo, id)[1]
     delivery, verdict = finish_event.delivery, finish_event.verdict
     assert delivery is not None
-    if not force:
-        _refuse_broken(repo, id)
     diff, is_delivered = delivery.diff, True
     if not delivery.commit:
         apply_diff(repo, diff, check=True)
@@ -356,7 +338,7 @@ def _apply_reviewed(repo: Path, id: str, *, force: bool) -> str:
         return "Nothing was applied."
     count = len(split_git_diff(diff))
     if len(decisions.accepted) == count and not decisions.edits:
-        return apply_session(repo, id, force=force)
+        return apply_session(repo, id)
     part = rebuild_diff(diff, decisions.accepted, decisions.edits)
     if not part:
         return "Nothing was applied: what you accepted changes nothing."
@@ -391,19 +373,15 @@ def take_out_diff(repo: Path, id: str, *, check: bool = False) -> str:
     return f"Session {directory.name}, {files}: {sentence[0].lower()}{sentence[1:]}"
 
 
-def apply_session(
-    repo: Path, id: str, *, check: bool = False, reverse: bool = False, force: bool = False
-) -> str:
+def apply_session(repo: Path, id: str, *, check: bool = False, reverse: bool = False) -> str:
     """Bring what a session delivered onto the current branch, or a diff into the files; return a sentence.
 
     Raises:
-        UserError: it does not fit, the whole suite has shown it to be broken, or there is nothing to apply.
+        UserError: it does not fit, or there is nothing to apply.
     """
     from coder.repo.checkout import apply_commit, apply_diff, check_commit
 
     delivery = find_delivery(repo, id)
-    if not force and not reverse:
-        _refuse_broken(repo, id)
     if not delivery.commit:
         if reverse:
             return take_out_diff(repo, id, check=check)

@@ -326,7 +326,6 @@ def show(id: SessionArgument = "last") -> None:
     from coder.store.jsonl import boundary_events, find_session, read_records
     from coder.ui.lines import LinePrinter, PipedConsole
     from coder.ui.summary import print_summary as show_summary
-    from coder.wiring.whole_suite import read_whole_suite
 
     directory = find_session(id, repository=_current_repository() if id == "last" else None)
     log = EventLog(records=read_records(directory))
@@ -338,8 +337,6 @@ def show(id: SessionArgument = "last") -> None:
     if finish_event is not None:
         is_judged = start_event is not None and start_event.task.given
         show_summary(console, finish_event, session=directory.name, is_judged=is_judged)
-    if (suite := read_whole_suite(directory)) is not None:
-        console.print(sanitize_text(suite.sentence), soft_wrap=not console.is_terminal)
 
 
 @app.command()

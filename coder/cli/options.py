@@ -1,7 +1,8 @@
 """Options and arguments that several commands share, and reading of issues and plans."""
 
 import sys
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from enum import StrEnum
@@ -104,14 +105,13 @@ class SuiteMode(StrEnum):
     auto = "auto"
     impacted = "impacted"
     whole = "whole"
-    background = "background"
 
 
 SuiteOption = Annotated[
     SuiteMode | None,
     typer.Option(
         help="What runs for a verdict; auto: the whole suite where it takes under a minute, else impacted "
-        "tests and afterwards the rest in the background.",
+        "tests.",
         show_default="auto",
     ),
 ]
@@ -308,10 +308,6 @@ def with_options(*names: str) -> Callable[[Callable[..., int]], Callable[..., in
         @wraps(command)
         def run(*positional: Any, **values: Any) -> int:
             options = Options(**{name: values.pop(name) for name in names if name in values})
-            if set(RUNNING) <= set(names) and not values.get("after"):
-                from coder.wiring.suite_process import stop_suite_process
-
-                stop_suite_process(options.repo)  # first, since the start takes long beside it
             return command(*positional, **values, options=options)
 
         run.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]
@@ -319,6 +315,38 @@ def with_options(*names: str) -> Callable[[Callable[..., int]], Callable[..., in
         return run
 
     return decorate
+
+
+REMOVED_OPTIONS: Mapping[str, str] = {
+    "apply --force": "no fix is refused after its verdict",
+    "--suite background": "add --wait to run all tests that the change reaches",
+}
+"""Former options and values, each with what is true or to be used instead.
+
+A key is an option, after the command if others still have it; `VALUE` behind it stands for any value.
+"""
+
+
+def drop_removed_options(words: Sequence[str]) -> Iterator[str]:
+    """Yield the words of a command line without removed options; print one line on each."""
+    command, rest = words[0] if words else "", deque(words)
+    while rest:
+        word = rest.popleft()
+        if word == "--":
+            yield from (word, *rest)
+            return
+        name, equals, value = word.partition("=")
+        value = value if equals else rest[0] if rest else ""
+        forms = (name, f"{name} VALUE", f"{name} {value}")
+        keys = [f"{prefix}{form}" for form in forms for prefix in ("", f"{command} ")]
+        key = next((key for key in keys if key in REMOVED_OPTIONS), None)
+        if key is None:
+            yield word
+            continue
+        option = key.removeprefix(f"{command} ")
+        print(f"{option.removesuffix(' VALUE')} no longer exists: {REMOVED_OPTIONS[key]}.", file=sys.stderr)
+        if option != name and not equals and rest:
+            rest.popleft()
 
 
 def read_issue(argument: str) -> str:

@@ -78,24 +78,3 @@ def _mask_secrets(text: str) -> str:
     from coder.permissions.secrets import Secrets, secret_environment_values
 
     return Secrets(own=secret_environment_values(os.environ)).mask(text)
-
-
-def broken_change_notices() -> tuple[str, ...]:
-    """Return a sentence for each change that the whole suite in the background has found broken, once."""
-    from coder.directories import sessions_directory
-
-    if "--after" in sys.argv or not any(sessions_directory().glob("*/whole_suite.json")):
-        return ()
-    from coder.core.text import sanitize_text
-    from coder.wiring.whole_suite import unreported_failures
-
-    try:
-        failures = unreported_failures(Path())
-        return tuple(
-            sanitize_text(
-                f"Session {failure.judged}: {failure.sentence} Details: coder log show {failure.session}"
-            )
-            for failure in failures
-        )
-    except UserError:  # no repository here
-        return ()

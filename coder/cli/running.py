@@ -105,11 +105,6 @@ def run_task(
             if not (json or quiet):
                 summary.print_summary(console, finish_event, session=handle.id, is_judged=task.given)
         ignore_early_deadline()  # the end of the loop has set the default again
-    if handle.start_whole_suite() and not json:
-        console.print(
-            f"later    the whole suite now runs in the background; the result: coder log show {handle.id}",
-            soft_wrap=not console.is_terminal,
-        )
     if output is not None and finish_event.delivery:
         _write(output, delivered_diff(setup.root, finish_event.delivery), kind="diff", kept="log diff")
     elif output is not None and (task.plan_only or mode == "ask") and finish_event.exit_code == 0:

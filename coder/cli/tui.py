@@ -47,11 +47,9 @@ class InteractiveSession:
 
     async def run(self) -> "SessionFinished":
         try:
-            finish_event = await self._handle.session.run()
+            return await self._handle.session.run()
         finally:
             await asyncio.to_thread(self._resources.close)
-        await asyncio.to_thread(self._handle.start_whole_suite)
-        return finish_event
 
 
 ERASE_LINE = "\r\x1b[2K"
@@ -87,7 +85,6 @@ class InterfaceRepository:
         Raises:
             UserError: the repository cannot be worked on, or there is no such session.
         """
-        from coder.cli.reporting import broken_change_notices
         from coder.repo.git import find_checkout
         from coder.sandbox.choice import require_backend
         from coder.trust import is_trusted
@@ -101,7 +98,6 @@ class InterfaceRepository:
         return OpenedRepository(
             trust=_trust_question(self._root, self._backend, self._trust) if needs_trust else None,
             has_alerts=config.alerts,
-            notices=broken_change_notices(),
             initial_session=RecordedSession(self._archive.load(self._resumed)) if self._resumed else None,
         )
 

@@ -96,7 +96,6 @@ def verify(
     format: Annotated[
         OutputFormat, typer.Option(help="How to print the verdict: six lines, the whole evidence, an object.")
     ] = OutputFormat.text,
-    after: Annotated[str, typer.Option(hidden=True, help="Session whose change is judged again.")] = "",
     *,
     options: Options,
 ) -> int:
@@ -109,8 +108,6 @@ def verify(
     """
     from coder.cli.running import check_writable
 
-    if after:
-        return _judge_by_whole_suite(after, options, commit=change, base=against)
     if check:
         return _judge_again(_read_attestation(evidence, change), options)
     if evidence is not None:
@@ -255,34 +252,6 @@ def _write_report(file: Path, verdict: "Verdict") -> None:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UserError(f"The report could not be written to {file}: {error.strerror}.") from None
-
-
-def _judge_by_whole_suite(session: str, options: Options, *, commit: str | None, base: str | None) -> int:
-    """Judge the change of another session again, by the whole suite."""
-    from coder.cli.running import run_task
-    from coder.directories import sessions_directory
-    from coder.repo.git import find_checkout, state_lock
-    from coder.store.jsonl import boundary_events
-    from coder.wiring.session import judging_approach
-    from coder.wiring.whole_suite import SUITE_SECONDS, supersede_note
-
-    started, finished = boundary_events(sessions_directory() / session)
-    targets = finished.verdict.targets if finished and finished.verdict else ()
-    earlier = started.task if started else None
-    approach = judging_approach(options.repo, diff=None, revision=commit, against=base, test_ids=targets)
-    with state_lock(sessions_directory().parent / "whole_suites.lock"):  # one at a time
-        finish_event = run_task(
-            earlier.issue if earlier else "",
-            replace(options, trust=bool(earlier and earlier.trusted)),
-            approach=approach,
-            settings={"suite": "whole", "suite_seconds": SUITE_SECONDS},
-            base=base,
-            needs_ties=False,
-            after=session,
-            **(earlier.model_dump(include={"accept_test_edits", "unrelated_tests"}) if earlier else {}),
-        ).finish_event
-    supersede_note(session, finish_event, find_checkout(options.repo).root)
-    return finish_event.exit_code
 
 
 def _check_command(stored_command: str | None, repo: Path) -> str | None:

@@ -106,8 +106,6 @@ class Task(EventValue):
     """The user has looked at how the change edits existing tests, and accepts it."""
     unrelated_tests: tuple[str, ...] = ()
     """Ids of tests that the user says are not about the issue: they are never its targets."""
-    after: str = ""
-    """Id of a session whose change this one judges again, by the whole suite."""
     budget: Budget = Budget()
 
     def without_images(self) -> "Task":

@@ -162,7 +162,6 @@ def threads_of_user(user: int) -> int:
     return count
 
 
-LOWEST_PRIORITY = 19
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 KILL_WAIT_SECONDS = 5.0
@@ -254,8 +253,6 @@ def execute_command(
     """
     try:
         os.setsid()
-        if order["in_background"]:
-            lower_priority()
         call_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
@@ -283,21 +280,6 @@ def _execute_program(argv: list[str], environment: dict[str, str]) -> None:
         if os.sep in argv[0] or os.path.lexists(error.filename):
             raise
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0]) from None
-
-
-def lower_priority() -> None:
-    """Let this process and its children yield to all others; it leads a session of its own."""
-    os.nice(LOWEST_PRIORITY)
-    set_group_priority(os.getpid(), LOWEST_PRIORITY)
-
-
-def set_group_priority(leader: int, priority: int) -> None:
-    """Set the priority of a session among all others, where Linux schedules sessions as groups.
-
-    There the priority of a process counts within its session only.
-    """
-    with contextlib.suppress(OSError), open(f"/proc/{leader}/autogroup", "w", encoding="ascii") as file:
-        file.write(str(priority))
 
 
 def _provide(number: int, content: bytes) -> None:
@@ -372,7 +354,6 @@ def kill_tree(child: int) -> None:
     killed, and the command's session: only a daemon that has left it escapes.
     """
     give_up = time.monotonic() + KILL_WAIT_SECONDS
-    set_group_priority(child, 0)  # a process needs processor time to die
     while time.monotonic() < give_up:
         has_children, _ = reap_children()
         pids = find_remaining(child) if has_children or not has_proc() else []

@@ -60,7 +60,6 @@ class ProcessSandbox:
         deny_read: Sequence[str] = DENY_READ,
         caps: Mapping[str, int] | None = None,
         default_policy: Policy = Policy(),  # noqa: B008 (a frozen value)
-        in_background: bool = False,
     ) -> None:
         """Prepare a sandbox.
 
@@ -71,7 +70,6 @@ class ProcessSandbox:
             deny_read: patterns of `coder.permissions.private_files`; files of `cwd` that match appear empty.
             caps: replaces fields of the `Limits` of every command.
             default_policy: applies to commands for which none is given.
-            in_background: commands get only the processor time that nobody else needs.
         """
         self._scratch = ScratchDirectory()
         self._environment = filter_environment(environment, scratch=self._scratch.path)
@@ -83,7 +81,6 @@ class ProcessSandbox:
         self._deny_read = tuple(deny_read)
         self._caps = dict(caps or {})
         self._default_policy = default_policy
-        self._in_background = in_background
         self._access_by_directory: dict[Path, tuple[Path | None, tuple[Path, ...]]] = {}
         self._tools: dict[tuple[str, str], tuple[Path, ...]] = {}
         self._launcher = Launcher()
@@ -259,7 +256,6 @@ class ProcessSandbox:
             "data": dict(wrapped.data),
             "confinement": wrapped.confinement and dict(wrapped.confinement),
             "held_input": wrapped.held_input,
-            "in_background": self._in_background,
             "limits": {
                 **limits.model_dump(),
                 "resident_bytes": min(limits.resident_bytes, int(MEMORY_SHARE * machine)),

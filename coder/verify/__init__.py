@@ -45,10 +45,8 @@ The base's own suite is run before a change only where it is short (`base.py`); 
 collected, and only those are run that do not pass on the change. If the whole suite takes longer than
 `foreground_suite_seconds`, the tests that reach the change stand for it, nearest first, within a budget
 (`select.py`, by names; `impact.py`, by a recorded coverage map); what did not run is the farthest, and the
-verdict is PASSING at most then. After such a verdict, outside of CI, a process at the lowest priority judges
-the same change by the whole suite (`wiring/whole_suite.py`); `coder apply` refuses what it finds broken. The
-user may cut large runs short (`core/phases.py`): they end as if their time limit were reached, and so do all
-that follow for this verdict.
+verdict is PASSING at most then. The user may cut large runs short (`core/phases.py`): they end as if their
+time limit were reached, and so do all that follow for this verdict.
 
 Extension modules that a change touches are built from each side's own sources (`extensions.py`). Packages
 that tests lack are asked about once and installed into an overlay (`dependencies.py`), read-only to later

@@ -94,11 +94,10 @@ def make_sandbox(
     config: Config | None = None,
     *,
     exposed: Iterable[Path] = (),
-    in_background: bool = False,
 ) -> ProcessSandbox:
     """Return a sandbox with the private files and limits of the configuration, or of the default one.
 
-    Commands may read what is `exposed`; `in_background`, they yield to all other processes.
+    Commands may read what is `exposed`.
     """
     effective = config or Config()
     return ProcessSandbox(
@@ -108,7 +107,6 @@ def make_sandbox(
         deny_read=(*DENY_READ, *effective.deny_read),
         caps=sandbox_caps(effective),
         default_policy=Policy(network=effective.test_network),
-        in_background=in_background,
     )
 
 

@@ -371,7 +371,7 @@ def import_environment(project: Project, worktree: Path) -> dict[str, str]:
 def suite_limits(config: Config, environment: Mapping[str, str]) -> SuiteLimits:
     """Return the part of the suite that the configuration asks for.
 
-    If `CI` is set nobody waits, the suite has all of its time, and nothing is left for the background.
+    If `CI` is set nobody waits, and the suite has all of its time.
     """
     if config.suite == "whole":
         return WHOLE
@@ -380,7 +380,7 @@ def suite_limits(config: Config, environment: Mapping[str, str]) -> SuiteLimits:
     seconds = config.suite_seconds if is_ci else config.foreground_suite_seconds
     return SuiteLimits(
         whole_seconds=min(seconds, config.suite_seconds),
-        only_impacted=config.suite == "impacted" or (config.suite == "background" and not is_ci),
+        only_impacted=config.suite == "impacted",
         impacted_seconds=config.suite_seconds
         if waits
         else min(config.impacted_suite_seconds, config.suite_seconds),

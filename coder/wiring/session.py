@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from coder import __version__
 from coder.core.errors import UserError
-from coder.core.events import Record, SessionFinished, SessionStarted
+from coder.core.events import Record, SessionFinished
 from coder.core.paths import extract_node_ids, find_command_tests, test_file_of
 from coder.core.ports import Model, Progress, Verifier
 from coder.core.task import Budget, Mode, Task
@@ -53,8 +53,6 @@ from coder.wiring.preparation import UNKNOWN_PURPOSE, ensure_trust, make_sandbox
 from coder.wiring.project_runtime import ProjectRuntime, build_project_runtime, import_environment
 from coder.wiring.spending import find_money_limit
 from coder.wiring.strategy_record import StrategyResult, best_strategy
-from coder.wiring.suite_process import stop_suite_process
-from coder.wiring.whole_suite import link_whole_suite, start_whole_suite
 from coder.workspace.workspace import Workspace
 
 INSTRUCTIONS_CHARACTERS = 12_000
@@ -66,15 +64,6 @@ class SessionHandle:
     session: Session
     log: EventLog
     context: SessionContext
-    suite: str
-    """Part of the suite that the configuration asks for."""
-    is_sandboxed: bool
-
-    def start_whole_suite(self) -> bool:
-        """Leave the rest of the suite to a process in the background; return whether there is any."""
-        started = self.log.records[0].event
-        assert isinstance(started, SessionStarted)
-        return start_whole_suite(started, self.finish_event, suite=self.suite, is_sandboxed=self.is_sandboxed)
 
     @property
     def finish_event(self) -> SessionFinished:
@@ -169,8 +158,6 @@ class SessionSetup:
             UserError: the repository cannot be worked on.
         """
         root, config, chosen_approach, backend = self.root, self.config, self.approach, self.backend
-        if not task.after:
-            stop_suite_process(root)
         remove_discarded(sessions_directory())
         recover_sessions()
         earlier = find_continuation(task.continues, root, request=task.issue) if task.continues else None
@@ -195,13 +182,9 @@ class SessionSetup:
                 earlier = earlier.model_copy(update={"commit": "", "branch": ""})
             stack.callback(repository.close)
             sandbox = stack.enter_context(
-                make_sandbox(
-                    backend, config, exposed=repository.exposed_directories, in_background=bool(task.after)
-                )
+                make_sandbox(backend, config, exposed=repository.exposed_directories)
             )
             store = stack.enter_context(closing(SessionStore(directory)))
-            if task.after:
-                link_whole_suite(task.after, identity)
             private = Secrets(own=secret_environment_values(os.environ), key=secrets.token_bytes(16))
             attachments, refusals = refuse_images(task.attachments, chosen_approach.model)
             task = _mask_request(task.model_copy(update={"attachments": attachments}), private)
@@ -301,14 +284,7 @@ class SessionSetup:
             is_change = task.mode != "ask" and not task.given
             strategy = with_named_tests(chosen_approach.strategy) if is_change else chosen_approach.strategy
             session = Session(context, strategy, id=identity, version=__version__)
-            yield SessionHandle(
-                id=identity,
-                session=session,
-                log=log,
-                context=context,
-                suite=config.suite,
-                is_sandboxed=backend is not None,
-            )
+            yield SessionHandle(id=identity, session=session, log=log, context=context)
 
 
 Connect = Callable[[SessionSetup, SessionRepository], RunElsewhere]
@@ -732,7 +708,6 @@ def open_runtime(
         UserError: the repository cannot be worked on.
     """
     root = find_checkout(directory).root
-    stop_suite_process(root)
     config = load_config(root, {})
     backend = require_backend(unsafe=options.get("unsafe", False), image=config.image)
     if not options.get("trusted"):

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.cli.options import Options, read_issue, typed_mentions
+from coder.cli.options import Options, drop_removed_options, read_issue, typed_mentions
 from coder.cli.running import check_writable
 from coder.core.errors import UserError
 
@@ -62,3 +62,33 @@ def test_one_session_is_continued_at_a_time() -> None:
     ]
     with pytest.raises(UserError, match="give only one"):
         Options(continues=True, session="1a").continued_session  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("words", "rest", "messages"),
+    [
+        ("apply last --force", "apply last", "--force no longer exists: no fix is refused.\n"),
+        ("fix x --force", "fix x --force", ""),
+        ("fix --suite=background x", "fix x", "--suite background no longer exists: use --wait.\n"),
+        ("fix --suite background x", "fix x", "--suite background no longer exists: use --wait.\n"),
+        ("fix --suite whole --wait", "fix --suite whole --wait", ""),
+        ("fix --color=red --color blue x", "fix x", "--color no longer exists: none.\n" * 2),
+        ("fix -- --color blue", "fix -- --color blue", ""),
+        ("fix --color", "fix", "--color no longer exists: none.\n"),
+    ],
+)
+def test_removed_options_are_passed_over_with_one_line(
+    words: str,
+    rest: str,
+    messages: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    removed = {
+        "apply --force": "no fix is refused",
+        "--suite background": "use --wait",
+        "--color VALUE": "none",
+    }
+    monkeypatch.setattr("coder.cli.options.REMOVED_OPTIONS", removed)
+    assert list(drop_removed_options(words.split())) == rest.split()
+    assert capsys.readouterr().err == messages
