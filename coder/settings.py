@@ -33,18 +33,10 @@ class Config(Value):
     """Model that plans and locates; None: `model`."""
     reviewer_model: str | None = None
     """Model that reviews changes; None: `model`."""
-    summariser_model: str | None = None
-    """Model that shortens long conversations; None: `model`."""
-    fallback_models: tuple[str, ...] = ()
-    """Models that take over, in this order, when a model is down."""
-    branch_models: tuple[str, ...] = ()
-    """Models of the second and further candidates of a tree, in turn; empty: the model of the first."""
     seed: int | None = None
     """Seed sent to providers that support it: OpenAI-compatible servers, Google."""
     width: int = Field(default=3, ge=1, le=5)
     """Candidates of a tree."""
-    review_rounds: int = Field(default=2, ge=0)
-    """Number of times that flagged places are repaired and reviewed again."""
     minimise: bool = False
     """Whether only the hunks that the verdict needs are delivered."""
     keep_steps: bool = False
@@ -103,10 +95,6 @@ class Config(Value):
     """Most requests of a session to models."""
     context_tokens: int | None = Field(default=None, ge=8192)
     """Size of the model's context window; None: as listed for the model, else learnt when it overflows."""
-    requests_per_minute: int | None = Field(default=None, gt=0)
-    """Limit of requests to models in any minute."""
-    keep_sessions_days: float | None = Field(default=None, ge=0)
-    """Days for which sessions are kept that nobody uses; `coder clean` removes older ones. None: all are."""
     approve: Mode = "auto-edit"
     """Approval mode: actions that need an answer first.
 
@@ -159,21 +147,21 @@ class Config(Value):
 
 SETTING_GROUPS: Mapping[str, tuple[str, ...]] = {
     "Models": (
-        *("model", "base_url", "planner_model", "reviewer_model", "summariser_model", "fallback_models"),
-        *("branch_models", "context_tokens", "requests_per_minute", "images", "tool_calling", "seed"),
+        *("model", "base_url", "planner_model", "reviewer_model"),
+        *("context_tokens", "images", "tool_calling", "seed"),
     ),
     "Limits": (
         *("max_usd", "max_usd_per_day", "max_usd_per_month", "max_tokens", "max_seconds", "max_requests"),
         *("attempts", "attempts_per_side"),
     ),
-    "Strategy": ("strategy", "offline_first", "width", "review_rounds", "minimise", "keep_steps"),
+    "Strategy": ("strategy", "offline_first", "width", "minimise", "keep_steps"),
     "Tests and verdicts": (
         *("test", "suite", "wait", "suite_seconds", "foreground_suite_seconds", "impacted_suite_seconds"),
         *("behavior_seconds", "checks", "test_network", "test_environment"),
     ),
     "Permissions": ("approve", "install", "allow", "ask", "deny", "deny_read", "url_hosts"),
     "Sandbox": ("image", "sandbox_memory_mb", "sandbox_processes", "sandbox_cpu_seconds"),
-    "Interface and storage": ("alerts", "inline", "screen_reader", "vim", "keys", "keep_sessions_days"),
+    "Interface": ("alerts", "inline", "screen_reader", "vim", "keys"),
 }
 """Headings for all settings, with those below each."""
 
@@ -196,7 +184,7 @@ class Setting(Value):
 
 
 MODES: tuple[Mode, ...] = get_args(Mode)
-LIST_SETTINGS = ("allow", "ask", "deny", "deny_read", "fallback_models", "branch_models", "url_hosts")
+LIST_SETTINGS = ("allow", "ask", "deny", "deny_read", "url_hosts")
 """Settings that accumulate the entries of all files; the environment cannot set them."""
 TABLE_SETTINGS = ("keys",)
 """Settings that are tables; the environment cannot set them."""
@@ -214,7 +202,13 @@ LOWERABLE_SETTINGS = (
 )
 """Settings that a repository may lower but not raise."""
 REMOVED_SETTINGS: Mapping[str, str] = {
+    "branch_models": "all candidates of a tree are written by `model`",
+    "fallback_models": "a model that is down is asked again, then the session ends; --model names another",
+    "keep_sessions_days": "`coder clean --older-than DAYS` removes old sessions",
+    "requests_per_minute": "a provider's own limit is waited for",
+    "review_rounds": "what reviewers flag is repaired twice; `coder build --max-iterations` is an option",
     "suite = background": "`wait = true` runs all tests that a change reaches",
+    "summariser_model": "`model` shortens long conversations",
 }
 """Former settings, or values of one, each with what is true or to be used instead; they are passed over."""
 REPOSITORY_FILE = "coder.toml"

@@ -1,3 +1,4 @@
+import tomllib
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ import pytest
 from coder.core.errors import UserError
 from coder.permissions.command_rules import Rule, parse_rule
 from coder.settings import (
+    REMOVED_SETTINGS,
     Config,
     collect_settings,
     config_from_settings,
@@ -119,6 +121,24 @@ def test_removed_settings_are_passed_over_with_one_line(tmp_path: Path) -> None:
     assert ignored_settings(root, user) == tuple(
         f"{source} sets 'suite = background', which no longer exists: {instead}." for source in sources
     )
+
+
+def test_settings_of_earlier_versions_load(tmp_path: Path) -> None:
+    text = Path(__file__).with_name("settings_2026_11.toml").read_text(encoding="utf-8")
+    values = tomllib.loads(text)
+    own = values.pop("repositories")["/home/ada/project"]
+    root = Path("/home/ada/project")
+    user = environment(tmp_path, text)
+    settings = {setting.name: setting.value for setting in collect_settings(root, environment=user)}
+    kept = {name: value for name, value in {**values, **own}.items() if name not in REMOVED_SETTINGS}
+    assert {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()} == {
+        **{name: Decimal(str(value)) if "usd" in name else value for name, value in kept.items()},
+        "suite": "auto",
+    }
+    lines = ignored_settings(root, user)
+    assert sorted(line.split("'")[1] for line in lines) == sorted(REMOVED_SETTINGS)
+    variables = {f"CODER_{name.upper()}": "1" for name in REMOVED_SETTINGS if name.isidentifier()}
+    assert len(ignored_settings(root, environment(tmp_path, **variables))) == len(variables)
 
 
 def test_reports_invalid_value(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def build(
         replace(options, trust=options.trust or is_new),
         mode="build",
         # The first run of the tests comes before any fix.
-        settings={"attempts": max_iterations + 1, "review_rounds": max_iterations},
+        settings={"attempts": max_iterations + 1},
         directory=into,
         output=output,
         single_file=single_file,

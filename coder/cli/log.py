@@ -470,12 +470,10 @@ def clean(
 ) -> None:
     """Show what sessions, indexes and packages occupy; with --older-than, remove what is old.
 
-    Without it, sessions are removed that are older than `keep_sessions_days` in your settings. Branches and
-    commits stay, and so does a session that a newer one continues. A removed session can no longer be shown,
-    continued, applied or undone by its id.
+    Branches and commits stay, and so does a session that a newer one continues. A removed session can no
+    longer be shown, continued, applied or undone by its id.
     """
     from coder.directories import state_directory
-    from coder.settings import load_config
     from coder.wiring.conversations import recover_sessions
 
     recover_sessions()
@@ -483,15 +481,14 @@ def clean(
     items = {name: list(_find_items(state / name)) for name in KINDS}
     for name, purpose in KINDS.items():
         print(f"{_format_size(items[name]):>9}  {len(items[name]):>5}  {purpose}")
-    kept_days = load_config(None, {}).keep_sessions_days
-    days = kept_days if older_than is None else older_than
-    if days is None:
+    if older_than is None:
         print(f"In {state}. To remove what is old: coder clean --older-than 30")
         return
-    groups = [items["sessions"]] if older_than is None else [*items.values()]
-    since = now - days * DAY_SECONDS
+    since = now - older_than * DAY_SECONDS
     continued = _find_continued([item.path for item in items["sessions"] if item.used >= since])
-    old = [item for group in groups for item in group if item.used < since and item.path not in continued]
+    old = [
+        item for group in items.values() for item in group if item.used < since and item.path not in continued
+    ]
     if not old:
         print("Nothing is that old.")
         return

@@ -334,16 +334,8 @@ def model_lines(config: "Config", model: str | None) -> Sequence[str]:
     """Return a line for each model that can be asked, the chosen one first."""
     from coder.models.catalog import choose_model, describe_models
 
-    roles = {
-        "planner": config.planner_model,
-        "reviewer": config.reviewer_model,
-        "summariser": config.summariser_model,
-    }
-    configured = [
-        *((name, "fallback") for name in config.fallback_models),
-        *((name, "branches") for name in config.branch_models),
-        *((name, role) for role, name in roles.items() if name),
-    ]
+    roles = {"planner": config.planner_model, "reviewer": config.reviewer_model}
+    configured = [(name, role) for role, name in roles.items() if name]
     chosen = choose_model(
         model=model, configured=config.model, base_url=config.base_url, environment=os.environ
     )

@@ -21,8 +21,8 @@ behavior where calls beyond those of the tests are answered otherwise: it sees i
 one request without tools. Reviewers who objected read the repaired change again.
 A change that came with locating is verified before siblings are paid for: a tree whose first patch is right
 costs what linear does. A fork shares the conversation so far
-and the tests; what its parent changed elsewhere is set aside. It differs from its siblings by an approach,
-a temperature, and a model of its own where `branch_models` names one (role `branch 1`).
+and the tests; what its parent changed elsewhere is set aside. It differs from its siblings by an approach
+and a temperature.
 
 - `session/compaction.py` shortens a conversation before it fills the model's window, by an event that
   `core/state.py` folds; between two compactions each request begins with the one before it (73 % of all

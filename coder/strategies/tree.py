@@ -133,13 +133,9 @@ async def fork_branches(
     Each sibling has an approach of its own.
     """
     contexts = {parent: replace(context, budget=context.budget.share(width))}
-    for number, seed in enumerate(SEEDS[: width - 1], start=1):
-        role = f"branch {number}"
+    for seed in SEEDS[: width - 1]:
         sibling_context = replace(
-            contexts[parent],
-            budget=context.budget.share(width),
-            temperature=seed.temperature,
-            role=role if role in context.models.by_role else context.role,
+            contexts[parent], budget=context.budget.share(width), temperature=seed.temperature
         )
         contexts[await fork_sibling(sibling_context, parent, seed)] = sibling_context
     return contexts
@@ -157,10 +153,8 @@ async def fork_sibling(context: SessionContext, parent: Candidate, seed: Seed) -
     position = context.log.records[-1].number
     patch = await asyncio.to_thread(context.repository.candidate_patch, parent)
     child = await asyncio.to_thread(context.repository.create_candidate, f"c{count + 1}")
-    model_name = context.available_models[0].name
-    approach = seed.approach if model_name == context.model.name else f"{seed.approach} ({model_name})"
     context.log.append(
-        CandidateForked(candidate=child.id, parent=parent.id, position=position, approach=approach)
+        CandidateForked(candidate=child.id, parent=parent.id, position=position, approach=seed.approach)
     )
     await asyncio.to_thread(apply_test_hunks, child, patch)
     test_patch = await asyncio.to_thread(context.repository.candidate_patch, child)

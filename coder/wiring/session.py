@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 from urllib.parse import urlsplit
@@ -56,6 +55,8 @@ from coder.wiring.strategy_record import StrategyResult, best_strategy
 from coder.workspace.workspace import Workspace
 
 INSTRUCTIONS_CHARACTERS = 12_000
+REVIEW_ROUNDS = 2
+"""Number of times that flagged places are repaired and reviewed again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,7 +230,7 @@ class SessionSetup:
                     base_url=chosen_approach.base_url,
                     context_tokens=config.context_tokens,
                     seed=config.seed,
-                    rate_limiter=RateLimiter(requests_per_minute=config.requests_per_minute),
+                    rate_limiter=RateLimiter(),
                 ),
                 tools=TOOLS,
                 prompts=PackagedPrompts(),
@@ -539,7 +540,7 @@ def choose_strategy(config: Config, mode: Mode, best: StrategyResult | None = No
     if mode == "ask":
         return answer_strategy
     if mode == "build":
-        return build_components(rounds=config.review_rounds)
+        return build_components(rounds=config.attempts - 1)  # the first run of the tests comes before any fix
     name: str = config.strategy or "linear"
     reason = "as asked"
     if name == "auto" and mode == "fix" and best is not None:
@@ -550,7 +551,7 @@ def choose_strategy(config: Config, mode: Mode, best: StrategyResult | None = No
         name,
         width=config.width,
         rounds=config.attempts,
-        review_rounds=config.review_rounds,
+        review_rounds=REVIEW_ROUNDS,
         reproduces=mode == "fix",
     )
     strategy = offline_first(strategy) if config.offline_first and mode == "fix" else strategy
@@ -560,7 +561,7 @@ def choose_strategy(config: Config, mode: Mode, best: StrategyResult | None = No
 
 
 def _open_models(choice: ModelChoice, config: Config) -> tuple[Model, dict[str, tuple[Model, ...]]]:
-    """Return the executor's model, and the models of each role, followed by their fallbacks."""
+    """Return the executor's model, and the models of each role, followed by the one that it falls back on."""
     from coder.models.opening import open_model
 
     tool_calling = None if config.tool_calling else False
@@ -578,18 +579,9 @@ def _open_models(choice: ModelChoice, config: Config) -> tuple[Model, dict[str, 
         )
 
     main = open_choice(choice)
-    spare = tuple(open_named(name, "to fall back on") for name in config.fallback_models)
-    roles = {
-        "planner": config.planner_model,
-        "reviewer": config.reviewer_model,
-        "summariser": config.summariser_model,
-    }
-    branches = islice(cycle(config.branch_models), config.width - 1)
-    roles |= {f"branch {number}": name for number, name in enumerate(branches, start=1)}
-    own_models = {
-        role: (open_named(name, f"for the {role}"), main, *spare) for role, name in roles.items() if name
-    }
-    return main, {"executor": (main, *spare), **own_models}
+    roles = {"planner": config.planner_model, "reviewer": config.reviewer_model}
+    own_models = {role: (open_named(name, f"for the {role}"), main) for role, name in roles.items() if name}
+    return main, {"executor": (main,), **own_models}
 
 
 def reviewing_approach(judging: Approach, config: Config, *, model_name: str | None) -> Approach:

@@ -45,14 +45,6 @@ def test_removes_old_sessions_but_none_in_use(state: Path) -> None:
     assert (state / "index" / "a.sqlite").exists() and (state / "kept.toml").exists()
 
 
-def test_removes_sessions_older_than_the_settings_keep(state: Path, tmp_path: Path) -> None:
-    write(tmp_path / "config" / "coder", {"config.toml": "keep_sessions_days = 30\n"})
-    os.utime(state / "index" / "a.sqlite", (0, 0))
-    assert run_command_line(["clean", "--yes"]) == 0
-    assert {path.name for path in (state / "sessions").iterdir()} == {"new"}
-    assert (state / "index" / "a.sqlite").exists()
-
-
 def test_keeps_old_sessions_that_newer_ones_continue(state: Path) -> None:
     store(state / "sessions", "new", continues="used")
     store(state / "sessions", "used")

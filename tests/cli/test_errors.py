@@ -18,8 +18,8 @@ MESSAGES = {
         "coder fix has no option --no-offline-first. It is a setting: CODER_OFFLINE_FIRST=... for one "
         "run, or offline_first in your config.toml (see coder config)."
     ),
-    "fix x --fallback-model=x": (
-        "coder fix has no option --fallback-model. It is a setting: fallback_models in your config.toml"
+    "fix x --url-host=x": (
+        "coder fix has no option --url-host. It is a setting: url_hosts in your config.toml"
         " (see coder config)."
     ),
     "vrify": "coder has no command 'vrify'. Did you mean verify? All commands: coder --help",

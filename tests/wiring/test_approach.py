@@ -12,23 +12,14 @@ def role_approach(monkeypatch: pytest.MonkeyPatch) -> Approach:
     config = Config(
         tool_calling=False,
         base_url="https://models.example/v1",
-        branch_models=("b", "c"),
         reviewer_model="r",
-        fallback_models=("f",),
-        width=4,
     )
     return choose_approach(config, model_name="a")
 
 
-def test_roles_and_branches_have_own_models_with_shared_fallback(role_approach: Approach) -> None:
+def test_role_has_own_model_and_falls_back_on_the_main_one(role_approach: Approach) -> None:
     names = {
         role: [model.name.rpartition(":")[2] for model in chain]
         for role, chain in role_approach.models.items()
     }
-    assert names == {
-        "executor": ["a", "f"],
-        "reviewer": ["r", "a", "f"],
-        "branch 1": ["b", "a", "f"],
-        "branch 2": ["c", "a", "f"],
-        "branch 3": ["b", "a", "f"],
-    }
+    assert names == {"executor": ["a"], "reviewer": ["r", "a"]}

@@ -32,21 +32,6 @@ async def test_limits_what_runs_at_once(
     assert most == limit
 
 
-async def test_request_over_rate_limit_waits_for_oldest() -> None:
-    now, slept = [0.0], list[float]()
-
-    async def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        now[0] += seconds
-
-    pace = RateLimiter(requests_per_minute=2, clock=lambda: now[0], sleep=sleep)
-
-    for _ in range(3):
-        async with pace.request_slot():
-            now[0] += 10
-    assert slept == [40.0]
-
-
 async def test_running_verifications_never_exceed_attempts_left() -> None:
     pace, spent, most, refused = RateLimiter(), 0, 0, 0
 

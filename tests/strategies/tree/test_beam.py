@@ -11,7 +11,6 @@ from coder.core.events import CandidateDropped, CandidateForked, MessageFinished
 from coder.core.task import Budget
 from coder.core.values import Candidate
 from coder.core.verdict import Verdict
-from coder.models.scripted import ScriptedModel
 from coder.session.context import SessionContext, Strategy
 from coder.strategies.candidate_status import score_candidate
 from coder.strategies.tree import SEEDS, beam_search, fork_branches
@@ -110,26 +109,18 @@ def test_model_error_ends_only_its_branch(tmp_path: Path) -> None:
     assert reasons in ({}, {"c2": "c3 has it first."})  # whichever of them is judged first
 
 
-async def test_branches_use_assigned_models(tmp_path: Path) -> None:
-    context, other = kit(tmp_path), ScriptedModel((), name="other:model")
-    context = replace(
-        context,
-        repository=ForkingRepository(root=tmp_path),
-        models=replace(context.models, by_role={"branch 1": (other,), "executor": (context.model,)}),
-    )
+async def test_branches_differ_by_approach_and_temperature(tmp_path: Path) -> None:
+    context = replace(kit(tmp_path), repository=ForkingRepository(root=tmp_path))
     trunk = context.repository.create_candidate("c1")
     context.log.append(CandidateForked(candidate="c1"))
     kits = await fork_branches(context, trunk, 3)
-    assert {
-        branch.id: (branch_kit.available_models[0].name, branch_kit.temperature)
-        for branch, branch_kit in kits.items()
-    } == {
-        "c1": (context.model.name, None),
-        "c2": ("other:model", SEEDS[0].temperature),
-        "c3": (context.model.name, SEEDS[1].temperature),
+    assert {branch.id: branch_kit.temperature for branch, branch_kit in kits.items()} == {
+        "c1": None,
+        "c2": SEEDS[0].temperature,
+        "c3": SEEDS[1].temperature,
     }
     approaches = [event.approach for event in events(context.log, CandidateForked)]
-    assert approaches == ["", f"{SEEDS[0].approach} (other:model)", SEEDS[1].approach]
+    assert approaches == ["", SEEDS[0].approach, SEEDS[1].approach]
 
 
 def test_reports_error_when_all_branches_fail(tmp_path: Path) -> None:
