@@ -521,7 +521,7 @@ def _add_mark(line: str) -> str:
 
 
 def _ends_body(lines: Sequence[str], index: int, *, body_start: int, counts: Counts, ends_at: EndsAt) -> bool:
-    if lines[index].startswith(("@@", "diff --git ", PROSE_MARK)) or _ends_subversion_file(lines, index):
+    if lines[index].startswith(("@@", "diff --git ", PROSE_MARK)):
         return True
     if (
         lines[index].rstrip() == "--"
@@ -531,16 +531,6 @@ def _ends_body(lines: Sequence[str], index: int, *, body_start: int, counts: Cou
         return True
     size = ends_at(index)
     return size == 0 or (size is not None and _counts(lines[body_start : index + size]) != counts)
-
-
-def _ends_subversion_file(lines: Sequence[str], index: int) -> bool:
-    """Tell whether Subversion's header of a file or of its properties follows, after an empty line or not."""
-    first, second = (lines[at].strip() if at < len(lines) else "" for at in (index, index + 1))
-    if not first:
-        return _ends_subversion_file(lines, index + 1) if second else False
-    return (first.startswith("Index: ") and second.startswith("=" * 20)) or (
-        first.startswith("Property changes on: ") and second.startswith("_" * 20)
-    )
 
 
 def _counts(body: Sequence[str]) -> tuple[int, int]:

@@ -29,7 +29,6 @@ QUOTED = quopri.encodestring(BODY.encode(), quotetabs=True).decode()
 MIXED = 'Content-Type: multipart/mixed; boundary="b"\n\n--b\nContent-Type: text/plain\n\nSee below.\n--b\n'
 LONG = "    for index in range(len(values)):  # from the first to the last value, which was left out before"
 RULER = "=" * 67
-PROPERTIES = f"\nProperty changes on: calc.py\n{'_' * 67}\nAdded: svn:executable\n## -0,0 +1 ##\n+*\n"
 COPY = "diff --git a/calc.py b/sum.py\nsimilarity index 90%\ncopy from calc.py\ncopy to sum.py\n"
 CRLF = BEFORE.replace("\n", "\r\n")
 
@@ -65,7 +64,6 @@ def line_ends(old: str, new: str) -> str:
         ("On Monday, A wrote:\n" + BODY.replace("\n", "\n> "), BEFORE, {"calc.py": FIXED}),
         ("".join(f"> {line}".rstrip() + "\n" for line in BODY.splitlines()), BEFORE, {"calc.py": FIXED}),
         (f"Try this:\n\n```diff\n{HEADER}{HUNK}```\nIt works.\n", BEFORE, {"calc.py": FIXED}),
-        (f"Index: calc.py\n{RULER}\n{HEADER}{HUNK}{PROPERTIES}", BEFORE, {"calc.py": FIXED}),
         (
             f"Index: calc.py\n{RULER}\n--- calc.py\t(revision 5)\n+++ calc.py\t(working copy)\n{HUNK}"
             f"Index: new.py\n{RULER}\n--- new.py\t(nonexistent)\n+++ new.py\t(working copy)\n@@ -0,0 +1 @@\n+N = 1\n",
