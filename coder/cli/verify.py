@@ -128,7 +128,8 @@ def verify(
     verdict = finish_event.verdict
     if verdict is None:
         return finish_event.exit_code
-    _write_reports(report or [], verdict, with_annotations=not options.json)
+    for file in report or []:
+        _write_report(file, verdict)
     return 0 if require and verdict.label in ACCEPTED[require] else finish_event.exit_code
 
 
@@ -224,16 +225,6 @@ def _check_reports(files: Sequence[Path]) -> None:
             raise UserError(f"{file} names no format: end it with {', '.join(REPORT_SUFFIXES)}.")
         check_writable(file, kind="report")
         file.unlink(missing_ok=True)
-
-
-def _write_reports(files: Sequence[Path], verdict: "Verdict", *, with_annotations: bool) -> None:
-    """Write a verdict to files; in a workflow of GitHub print its annotations as well."""
-    for file in files:
-        _write_report(file, verdict)
-    if with_annotations and os.environ.get("GITHUB_ACTIONS") == "true":
-        from coder.store.ci_reports import github_annotations
-
-        print(*github_annotations(verdict), sep="\n")
 
 
 def _write_report(file: Path, verdict: "Verdict") -> None:

@@ -1,4 +1,4 @@
-"""A verdict in the forms that CI systems show: JUnit XML, SARIF 2.1.0, and GitHub's annotations."""
+"""A verdict in the forms that CI systems show: JUnit XML and SARIF 2.1.0."""
 
 import json
 from collections.abc import Iterator
@@ -93,22 +93,6 @@ def _sarif_result(remark: _Remark) -> dict[str, object]:
         "message": {"text": remark.text},
         **({"locations": [{"physicalLocation": place}]} if remark.path else {}),
     }
-
-
-def github_annotations(verdict: Verdict) -> Iterator[str]:
-    """Yield a workflow command of GitHub for each red test and each finding that has a place."""
-    for remark in _remarks(verdict):
-        if remark.path:
-            kind = "notice" if remark.level == "note" else remark.level
-            place = {"file": remark.path, **({"line": str(remark.line)} if remark.line else {})}
-            properties = {**place, "title": f"coder verify: {remark.rule}"}
-            words = ",".join(f"{name}={_escape(value, ':,')}" for name, value in properties.items())
-            yield f"::{kind} {words}::{_escape(remark.text)}"
-
-
-def _escape(text: str, more: str = "") -> str:
-    """Return a text of a workflow command: percent-encoded where a character has a meaning there."""
-    return "".join(f"%{ord(char):02X}" if char in f"%\r\n{more}" else char for char in text)
 
 
 def _remarks(verdict: Verdict) -> Iterator[_Remark]:
