@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     )
     from coder.wiring.session import SessionHandle
 
-LIGHT_THEME = "textual-light"
-"""Theme for terminals with a light background, until the user chooses one."""
-
-
 SHOWN_SESSIONS = 2
 """Earlier sessions on the start screen."""
 
@@ -229,7 +225,6 @@ def run_tui(
         StoredSessions,
     )
     from coder.repo.git import find_checkout, find_root
-    from coder.ui.tui.app import BackgroundQuery
     from coder.ui.tui.services import Services
 
     root = find_root(directory) or find_checkout(directory).root  # the latter explains why there is none
@@ -249,19 +244,16 @@ def run_tui(
     if settings.is_on("screen_reader"):
         print_closing_lines(_converse(repository, services, first_message), root, is_told=True)
         return
-    with BackgroundQuery(is_needed=not settings.theme) as query:
-        from coder.ui.tui.app import CoderApp  # while the terminal answers
+    from coder.ui.tui.app import CoderApp
 
-        answer = query.read_answer()
     app = CoderApp(
         repository.start,
         repository=str(root),
         model=repository.choose_model,
         services=services,
         open_repository=repository.open,
-        theme=settings.theme or LIGHT_THEME * (answer.background == "light"),
+        theme=settings.theme,
         keys=settings.key_bindings,
-        draft=answer.typed,
         first_message=first_message,
     )
     is_inline = settings.is_on("inline")
