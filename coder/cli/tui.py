@@ -84,6 +84,7 @@ class InterfaceRepository:
         from coder.repo.git import find_checkout
         from coder.sandbox.choice import require_backend
         from coder.trust import is_trusted
+        from coder.ui.tui.keys import describe_removed_bindings
         from coder.ui.tui.services import OpenedRepository, RecordedSession
 
         find_checkout(self._directory)
@@ -94,6 +95,7 @@ class InterfaceRepository:
         return OpenedRepository(
             trust=_trust_question(self._root, self._backend, self._trust) if needs_trust else None,
             has_alerts=config.alerts,
+            notices=describe_removed_bindings(config.keys),
             initial_session=RecordedSession(self._archive.load(self._resumed)) if self._resumed else None,
         )
 

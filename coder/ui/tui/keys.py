@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import combinations, groupby
+from itertools import groupby
 from math import inf
 from typing import ClassVar, Literal, NamedTuple, TypeVar
 
@@ -75,7 +75,6 @@ BINDINGS: Mapping[str, Key] = {
     "comment": Key("c", "tell the model what to change in a hunk", "review"),
     "next_file": Key("f", "next file", "review"),
     "previous_file": Key("F", "previous file", "review"),
-    "files": Key("t", "tree of files", "review"),
     "confirm": Key("enter", "confirm the review, or the choice of lines", "review"),
     "save": Key("ctrl+s", "run the plan; keep the edit of a hunk", "editor"),
     "refuse": Key("ctrl+r", "refuse the plan", "editor"),
@@ -83,6 +82,19 @@ BINDINGS: Mapping[str, Key] = {
 """Bindings by the name that the user's settings have for them."""
 HEADINGS = {"review": "In a review or a question:", "editor": "In a plan, or the editor of a hunk:"}
 """Headings of the bindings that hold elsewhere than at the prompt, by their place."""
+REMOVED_BINDINGS: Mapping[str, str] = {"files": "next_file and previous_file go from file to file"}
+"""Bindings that there were once, with what to use instead."""
+FIXED_KEYS: Mapping[tuple[str, str], str] = {
+    **{("review", key): "an answer" for key in "0123456789"},
+    **{("review", key): "closing the review" for key in CLOSING_KEYS},
+    **{
+        ("editor", key.strip()): "the editor itself"
+        for binding in (*TextArea.BINDINGS, Binding("escape,enter,tab", ""))
+        if isinstance(binding, Binding)
+        for key in binding.key.split(",")
+    },
+}
+"""Purposes of keys that cannot be changed, by place and key."""
 
 
 @dataclass(frozen=True)
@@ -291,50 +303,40 @@ def read_key_bindings(settings: Mapping[str, str], *, has_vim: bool = False) -> 
     Raises:
         UserError: a name or a key is unknown, or a key would have two bindings.
     """
-    for name, text in settings.items():
-        if name not in BINDINGS:
-            raise UserError(
-                f"[keys] sets {name!r}, which is not a key binding. There are: {', '.join(BINDINGS)}."
-            )
-        for key in _split(text) or ("",):
-            if objection := _objection(key, BINDINGS[name]):
-                raise UserError(f"[keys] {name} = {text!r}: {objection}")
-    bindings = KeyBindings(dict(settings), has_vim)
-    for first, second in combinations(BINDINGS, 2):
-        places = {BINDINGS[first].place, BINDINGS[second].place}
-        if len(places) == 2 and "everywhere" not in places:
-            continue
-        if shared := {*bindings.keys(first)} & {*bindings.keys(second)}:
-            raise UserError(
-                f"[keys] {_label(min(shared))} is the key of {first} and of {second}: give one of them "
-                f"another. The names are: {', '.join(BINDINGS)}."
-            )
+    changed = {name: text for name, text in settings.items() if name not in REMOVED_BINDINGS}
+    if unknown := [name for name in changed if name not in BINDINGS]:
+        names = ", ".join(BINDINGS)
+        raise UserError(f"[keys] sets {unknown[0]!r}, which is not a key binding. There are: {names}.")
+    bindings, owners = KeyBindings(changed, has_vim), dict[tuple[str, str], str]()
+    for name, binding in BINDINGS.items():
+        places = ("prompt", *HEADINGS) if binding.place == "everywhere" else (binding.place,)
+        for key in bindings.keys(name) or ("",):
+            if name in changed and not _can_be_bound(key, binding):
+                raise UserError(
+                    f"[keys] {name} = {changed[name]!r}: {key!r} is not the name of a key, or a character "
+                    "that you type. Keys are such as f2, ctrl+x, shift+enter or pageup."
+                )
+            others = {owners.setdefault((place, key), name) for place in places} - {name}
+            if other := FIXED_KEYS.get((binding.place, key)) or min(others, default=""):
+                raise UserError(f"[keys] {_label(key)} is the key of {other} and of {name}: give it another.")
     return bindings
 
 
-def _objection(key: str, binding: Key) -> str:
-    """Return why a key cannot be that of a binding; empty if it can."""
+def describe_removed_bindings(settings: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a line for each binding of the settings that there is no more."""
+    return tuple(
+        f"[keys] {name} no longer exists: {advice}."
+        for name, advice in REMOVED_BINDINGS.items()
+        if name in settings
+    )
+
+
+def _can_be_bound(key: str, binding: Key) -> bool:
+    """Tell whether a key exists, and is no character where the user types."""
     *modifiers, last = key.split("+")
     is_character = len(last) == 1 or last == "space"
-    if not {*modifiers} <= {*MODIFIERS} or not (is_character or last in [name.value for name in Keys]):
-        return f"{key!r} is not a key name. Keys are such as f2, ctrl+x, shift+enter or pageup."
-    if binding.place == "review" and key in CLOSING_KEYS:
-        return f"{key!r} closes the review."
-    if binding.place == "review" and key.isdecimal():
-        return f"{key!r} is the number of an answer."
-    if binding.place == "editor" and key in _editing_keys():
-        return f"{key!r} is a key of the editor itself."
-    if binding.place != "review" and is_character and not {*modifiers} - {"shift"}:
-        return f"{key!r} is a character that you type. Keys are such as f2, ctrl+x, shift+enter or pageup."
-    return ""
-
-
-def _editing_keys() -> set[str]:
-    """Return the keys that an editor handles before its screen, and the one that closes it."""
-    from textual.widgets import TextArea
-
-    bindings = (binding for binding in TextArea.BINDINGS if isinstance(binding, Binding))
-    return {"escape", "enter", "tab", *(key for binding in bindings for key in _split(binding.key))}
+    is_known = {*modifiers} <= {*MODIFIERS} and (is_character or last in {name.value for name in Keys})
+    return is_known and (binding.place == "review" or not is_character or bool({*modifiers} - {"shift"}))
 
 
 def _split(keys: str) -> tuple[str, ...]:

@@ -2,21 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from itertools import groupby
 from pathlib import PurePath
 from typing import ClassVar, Literal, NamedTuple
 
-from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.content import Content
-from textual.events import Click, DescendantFocus
+from textual.events import Click
 from textual.message import Message
 from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList, Static, TextArea, Tree
+from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
-from textual.widgets.tree import TreeNode
 
 from coder.core.events import ReviewAsked
 from coder.core.text import sanitize_text
@@ -62,20 +59,16 @@ class ReviewApp(KeyedApp[HunkDecisions]):
         self.push_screen(screen, self.exit)
 
 
-HUNK_KEYS = "{previous_hunk}/{next_hunk} hunk"
+HUNK_KEYS = "{previous_hunk}/{next_hunk} hunk · {next_file}/{previous_file} file"
 DECISION_KEYS = "{accept} accept · {reject} reject · {confirm} confirm"
-MORE_KEYS = (
-    f"{HUNK_KEYS} · {{accept_all}}/{{reject_all}} all · {{lines}} lines · {{edit}} edit · {{files}} files"
-)
+MORE_KEYS = f"{HUNK_KEYS} · {{accept_all}}/{{reject_all}} all · {{lines}} lines · {{edit}} edit"
 REVIEW_KEYS: Mapping[ReviewPurpose, str] = {
     "deliver": f"{DECISION_KEYS} · esc deliver nothing · {MORE_KEYS} · {{comment}} comment",
     "apply": f"{DECISION_KEYS} · esc apply nothing · {MORE_KEYS}",
-    "read": f"{HUNK_KEYS} · {{next_file}}/{{previous_file}} file · {{files}} files · q close",
+    "read": f"{HUNK_KEYS} · q close",
 }
 """Hints, with names of bindings instead of their keys; a low terminal shows only the first line."""
 MOST_NOTES = 4
-FILE_TREE_COLUMNS = 100
-"""Width of the terminal from which the files are always shown."""
 
 
 class CommentScreen(ModalScreen[str]):
@@ -251,68 +244,6 @@ class HunkChoice(Vertical, can_focus=True):
             self.action_turn()
 
 
-Place = tuple[tuple[str, ...], str]
-"""A file: the parts of its path below a directory, and its whole path."""
-
-
-class FileTree(Tree[str]):
-    """Lists for each file and directory the accepted and all hunks, and the added and removed lines."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "back to the hunks"),
-        Binding("t", "leave", "back to the hunks", id="files"),
-    ]
-    show_root = False
-    guide_depth = 2
-
-    class Left(Message):
-        """Posted when the user goes back to the hunks without choosing a file."""
-
-    def __init__(self) -> None:
-        super().__init__("")
-        self._names: dict[TreeNode[str], tuple[str, tuple[str, ...]]] = {}
-        """The name of each node, and the files in it."""
-        self.file = ""
-        """The file of the hunk that had the focus last."""
-
-    def show(self, files: Mapping[str, Sequence[HunkChoice]]) -> None:
-        """Show files with the decisions so far; the first call says which."""
-        if not self._names:
-            self._add_files(self.root, [(tuple(path.split("/")), path) for path in files])
-        for node, (name, paths) in self._names.items():
-            choices = [choice for path in paths for choice in files[path]]
-            node.set_label(Text(_describe_choices(name, choices)))
-        self.styles.width = PADDING + max(
-            self.get_label_width(node) + self.guide_depth * _depth(node) for node in self._names
-        )
-
-    def point_at(self, path: str) -> None:
-        """Move the cursor to the file of the hunk that has the focus."""
-        self.file = path
-        for line in range(self.last_line + 1):  # also where the tree has not been shown yet
-            node = self.get_node_at_line(line)
-            if node is not None and node.data == path:
-                self.move_cursor(node)
-
-    def action_leave(self) -> None:
-        self.post_message(self.Left())
-
-    def _add_files(self, parent: TreeNode[str], files: Sequence[Place]) -> None:
-        """Add nodes for files; directories that hold one directory only share its node."""
-        for (name, is_file), group in groupby(files, key=lambda file: (file[0][0], len(file[0]) == 1)):
-            places = [(parts[1:], path) for parts, path in group]
-            paths = tuple(path for _, path in places)
-            if is_file:
-                self._names[parent.add_leaf("", data=paths[0])] = (name, paths)
-                continue
-            while len({parts[0] for parts, _ in places}) == 1 and all(len(parts) > 1 for parts, _ in places):
-                name = f"{name}/{places[0][0][0]}"
-                places = [(parts[1:], path) for parts, path in places]
-            node = parent.add("", expand=True)
-            self._names[node] = (f"{name}/", paths)
-            self._add_files(node, places)
-
-
 class ReviewScreen(Dialog[HunkDecisions]):
     """Dismisses with the user's decisions, with None if there is nothing to decide.
 
@@ -323,7 +254,6 @@ class ReviewScreen(Dialog[HunkDecisions]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "refuse", "deliver nothing"),
         Binding("q", "close", "close"),
-        Binding("t", "show_files", "files", id="files"),
     ]
 
     def __init__(
@@ -345,9 +275,7 @@ class ReviewScreen(Dialog[HunkDecisions]):
             yield from _behavior_widgets(verdict)
             for note in verdict.notes[:MOST_NOTES]:
                 yield Static(sanitize_text(f"noted: {note}"), classes="about", markup=False)
-        with Horizontal(id="change"):
-            yield FileTree()
-            yield HunkList(self._review, purpose=self._purpose)
+        yield HunkList(self._review, purpose=self._purpose)
         hint = find_key_bindings(self).fill(REVIEW_KEYS[self._purpose])
         yield Static(hint, id="keys", markup=False)
 
@@ -370,38 +298,7 @@ class ReviewScreen(Dialog[HunkDecisions]):
         decisions = self._decisions.model_copy(update={"refused": True})
         self.dismiss(None if self._purpose == "read" else decisions)
 
-    def on_resize(self) -> None:
-        self._place_files()
-
-    def _place_files(self) -> None:
-        """Show the tree of files where it has room, or while the user is in it."""
-        has_room = self.app.size.width >= FILE_TREE_COLUMNS
-        for tree in self.query(FileTree):
-            has_several = len(self.query_one(HunkList).files) > 1
-            tree.display = has_several and (has_room or tree.has_focus)
-
-    def action_show_files(self) -> None:
-        """Go to the tree of files, which appears for this where it has no room beside the hunks."""
-        tree = self.query_one(FileTree)
-        tree.display = True
-        tree.point_at(tree.file)
-        tree.focus()
-
-    def on_descendant_focus(self, event: DescendantFocus) -> None:
-        if isinstance(event.widget, HunkChoice):
-            self.query_one(FileTree).point_at(event.widget.hunk.path)
-            self._place_files()
-
-    def on_tree_node_selected(self, event: FileTree.NodeSelected[str]) -> None:
-        if event.node.data is not None:
-            self.query_one(HunkList).show_file(event.node.data)
-
-    def on_file_tree_left(self) -> None:
-        path = self.query_one(FileTree).file
-        self.query_one(HunkList).show_file(path)
-
     def on_hunk_choice_decided(self) -> None:
-        self.query_one(FileTree).show(self.query_one(HunkList).files)
         self._show_outcome(self._describe_outcome())
 
     def _show_outcome(self, text: str) -> None:
@@ -698,10 +595,6 @@ class HunkList(VimScroll, can_focus=False):
             for number, hunk in enumerate(split_git_diff(review.diff))
         )
         """The hunks, by their numbers."""
-        self.files: dict[str, list[HunkChoice]] = {}
-        """Hunks of each file, in their order."""
-        for choice in self.choices:
-            self.files.setdefault(choice.hunk.path, []).append(choice)
 
     def compose(self) -> ComposeResult:
         yield from self.choices
@@ -733,10 +626,6 @@ class HunkList(VimScroll, can_focus=False):
         """Offer decisions where there is something to decide."""
         return self._purpose != "read" or action not in ("decide", "decide_all", "confirm")
 
-    def show_file(self, path: str) -> None:
-        """Focus the first hunk of a file."""
-        self.files[path][0].focus()
-
     def action_move(self, step: int) -> None:
         """Focus the next or the previous hunk, after the last one the first."""
         choices, focused = self.choices, self.screen.focused
@@ -745,12 +634,14 @@ class HunkList(VimScroll, can_focus=False):
 
     def action_jump_file(self, step: int) -> None:
         """Focus the first hunk of the next or the previous file."""
-        paths = [*self.files]
-        focused = self.screen.focused
+        first_hunks: dict[str, HunkChoice] = {}
+        for choice in self.choices:
+            first_hunks.setdefault(choice.hunk.path, choice)
+        paths, focused = [*first_hunks], self.screen.focused
         here = focused.hunk.path if isinstance(focused, HunkChoice) else paths[0]
         place = paths.index(here) + step
         if 0 <= place < len(paths):
-            self.show_file(paths[place])
+            first_hunks[paths[place]].focus()
 
     def action_decide(self, accepted: bool) -> None:
         """Decide on the focused hunk, and go on to the next one if there is one."""
@@ -771,9 +662,6 @@ class HunkList(VimScroll, can_focus=False):
 
 SIDE_BY_SIDE_COLUMNS = 140
 """Width of the terminal from which old and new lines are side by side."""
-PADDING = 2
-
-
 MOST_EXAMPLES = 3
 """Changed answers in the head of a review, which leaves room for the diff."""
 
@@ -784,13 +672,3 @@ def _behavior_widgets(verdict: Verdict) -> Iterator[Static]:
         return
     for example in verdict.behavior.examples[:MOST_EXAMPLES]:
         yield Static(sanitize_text(describe_example(example)), classes="behavior", markup=False)
-
-
-def _depth(node: TreeNode[str]) -> int:
-    return 0 if node.parent is None else 1 + _depth(node.parent)
-
-
-def _describe_choices(name: str, choices: Sequence[HunkChoice]) -> str:
-    signs = [line.sign for choice in choices for line in choice.lines]
-    accepted = sum(choice.accepted for choice in choices)
-    return f"{accepted}/{len(choices)} {sanitize_text(name)} +{signs.count('+')} -{signs.count('-')}"

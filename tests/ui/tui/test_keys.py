@@ -9,7 +9,7 @@ from coder.core.events import Amend, Answer, Decide, Stop
 from coder.core.values import EditedHunk
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.dialogs import AnswerList, PlanScreen, VimScroll
-from coder.ui.tui.keys import BINDINGS, CLOSING_KEYS, KeyedApp, read_key_bindings
+from coder.ui.tui.keys import BINDINGS, CLOSING_KEYS, KeyedApp, describe_removed_bindings, read_key_bindings
 from coder.ui.tui.review import HunkChoice, HunkEditor, HunkList, LineList, ReviewScreen
 from coder.ui.tui.session_screen import SessionScreen
 from tests.ui.tui import story
@@ -38,23 +38,30 @@ def test_every_binding_has_a_name_and_the_default_key() -> None:
     ("settings", "message"),
     [
         ({"sned": "f2"}, "'sned', which is not a key binding. There are: send, new_line"),
-        ({"send": "contrl+x"}, "'contrl+x' is not a key name. Keys are such as f2"),
-        ({"help": "h"}, "'h' is a character that you type"),
-        ({"send": ""}, "'' is not a key name"),
-        ({"accept": "escape"}, "'escape' closes the review"),
-        ({"accept": "1"}, "'1' is the number of an answer"),
-        ({"save": "escape"}, "'escape' is a key of the editor itself"),
-        ({"refuse": "ctrl+z"}, "is a key of the editor itself"),
-        ({"save": "s"}, "'s' is a character that you type"),
+        ({"send": "contrl+x"}, "'contrl+x' is not the name of a key"),
+        ({"help": "h"}, "'h' is not the name of a key, or a character"),
+        ({"send": ""}, "'' is not the name of a key"),
+        ({"accept": "escape"}, "esc is the key of closing the review and of accept"),
+        ({"accept": "1"}, "1 is the key of an answer and of accept"),
+        ({"save": "escape"}, "esc is the key of the editor itself and of save"),
+        ({"refuse": "ctrl+z"}, "is the key of the editor itself and of refuse"),
+        ({"save": "s"}, "'s' is not the name of a key, or a character"),
         ({"save": "ctrl+g"}, "ctrl+g is the key of deliver_now and of save"),
-        ({"accept": "n"}, "n is the key of accept and of reject: give one of them another"),
+        ({"accept": "n"}, "n is the key of accept and of reject: give it another"),
         ({"deliver_now": "ctrl+d"}, "ctrl+d is the key of deliver_now and of half_page_down"),
-        ({"send": "ctrl+q"}, "ctrl+q is the key of send and of leave: give one of them another"),
+        ({"send": "ctrl+q"}, "ctrl+q is the key of send and of leave"),
     ],
 )
 def test_refuses_unknown_names_and_keys_and_conflicts(settings: Mapping[str, str], message: str) -> None:
     with pytest.raises(UserError, match=re.escape(message)):
         read_key_bindings(settings)
+
+
+def test_removed_binding_is_named_and_ignored() -> None:
+    assert read_key_bindings({"files": "t"}).changed == {}
+    assert describe_removed_bindings({"files": "t", "send": "f2"}) == (
+        "[keys] files no longer exists: next_file and previous_file go from file to file.",
+    )
 
 
 async def test_prompt_uses_the_keys_of_the_settings() -> None:

@@ -60,11 +60,6 @@ async def review_edited(stage: Stage) -> None:
     await stage.press("ctrl+s")
 
 
-async def review_files(stage: Stage) -> None:
-    await review_edited(stage)
-    await stage.press("t", "down")
-
-
 async def plan(stage: Stage) -> None:
     await stage.fix(*story.LOCATED, story.PLANNED, issue=story.ISSUE)
     await stage.wait_for_question()
@@ -117,7 +112,6 @@ async def answered(stage: Stage) -> None:
         (review, DARK, (160, 40)),
         pytest.param(review_lines, DARK, (80, 24), marks=pytest.mark.thorough),
         (review_edited, DARK, (80, 24)),
-        pytest.param(review_files, DARK, (80, 24), marks=pytest.mark.thorough),
         (plan, DARK, (80, 24)),
         (delivered, DARK, (80, 24)),
         pytest.param(gave_up, LIGHT, (80, 24), marks=pytest.mark.thorough),

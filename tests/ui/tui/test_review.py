@@ -1,4 +1,4 @@
-"""The review screen: lines of a hunk, edits in place, the tree of files; outside of a session, too."""
+"""The review screen: lines of a hunk, edits in place; outside of a session, too."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -157,30 +157,6 @@ async def test_review_goes_on_with_all_decisions() -> None:
     assert terminal.session.commands == [
         Decide(question="q1", accepted=(0, 1), edits=edits, comments=comments, refused=True)
     ]
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("size", [(80, 24), (120, 30)])
-async def test_tree_of_files_leads_to_a_file(size: tuple[int, int]) -> None:
-    async with reviewing(size=size) as terminal:
-        await terminal.press("t")
-        assert "▼ 2/2 clock/ +2 -3" in terminal.text
-        await terminal.press("down", "down", "enter", "n")
-        assert ("0/1 test_arithmetic.py +5 -0" in terminal.text) == (size[0] > 100)
-        await terminal.press("t", "escape", "enter")
-    assert terminal.session.commands == [Decide(question="q1", accepted=(0, 1))]
-
-
-@pytest.mark.thorough
-async def test_directories_of_one_directory_share_a_line() -> None:
-    paths = ("src/app/core/a.py", "src/app/core/b/c.py", "src/app/core/b", "z.py")
-    diff = "".join(f"diff --git a/{path} b/{path}\nold mode 100644\nnew mode 100755\n" for path in paths)
-
-    review = story.REVIEW.model_copy(update={"diff": diff, "droppable": ()})
-    async with reviewing(review, size=(120, 30)) as terminal:
-        lines = [line[: line.index(" ▎")] if " ▎" in line else line for line in terminal.text.splitlines()]
-        for name in ("▼ 3/3 src/app/core/ +0 -0", "1/1 a.py", "▼ 1/1 b/", "1/1 c.py", "1/1 b ", "1/1 z.py"):
-            assert any(name in line for line in lines), (name, terminal.text)
 
 
 @pytest.mark.parametrize(
