@@ -11,7 +11,7 @@ attached to it (`retrieval/attachments.py`) and no part of the issue; what the u
 until the next request takes it (`session/context.py`), with what it mentions, as the worktree has it.
 Images are part of the message that shows them (`core/messages.py`, base64), so that a resumed conversation
 is the same; a model that accepts none (`models/catalog.py`) never gets them. The interface reaches all but
-sessions by the Protocols of `ui/tui/services.py`, which `cli/tui_services.py` implements. It is painted
+sessions by the Protocols of `ui/tui/services.py`, which `cli/tui.py` implements. It is painted
 before the repository is opened (`cli/tui.py`): what is sent earlier waits. `ui/tui/keys.py` names the key
 bindings that the user's settings can change; bindings of screens carry these names as ids, and the prompt
 asks for the name of each key before its editor sees it. `ui/dialogue.py` is the same conversation in plain

@@ -6,7 +6,7 @@ from threading import Event, Timer
 
 import pytest
 
-from coder.cli.tui_services import MOST_MESSAGES, IndexedNames, InterfaceSettings, SandboxShell, StoredHistory
+from coder.cli.tui import MOST_MESSAGES, IndexedNames, InterfaceSettings, SandboxShell, StoredHistory
 from coder.core.errors import UserError
 from coder.directories import prompt_history_file
 from coder.sandbox.choice import choose_backend
