@@ -14,6 +14,7 @@ from coder.cli.options import (
     SessionArgument,
     TrustOption,
     UnsafeOption,
+    refuse_conflicts,
 )
 from coder.cli.terminal import can_review, confirm_change, review_on_terminal
 from coder.core.errors import UserError
@@ -68,14 +69,8 @@ def apply(
     On a terminal a session's fix is shown first; of a part, which nothing has proven, only files change.
     With --attempt it is one of the changes that a session tried and did not deliver.
     """
-
-    if verify and (check or reverse):
-        raise UserError(
-            "--verify judges a fix and applies it: it cannot be combined with --check or --reverse."
-        )
+    refuse_conflicts({"verify": verify, "check": check, "reverse": reverse, "attempt": attempt})
     if attempt is not None:
-        if verify:
-            raise UserError("--attempt cannot be combined with --verify: apply it, then coder verify.")
         return _apply_attempt(repo, "last" if what == "-" else what, attempt, check=check, reverse=reverse)
     text = _read_diff(what)
     id = what.removeprefix("session:")

@@ -58,8 +58,6 @@ def build(
     """
     from coder.cli.running import run_task
 
-    if plan is not None and plan_only:
-        raise UserError("--plan runs a plan and --plan-only makes one: give one of them.")
     text = read_issue(goal)
     own_plan = read_plan(plan) if plan is not None else None
     if own_plan is not None and not own_plan.components:

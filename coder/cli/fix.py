@@ -86,26 +86,6 @@ def fix(
             "--on distributes the branches of a tree: add --strategy tree, committee or auto. To fix many "
             "issues: coder batch"
         )
-    if merge and dry_run:
-        raise UserError(
-            "--merge brings the fix onto your branch and --dry-run leaves nothing: give one of them."
-        )
-    if offline and (options.model or options.base_url or strategy not in (None, StrategyName.offline)):
-        raise UserError(
-            "--offline works without a model: it cannot be combined with --model, --base-url or --strategy."
-        )
-    if plan is not None and (plan_only or offline or strategy not in (None, StrategyName.plan)):
-        raise UserError(
-            "--plan runs a plan: it cannot be combined with --plan-only, --offline or another --strategy."
-        )
-    if plan_only and (offline or strategy not in (None, StrategyName.plan)):
-        raise UserError(
-            "--plan-only shows a plan: it cannot be combined with --offline or another --strategy."
-        )
-    if options.continued_session and base is not None:
-        raise UserError("--continue starts where a session ended and --base elsewhere: give one of them.")
-    if options.continued_session and merge:
-        raise UserError("--merge brings one commit alone: continue without it, then: coder apply last")
     own_plan = read_plan(plan) if plan is not None else None
     if own_plan is not None and own_plan.components:
         raise UserError(f"{plan} is a plan of components. To build them: coder build GOAL --plan {plan}")
@@ -190,10 +170,6 @@ def ask(
 
     Exit codes: 0 answered, 4 no answer, 5 LIMIT, 2 wrong use, 130 interrupted.
     """
-    if offline and (deep or options.model or options.base_url):
-        raise UserError(
-            "--offline works without a model: it cannot be combined with --deep, --model or --base-url."
-        )
     if options.on and not deep:
         raise UserError("--on distributes the researchers of --deep: give both or neither.")
     if max_iterations is not None and not deep:

@@ -225,13 +225,7 @@ class Options:
 
     @property
     def continued_session(self) -> str:
-        """Name of the session to go on with; empty if there is none.
-
-        Raises:
-            UserError: both of its options are given.
-        """
-        if self.continues and self.session:
-            raise UserError("--continue goes on with the newest session, --session names one: give only one.")
+        """Name of the session to go on with; empty if there is none."""
         return "last" if self.continues else self.session or ""
 
 
@@ -294,6 +288,38 @@ RUNNING = ("trust", "unsafe_no_sandbox", "json", "verbose")
 """Groups of names that commands share."""
 
 
+CONFLICTS: Sequence[tuple[str, str, tuple[str, ...]]] = (
+    ("session", "names the session to go on with", ("continues",)),
+    ("base", "starts elsewhere than a session ended", ("continues", "session")),
+    ("merge", "brings one new commit onto your branch", ("continues", "session", "dry_run")),
+    ("offline", "works without a model", ("deep", "model", "base_url", "plan", "plan_only", "strategy")),
+    ("plan", "runs a plan", ("plan_only", "strategy")),
+    ("plan_only", "shows a plan", ("strategy",)),
+    ("verify", "judges a fix and applies it", ("check", "reverse", "attempt")),
+)
+"""Options with their purposes, and those that they cannot be combined with."""
+OWN_STRATEGIES = {"offline": "offline", "plan": "plan", "plan_only": "plan"}
+"""The strategy that an option may be combined with."""
+
+
+def refuse_conflicts(values: Mapping[str, Any]) -> None:
+    """Refuse options that cannot be combined.
+
+    Raises:
+        UserError: two such options are given.
+    """
+    flags = {
+        name: f"--{name.replace('_', '-')}".replace("--continues", "--continue")
+        for name, value in values.items()
+        if value not in (None, False, "")
+    }
+    for name, purpose, others in CONFLICTS:
+        for other in others:
+            is_own = other == "strategy" and values.get(other) == OWN_STRATEGIES[name]
+            if name in flags and other in flags and not is_own:
+                raise UserError(f"{flags[name]} {purpose}: it cannot be combined with {flags[other]}.")
+
+
 def with_options(*names: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Give a command the options of these names; it receives their values as one keyword, `options`."""
 
@@ -307,6 +333,7 @@ def with_options(*names: str) -> Callable[[Callable[..., int]], Callable[..., in
 
         @wraps(command)
         def run(*positional: Any, **values: Any) -> int:
+            refuse_conflicts(values)
             options = Options(**{name: values.pop(name) for name in names if name in values})
             return command(*positional, **values, options=options)
 

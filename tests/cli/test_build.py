@@ -54,7 +54,7 @@ def test_refuses_directory_inside_repository(tmp_path: Path, capsys: pytest.Capt
     ("words", "reason"),
     [
         (("--plan", "plan.md"), "plan.md is the plan of a fix"),
-        (("--plan", "plan.md", "--plan-only"), "give one of them"),
+        (("--plan", "plan.md", "--plan-only"), "--plan runs a plan: it cannot be combined with --plan-only."),
         (("--plan", "broken.md"), "broken.md holds no plan: a has no tests"),
         (("--plan", "none.md"), "'none.md' cannot be read"),
     ],

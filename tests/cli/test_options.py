@@ -2,7 +2,13 @@ from pathlib import Path
 
 import pytest
 
-from coder.cli.options import Options, drop_removed_options, read_issue, typed_mentions
+from coder.cli.options import (
+    Options,
+    drop_removed_options,
+    read_issue,
+    refuse_conflicts,
+    typed_mentions,
+)
 from coder.cli.running import check_writable
 from coder.core.errors import UserError
 
@@ -60,8 +66,14 @@ def test_one_session_is_continued_at_a_time() -> None:
         "last",
         "1a",
     ]
-    with pytest.raises(UserError, match="give only one"):
-        Options(continues=True, session="1a").continued_session  # noqa: B018
+    with pytest.raises(UserError, match=r"--session names .*: it cannot be combined with --continue"):
+        refuse_conflicts({"continues": True, "session": "1a"})
+
+
+def test_option_may_name_its_own_strategy() -> None:
+    refuse_conflicts({"plan": Path("plan.md"), "strategy": "plan", "offline": False, "model": None})
+    with pytest.raises(UserError, match="--plan runs a plan: it cannot be combined with --strategy"):
+        refuse_conflicts({"plan": Path("plan.md"), "strategy": "tree"})
 
 
 @pytest.mark.parametrize(
