@@ -59,7 +59,8 @@ def _interrupt() -> None:
 
 
 def _run() -> int:
-    if not sys.argv[1:] and sys.stdin.isatty() and sys.stdout.isatty():
+    opens_interface = not sys.argv[1:] and "_CODER_COMPLETE" not in os.environ
+    if opens_interface and sys.stdin.isatty() and sys.stdout.isatty():
         # Without the parser of the command line, which takes as long as half of a Textual application.
         from coder.cli.reporting import report_errors
         from coder.cli.tui import run_tui

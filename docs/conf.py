@@ -11,7 +11,7 @@ import typer
 
 from coder import __version__
 from coder.cli.app import app
-from coder.cli.completion import read_command_tree
+from docs.generators.command_tree import read_command_tree
 from docs.generators.reference_pages import render_commands, render_events, render_exit_codes, render_settings
 
 project = "coder"

@@ -1,5 +1,6 @@
 """Table of commands and entry point of the command line."""
 
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -165,6 +166,8 @@ def run_command_line(arguments: list[str] | None = None) -> int:
 
 def _run_command(arguments: list[str] | None) -> object:
     command = typer.main.get_command(app)
+    if instruction := os.environ.get(completion.VARIABLE):
+        return completion.complete(command, instruction)
     try:
         # Not `app(...)`, which ends the program with its own exit code when the reader of a pipe goes away.
         with command.make_context("coder", sys.argv[1:] if arguments is None else arguments) as context:

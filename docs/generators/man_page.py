@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from coder.cli.completion import CommandNode, CommandParameter
+from docs.generators.command_tree import CommandNode, CommandParameter
 
 EXIT_CODES = (
     ("0", "PROVEN; for commands without a verdict: done"),
@@ -82,6 +82,6 @@ if __name__ == "__main__":
     import typer
 
     from coder.cli.app import app
-    from coder.cli.completion import read_command_tree
+    from docs.generators.command_tree import read_command_tree
 
     print(render_man_page(read_command_tree(typer.main.get_command(app))), end="")

@@ -4,10 +4,10 @@ import inspect
 import re
 from collections.abc import Iterator
 
-from coder.cli.completion import CommandNode, CommandParameter
 from coder.settings import Config, describe_settings, repository_rights
 from coder.ui import jsonl
 from coder.ui.tui.keys import BINDINGS
+from docs.generators.command_tree import CommandNode, CommandParameter
 from docs.generators.man_page import EXIT_CODES
 
 

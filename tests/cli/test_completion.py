@@ -8,22 +8,16 @@ from pathlib import Path
 import pytest
 import typer
 
-from coder.cli.app import app
-from coder.cli.completion import CommandNode, Shell, read_command_tree, render_completion
+from coder.cli.app import app, run_command_line
+from docs.generators.command_tree import CommandNode, read_command_tree
 from docs.generators.man_page import render_man_page
 
 ROOT = Path(__file__).parent.parent.parent
 TREE = read_command_tree(typer.main.get_command(app))
 NODES = list(TREE.walk())
-BASH_QUERY = """
-complete_words() {
-    COMP_WORDS=(coder "$@"); COMP_CWORD=$#; COMPREPLY=()
-    _coder; echo "${COMPREPLY[*]}"
-}
-"""
 
 
-def run(shell: str, script: str, *arguments: str) -> list[str]:
+def run(shell: str, *arguments: str, script: str) -> list[str]:
     """Run a script of a shell and return its lines."""
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
@@ -46,58 +40,38 @@ def test_tree_is_that_of_the_command_line() -> None:
     assert "--after" not in option_names(verify)  # hidden
 
 
-def test_bash_completes_every_command_and_option() -> None:
-    queries = [f"complete_words {' '.join(node.path)} {word}" for node in NODES for word in ("''", "-")]
-    lines = run("bash", render_completion(Shell.bash, TREE) + BASH_QUERY + "\n".join(queries))
-    words, options = lines[::2], lines[1::2]
-    for node, offered_words, offered_options in zip(NODES, words, options, strict=True):
-        assert set(offered_options.split()) == option_names(node), node.path
-        assert {child.path[-1] for child in node.children} <= set(offered_words.split()), node.path
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("coder lo", "locate log"),
+        ("coder fix --strategy co", "committee"),
+        ("coder hook install c", "claude codex copilot cursor"),
+        ("coder verify --evid", "--evidence"),
+    ],
+)
+def test_bash_script_asks_for_commands_options_and_values(
+    words: str, completed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_CODER_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    assert run_command_line([]) == 0
+    assert " ".join(capsys.readouterr().out.split()) == completed
 
 
-def test_bash_completes_values_and_prefixes() -> None:
-    queries = [
-        "complete_words fix --strategy ''",
-        "complete_words fix --strategy co",
-        "complete_words --model ''",
-        "complete_words hook install ''",
-        "complete_words do log ''",
-        "complete_words lo",
-    ]
-    assert run("bash", render_completion(Shell.bash, TREE) + BASH_QUERY + "\n".join(queries)) == [
-        "linear plan tree committee auto offline",
-        "committee",
-        "",
-        "claude codex gemini qwen git copilot cursor opencode vibe",
-        "",
-        "locate log",
-    ]
-
-
-def test_zsh_and_fish_name_every_command_and_option() -> None:
-    zsh, fish = (render_completion(shell, TREE) for shell in (Shell.zsh, Shell.fish))
-    for node in NODES:
-        for name in option_names(node):
-            assert f"'{name}:" in zsh
-            start = f"complete -c coder -n \"__coder_command '{' '.join(node.path)}'\" "
-            flag = f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}"
-            assert any(line.startswith(start) and f"{flag} " in line for line in fish.splitlines()), name
-
-
-def test_zsh_accepts_its_script() -> None:
-    script = render_completion(Shell.zsh, TREE)
-    assert run("zsh", f"autoload -Uz compinit && compinit -D -u\n{script}\necho $_comps[coder]", "-f") == [
-        "_coder"
-    ]
-
-
-def test_fish_completes_commands_and_values() -> None:
-    script = (
-        render_completion(Shell.fish, TREE)
-        + '\ncomplete -C "coder hook in"\ncomplete -C "coder fix --suite im"'
-    )
-    lines = run("fish", script, "--no-config")
-    assert [line.split("\t")[0] for line in lines] == ["install", "impacted"]
+@pytest.mark.parametrize(
+    ("shell", "check"),
+    [
+        (["bash"], "complete -p coder"),
+        (["zsh", "-f"], "echo _coder_completion $_comps[coder]"),
+        (["fish", "--no-config"], "complete -c coder"),
+    ],
+)
+def test_shell_accepts_its_script(shell: list[str], check: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["completion", shell[0]]) == 0
+    script = capsys.readouterr().out
+    start = "autoload -Uz compinit && compinit -D -u\n" if shell[0] == "zsh" else ""
+    assert "coder" in "".join(run(*shell, script=f"{start}{script}\n{check}"))
 
 
 def test_manual_page_is_current() -> None:

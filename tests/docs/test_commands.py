@@ -10,8 +10,8 @@ import pytest
 import typer
 
 from coder.cli.app import app
-from coder.cli.completion import read_command_tree
 from coder.trust import trust_repository
+from docs.generators.command_tree import read_command_tree
 from tests.docs.console import (
     ShownCommand,
     find_problems,

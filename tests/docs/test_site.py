@@ -9,8 +9,8 @@ import pytest
 import typer
 
 from coder.cli.app import app
-from coder.cli.completion import read_command_tree
 from coder.settings import SETTING_GROUPS, Config, describe_settings
+from docs.generators.command_tree import read_command_tree
 from docs.generators.reference_pages import (
     render_commands,
     render_events,
