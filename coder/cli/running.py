@@ -20,7 +20,7 @@ from coder.core.events import DeliverNow, Stop
 from coder.core.task import Mode
 from coder.repo.existing_change import delivered_diff
 from coder.ui import jsonl, summary
-from coder.ui.lines import LinePrinter, PipedConsole
+from coder.ui.lines import LinePrinter, PipedConsole, read_answer
 from coder.wiring.session import Approach, Connect, SessionHandle, prepare_session
 
 
@@ -88,7 +88,7 @@ def run_task(
                 console,
                 verbose=options.verbose,
                 send=handle.session.send,
-                attended=attended,
+                read_line=read_answer if attended else None,
                 has_summary=True,
                 quiet=quiet,
             )

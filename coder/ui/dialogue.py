@@ -4,45 +4,28 @@ import asyncio
 import signal
 import sys
 import termios
-import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
-from typing import NamedTuple
 
 from rich.console import Console
 
 from coder.core.errors import CoderError, UserError
-from coder.core.events import (
-    Amend,
-    Answer,
-    Decide,
-    Event,
-    PlanAsked,
-    QuestionAsked,
-    ReviewAsked,
-    SessionCommand,
-    SessionFinished,
-    Stop,
-)
-from coder.core.plan import format_plan
-from coder.core.state import delivered_diff, describe_context, interrupted_task, next_mode, session_status
+from coder.core.events import Answer, QuestionAsked, SessionFinished, Stop
+from coder.core.state import interrupted_task, next_mode, session_status
 from coder.core.text import sanitize_text
-from coder.core.values import HunkComment
-from coder.patching.git_hunks import split_git_diff
 from coder.session.log import EventLog
-from coder.ui.lines import LinePrinter, read_line
+from coder.ui.lines import LinePrinter, ReadLine, ask_in_lines, read_line
 from coder.ui.summary import print_result, summary_lines
 from coder.ui.tui.commands import (
     HELP,
     MODES,
+    CommandArguments,
+    Commands,
     PromptCommand,
-    carry_out,
     parse_command,
     suggest_command,
 )
 from coder.ui.tui.services import (
-    MOST_CHARACTERS,
     TRUST_ALWAYS,
     OpenedRepository,
     RunningSession,
@@ -53,9 +36,6 @@ from coder.ui.tui.services import (
     UserRequest,
     require_service,
 )
-
-ReadLine = Callable[[str], Awaitable[str | None]]
-"""Shows a prompt and reads a line; None at the end of the input, or if it was interrupted."""
 
 
 class Dialogue:
@@ -85,13 +65,22 @@ class Dialogue:
         self._open_repository = open_repository
         self._services = services
         self._first_message = first_message
-        self._commands = DialogueCommands(services, print_lines=self._print, ask=self._ask_user)
+        self._commands = Commands(
+            services,
+            CommandArguments(services, themes=tuple, session=lambda: self._session_id),
+            newest=lambda: self.newest_log,
+            show_lines=self._print,
+            show_diff=lambda diff: self._print(diff.splitlines()),
+            ask=self._ask_user,
+            others={},
+        )
         self._session: RunningSession | None = None
         self.newest_log: EventLog | None = None
         """Log of the newest session, which the next request continues."""
 
     def stop(self) -> None:
-        """Stop the session that runs, if one does."""
+        """Stop the session or the command that runs, if one does."""
+        self._commands.stop()
         if self._session is not None:
             self._session.send(Stop())
 
@@ -120,6 +109,11 @@ class Dialogue:
     def _mode(self) -> str:
         return "fix" if self.newest_log is None else next_mode(self.newest_log.records)
 
+    @property
+    def _session_id(self) -> str:
+        """Id of the newest session; empty if there is none."""
+        return "" if self.newest_log is None else session_status(self.newest_log.records[:1]).session
+
     async def _introduce(self) -> None:
         try:
             model = await asyncio.to_thread(self._model)
@@ -133,7 +127,9 @@ class Dialogue:
         """Carry out what was typed, and return whether the conversation goes on."""
         command = parse_command(text)
         if command is None and text.startswith("!"):
-            await self._commands.run_shell(text[1:].strip())
+            if text == "!":
+                raise UserError("! needs a command, such as !ls")
+            await self._commands.run("!", text[1:].strip())
         elif command is None:
             if text:
                 await self._request(text, "ask" if text.endswith("?") else self._mode)
@@ -158,8 +154,10 @@ class Dialogue:
             self._print(["The next message begins a new session."])
         elif name in ("resume", "rewind"):
             await self._go_on(name, text)
+        elif name == "context":
+            self._commands.show_context(self.newest_log)
         else:
-            await self._commands.run(name, text, self.newest_log)
+            await self._commands.run(name, text)
 
     async def _go_on(self, name: str, text: str) -> None:
         """Take another session, or an earlier point of this conversation, to go on from."""
@@ -170,8 +168,7 @@ class Dialogue:
                 raise UserError("There is no conversation to go back in yet.")
             if not text.isdecimal():
                 raise UserError(f"/{name} needs the number of a request, such as /{name} 1.")
-            current = session_status(self.newest_log.records[:1]).session
-            session, sentence = await asyncio.to_thread(archive.go_back, current, int(text), "both")
+            session, sentence = await asyncio.to_thread(archive.go_back, self._session_id, int(text), "both")
             self._print(sentence.splitlines())
         self.newest_log = await asyncio.to_thread(archive.load, session)
         if name == "resume":
@@ -185,8 +182,7 @@ class Dialogue:
 
     async def _request(self, text: str, mode: str) -> None:
         judges = mode == "verify"
-        log = self.newest_log
-        continues = "" if judges or log is None else session_status(log.records[:1]).session
+        continues = "" if judges else self._session_id
         outputs = () if judges else self._commands.take_outputs()
         running = await self._start(UserRequest(text, mode, continues, outputs))
         await self._perform(running, can_continue=not judges)
@@ -205,21 +201,24 @@ class Dialogue:
 
     async def _print_events(self, log: EventLog, running: RunningSession | None = None) -> None:
         """Print a log until it ends; questions are only asked where a session waits for the answer."""
-        printer = LinePrinter(self._console, verbose=False, send=lambda _: None)
-        async for record in log.follow():
-            printer.print_record(record)
-            question = describe_question(record.event)
-            if question is not None and running is not None and not log.is_closed:
-                self._discard_input()
-                self._print(question.lines)
-                reply = await self._read_line(question.prompt)
-                running.send(answer_command(record.event, (reply or "").strip()))
-            if isinstance(record.event, SessionFinished):
-                print_result(self._console, record.event)
-                session = session_status(log.records[:1]).session
-                self._print(
-                    line.plain for line in summary_lines(record.event, session=session, command="/{}")
-                )
+        if running is None or log.is_closed:
+            printer = LinePrinter(self._console, verbose=False, send=lambda _: None)
+        else:
+            printer = LinePrinter(
+                self._console, verbose=False, send=running.send, read_line=self._read_fresh_line
+            )
+        await printer.show(log.follow())
+        if log.records and isinstance(finished := log.records[-1].event, SessionFinished):
+            print_result(self._console, finished)
+            session = session_status(log.records[:1]).session
+            self._print(line.plain for line in summary_lines(finished, session=session, command="/{}"))
+
+    async def _read_fresh_line(self, prompt: str) -> str | None:
+        """Read an answer and forget what was typed before; None if the session has ended meanwhile."""
+        if self._session is None or self._session.log.is_closed:
+            return None
+        self._discard_input()
+        return await self._read_line(prompt)
 
     async def _ask_for_trust(self, trust: TrustQuestion) -> bool:
         choice = await self._ask_user(f"{trust.text}\n{trust.details}", trust.options)
@@ -230,11 +229,9 @@ class Dialogue:
 
     async def _ask_user(self, text: str, options: tuple[str, ...]) -> str:
         """Ask a question that no session asks; the last option is the safe one."""
-        self._print([text])
-        others = [f"{number} for {option}" for number, option in enumerate(options[1:-1], start=2)]
-        choices = ", ".join([f"y for {options[0]}", *others, f"n for {options[-1]}"])
-        reply = await self._read_line(f"{choices}: ")
-        return choose_option((reply or "").strip(), options, default=options[-1])
+        question = QuestionAsked(question="interface", text=text, options=options, default=options[-1])
+        answer = await ask_in_lines(self._console, question, self._read_line)
+        return answer.option if isinstance(answer, Answer) else options[-1]
 
     def _print(self, lines: Iterable[str]) -> None:
         for line in lines:
@@ -246,136 +243,6 @@ ON_A_SCREEN = ("copy", "theme")
 DIALOGUE_HELP: Mapping[str, str] = {
     name: purpose for name, purpose in HELP.items() if name not in ON_A_SCREEN
 }
-
-
-class DialogueCommands:
-    """Runs one command at a time and prints its answer."""
-
-    def __init__(
-        self,
-        services: Services,
-        *,
-        print_lines: Callable[[Iterable[str]], None],
-        ask: Callable[[str, tuple[str, ...]], Awaitable[str]],
-    ) -> None:
-        """Take `ask`, which has the user choose among options, the last of which is the safe one."""
-        self._services = services
-        self._print_lines = print_lines
-        self._ask = ask
-        self._outputs: list[tuple[str, str]] = []
-
-    def take_outputs(self) -> tuple[tuple[str, str], ...]:
-        """Return the commands since the last request, each with its output, and forget them."""
-        outputs = tuple(self._outputs)
-        self._outputs.clear()
-        return outputs
-
-    async def run(self, name: str, text: str, newest: EventLog | None) -> None:
-        """Carry out a command; `newest` is the log of the session that the next request continues.
-
-        Raises:
-            CoderError: it cannot be done.
-        """
-        self._print_lines(await asyncio.to_thread(partial(self._answer, name, text, newest)))
-
-    def _answer(self, name: str, text: str, newest: EventLog | None) -> Sequence[str]:
-        match name:
-            case "diff":
-                log = require_service(self._services.archive).load(text) if text else newest
-                diff = delivered_diff(log.records) if log is not None else ""
-                if not diff:
-                    raise UserError("Nothing has been changed yet.")
-                return diff.splitlines()
-            case "context":
-                return describe_context(newest.records if newest is not None else ())
-        return carry_out(self._services, name, text)
-
-    async def run_shell(self, command: str) -> None:
-        """Run a command in the sandbox, print its output, and keep it for the next request if it is short.
-
-        Raises:
-            CoderError: it cannot be run.
-        """
-        if not command:
-            raise UserError("! needs a command, such as !ls")
-        shell = require_service(self._services.shell)
-        objection = await asyncio.to_thread(shell.objection, command)
-        question = f"Allow this? {command}   ({objection})"
-        if objection and await self._ask(question, ("allow", "refuse")) != "allow":
-            self._print_lines(["Not run."])
-            return
-        output = sanitize_text(await asyncio.to_thread(shell.run, command, threading.Event()))
-        self._print_lines(output.splitlines())
-        if len(output) <= MOST_CHARACTERS:
-            self._outputs.append((command, output))
-
-
-YES, NO = ("y", "yes"), ("n", "no", "")
-
-
-class PrintedQuestion(NamedTuple):
-    lines: Sequence[str]
-    prompt: str
-
-
-def describe_question(event: Event) -> PrintedQuestion | None:
-    """Return the question that an event asks; None if it asks none."""
-    match event:
-        case QuestionAsked(text=text, options=options, default=default, takes_instruction=takes_instruction):
-            choices = [f"{number} for {option}" for number, option in enumerate(options, start=1)]
-            if default == options[-1]:
-                choices = [f"y for {options[0]}", f"n for {default}", *choices[1:-1]]
-            if takes_instruction:
-                choices.append("or what to do instead")
-            return PrintedQuestion([text], f"{', '.join(choices)}: ")
-        case ReviewAsked(diff=diff, verdict=verdict):
-            about = f" It is {verdict.label}: {verdict.reason}" if verdict else ""
-            lines = [f"The change is ready for your review.{about}", *diff.splitlines()]
-            return PrintedQuestion(lines, "y to deliver it, n to refuse it, or what to change: ")
-        case PlanAsked(plan=plan):
-            lines = ["A plan is ready.", *format_plan(plan).splitlines()]
-            return PrintedQuestion(lines, "y to run it, n to refuse it: ")
-    return None
-
-
-def answer_command(event: Event, reply: str) -> SessionCommand:
-    """Return the command that answers a question with what the user typed.
-
-    What is unclear is the safe answer.
-    """
-    match event:
-        case QuestionAsked(question=question, options=options, default=default):
-            option = _find_option(reply, options, default=default)
-            instruction = reply if event.takes_instruction and not option else ""
-            return Answer(question=question, option=option or default, instruction=instruction)
-        case ReviewAsked(question=question, diff=diff):
-            hunks = tuple(range(len(split_git_diff(diff))))
-            if reply.lower() in YES:
-                return Decide(question=question, accepted=hunks)
-            if reply.lower() in NO:
-                return Decide(question=question, accepted=())
-            return Decide(question=question, accepted=hunks, comments=(HunkComment(hunk=0, text=reply),))
-        case PlanAsked(question=question, plan=plan):
-            return Amend(question=question, plan=plan if reply.lower() in YES else None)
-        case _:
-            raise ValueError(f"{event.type} asks nothing")
-
-
-def choose_option(reply: str, options: Sequence[str], *, default: str) -> str:
-    """Return the option that a reply names: y the first, a number, or its own words; else the default."""
-    return _find_option(reply, options, default=default) or default
-
-
-def _find_option(reply: str, options: Sequence[str], *, default: str) -> str:
-    """Return the option that a reply names; empty if it names none."""
-    answer = reply.lower()
-    if answer in YES and default == options[-1]:
-        return options[0]
-    if answer.isdecimal() and 0 < int(answer) <= len(options):
-        return options[int(answer) - 1]
-    if answer in NO:
-        return default
-    return next((option for option in options if option.lower() == answer), "")
 
 
 class TerminalInput:

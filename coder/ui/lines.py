@@ -1,10 +1,12 @@
 """Events printed as terminal lines, in colour on a terminal and plain in a pipe."""
 
 import asyncio
+import re
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from datetime import datetime
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.live import Live
@@ -12,12 +14,15 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from coder.core.events import (
+    Amend,
     Answer,
+    Decide,
     Event,
     Failed,
     MessageFinished,
     NoteMade,
     PhaseEntered,
+    PlanAsked,
     QuestionAsked,
     Record,
     ReviewAsked,
@@ -36,9 +41,12 @@ from coder.core.notes import (
     Findings,
     ReviewFinding,
 )
+from coder.core.plan import format_plan
 from coder.core.state import Status, advance_status
 from coder.core.text import sanitize_text
+from coder.core.values import Hunk, HunkComment
 from coder.core.verdict import Verdict
+from coder.patching.git_hunks import split_git_diff
 from coder.session.log import utc_now
 from coder.ui.describe import (
     Line,
@@ -65,6 +73,8 @@ STYLES_OF_LINES: Mapping[Style, str] = {
 }
 QUIET_SECONDS = 10.0
 """Time without output on a pipe after which a progress line is printed."""
+ReadLine = Callable[[str], Awaitable[str | None]]
+"""Shows a prompt and reads a line; None at the end of the input, or if it was interrupted."""
 
 
 class LinePrinter:
@@ -76,11 +86,11 @@ class LinePrinter:
         *,
         verbose: bool,
         send: Callable[[SessionCommand], None],
-        attended: bool = True,
+        read_line: ReadLine | None = None,
         has_summary: bool = False,
         quiet: bool = False,
     ) -> None:
-        """Take `attended`: whether somebody can answer questions; else the session takes their defaults.
+        """Take `read_line`, which reads answers; without it, the session takes the defaults of its questions.
 
         With `has_summary`, the caller prints the last verdict afterwards. `quiet` prints only what goes
         wrong; progress in a pipe goes to standard error.
@@ -89,7 +99,7 @@ class LinePrinter:
         self._quiet = quiet
         self._verdict_lines: list[Text] = []
         """Of the newest verdict, which may be the last."""
-        self._attended = attended
+        self._read_line = read_line
         self._console = console
         self._verbose = verbose
         self._send = send
@@ -104,15 +114,17 @@ class LinePrinter:
         )
 
     async def show(self, records: AsyncIterator[Record]) -> None:
-        """Print until the log ends, with a live status line on a terminal."""
-        if not self._console.is_terminal:
-            await self.replay(records)
-            return
-        with self._live:
+        """Print until the log ends, with a live status line on a terminal, and have questions answered."""
+        with self._live if self._console.is_terminal else nullcontext():
             async for record in records:
                 self.print_record(record)
-                if isinstance(record.event, QuestionAsked) and self._attended:
-                    await self._ask(record.event)
+                if self._read_line is not None and isinstance(
+                    record.event, QuestionAsked | ReviewAsked | PlanAsked
+                ):
+                    self._live.stop()
+                    self._send(await ask_in_lines(self._console, record.event, self._read_line))
+                    if self._console.is_terminal:
+                        self._live.start()
 
     async def replay(self, records: AsyncIterator[Record]) -> None:
         """Print recorded events without asking any question."""
@@ -226,15 +238,6 @@ class LinePrinter:
             "dots", Text(shorten(sanitize_text(" · ".join(part for part in parts if part))), "dim")
         )
 
-    async def _ask(self, event: QuestionAsked) -> None:
-        self._live.stop()
-        self._console.print(Text(f"{sanitize_text(event.text)} [{_format_choices(event)}] ", "bold"), end="")
-        reply = (await read_line()).strip()
-        option = next((option for option in event.options if reply and option.startswith(reply.lower())), "")
-        instruction = reply if event.takes_instruction and not option else ""
-        self._send(Answer(question=event.question, option=option or event.default, instruction=instruction))
-        self._live.start()
-
 
 def _render(line: Line) -> Text:
     style = STYLES_OF_LINES[line.style]
@@ -269,10 +272,90 @@ def stage_lines(event: StageChanged) -> list[Text]:
     return [Text.assemble(f"  {event.stage} {event.component}".rstrip(), (f"  {event.state}", style), remark)]
 
 
-def _format_choices(event: QuestionAsked) -> str:
-    """Join the options, with the default option in capitals."""
-    options = [option.upper() if option == event.default else option for option in event.options]
-    return "/".join(options) + (", or what to do instead" if event.takes_instruction else "")
+YES, NO = ("y", "yes"), ("n", "no", "")
+AnyQuestion = QuestionAsked | ReviewAsked | PlanAsked
+
+
+class PrintedQuestion(NamedTuple):
+    lines: Sequence[str]
+    prompt: str
+
+
+async def ask_in_lines(console: Console, event: AnyQuestion, read_line: ReadLine) -> SessionCommand:
+    """Print a question, read a line, and return the command that answers it."""
+    question = describe_question(event)
+    for line in question.lines:
+        console.print(sanitize_text(line), markup=False, highlight=False, soft_wrap=True)
+    return answer_command(event, (await read_line(question.prompt) or "").strip())
+
+
+def describe_question(event: AnyQuestion) -> PrintedQuestion:
+    """Return a question as it is printed, with what can be typed."""
+    match event:
+        case QuestionAsked(text=text, options=options, default=default, takes_instruction=takes_instruction):
+            choices = [f"{number} for {option}" for number, option in enumerate(options, start=1)]
+            if default == options[-1]:
+                choices = [f"y for {options[0]}", f"n for {default}", *choices[1:-1]]
+            if takes_instruction:
+                choices.append("or what to do instead")
+            return PrintedQuestion([text], f"{', '.join(choices)}: ")
+        case ReviewAsked(diff=diff, verdict=verdict):
+            about = f" It is {verdict.label}: {verdict.reason}" if verdict else ""
+            hunks = split_git_diff(diff)
+            lines = [f"The change is ready for your review.{about}", *_hunk_lines(hunks)]
+            some = "the numbers of the hunks to deliver, " if len(hunks) > 1 else ""
+            return PrintedQuestion(lines, f"y to deliver it, n to refuse it, {some}or what to change: ")
+        case PlanAsked(plan=plan):
+            lines = ["A plan is ready.", *format_plan(plan).splitlines()]
+            return PrintedQuestion(lines, "y to run it, n to refuse it: ")
+
+
+def _hunk_lines(hunks: Sequence[Hunk]) -> Iterator[str]:
+    for number, hunk in enumerate(hunks, start=1):
+        yield f"Hunk {number} of {len(hunks)}, {hunk.path}:"
+        yield from (hunk.body or hunk.header).splitlines()
+
+
+def answer_command(event: AnyQuestion, reply: str) -> SessionCommand:
+    """Return the command that answers a question with what the user typed.
+
+    What is unclear is the safe answer.
+    """
+    match event:
+        case QuestionAsked(question=question, options=options, default=default):
+            option = _find_option(reply, options, default=default)
+            instruction = reply if event.takes_instruction and not option else ""
+            return Answer(question=question, option=option or default, instruction=instruction)
+        case ReviewAsked(question=question, diff=diff):
+            hunks = tuple(range(len(split_git_diff(diff))))
+            if reply.lower() in YES:
+                return Decide(question=question, accepted=hunks)
+            if reply.lower() in NO:
+                return Decide(question=question, accepted=())
+            if re.fullmatch(r"[\d\s,]+", reply):
+                chosen = {int(number) - 1 for number in re.findall(r"\d+", reply)}
+                return Decide(question=question, accepted=tuple(sorted(chosen & {*hunks})))
+            return Decide(question=question, accepted=hunks, comments=(HunkComment(hunk=0, text=reply),))
+        case PlanAsked(question=question, plan=plan):
+            return Amend(question=question, plan=plan if reply.lower() in YES else None)
+
+
+def _find_option(reply: str, options: Sequence[str], *, default: str) -> str:
+    """Return the option that a reply names: y the first, a number, or its own words; empty if none."""
+    answer = reply.lower()
+    if answer in YES and default == options[-1]:
+        return options[0]
+    if answer.isdecimal() and 0 < int(answer) <= len(options):
+        return options[int(answer) - 1]
+    if answer in NO:
+        return default
+    return next((option for option in options if option.lower() == answer), "")
+
+
+async def read_answer(prompt: str) -> str:
+    """Show a prompt and read a line from the terminal."""
+    print(prompt, end="", flush=True)
+    return await read_line()
 
 
 async def read_line() -> str:

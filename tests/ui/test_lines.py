@@ -7,11 +7,13 @@ import pytest
 from rich.console import Console
 
 from coder.core.events import (
+    Answer,
     BaselineMeasured,
     Event,
     QuestionAnswered,
     QuestionAsked,
     Record,
+    SessionCommand,
     SessionFinished,
     ToolFinished,
     ToolStarted,
@@ -78,10 +80,26 @@ def test_asks_nobody_where_nobody_can_answer() -> None:
     log.close()
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, width=100, _environ={})
-    printer = LinePrinter(console, verbose=False, send=lambda _: None, attended=False)
+    printer = LinePrinter(console, verbose=False, send=lambda _: None)
     asyncio.run(printer.show(log.follow()))
     assert "Install numpy?" not in out.getvalue()
     assert "not interactive: no" in out.getvalue()
+
+
+def test_terminal_has_questions_answered_by_typing() -> None:
+    question = QuestionAsked(question="q1", text="Install numpy?", options=("yes", "no"), default="no")
+    log, out, commands = EventLog(records=make_records(question)), io.StringIO(), list[SessionCommand]()
+    log.close()
+
+    async def read_line(prompt: str) -> str:
+        out.write(prompt)
+        return "y\n"
+
+    console = Console(file=out, force_terminal=True, width=100, _environ={})
+    printer = LinePrinter(console, verbose=False, send=commands.append, read_line=read_line)
+    asyncio.run(printer.show(log.follow()))
+    assert "Install numpy?" in out.getvalue() and "y for yes, n for no: " in out.getvalue()
+    assert commands == [Answer(question="q1", option="yes")]
 
 
 def test_recorded_session_reads_in_order() -> None:

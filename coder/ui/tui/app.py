@@ -14,11 +14,12 @@ from textual.screen import Screen
 from textual.theme import Theme
 from textual.widgets import TextArea
 
-from coder.core.errors import CoderError
+from coder.core.errors import CoderError, UserError
 from coder.ui.tui.commands import (
     HELP,
     MODES,
     CommandArguments,
+    Commands,
     PromptCommand,
     help_lines,
     parse_command,
@@ -27,7 +28,6 @@ from coder.ui.tui.commands import (
 from coder.ui.tui.conversation import Conversation
 from coder.ui.tui.keys import KeyBindings, KeyedApp
 from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.service_commands import ServiceCommands
 from coder.ui.tui.services import (
     OpenedRepository,
     Overview,
@@ -113,12 +113,14 @@ class CoderApp(KeyedApp[None]):
             themes=lambda: self.available_themes,
             session=lambda: self._conversation.session_id,
         )
-        self._commands = ServiceCommands(
-            self,
-            self._main,
+        self._commands = Commands(
             self._services,
-            newest=lambda: self._conversation.newest_log,
-            arguments=self._arguments,
+            self._arguments,
+            newest=lambda: self.newest_log,
+            show_lines=self._main.show_lines,
+            show_diff=self._main.show_diff,
+            ask=self._ask_user,
+            others={"copy": self._copy_answer, "theme": self._show_or_change_theme},
         )
         self._escaped = -DOUBLE_KEY_SECONDS
         """Time at which esc was last pressed while nothing ran."""
@@ -307,6 +309,27 @@ class CoderApp(KeyedApp[None]):
             self._main.warn(str(error))
         finally:
             self._conversation.end()
+
+    async def _ask_user(self, question: str, options: tuple[str, ...]) -> str:
+        from coder.ui.tui.asking import ask_user
+
+        return await ask_user(self, question, options=options)
+
+    def _copy_answer(self, _: str) -> None:
+        from coder.core.state import newest_answer
+
+        answer = newest_answer(self.newest_log.records) if self.newest_log is not None else ""
+        if not answer:
+            raise UserError("There is no answer to copy yet.")
+        self.copy_to_clipboard(answer)
+        self._main.show_lines(["Copied the newest answer."])
+
+    def _show_or_change_theme(self, name: str) -> None:
+        if name:
+            self.theme = name
+        else:
+            marks = {self.theme: "*"}
+            self._main.show_lines(f"{marks.get(theme, ' ')} {theme}" for theme in self.available_themes)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Yield the palette's entries: Textual's own, and the prompt's commands without arguments."""

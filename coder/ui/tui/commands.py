@@ -1,12 +1,19 @@
-"""Commands of the prompt, such as `/undo`: their names, their help, and how they are read."""
+"""Commands of the prompt, such as `/undo`: their names, how they are read, and what carries them out."""
 
+import asyncio
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import NamedTuple
+from threading import Event
+from typing import TYPE_CHECKING, NamedTuple
 
+from coder.core.errors import UserError
+from coder.core.text import sanitize_text
 from coder.ui.tui.keys import KeyBindings
 from coder.ui.tui.services import Services, require_service
+
+if TYPE_CHECKING:
+    from coder.session.log import EventLog
 
 HELP: Mapping[str, str] = {
     "fix": "TEXT  fix a bug, and prove it",
@@ -65,30 +72,6 @@ def suggest_command(name: str, known: Iterable[str] = HELP) -> str:
     matches = get_close_matches(name.lower(), list(known), n=1)
     hint = f"Do you mean /{matches[0]}?" if matches else "/help lists all."
     return f"There is no command /{name}. {hint}"
-
-
-def carry_out(services: Services, name: str, text: str) -> Sequence[str]:
-    """Carry out a command of the sessions or the settings, and return lines to show; may be slow.
-
-    Raises:
-        CoderError: it cannot be done.
-    """
-    match name:
-        case "sessions":
-            return require_service(services.archive).list()
-        case "apply":
-            return [require_service(services.archive).apply(text or "last")]
-        case "undo":
-            return [require_service(services.archive).undo(text or "last")]
-        case "cost":
-            return require_service(services.archive).costs(text)
-        case "doctor":
-            return require_service(services.settings).check()
-        case "model" if not text:
-            return require_service(services.settings).models()
-        case _ if not text:
-            return require_service(services.settings).show(name)
-    return [require_service(services.settings).change(name, text)]
 
 
 def help_lines(keys: KeyBindings) -> list[str]:
@@ -150,3 +133,128 @@ def explain_unknown_argument(command: str, value: str, known: Sequence[Argument]
     matches = get_close_matches(value, values)
     hint = f"Do you mean {' or '.join(matches)}?" if matches else f"There are: {', '.join(values)}."
     return f"There is no {CLOSED_COMMANDS[command]} {value}. {hint}"
+
+
+SINGLE_WORD_COMMANDS = ("theme", "model", "strategy", "cost", "diff", "apply", "undo")
+MOST_LINES = 200
+"""Lines of an output that are shown."""
+MOST_CHARACTERS = 4_000
+"""Longest output of a command that goes with the next request."""
+
+
+class Commands:
+    """Runs one command at a time, and shows its answer."""
+
+    def __init__(
+        self,
+        services: Services,
+        arguments: CommandArguments,
+        *,
+        newest: Callable[[], "EventLog | None"],
+        show_lines: Callable[[Iterable[str]], None],
+        show_diff: Callable[[str], None],
+        ask: Callable[[str, tuple[str, ...]], Awaitable[str]],
+        others: Mapping[str, Callable[[str], None]],
+    ) -> None:
+        """Take `newest`, which returns the log of the session that the next request continues.
+
+        `ask` has the user choose among options, the last of which is the safe one. `others` are the commands
+        that a front end carries out itself.
+        """
+        self._services = services
+        self._arguments = arguments
+        self._newest = newest
+        self._show_lines = show_lines
+        self._show_diff = show_diff
+        self._ask = ask
+        self._others = others
+        self._stop = Event()
+        self._outputs: list[tuple[str, str]] = []
+
+    def take_outputs(self) -> tuple[tuple[str, str], ...]:
+        """Return the commands since the last request, each with its output, and forget them."""
+        outputs = tuple(self._outputs)
+        self._outputs.clear()
+        return outputs
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    async def run(self, name: str, text: str) -> None:
+        """Carry out a command of the prompt; `!` is one for the shell.
+
+        Raises:
+            CoderError: it cannot be done.
+        """
+        words = text.split()
+        if name in SINGLE_WORD_COMMANDS and len(words) > 1:
+            raise UserError(f"/{name} takes one word, not {text!r}.")
+        if words and name in CLOSED_COMMANDS:
+            await self._check_argument(name, words[0])
+        if name in self._others:
+            self._others[name](text)
+        elif name == "!":
+            await self._run_shell(text)
+        elif name == "diff":
+            self._show_diff(await asyncio.to_thread(self._read_diff, text))
+        else:
+            self._show_lines(await asyncio.to_thread(self._answer, name, text))
+
+    def show_context(self, log: "EventLog | None") -> None:
+        """Show what fills the model's context window in the conversation of a session."""
+        from coder.core.state import describe_context
+
+        self._show_lines(describe_context(log.records if log is not None else ()))
+
+    async def _check_argument(self, name: str, value: str) -> None:
+        known = await asyncio.to_thread(self._arguments.list, name)
+        if known and value not in (argument.value for argument in known):
+            raise UserError(explain_unknown_argument(name, value, known))
+
+    async def _run_shell(self, command: str) -> None:
+        """Run a command in the sandbox, show its output, and keep it for the next request if it is short."""
+        shell = require_service(self._services.shell)
+        self._stop = Event()
+        objection = await asyncio.to_thread(shell.objection, command)
+        question = f"Allow this? {command}   ({objection})"
+        if objection and await self._ask(question, ("allow", "refuse")) != "allow":
+            self._show_lines(["Not run."])
+            return
+        output = sanitize_text(await asyncio.to_thread(shell.run, command, self._stop))
+        lines = output.splitlines()
+        hidden = len(lines) - MOST_LINES
+        shown = [*([f"[{hidden} lines before]"] if hidden > 0 else []), *lines[-MOST_LINES:]]
+        self._show_lines(["\n".join(shown)])
+        if len(output) <= MOST_CHARACTERS:
+            self._outputs.append((command, output))
+        else:
+            self._show_lines(["This output is too long to go with your next request."])
+
+    def _read_diff(self, session: str) -> str:
+        """Return the change of a session; empty is the newest."""
+        from coder.core.state import delivered_diff
+
+        log = require_service(self._services.archive).load(session) if session else self._newest()
+        diff = delivered_diff(log.records) if log is not None else ""
+        if not diff:
+            raise UserError("Nothing has been changed yet.")
+        return diff
+
+    def _answer(self, name: str, text: str) -> Sequence[str]:
+        """Carry out a command of the sessions or the settings, and return lines to show."""
+        match name:
+            case "sessions":
+                return require_service(self._services.archive).list()
+            case "apply":
+                return [require_service(self._services.archive).apply(text or "last")]
+            case "undo":
+                return [require_service(self._services.archive).undo(text or "last")]
+            case "cost":
+                return require_service(self._services.archive).costs(text)
+            case "doctor":
+                return require_service(self._services.settings).check()
+            case "model" if not text:
+                return require_service(self._services.settings).models()
+            case _ if not text:
+                return require_service(self._services.settings).show(name)
+        return [require_service(self._services.settings).change(name, text)]

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from coder.core.task import Restore
     from coder.session.log import EventLog
 
-MOST_CHARACTERS = 4_000
-"""Longest output of a command that goes with the next request."""
 Service = TypeVar("Service")
 
 

@@ -25,7 +25,8 @@ from coder.core.events import Event as LogEvent
 from coder.core.task import Restore
 from coder.core.values import HunkComment
 from coder.session.log import EventLog
-from coder.ui.dialogue import Dialogue, answer_command, choose_option, describe_question
+from coder.ui.dialogue import Dialogue
+from coder.ui.lines import AnyQuestion, answer_command
 from coder.ui.tui.services import OpenedRepository, Services, SessionModel, TrustQuestion, UserRequest
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeSession, closed_log
@@ -107,7 +108,7 @@ def play(
 
     async def start(request: UserRequest) -> FakeSession:
         requests.append(request)
-        session = AnsweredSession(questions=sum(describe_question(event) is not None for event in events))
+        session = AnsweredSession(questions=sum(isinstance(event, AnyQuestion) for event in events))
         sessions.append(session)
         session.tell(story.STARTED, *events)
         if not session.questions:
@@ -195,7 +196,7 @@ def test_the_end_of_the_input_is_the_safe_answer() -> None:
         ("/cost month", "costs by month"),
         ("/diff last", "diff --git"),
         ("/diff", "Nothing has been changed yet."),
-        ("/undo x y", "There is nothing to take back."),
+        ("/undo x y", "/undo takes one word, not 'x y'."),
         ("/frob", "There is no command /frob."),
         ("/theme", "There is no command /theme. /help lists all."),
         ("/fix", "/fix TEXT"),
@@ -263,11 +264,13 @@ def test_trust_is_asked_first(reply: str, can_decline: bool, for_good: list[bool
     ],
 )
 def test_unclear_answers_are_the_safe_one(reply: str, option: str) -> None:
-    assert choose_option(reply, QUESTION.options, default="refuse") == option
+    assert answer_command(QUESTION, reply) == Answer(question="q", option=option)
 
 
-@pytest.mark.parametrize(("reply", "accepted"), [("y", (0, 1, 2)), ("n", ()), ("", ())])
-def test_review_is_accepted_or_refused(reply: str, accepted: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(
+    ("reply", "accepted"), [("y", (0, 1, 2)), ("n", ()), ("", ()), ("3, 1", (0, 2)), ("7", ())]
+)
+def test_review_is_accepted_or_refused_by_hunk(reply: str, accepted: tuple[int, ...]) -> None:
     assert answer_command(REVIEW, reply) == Decide(question="r", accepted=accepted)
 
 
