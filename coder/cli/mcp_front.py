@@ -34,6 +34,8 @@ class McpFront:
         self._answers: dict[str, Any] = parse_json(
             ANSWERS.read_text(encoding="utf-8").replace("{version}", __version__)
         )
+        for results in (self._answers["results"], self._answers["modern"]["results"]):
+            results["tools/list"]["tools"] = self._answers["tools"]
         self._input, self._output = (_take_over(fd) for fd in (0, 1))
         reader, writer = os.pipe()
         self.requests = os.fdopen(reader, "rb")

@@ -30,7 +30,14 @@ def collect_answers() -> dict[str, Any]:
     }
     requests = [(method, {"_meta": meta}) for method in ("server/discover", "tools/list")]
     modern = {"version": LATEST_MODERN_VERSION, "results": _exchange(requests)}
-    return {"handshakes": HANDSHAKE_PROTOCOL_VERSIONS, "results": results[0], "modern": modern}
+    tools = [answers["tools/list"].pop("tools") for answers in (results[0], modern["results"])]
+    assert tools[0] == tools[1], "the front takes them to be the same in all revisions"
+    return {
+        "handshakes": HANDSHAKE_PROTOCOL_VERSIONS,
+        "results": results[0],
+        "modern": modern,
+        "tools": tools[0],
+    }
 
 
 def _collect_legacy(version: str) -> dict[str, Any]:
