@@ -64,7 +64,7 @@ rounds:
 - Researchers run at the same time, each with an equal share of what is left of the budget; one share stays
   for evaluator and writer. One that dies leaves its part open, and the evaluator is told so. The last round
   is not evaluated, because nothing could follow from it.
-- `research.py` opens every citation when a note is handed over. A place that does not exist is dropped,
+- `citations.py` opens every citation when a note is handed over. A place that does not exist is dropped,
   and a claim without any left with it; a place that shares neither identifiers nor enough words with its
   statement is marked as unconfirmed. It reads words, not meaning.
 - A session that continues an interrupted research of the same question takes over its notes by candidate

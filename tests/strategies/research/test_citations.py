@@ -7,7 +7,7 @@ import pytest
 
 from coder.core.errors import GitError
 from coder.core.notes import CheckedClaim, CitationCounts
-from coder.strategies.research import CitationChecker, check_claims, check_text, count_uncited_paragraphs
+from coder.strategies.citations import CitationChecker, check_claims, check_text, count_uncited_paragraphs
 from coder.workspace.workspace import Workspace
 from tests.tools.fakes import FakeHistory, workspace
 
