@@ -30,7 +30,17 @@ from coder.core.messages import (
     UsageTotals,
     UserMessage,
 )
-from coder.core.notes import Diagnosis, Done, Findings, GiveUp, Note, Plan, Reproduction, Sites
+from coder.core.notes import (
+    Diagnosis,
+    Done,
+    Findings,
+    GiveUp,
+    Note,
+    Plan,
+    Reproduction,
+    Sites,
+    WrittenAnswer,
+)
 from coder.core.task import Task
 from coder.core.values import Value
 from coder.core.verdict import Verdict
@@ -258,12 +268,15 @@ def remark_text(event: Event) -> str:
 
 
 def newest_answer(records: Sequence[Record]) -> str:
-    """Return the newest text that a model wrote; empty if there is none."""
-    messages = (
-        record.event.message for record in reversed(records) if isinstance(record.event, MessageFinished)
-    )
-    texts = (message.text for message in messages if isinstance(message, AssistantMessage))
-    return next((text.strip() for text in texts if text.strip()), "")
+    """Return the newest text that a model wrote, an answer as it was checked; empty if there is none."""
+    for record in reversed(records):
+        match record.event:
+            case (
+                NoteMade(note=WrittenAnswer(summary=text))
+                | MessageFinished(message=AssistantMessage(text=text))
+            ) if text.strip():
+                return text.strip()
+    return ""
 
 
 def advance_status(status: Status, record: Record) -> Status:

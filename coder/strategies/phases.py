@@ -24,6 +24,7 @@ from coder.session.baseline import measure_baseline
 from coder.session.context import SessionContext
 from coder.session.phase import CONTINUE_REPLY, PhaseSpec, PhaseState
 from coder.strategies.candidate_status import has_source
+from coder.strategies.citations import CitationChecker, check_text
 from coder.strategies.diagnosis import newest_diagnoses, unaddressed_places
 from coder.strategies.verify_phase import (
     attempts_left,
@@ -102,13 +103,16 @@ def earlier_findings(context: SessionContext) -> tuple[ResearchResult, ...]:
 
 
 async def _settle_answer(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | None:
-    """End with a reply that calls no tool, once the user has nothing to add."""
+    """End with a reply that calls no tool, its citations checked, once the user has nothing to add."""
     if not context.remarks.is_empty:
         return None
     messages = candidate_messages(context.log.records, candidate.id)
     newest = next(reversed(messages), None)
     if not state.entry and isinstance(newest, AssistantMessage) and newest.text.strip():
-        return WrittenAnswer(summary=f"{_cut_beginning(messages)}{newest.text}".strip())
+        text = f"{_cut_beginning(messages)}{newest.text}".strip()
+        checker = CitationChecker(context.workspace(candidate))
+        checked_text, _ = await asyncio.to_thread(check_text, checker, text)
+        return WrittenAnswer(summary=checked_text)
     return None
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from coder.core.events import NoteMade, PhaseEntered, ToolFinished
 from coder.core.notes import Done, GiveUp, Reproduction, WrittenAnswer
+from coder.core.state import newest_answer
 from coder.core.verdict import ReproductionResult, RunProblem, TestReport
 from coder.models.scripted import Scene, ScriptedCall, ScriptedModel, ScriptStep
 from coder.session.context import SessionContext
@@ -238,6 +239,17 @@ def test_an_incomplete_reply_is_no_answer(
         assert isinstance(note, GiveUp) and note.summary.startswith(expected)
     else:
         assert note == expected
+
+
+def test_marks_wrong_citations_of_an_answer(tmp_path: Path) -> None:
+    text = "`VALUE` is 1 (a.py:1), used (b.py:12), and `Cache` is off (`a.py:1`)."
+    context = answer_context(tmp_path, [ScriptStep(text=text)])
+    expected = WrittenAnswer(
+        summary="`VALUE` is 1 (a.py:1), used ([citation dropped: no such place]), and `Cache` is off "
+        "(`a.py:1` [unconfirmed])."
+    )
+    assert [event.note for event in events(context.log, NoteMade)] == [expected]
+    assert newest_answer(context.log.records) == expected.summary
 
 
 def test_the_last_call_of_a_cut_reply_is_not_run(tmp_path: Path) -> None:
