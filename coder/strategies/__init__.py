@@ -90,9 +90,9 @@ Building new code
 - A review first checks without a model (`build_review.py`): files that are missing, planned names that
   are not defined, imports that lead nowhere, and what stands against a merge. Only if there is nothing a
   reviewer reads all components. What is flagged goes back to its writers; at most `--max-iterations` times.
-- Integration asks no model: it offers packages that the imports need, one by one, and adds `__init__.py`,
-  pyproject.toml and README where the project has none (`build.py`), or merges the components into one
-  file (`build_review.py`).
+- Integration asks no model: it offers packages that the imports need, one by one, and adds `__init__.py`
+  and pyproject.toml where the project has none (`build.py`), or merges the components into one file
+  (`build_review.py`).
 - Then `RETRY_ROUTE` verifies and repairs as for any change, but never starts over. Mutants and line
   coverage of the new code go into the verdict.
 - A build that is stopped goes on with its plan and with the components that were written

@@ -428,7 +428,7 @@ def _merge(context: SessionContext, candidate: Candidate, plan: Plan) -> Mapping
 
 
 def project_files(plan: Plan, tree: Path, distributions: Sequence[str]) -> Mapping[str, str]:
-    """Return the files that the project lacks: `__init__.py` of packages, pyproject.toml, README.md."""
+    """Return the files that the project lacks: `__init__.py` of packages, pyproject.toml."""
     packages = _packages(plan.components)
     top = min(packages, key=len, default="")
     files = {
@@ -438,8 +438,6 @@ def project_files(plan: Plan, tree: Path, distributions: Sequence[str]) -> Mappi
     }
     if not any((tree / name).exists() for name in BUILD_FILES):
         files["pyproject.toml"] = _pyproject(plan, packages, distributions, tree)
-    if not any(tree.glob("README*")):
-        files["README.md"] = _readme(plan, tree)
     return files
 
 
@@ -484,7 +482,6 @@ def _pyproject(plan: Plan, packages: Sequence[str], distributions: Sequence[str]
         f"name = {json.dumps(name)}",
         'version = "0.1.0"',
         f"description = {json.dumps(_first_sentence(plan.summary), ensure_ascii=False)}",
-        'readme = "README.md"',
         f'requires-python = ">={sys.version_info.major}.{sys.version_info.minor}"',
         f"dependencies = {json.dumps(sorted(distributions))}",
         "",
@@ -508,37 +505,6 @@ def find_entry_point(plan: Plan, tree: Path) -> str:
         if "main" in (defined_names(read_regular_text(tree / component.path, within=tree)) or ())
     ]
     return modules[-1] if modules else ""
-
-
-def _readme(plan: Plan, tree: Path) -> str:
-    entry = find_entry_point(plan, tree)
-    name = _project_name(plan)
-    install = "    python -m pip install -e '.[test]'"
-    parts = [f"- `{module_of_path(component.path)}`: {component.purpose}" for component in plan.components]
-    use = ["", "## Use", "", f"    {name} --help"] if entry else []
-    return (
-        "\n".join(
-            [
-                f"# {name}",
-                "",
-                plan.summary,
-                "",
-                "## Install",
-                "",
-                install,
-                *use,
-                "",
-                "## Components",
-                "",
-                *parts,
-                "",
-                "## Tests",
-                "",
-                "    python -m pytest",
-            ]
-        )
-        + "\n"
-    )
 
 
 def _first_sentence(text: str) -> str:

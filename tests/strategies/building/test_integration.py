@@ -17,7 +17,7 @@ def plan_of(*paths: str) -> Plan:
 def test_package_gets_its_project_files(tmp_path: Path) -> None:
     write(tmp_path, {"tool/cli.py": "def main(): ...\n", "tool/inner/data.py": ""})
     files = project_files(plan_of("tool/inner/data.py", "tool/cli.py"), tmp_path, ["httpx"])
-    assert list(files) == ["tool/__init__.py", "tool/inner/__init__.py", "pyproject.toml", "README.md"]
+    assert list(files) == ["tool/__init__.py", "tool/inner/__init__.py", "pyproject.toml"]
     project = tomllib.loads(files["pyproject.toml"])
     assert project["project"]["name"] == "tool"
     assert project["project"]["description"] == "Does one thing."
@@ -25,7 +25,6 @@ def test_package_gets_its_project_files(tmp_path: Path) -> None:
     assert project["project"]["scripts"] == {"tool": "tool.cli:main"}
     assert project["tool"]["setuptools"]["packages"] == ["tool", "tool.inner"]
     assert "- tool.inner.data: Does it." in files["tool/__init__.py"]
-    assert "    tool --help" in files["README.md"]
 
 
 def test_source_directory_and_single_module(tmp_path: Path) -> None:
@@ -37,5 +36,5 @@ def test_source_directory_and_single_module(tmp_path: Path) -> None:
 
 
 def test_existing_project_keeps_its_files(tmp_path: Path) -> None:
-    write(tmp_path, {"setup.cfg": "", "README.rst": "", "shop/__init__.py": "", "shop/new/a.py": ""})
+    write(tmp_path, {"setup.cfg": "", "shop/__init__.py": "", "shop/new/a.py": ""})
     assert list(project_files(plan_of("shop/new/a.py"), tmp_path, [])) == ["shop/new/__init__.py"]
