@@ -52,7 +52,7 @@ and a temperature.
 Questions
 
 `answer_question` is one phase that reads (`--deep` aside). `research.py` researches a question in
-rounds:
+rounds of `fan_out`, which does parts in parallel, and again where the evaluation asks for it:
 
     plan -> research-1/1, research-1/2, ... -> evaluate-1 --synthesize--> report
                       ^                             | deepen: the gaps only, up to --max-iterations
@@ -77,8 +77,8 @@ rounds:
 
 Building new code
 
-`coder build` runs `strategies/build.py` over the same session, phases, forks, budget and log;
-`StageChanged` events show its stages:
+`coder build` runs `strategies/build.py` over the same session, phases, forks, budget and log, in rounds of
+the same `fan_out`; `StageChanged` events show its stages:
 
     PLAN -> GENERATE -> REVIEW 1 -> FIX 1 -> REVIEW 2 -> ... -> INTEGRATE -> verify, diagnose, repair
 

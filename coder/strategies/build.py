@@ -35,12 +35,11 @@ from coder.strategies.build_review import (
     read_components,
     review_components,
 )
+from coder.strategies.fan_out import PartOutcome, fan_out
 from coder.strategies.follow import RETRY_ROUTE, follow_route
+from coder.strategies.plan import fork_planner
 from coder.strategies.verify_phase import preflight_objections
 from coder.tools.registry import ARCHITECT_TOOLS
-
-Flagged = Mapping[str, Sequence[ReviewFinding]]
-"""Findings by the name of the component."""
 
 
 def build_components(*, rounds: int) -> Strategy:
@@ -59,6 +58,62 @@ def build_components(*, rounds: int) -> Strategy:
     return strategy
 
 
+class WriterPart(Value):
+    """Work of a component's writer, as a part of its stage: the first version, or fixes of findings."""
+
+    plan: Plan
+    component: Component
+    findings: tuple[ReviewFinding, ...] = ()
+
+    async def perform(self, context: SessionContext, candidate: Candidate) -> Note | None:
+        """Let the writer work in the candidate's tree, where it may write the files of its component only."""
+        workspace, only = context.workspace, self.component.files
+        writing = replace(
+            context,
+            role="writer",
+            system="system_build",
+            continued=None,
+            workspace=lambda other: replace(workspace(other), only=only),
+        )
+        phase = REPAIR if self.findings else GENERATE
+        return await run_phase(
+            writing, candidate, PhaseSpec(phase=phase, opening=self._open, settle=self._settle), 1
+        )
+
+    async def _open(self, context: SessionContext, fork: Candidate) -> str:
+        order = "component_flagged" if self.findings else "component_missing"
+        text = context.prompts.render(order, component=self.component, findings=self.findings)
+        if candidate_messages(context.log.records, fork.id):
+            return text
+        task = context.prompts.render(
+            "component",
+            task=context.task,
+            plan=format_plan(self.plan),
+            component=self.component,
+            instructions=context.instructions,
+            look=await describe_repository(context, fork),
+        )
+        return f"{task}\n\n{text}" if self.findings else task
+
+    async def _settle(self, context: SessionContext, fork: Candidate, state: PhaseState) -> Note | str | None:
+        if state.entry:
+            return None
+        missing = missing_files(self.component, state.patch)
+        if missing and (state.changed or isinstance(state.note, Done)):
+            return f"Still missing: {', '.join(missing)}. Create it with apply_patch."
+        if missing or not state.changed:
+            return state.note
+        objection = await asyncio.to_thread(preflight_objections, context, fork, state)
+        return objection or state.note or Done(summary=f"{self.component.name} is written.")
+
+
+async def fork_writer(context: SessionContext, candidate: Candidate, component: Component) -> Candidate:
+    """Fork the worktree of a component's writer, with a fresh conversation."""
+    fork = await asyncio.to_thread(context.repository.create_candidate, f"{candidate.id}-{component.name}")
+    context.log.append(CandidateForked(candidate=fork.id, role="writer", approach=component.name))
+    return fork
+
+
 class _Build:
     """One build of a plan: the candidate collects what the writers write."""
 
@@ -66,8 +121,12 @@ class _Build:
         self._context = context
         self._candidate = candidate
         self._plan = plan
-        self._writers: dict[str, ComponentWriter] = {}
-        self._errors: dict[str, LimitReached | ModelError] = {}
+        self._forks: dict[str, Candidate] = {}
+        """Worktrees of the writers by component; each has one conversation, through all fixes."""
+        self._stage = GENERATE_STAGE
+        self._patch = Patch(diff="")
+        """The candidate's change before the stage."""
+        self._errors: dict[str, LimitReached | ModelError | None] = {}
         """Newest error of each component."""
         self._collecting = asyncio.Lock()
 
@@ -77,16 +136,23 @@ class _Build:
         Raises:
             LimitReached, ModelError: the work could not go on.
         """
-        patch = await self._current_patch()
-        if self._context.task.single_file and merged_path(self._plan) in patch.paths:
+        self._patch = await self._current_patch()
+        if self._context.task.single_file and merged_path(self._plan) in self._patch.paths:
             await self._test(repairs=True)  # an interrupted session has merged them
             return
         try:
-            await self._write_and_review(rounds)
+            await fan_out(
+                self._context,
+                await self._make_parts({component.name: () for component in self._missing_components()}),
+                work=self._write,
+                evaluate=self._review,
+                rounds=rounds + 1,
+                log_round=lambda _number: log_stage(self._context, self._stage),
+            )
         except (LimitReached, ModelError):
             await self._integrate_and_test(repairs=False)
             raise
-        missing = self._missing_components(await self._current_patch())
+        missing = self._missing_components()
         await self._integrate_and_test(repairs=not missing)
         for component in missing:
             if isinstance(error := self._errors.get(component.name), LimitReached):
@@ -98,87 +164,54 @@ class _Build:
                 NoteMade(candidate=self._candidate.id, phase="generate", note=note, implied=True)
             )
 
-    async def _write_and_review(self, rounds: int) -> None:
-        patch = await self._current_patch()
-        if missing := self._missing_components(patch):
-            await self._run_stage(GENERATE_STAGE, missing, patch)
-        for number in range(1, rounds + 2):
-            with log_stage(self._context, f"REVIEW {number}") as outcome:
-                findings = await review_components(self._context, self._candidate, self._plan, number)
-                flagged = group_findings(self._plan.components, findings)
-                outcome.remark = f"changes requested: {', '.join(flagged)}" if flagged else "approved"
-            if not flagged or number > rounds:
-                return
-            to_fix = [component for component in self._plan.components if component.name in flagged]
-            patch = await self._current_patch()
-            await self._run_stage(f"FIX {number}", to_fix, patch, flagged=flagged)
-
-    async def _run_stage(
-        self,
-        stage: str,
-        components: Sequence[Component],
-        patch: Patch,
-        *,
-        flagged: Flagged | None = None,
-    ) -> None:
-        """Write or fix components concurrently; one that fails does not stop the others.
-
-        `patch` is the candidate's change before it.
-
-        Raises:
-            LimitReached, ModelError: all of them failed, and the next round cannot go better.
-        """
-        with log_stage(self._context, stage):
-            for component in components:
-                if component.name not in self._writers:
-                    self._writers[component.name] = await fork_writer(
-                        self._context, self._candidate, self._plan, component
-                    )
-            shares = {
-                component.name: replace(self._context, budget=self._context.budget.share(len(components)))
-                for component in components
-            }
-
-            async def work(component: Component) -> LimitReached | ModelError | None:
-                shared = shares[component.name]
-                findings = (flagged or {}).get(component.name, ())
-                try:
-                    await self._write(shared, stage, component, patch, findings=findings)
-                except (LimitReached, ModelError) as error:
-                    self._errors[component.name] = error
-                    return error
-                return None
-
-            errors = [error for error in await asyncio.gather(*map(work, components)) if error is not None]
-            is_hopeless = not patch.paths or any(isinstance(error, LimitReached) for error in errors)
-            if len(errors) == len(components) and is_hopeless:
-                raise errors[0]
-
-    async def _write(
-        self,
-        context: SessionContext,
-        stage: str,
-        component: Component,
-        patch: Patch,
-        *,
-        findings: Sequence[ReviewFinding],
-    ) -> None:
-        """Write a component that is missing, or fix one that is flagged, and collect it."""
-        writer = self._writers[component.name]
-        with log_stage(context, stage, component.name) as outcome:
-            note = await (
-                writer.generate(context)
-                if missing_files(component, patch)
-                else writer.fix(context, findings, patch)
-            )
-            if not is_written(note):
+    async def _write(self, context: SessionContext, part: WriterPart) -> Note | None:
+        """Have a component written that is missing, or fixed where it is flagged, and collect it."""
+        component = part.component
+        with log_stage(context, self._stage, component.name) as outcome:
+            fork = self._forks[component.name]
+            if not missing_files(component, self._patch):
+                await asyncio.to_thread(context.repository.rollback, fork, self._patch.tree)
+            note = await run_part(context, fork, part)
+            if note is None or isinstance(note, GiveUp):
                 outcome.state, outcome.remark = "failed", note.summary if note else "it came to no end"
-                return
+                return note
             try:
                 async with self._collecting:
-                    await collect_component(self._context, self._candidate, writer)
+                    await collect_component(self._context, self._candidate, component, fork)
             except PatchError as error:  # a link in place of a file
                 outcome.state, outcome.remark = "failed", str(error)
+            return note
+
+    async def _review(self, number: int, outcomes: Sequence[PartOutcome[WriterPart]]) -> Sequence[WriterPart]:
+        """Review all components, and return the work on flagged ones.
+
+        Raises:
+            LimitReached, ModelError: all writers failed, and the next round cannot go better.
+        """
+        self._patch = await self._current_patch()
+        errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+        self._errors |= {outcome.part.component.name: outcome.error for outcome in outcomes}
+        is_hopeless = not self._patch.paths or any(isinstance(error, LimitReached) for error in errors)
+        if errors and len(errors) == len(outcomes) and is_hopeless:
+            raise errors[0]
+        with log_stage(self._context, f"REVIEW {number}") as outcome:
+            findings = await review_components(self._context, self._candidate, self._plan, number)
+            flagged = group_findings(self._plan.components, findings)
+            outcome.remark = f"changes requested: {', '.join(flagged)}" if flagged else "approved"
+        self._stage = f"FIX {number}"
+        return await self._make_parts(flagged)
+
+    async def _make_parts(self, flagged: Mapping[str, tuple[ReviewFinding, ...]]) -> list[WriterPart]:
+        """Return the work on flagged components, and fork the writers that are not there yet."""
+        parts = []
+        for component in self._plan.components:
+            if component.name not in flagged:
+                continue
+            if component.name not in self._forks:
+                self._forks[component.name] = await fork_writer(self._context, self._candidate, component)
+            findings = () if missing_files(component, self._patch) else flagged[component.name]
+            parts.append(WriterPart(plan=self._plan, component=component, findings=findings))
+        return parts
 
     async def _integrate_and_test(self, *, repairs: bool) -> None:
         if not (await self._current_patch()).paths:
@@ -200,8 +233,8 @@ class _Build:
         if UserMessage(text=text) not in messages:
             add_user_message(self._context, self._candidate, text)
 
-    def _missing_components(self, patch: Patch) -> tuple[Component, ...]:
-        return tuple(component for component in self._plan.components if missing_files(component, patch))
+    def _missing_components(self) -> list[Component]:
+        return [component for component in self._plan.components if missing_files(component, self._patch)]
 
     async def _current_patch(self) -> Patch:
         return await asyncio.to_thread(self._context.repository.candidate_patch, self._candidate)
@@ -213,8 +246,7 @@ OVERVIEW_CHARACTERS = 10_000
 async def obtain_components(context: SessionContext, candidate: Candidate) -> Note | None:
     """Return the plan of the components after the user's review, or the note that there is none."""
     existing_plan = context.task.plan or (context.continued.plan if context.continued else None)
-    planner = candidate.model_copy(update={"id": f"{candidate.id}/plan"})
-    context.log.append(CandidateForked(candidate=planner.id, role="planner", approach="plan"))
+    planner = fork_planner(context, candidate)
     if existing_plan is not None:
         context.log.append(NoteMade(candidate=planner.id, phase="plan", note=existing_plan))
         return existing_plan
@@ -254,129 +286,14 @@ async def _settle_plan(_context: SessionContext, _planner: Candidate, state: Pha
     return state.note
 
 
-class ComponentWriter:
-    """Writer of one component, from its first version through all fixes."""
-
-    def __init__(self, plan: Plan, component: Component, fork: Candidate) -> None:
-        """Take the fork that the component is written in, and nothing but the component."""
-        self.component = component
-        self._plan = plan
-        self._fork = fork
-
-    async def generate(self, context: SessionContext) -> Note | None:
-        """Write the component with its tests; return None or a note of giving up if there is none."""
-        part = WriterPart(plan=self._plan, component=self.component)
-        return await run_part(context, self._fork, part)
-
-    async def fix(
-        self, context: SessionContext, findings: Sequence[ReviewFinding], patch: Patch
-    ) -> Note | None:
-        """Fix what is wrong with the component, in the tree of the whole `patch`."""
-        await asyncio.to_thread(context.repository.rollback, self._fork, patch.tree)
-        part = WriterPart(plan=self._plan, component=self.component, findings=tuple(findings))
-        return await run_part(context, self._fork, part)
-
-    async def work(self, context: SessionContext, findings: Sequence[ReviewFinding]) -> Note | None:
-        """Write the component, or fix what is wrong with it, in this process."""
-
-        async def open_fix(context: SessionContext, _fork: Candidate) -> str:
-            text = context.prompts.render("component_flagged", component=self.component, findings=findings)
-            return text if self._has_begun(context) else f"{await self._describe_task(context)}\n\n{text}"
-
-        purpose = (
-            PhaseSpec(phase=REPAIR, opening=open_fix, settle=self._settle_fix)
-            if findings
-            else PhaseSpec(phase=GENERATE, opening=self._open_generation, settle=self._settle_generation)
-        )
-        return await run_phase(self._restrict(context), self._fork, purpose, 1)
-
-    def read_files(self) -> dict[str, tuple[bytes, int]]:
-        """Return content and mode of the component's files, as far as they exist."""
-        tree = ConfinedTree(self._fork.worktree)
-        found = {path: tree.read(path) for path in self.component.files}
-        return {path: content for path, content in found.items() if content is not None}
-
-    def _restrict(self, context: SessionContext) -> SessionContext:
-        """Return the context of a writer, which may write the files of its component only."""
-        workspace, only = context.workspace, self.component.files
-        return replace(
-            context,
-            role="writer",
-            system="system_build",
-            continued=None,
-            workspace=lambda other: replace(workspace(other), only=only),
-        )
-
-    def _has_begun(self, context: SessionContext) -> bool:
-        return bool(candidate_messages(context.log.records, self._fork.id))
-
-    async def _describe_task(self, context: SessionContext) -> str:
-        return context.prompts.render(
-            "component",
-            task=context.task,
-            plan=format_plan(self._plan),
-            component=self.component,
-            instructions=context.instructions,
-            look=await describe_repository(context, self._fork),
-        )
-
-    async def _open_generation(self, context: SessionContext, _fork: Candidate) -> str:
-        if self._has_begun(context):
-            return context.prompts.render("component_missing", component=self.component)
-        return await self._describe_task(context)
-
-    async def _settle_generation(
-        self, context: SessionContext, fork: Candidate, state: PhaseState
-    ) -> Note | str | None:
-        if state.entry:
-            return None
-        missing = missing_files(self.component, state.patch)
-        if state.changed and not missing:
-            objection = await asyncio.to_thread(preflight_objections, context, fork, state)
-            return objection or state.note or Done(summary=f"{self.component.name} is written.")
-        if missing and (state.changed or isinstance(state.note, Done)):
-            return f"Still missing: {', '.join(missing)}. Create it with apply_patch."
-        return state.note
-
-    async def _settle_fix(
-        self, context: SessionContext, fork: Candidate, state: PhaseState
-    ) -> Note | str | None:
-        if state.entry:
-            return None
-        if state.changed and (
-            objection := await asyncio.to_thread(preflight_objections, context, fork, state)
-        ):
-            return objection
-        return state.note or (Done(summary=f"{self.component.name} is changed.") if state.changed else None)
-
-
-class WriterPart(Value):
-    """Work of a component's writer, as a part of its stage: the first version, or fixes of findings."""
-
-    plan: Plan
-    component: Component
-    findings: tuple[ReviewFinding, ...] = ()
-
-    async def perform(self, context: SessionContext, candidate: Candidate) -> Note | None:
-        """Let the writer work in the candidate's tree."""
-        return await ComponentWriter(self.plan, self.component, candidate).work(context, self.findings)
-
-
-async def fork_writer(
-    context: SessionContext, candidate: Candidate, plan: Plan, component: Component
-) -> ComponentWriter:
-    """Fork the writer of a component, with a fresh conversation."""
-    fork = await asyncio.to_thread(context.repository.create_candidate, f"{candidate.id}-{component.name}")
-    context.log.append(CandidateForked(candidate=fork.id, role="writer", approach=component.name))
-    return ComponentWriter(plan, component, fork)
-
-
-async def collect_component(context: SessionContext, candidate: Candidate, writer: ComponentWriter) -> None:
+async def collect_component(
+    context: SessionContext, candidate: Candidate, component: Component, fork: Candidate
+) -> None:
     """Copy a component's files, and no others, from its writer's worktree into the candidate's."""
-    files = await asyncio.to_thread(writer.read_files)
-    tree = ConfinedTree(candidate.worktree)
-    for path, (data, mode) in files.items():
-        await asyncio.to_thread(tree.write, path, data, mode)
+    source, target = ConfinedTree(fork.worktree), ConfinedTree(candidate.worktree)
+    for path in component.files:
+        if (content := await asyncio.to_thread(source.read, path)) is not None:
+            await asyncio.to_thread(target.write, path, *content)
     await record_change(
         context, candidate, await asyncio.to_thread(context.repository.candidate_patch, candidate)
     )
@@ -384,11 +301,6 @@ async def collect_component(context: SessionContext, candidate: Candidate, write
 
 def missing_files(component: Component, patch: Patch) -> tuple[str, ...]:
     return tuple(path for path in component.files if path not in patch.paths)
-
-
-def is_written(note: Note | None) -> bool:
-    """Tell whether a writer has ended with its component."""
-    return note is not None and not isinstance(note, GiveUp)
 
 
 BUILD_FILES = ("pyproject.toml", "setup.py", "setup.cfg")

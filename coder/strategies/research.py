@@ -1,7 +1,7 @@
 """Research of a question in rounds."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from coder.retrieval.orientation import issue_overview
 from coder.session.context import SessionContext, run_part
 from coder.session.phase import PhaseSpec, PhaseState, run_phase
 from coder.strategies.citations import CitationChecker, check_claims, check_text, count_uncited_paragraphs
+from coder.strategies.fan_out import PartOutcome, fan_out
 from coder.tools.registry import (
     EVALUATING_TOOLS,
     RESEARCH_PLANNING_TOOLS,
@@ -34,124 +35,46 @@ from coder.tools.registry import (
 from coder.tools.tool import Tool
 
 
-@dataclass
-class _Findings:
-    """Results so far, and the topics of the newest round that nobody answered."""
-
-    known: tuple[ResearchResult, ...]
-    """Of an earlier session."""
-    results: list[ResearchResult] = field(default_factory=list)
-    unanswered: list[Subtopic] = field(default_factory=list)
-    failures: list[ModelError | LimitReached] = field(default_factory=list)
-
-    @property
-    def all_results(self) -> tuple[ResearchResult, ...]:
-        return (*self.known, *self.results)
-
-
 async def research_question(context: SessionContext, candidate: Candidate) -> Candidate:
     """Research the question of the task, and end with a report as the candidate's note.
 
     An interrupted research of the same question that this session continues is not repeated: its notes are
     taken over, with their citations checked again.
     """
-    findings = _Findings(known=await _known_results(context, candidate))
-    plan = await _plan(context, candidate, findings.known)
+    research = _Research(context, candidate, await _known_results(context, candidate))
+    plan = await _plan(context, candidate, research.known)
     if isinstance(plan, GiveUp):
         context.log.append(NoteMade(candidate=candidate.id, phase="plan", note=plan, implied=True))
         return candidate
-    judgement = await _research_rounds(context, candidate, plan.subtopics, findings)
-    if not any(result.claims for result in findings.all_results):
-        if findings.failures:
-            raise findings.failures[-1]
+    await fan_out(
+        context,
+        _make_parts(1, plan.subtopics),
+        work=lambda shared, part: run_part(shared, candidate, part),
+        evaluate=research.evaluate,
+        rounds=context.task.iterations,
+        reserved_shares=1,
+    )
+    if not research.has_claims:
         note = GiveUp(summary="The researchers found nothing that the repository shows.")
         context.log.append(NoteMade(candidate=candidate.id, phase="research", note=note, implied=True))
         return candidate
     # A conversation that goes on holds the findings of the session before.
     is_conversation_kept = context.continued is not None and bool(context.continued.messages)
-    results = findings.results if is_conversation_kept else findings.all_results
+    results = research.results if is_conversation_kept else research.all_results
     writer = replace(context, role="synthesizer", system="system_research", tools=SYNTHESIZING_TOOLS)
-    await run_phase(writer, candidate, synthesis_phase(results, evaluation=judgement), 1)
+    await run_phase(writer, candidate, synthesis_phase(results, evaluation=research.judgement), 1)
     return candidate
 
 
 async def _plan(
     context: SessionContext, candidate: Candidate, known: tuple[ResearchResult, ...]
 ) -> ResearchPlan | GiveUp:
-    note = await _run_reader(
-        context,
-        candidate,
-        "plan",
-        role="planner",
-        tools=RESEARCH_PLANNING_TOOLS,
-        purpose=planning_phase(known),
-        approach="plan",
-    )
+    note = await _run_reader(context, candidate, "plan", planning_phase(known))
     if isinstance(note, ResearchPlan | GiveUp):
         return note
     context.log.append(Warned(text="The planner made no plan: the question is researched as a whole."))
     whole = Subtopic(title="the whole question", question=context.task.issue)
     return ResearchPlan(summary=context.task.issue, subtopics=(whole,))
-
-
-async def _research_rounds(
-    context: SessionContext, candidate: Candidate, topics: Sequence[Subtopic], findings: _Findings
-) -> str:
-    """Research in rounds until the evaluator asks for no more; return its newest judgement."""
-    judgement = ""
-    for number in range(1, context.task.iterations + 1):
-        await _research_round(context, candidate, topics, findings, number=number, gap=judgement)
-        if not any(result.claims for result in findings.all_results):
-            return ""
-        if number == context.task.iterations:
-            if number > 1 or findings.unanswered:
-                context.log.append(
-                    Warned(text=f"Round {number} was the last that is allowed: its findings are not judged.")
-                )
-            return judgement
-        evaluation = await _evaluate(context, candidate, findings, number)
-        judgement = evaluation.summary if evaluation else judgement
-        if evaluation is None or evaluation.decision == "synthesize":
-            return judgement
-        topics = evaluation.gaps
-    return judgement
-
-
-async def _research_round(
-    context: SessionContext,
-    candidate: Candidate,
-    topics: Sequence[Subtopic],
-    findings: _Findings,
-    *,
-    number: int,
-    gap: str,
-) -> None:
-    """Research all topics at once, each with an equal share of the budget; a share is left for the report."""
-    shares = [context.budget.share(len(topics) + 1) for _ in topics]
-
-    async def research(order: int, topic: Subtopic) -> ResearchResult | None:
-        name = f"research-{number}/{order}"
-        try:
-            part = ResearchPart(name=name, topic=topic, gap=gap, round_number=number)
-            note = await run_part(replace(context, budget=shares[order - 1]), candidate, part)
-        except (ModelError, LimitReached) as error:
-            findings.failures.append(error)
-            reason = str(error)
-        else:
-            if isinstance(note, ResearchResult):
-                return note
-            reason = note.summary if note is not None else "It handed over nothing."
-        context.log.append(CandidateDropped(candidate=f"{candidate.id}/{name}", reason=reason))
-        return None
-
-    tasks = [asyncio.ensure_future(research(order, topic)) for order, topic in enumerate(topics, start=1)]
-    try:
-        notes = await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:  # a bug in one must not leave the others at work
-            task.cancel()
-    findings.results += [note for note in notes if note is not None]
-    findings.unanswered = [topic for topic, note in zip(topics, notes, strict=True) if note is None]
 
 
 class ResearchPart(Value):
@@ -160,54 +83,96 @@ class ResearchPart(Value):
     name: str
     topic: Subtopic
     gap: str
-    round_number: int
 
     async def perform(self, context: SessionContext, candidate: Candidate) -> Note | None:
-        return await _run_reader(
-            context,
-            candidate,
-            self.name,
-            role="researcher",
-            tools=RESEARCHING_TOOLS,
-            purpose=research_phase(self.topic, gap=self.gap),
-            approach=self.topic.title,
-            round_number=self.round_number,
-        )
+        purpose = research_phase(self.topic, gap=self.gap)
+        return await _run_reader(context, candidate, self.name, purpose, approach=self.topic.title)
 
 
-async def _evaluate(
-    context: SessionContext, candidate: Candidate, findings: _Findings, number: int
-) -> Evaluation | None:
-    try:
-        note = await _run_reader(
-            context,
-            candidate,
-            f"evaluate-{number}",
-            role="reviewer",
-            tools=EVALUATING_TOOLS,
-            purpose=evaluation_phase(findings.unanswered, findings.all_results),
-            approach="evaluate",
-            round_number=number,
-        )
-    except (ModelError, LimitReached) as error:
-        context.log.append(Warned(text=f"Nobody judged the findings: {error}"))
-        return None
-    return note if isinstance(note, Evaluation) else None
+def _make_parts(number: int, topics: Sequence[Subtopic], *, gap: str = "") -> list[ResearchPart]:
+    return [
+        ResearchPart(name=f"research-{number}/{order}", topic=topic, gap=gap)
+        for order, topic in enumerate(topics, start=1)
+    ]
+
+
+@dataclass
+class _Research:
+    """Results so far, and their newest evaluation."""
+
+    context: SessionContext
+    candidate: Candidate
+    known: tuple[ResearchResult, ...]
+    """Results of an earlier session."""
+    results: list[ResearchResult] = field(default_factory=list)
+    judgement: str = ""
+
+    @property
+    def all_results(self) -> tuple[ResearchResult, ...]:
+        return (*self.known, *self.results)
+
+    @property
+    def has_claims(self) -> bool:
+        return any(result.claims for result in self.all_results)
+
+    async def evaluate(
+        self, number: int, outcomes: Sequence[PartOutcome[ResearchPart]]
+    ) -> Sequence[ResearchPart]:
+        """Take over the results of a round, and return the parts of the next one; none to write the report.
+
+        The last round is not evaluated, because nothing could follow from it.
+
+        Raises:
+            LimitReached, ModelError: the model failed, and nothing was found.
+        """
+        unanswered = [outcome for outcome in outcomes if not isinstance(outcome.note, ResearchResult)]
+        self.results += [outcome.note for outcome in outcomes if isinstance(outcome.note, ResearchResult)]
+        for outcome in unanswered:
+            summary = outcome.note.summary if outcome.note is not None else "It handed over nothing."
+            name, reason = f"{self.candidate.id}/{outcome.part.name}", str(outcome.error or summary)
+            self.context.log.append(CandidateDropped(candidate=name, reason=reason))
+        errors = [outcome.error for outcome in unanswered if outcome.error is not None]
+        if not self.has_claims:
+            if errors:
+                raise errors[-1]
+            return ()
+        if number == self.context.task.iterations:
+            if number > 1 or unanswered:
+                text = f"Round {number} was the last that is allowed: its findings are not judged."
+                self.context.log.append(Warned(text=text))
+            return ()
+        return await self._find_gaps(number, [outcome.part.topic for outcome in unanswered])
+
+    async def _find_gaps(self, number: int, unanswered: Sequence[Subtopic]) -> Sequence[ResearchPart]:
+        """Ask the evaluator; where it cannot be had, the report is written."""
+        purpose = evaluation_phase(unanswered, self.all_results)
+        try:
+            note = await _run_reader(self.context, self.candidate, f"evaluate-{number}", purpose)
+        except (ModelError, LimitReached) as error:
+            self.context.log.append(Warned(text=f"Nobody judged the findings: {error}"))
+            return ()
+        if not isinstance(note, Evaluation):
+            return ()
+        self.judgement = note.summary
+        gaps = () if note.decision == "synthesize" else note.gaps
+        return _make_parts(number + 1, gaps, gap=note.summary)
+
+
+READERS: Mapping[str, tuple[str, tuple[Tool, ...]]] = {
+    "plan": ("planner", RESEARCH_PLANNING_TOOLS),
+    "research": ("researcher", RESEARCHING_TOOLS),
+    "evaluate": ("reviewer", EVALUATING_TOOLS),
+}
+"""Role and tools by the phase of a reader."""
 
 
 async def _run_reader(
-    context: SessionContext,
-    candidate: Candidate,
-    name: str,
-    *,
-    role: str,
-    tools: tuple[Tool, ...],
-    purpose: PhaseSpec,
-    approach: str,
-    round_number: int = 1,
+    context: SessionContext, candidate: Candidate, name: str, purpose: PhaseSpec, *, approach: str = ""
 ) -> Note | None:
     """Run one role in a conversation of its own over the candidate's worktree, and return its note."""
     reader = candidate.model_copy(update={"id": f"{candidate.id}/{name}"})
+    role, tools = READERS[purpose.phase.name]
+    approach = approach or purpose.phase.name
     context.log.append(CandidateForked(candidate=reader.id, role=role, approach=approach))
     if (earlier := _interrupted_notes(context).get(reader.id)) is not None:
         if isinstance(earlier, ResearchResult):
@@ -217,7 +182,7 @@ async def _run_reader(
         )
         return earlier
     reading = replace(context, role=role, system="system_research", tools=tools)
-    return await run_phase(reading, reader, purpose, round_number)
+    return await run_phase(reading, reader, purpose, 1)
 
 
 def _interrupted_notes(context: SessionContext) -> dict[str, ResearchNote]:
