@@ -205,13 +205,6 @@ class CitationCounts(Value):
     missing: int = 0
     """There is no such line or commit."""
 
-    def plus(self, other: "CitationCounts") -> "CitationCounts":
-        return CitationCounts(
-            confirmed=self.confirmed + other.confirmed,
-            unconfirmed=self.unconfirmed + other.unconfirmed,
-            missing=self.missing + other.missing,
-        )
-
 
 class ResearchReport(Value):
     kind: Literal["report"] = "report"

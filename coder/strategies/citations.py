@@ -1,12 +1,13 @@
 """Citations of places in a repository, checked against the lines that they name."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from coder.core.errors import CoderError, ToolError
-from coder.core.notes import CheckedClaim, CitationCounts
+from coder.core.notes import CheckedClaim
 from coder.core.paths import SOURCE_SUFFIXES
 from coder.files.tokenize import WORD, count_terms
 from coder.index import Definition, definitions, enclosing_definitions
@@ -33,7 +34,8 @@ PLACE = re.compile(rf'(?P<path>[\w.@+~-][^\s:`()#*"<>]*)(?::L?|#L)(?P<lines>{LIN
 """`path:3`, `path:3-9`, `path:3,7-9`, and the forms of GitHub: `path:L3-L9`, `path#L3-L9`."""
 COMMIT = re.compile(r"commit[ :]`?(?P<commit>[0-9a-f]{7,40})`?", re.IGNORECASE)
 IN_TEXT = re.compile(rf"`?(?:{PLACE.pattern})`?|{COMMIT.pattern}", re.IGNORECASE)
-SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*])")
+SENTENCES = re.compile(r"((?<=[.!?])\s+(?=[A-Z`*]))")
+"""Splits a line into sentences and the gaps between them."""
 FENCE = re.compile(r"^\s*(?:```|~~~)")
 QUOTED_CODE = re.compile(r"`([^`\n]+)`")
 TEXT_SUFFIXES = (".md", ".rst", ".txt", ".toml", ".cfg", ".ini", ".json", ".yml", ".yaml", ".html", ".css")
@@ -47,14 +49,20 @@ class _SourceText:
 
 @dataclass
 class CitationChecker:
-    """Opens cited places in one worktree; remembers the files that it has read."""
+    """Opens cited places in one worktree; remembers the files that it has read, and counts the results."""
 
     workspace: Workspace
+    counts: Counter[Result] = field(default_factory=Counter)
     _texts: dict[str, _SourceText | None] = field(default_factory=dict)
     _commits: dict[str, str] = field(default_factory=dict)
 
     def check(self, place: str, statement: str) -> Result:
         """Return whether a citation exists and whether its lines share names or words with the statement."""
+        result = self._open(place, statement)
+        self.counts[result] += 1
+        return result
+
+    def _open(self, place: str, statement: str) -> Result:
         if commit := COMMIT.fullmatch(place.strip()):
             return _compare(statement, self._commit_text(commit["commit"]), ())
         match = PLACE.fullmatch(place.strip().strip("`"))
@@ -98,49 +106,37 @@ class CitationChecker:
         return self._commits[commit]
 
 
-def check_claim(checker: CitationChecker, claim: CheckedClaim) -> tuple[CheckedClaim, CitationCounts]:
-    """Return the claim with the citations that exist, and its problem; without any left it is to be dropped.
-
-    A claim is confirmed where one of its citations is.
-    """
-    results = {place: checker.check(place, claim.text) for place in claim.places}
-    existing = tuple(place for place, result in results.items() if result != "missing")
-    counts = _count(results.values())
-    if not existing:
-        reason = "no such place" if claim.places else "it cites no place"
-        return claim.model_copy(update={"problem": reason}), counts
-    problem = "" if counts.confirmed else "the cited lines share neither names nor words with it"
-    return claim.model_copy(update={"places": existing, "problem": problem}), counts
-
-
 def check_claims(
     checker: CitationChecker, claims: Sequence[CheckedClaim]
-) -> tuple[tuple[CheckedClaim, ...], tuple[CheckedClaim, ...], CitationCounts]:
-    """Return the claims with an existing citation, those without one, and the counts of all citations."""
+) -> tuple[tuple[CheckedClaim, ...], tuple[CheckedClaim, ...]]:
+    """Return the claims with an existing citation, and those without one, each with its problem.
+
+    A claim is confirmed where one of its citations is; citations that do not exist are left out.
+    """
     kept: list[CheckedClaim] = []
     dropped: list[CheckedClaim] = []
-    total = CitationCounts()
     for claim in claims:
-        checked, counts = check_claim(checker, claim)
-        total = total.plus(counts)
-        (kept if counts.confirmed or counts.unconfirmed else dropped).append(checked)
-    return tuple(kept), tuple(dropped), total
+        results = {place: checker.check(place, claim.text) for place in dict.fromkeys(claim.places)}
+        existing = tuple(place for place, result in results.items() if result != "missing")
+        if not existing:
+            problem = "no such place" if claim.places else "it cites no place"
+            dropped.append(claim.model_copy(update={"problem": problem}))
+            continue
+        is_confirmed = "confirmed" in results.values()
+        problem = "" if is_confirmed else "the cited lines share neither names nor words with it"
+        kept.append(claim.model_copy(update={"places": existing, "problem": problem}))
+    return tuple(kept), tuple(dropped)
 
 
-def check_text(checker: CitationChecker, text: str) -> tuple[str, CitationCounts]:
-    """Return Markdown whose unsupported citations are marked, with the counts of all its citations.
-
-    Code blocks stay as they are.
-    """
+def check_text(checker: CitationChecker, text: str) -> str:
+    """Return Markdown whose unsupported citations are marked; code blocks stay as they are."""
     lines: list[str] = []
-    total, is_code = CitationCounts(), False
+    is_code = False
     for line in text.splitlines():
         is_code ^= bool(FENCE.match(line))
-        if not is_code:
-            line, counts = _check_line(checker, line)
-            total = total.plus(counts)
-        lines.append(line)
-    return "\n".join(lines), total
+        marked = (_mark_sentence(checker, part) for part in SENTENCES.split(line))
+        lines.append(line if is_code else "".join(marked))
+    return "\n".join(lines)
 
 
 def count_uncited_paragraphs(text: str) -> int:
@@ -155,29 +151,8 @@ def count_uncited_paragraphs(text: str) -> int:
     return count
 
 
-def _check_line(checker: CitationChecker, line: str) -> tuple[str, CitationCounts]:
-    results: list[Result] = []
-
-    def mark(citation: re.Match[str], sentence: str) -> str:
-        if not (citation["commit"] or _names_file(citation["path"]) or checker.has_file(citation["path"])):
-            return citation[0]
-        result = checker.check(citation[0].strip("`"), sentence)
-        results.append(result)
-        match result:
-            case "missing":
-                return "[citation dropped: no such place]"
-            case "unconfirmed":
-                return f"{citation[0]} [unconfirmed]"
-            case "confirmed":
-                return citation[0]
-
-    sentences = SENTENCE_END.split(line)
-    marked = [_mark_sentence(sentence, mark) for sentence in sentences]
-    return _join(marked, SENTENCE_END.findall(line)), _count(results)
-
-
-def _mark_sentence(sentence: str, mark: Callable[[re.Match[str], str], str]) -> str:
-    """Replace each citation of a sentence; its statement is the text since the citation before.
+def _mark_sentence(checker: CitationChecker, sentence: str) -> str:
+    """Mark each citation of a sentence; its statement is the text since the citation before.
 
     Citations side by side share their statement.
     """
@@ -186,13 +161,21 @@ def _mark_sentence(sentence: str, mark: Callable[[re.Match[str], str], str]) -> 
     for citation in IN_TEXT.finditer(sentence):
         before = sentence[end : citation.start()]
         statement = before if len(WORD.findall(before)) > 1 else statement or sentence
-        pieces += [before, mark(citation, statement)]
+        pieces += [before, _mark(checker, citation, statement)]
         end = citation.end()
     return "".join([*pieces, sentence[end:]])
 
 
-def _join(sentences: Sequence[str], gaps: Sequence[str]) -> str:
-    return "".join(part for pair in zip(sentences, [*gaps, ""], strict=True) for part in pair)
+def _mark(checker: CitationChecker, citation: re.Match[str], statement: str) -> str:
+    if not (citation["commit"] or _names_file(citation["path"]) or checker.has_file(citation["path"])):
+        return citation[0]
+    match checker.check(citation[0].strip("`"), statement):
+        case "missing":
+            return "[citation dropped: no such place]"
+        case "unconfirmed":
+            return f"{citation[0]} [unconfirmed]"
+        case "confirmed":
+            return citation[0]
 
 
 def _names_file(path: str) -> bool:
@@ -204,15 +187,6 @@ def _ranges(text: str) -> Iterator[tuple[int, int]]:
     for part in text.replace("\u2013", "-").replace("L", "").split(","):
         first, _, last = part.partition("-")
         yield int(first), int(last or first)
-
-
-def _count(results: Iterable[Result]) -> CitationCounts:
-    found = list(results)
-    return CitationCounts(
-        confirmed=found.count("confirmed"),
-        unconfirmed=found.count("unconfirmed"),
-        missing=found.count("missing"),
-    )
 
 
 def _compare(statement: str, near: str, owners: Sequence[str]) -> Result:

@@ -111,8 +111,7 @@ async def _settle_answer(context: SessionContext, candidate: Candidate, state: P
     if not state.entry and isinstance(newest, AssistantMessage) and newest.text.strip():
         text = f"{_cut_beginning(messages)}{newest.text}".strip()
         checker = CitationChecker(context.workspace(candidate))
-        checked_text, _ = await asyncio.to_thread(check_text, checker, text)
-        return WrittenAnswer(summary=checked_text)
+        return WrittenAnswer(summary=await asyncio.to_thread(check_text, checker, text))
     return None
 
 

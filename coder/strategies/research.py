@@ -8,6 +8,7 @@ from pathlib import Path
 from coder.core.errors import LimitReached, ModelError, UserError
 from coder.core.events import CandidateDropped, CandidateForked, NoteMade, Warned
 from coder.core.notes import (
+    CitationCounts,
     Evaluation,
     GiveUp,
     Note,
@@ -282,36 +283,27 @@ async def check_result(
 ) -> ResearchResult:
     """Return a researcher's result with its citations checked."""
     checker = CitationChecker(context.workspace(candidate))
-    claims, dropped, _ = await asyncio.to_thread(check_claims, checker, result.claims)
+    claims, dropped = await asyncio.to_thread(check_claims, checker, result.claims)
     return result.model_copy(update={"claims": claims, "dropped": (*result.dropped, *dropped)})
 
 
 def check_report(context: SessionContext, checker: CitationChecker, report: ResearchReport) -> ResearchReport:
     """Return a report with the citations of all its parts checked, and the commit that they refer to."""
-    findings, dropped, counts = check_claims(checker, report.findings)
-    texts = [report.summary, report.details, *report.recommendations, *report.open_questions]
-    checked_texts: list[str] = []
-    for text in texts:
-        checked, text_counts = check_text(checker, text)
-        counts = counts.plus(text_counts)
-        checked_texts.append(checked)
-    summary, details, *others = checked_texts
-    advice_count = len(report.recommendations)
+    findings, dropped = check_claims(checker, report.findings)
     dirty = " with the uncommitted work" if context.repository.dirty else ""
-    return report.model_copy(
-        update={
-            "summary": summary,
-            "findings": findings,
-            "details": details,
-            "recommendations": tuple(others[:advice_count]),
-            "open_questions": tuple(others[advice_count:]),
-            "dropped": dropped,
-            "citations": counts,
-            "uncited": count_uncited_paragraphs(report.details),
-            "commit": f"{context.repository.head[:SHORT_COMMIT]}{dirty}",
-            "sources": tuple(f"`{source.path}`: {source.origin}" for source in context.task.sources),
-        }
-    )
+    checked = {
+        "summary": check_text(checker, report.summary),
+        "findings": findings,
+        "details": check_text(checker, report.details),
+        "recommendations": tuple(check_text(checker, text) for text in report.recommendations),
+        "open_questions": tuple(check_text(checker, text) for text in report.open_questions),
+        "dropped": dropped,
+        "uncited": count_uncited_paragraphs(report.details),
+        "commit": f"{context.repository.head[:SHORT_COMMIT]}{dirty}",
+        "sources": tuple(f"`{source.path}`: {source.origin}" for source in context.task.sources),
+    }
+    counts = CitationCounts.model_validate(checker.counts)
+    return report.model_copy(update={**checked, "citations": counts})
 
 
 async def _look(context: SessionContext, reader: Candidate, text: str, characters: int) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import GitError
-from coder.core.notes import CheckedClaim, CitationCounts
+from coder.core.notes import CheckedClaim
 from coder.strategies.citations import CitationChecker, check_claims, check_text, count_uncited_paragraphs
 from coder.workspace.workspace import Workspace
 from tests.tools.fakes import FakeHistory, workspace
@@ -89,7 +89,7 @@ def test_claims_without_existing_place_are_dropped(checker: CitationChecker) -> 
         CheckedClaim(text="`transport` is asked", places=("src/client.py:700",)),
         CheckedClaim(text="It is fast", places=()),
     )
-    kept, dropped, counts = check_claims(checker, claims)
+    kept, dropped = check_claims(checker, claims)
     assert kept == (
         CheckedClaim(text="`transport` is asked", places=("src/client.py:7",)),
         CheckedClaim(
@@ -99,7 +99,7 @@ def test_claims_without_existing_place_are_dropped(checker: CitationChecker) -> 
         ),
     )
     assert [claim.problem for claim in dropped] == ["no such place", "it cites no place"]
-    assert counts == CitationCounts(confirmed=1, unconfirmed=1, missing=2)
+    assert checker.counts == {"confirmed": 1, "unconfirmed": 1, "missing": 2}
 
 
 def test_prose_is_marked_sentence_by_sentence(checker: CitationChecker) -> None:
@@ -109,14 +109,13 @@ def test_prose_is_marked_sentence_by_sentence(checker: CitationChecker) -> None:
         "```\nsrc/client.py:99\n```\n"
         "See http://localhost:8080 at 12:30, and example.com:443."
     )
-    marked, counts = check_text(checker, text)
-    assert marked == (
+    assert check_text(checker, text) == (
         "It asks `transport` again (**src/client.py:7**). The `cache` is cleared "
         "(src/client.py:14 [unconfirmed]). `send` ends ([citation dropped: no such place]).\n"
         "```\nsrc/client.py:99\n```\n"
         "See http://localhost:8080 at 12:30, and example.com:443."
     )
-    assert counts == CitationCounts(confirmed=1, unconfirmed=1, missing=1)
+    assert checker.counts == {"confirmed": 1, "unconfirmed": 1, "missing": 1}
 
 
 def test_statement_of_a_citation_is_the_text_before_it(checker: CitationChecker) -> None:
@@ -124,9 +123,8 @@ def test_statement_of_a_citation_is_the_text_before_it(checker: CitationChecker)
         "`transport` is asked (`src/client.py:7`), and the cache is cleared (`src/client.py:7`, "
         "`src/client.py:8`)."
     )
-    marked, counts = check_text(checker, text)
-    assert marked.count("[unconfirmed]") == 2
-    assert counts == CitationCounts(confirmed=1, unconfirmed=2)
+    assert check_text(checker, text).count("[unconfirmed]") == 2
+    assert checker.counts == {"confirmed": 1, "unconfirmed": 2}
 
 
 def test_counts_paragraphs_that_cite_nothing() -> None:
