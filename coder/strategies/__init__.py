@@ -6,7 +6,7 @@ Each is a composition over that loop (`strategies/registry.py` names them all):
   Stops at a good verdict, or with the attempts spent.
 - plan: `plan_and_execute(finish)`: a planner's steps, one edit each; then reproduce, edit, verify. Stops as
   linear; where a step, its check or the whole fails the planner amends what is left.
-- tree: `follow_route(LOCATE_ROUTE)`, then `beam_search`: fork, edit (diagnose and repair where red), verify;
+- tree: `follow_route(LOCATE_ROUTE)`, then `best_of`: fork, edit (diagnose and repair where red), verify;
   the best go on, and hear what the others changed and how it failed. Stops at the first candidate that is
   proven; the attempts are shared by all branches.
 - committee: the same, with `review_and_repair(verify)`: each proven candidate is read (correctness; tests;

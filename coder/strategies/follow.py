@@ -15,7 +15,7 @@ from coder.core.verdict import TestReport, VerdictKind
 from coder.session.baseline import offer_missing_packages
 from coder.session.context import SessionContext, Strategy
 from coder.session.phase import PhaseSpec, run_phase
-from coder.strategies.candidate_status import has_source, has_unjudged_source, is_abandoned, is_settled
+from coder.strategies.candidate_status import has_source, is_abandoned, is_settled
 from coder.strategies.diagnosis import is_stuck, log_diagnoses, start_over
 from coder.strategies.phases import PHASE_SPECS
 from coder.strategies.verify_phase import attempt_number, attempts_left, judge_change
@@ -139,18 +139,5 @@ def run_in_sequence(*strategies: Strategy) -> Strategy:
             ):
                 break
         return candidate
-
-    return strategy
-
-
-def judge_unjudged_source(edit: Strategy, check: Strategy) -> Strategy:
-    """Return a strategy that judges a change that already exists, and does nothing without one."""
-
-    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
-        return (
-            await check(context, await edit(context, candidate))
-            if await has_unjudged_source(context, candidate)
-            else candidate
-        )
 
     return strategy

@@ -1,6 +1,5 @@
 """Strategies by name, each a composition of routes."""
 
-from collections.abc import Mapping
 from typing import Literal
 
 from coder.core.events import StrategyChosen
@@ -8,7 +7,7 @@ from coder.core.notes import Sites
 from coder.core.state import candidate_notes
 from coder.core.values import Candidate, Value
 from coder.session.context import SessionContext, Strategy, run_part
-from coder.strategies.candidate_status import is_abandoned, is_repairable, score_candidate
+from coder.strategies.candidate_status import is_abandoned, is_red, is_repairable
 from coder.strategies.follow import (
     CHANGE_ROUTE,
     LINEAR_ROUTE,
@@ -16,7 +15,6 @@ from coder.strategies.follow import (
     SINGLE_CHANGE_ROUTE,
     answer_question,
     follow_route,
-    judge_unjudged_source,
     run_in_sequence,
 )
 from coder.strategies.offline import search_repair
@@ -30,11 +28,8 @@ from coder.strategies.review import (
     review_and_repair,
     risk_reviewers,
 )
-from coder.strategies.tree import beam_search
+from coder.strategies.tree import best_of
 from coder.strategies.verify_phase import attempts_left
-
-BEAM_WIDTH = 2
-"""Branches that continue after a round without a proof."""
 
 
 def build_strategy(
@@ -56,18 +51,13 @@ def build_strategy(
         )
 
     def tree_search(committee_rounds: int | None = None) -> Strategy:
-        branches = beam_search(
-            edit=_run_as_part(BranchStep(name="edit", committee_rounds=committee_rounds)),
-            repair=_run_as_part(BranchStep(name="repair", committee_rounds=committee_rounds)),
+        return best_of(
+            width,
+            change=_run_as_part(BranchStep(name="change", committee_rounds=committee_rounds)),
             check=_run_as_part(BranchStep(name="check", committee_rounds=committee_rounds)),
             explain=explain,
-            width=width,
-            keep=BEAM_WIDTH,
             rounds=rounds,
-            score=score_candidate,
         )
-        steps = branch_steps(committee_rounds)
-        return run_in_sequence(judge_unjudged_source(steps["edit"], steps["check"]), branches)
 
     def plan() -> Strategy:
         return plan_and_execute(finish=one_change, explain=explain)
@@ -90,32 +80,27 @@ def build_strategy(
     return strategies[name]()
 
 
-def branch_steps(committee_rounds: int | None) -> Mapping[str, Strategy]:
-    """Return the steps that a tree develops its branches by.
-
-    `committee_rounds` limits the rounds of repairing what a committee flags; None: there is no committee.
-    """
-    check = follow_route({}, "verify")
-    if committee_rounds is not None:
-        check = review_and_repair(
-            check, repair_flagged, choose_reviewers=committee_reviewers, rounds=committee_rounds
-        )
-    specs = PHASE_SPECS if committee_rounds is None else ADVISED_PHASE_SPECS
-    return {
-        "edit": follow_route({}, "edit"),
-        "repair": follow_route({("diagnose", True): "repair"}, "diagnose", specs),
-        "check": check,
-    }
-
-
 class BranchStep(Value):
     """A step of one branch, as a part of the tree's stage."""
 
-    name: Literal["edit", "repair", "check"]
+    name: Literal["change", "check"]
     committee_rounds: int | None
+    """Rounds of repairing what a committee flags; None: there is none, and what is proven is accepted."""
 
     async def perform(self, context: SessionContext, candidate: Candidate) -> None:
-        await branch_steps(self.committee_rounds)[self.name](context, candidate)
+        rounds = self.committee_rounds
+        if self.name == "check":
+            strategy = follow_route({}, "verify")
+            if rounds is not None:
+                strategy = review_and_repair(
+                    strategy, repair_flagged, choose_reviewers=committee_reviewers, rounds=rounds
+                )
+        elif await is_red(context, candidate):
+            specs = PHASE_SPECS if rounds is None else ADVISED_PHASE_SPECS
+            strategy = follow_route({("diagnose", True): "repair"}, "diagnose", specs)
+        else:
+            strategy = follow_route({}, "edit")
+        await strategy(context, candidate)
 
 
 def _run_as_part(step: BranchStep) -> Strategy:

@@ -3,125 +3,108 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from coder.core.errors import LimitReached, ModelError
 from coder.core.events import CandidateDropped, CandidateForked, FilesChanged
 from coder.core.state import active_candidates, candidate_verdicts
-from coder.core.values import Candidate, Value
+from coder.core.values import Candidate
 from coder.session.context import SessionContext, Strategy
 from coder.session.turn import add_user_message
 from coder.strategies.candidate_status import (
-    Score,
     has_deliverable_change,
     has_unjudged_source,
+    is_abandoned,
     is_finished,
-    is_red,
     is_repairable,
     is_settled,
+    score_candidate,
     summarize_attempt,
 )
 from coder.strategies.diagnosis import apply_test_hunks
 from coder.strategies.verify_phase import attempts_left
 
-ScoreCandidate = Callable[[SessionContext, Candidate], Awaitable[Score]]
+BEAM_WIDTH = 2
+"""Branches that continue after a round without a proof."""
 
 
-def beam_search(
-    *,
-    edit: Strategy,
-    repair: Strategy,
-    check: Strategy,
-    explain: Strategy,
-    width: int,
-    keep: int,
-    rounds: int,
-    score: ScoreCandidate,
-) -> Strategy:
-    """Return a strategy that searches over `width` branches and keeps the `keep` best after each round.
+def best_of(width: int, *, change: Strategy, check: Strategy, explain: Strategy, rounds: int) -> Strategy:
+    """Return a strategy that makes `width` branches of a change and returns the best.
 
-    Each branch is changed by `edit` (`repair` if its change failed) and judged by `check`. The remaining
-    branches learn how the others failed; the search stops at the first branch that is proven and accepted.
-    All branches share the attempts of the budget, and no more branches are made than attempts are left.
-    Without a fix, `explain` runs on the best branch.
+    Each branch is changed by `change`, and judged by `check`, which decides what is accepted. A change that
+    exists already is judged first. After a round without a fix the best branches continue, and learn how the
+    others failed; the search stops at the first that is proven and accepted. All branches share the attempts
+    of the budget, and no more are made than attempts are left. Without a fix, `explain` runs on the best.
     """
 
     async def strategy(context: SessionContext, parent: Candidate) -> Candidate:
+        if await has_unjudged_source(context, parent):
+            await change(context, parent)
+            await check(context, parent)
+            if is_abandoned(context, parent) or is_settled(context, parent):
+                return parent
         contexts = await fork_branches(context, parent, max(1, min(width, attempts_left(context))))
         failures: list[Exception] = []
 
-        async def grow(branch: Candidate) -> bool:
+        async def grow(branch: Candidate) -> str:
+            """Develop a branch; return why it is dropped, empty if it is judged."""
             try:
-                await (repair if await is_red(context, branch) else edit)(contexts[branch], branch)
+                await change(contexts[branch], branch)
                 if duplicate := find_duplicate(context, branch, contexts):
-                    drop_candidate(context, branch, f"It is the same change as that of {duplicate}.")
-                    return False
+                    return f"It is the same change as that of {duplicate}."
                 if not await is_finished(context, branch):
-                    drop_candidate(context, branch, "It changed nothing.")
-                    return False
+                    return "It changed nothing."
                 await check(contexts[branch], branch)
-                if await has_unjudged_source(context, branch):
-                    drop_candidate(context, branch, "No attempt is left to judge its change.")
-                    return False
             except (ModelError, LimitReached) as error:
                 failures.append(error)
-                drop_candidate(context, branch, str(error))
-                return False
-            return True
+                return str(error)
+            is_unjudged = await has_unjudged_source(context, branch)
+            return "No attempt is left to judge its change." if is_unjudged else ""
 
         active = [branch for branch in contexts if not has_deliverable_change(context, branch)]
-        scores = {branch: await score(context, branch) for branch in contexts if branch not in active}
+        judged = [branch for branch in contexts if branch not in active]
+        scores = {branch: await score_candidate(context, branch) for branch in judged}
         for _ in range(rounds):
-            completed_branches = await race_branches(context, active, grow)
-            scores |= {branch: await score(context, branch) for branch in completed_branches}
-            repairable = [branch for branch in completed_branches if is_repairable(context, branch)]
-            if (
-                not repairable
-                or any(has_deliverable_change(context, branch) for branch in completed_branches)
-                or attempts_left(context) < 1
-            ):
-                break
-            active = sorted(repairable, key=scores.__getitem__, reverse=True)[:keep]
-            share_failures(context, active, completed_branches)
+            judged = await race_branches(context, active, grow)
+            scores |= {branch: await score_candidate(context, branch) for branch in judged}
+            repairable = select_repairable(context, judged)
+            active = sorted(repairable, key=scores.__getitem__, reverse=True)[:BEAM_WIDTH]
+            share_failures(context, active, judged)
         if not scores and failures:
             raise failures[-1]
-        scores = scores or {parent: await score(context, parent)}
-        best = max(scores, key=scores.__getitem__)
+        best = max(scores, key=scores.__getitem__, default=parent)
         return best if has_deliverable_change(context, best) else await explain(context, best)
 
     return strategy
 
 
-class Seed(Value):
-    """Variation of a branch: its approach and sampling temperature."""
+def select_repairable(context: SessionContext, judged: Sequence[Candidate]) -> list[Candidate]:
+    """Return the branches worth another round; none where one holds a fix or no attempt is left."""
+    has_fix = any(has_deliverable_change(context, branch) for branch in judged)
+    if has_fix or attempts_left(context) < 1:
+        return []
+    return [branch for branch in judged if is_repairable(context, branch)]
+
+
+class Seed(NamedTuple):
+    """Variation of a branch."""
 
     approach: str
-    temperature: float | None = None
+    temperature: float
 
 
 SEEDS = (
+    Seed("go to where the wrong value is made, not where it shows: who calls this code, and with what?", 0.7),
     Seed(
-        approach=(
-            "go to where the wrong value is made, not where it shows: who calls this code, and with what?"
-        ),
-        temperature=0.7,
+        "look how this project solves the same thing elsewhere, and what its history says of these lines.",
+        1.0,
     ),
     Seed(
-        approach=(
-            "look how this project solves the same thing elsewhere, and what its history says of these lines."
-        ),
-        temperature=1.0,
+        "distrust the first place found; name two other places that could cause this, and look at them "
+        "first.",
+        1.0,
     ),
-    Seed(
-        approach=(
-            "distrust the first place found; name two other places that could cause this, and look at them "
-            "first."
-        ),
-        temperature=1.0,
-    ),
-    Seed(
-        approach="take the issue word by word, and find the rule in the code that contradicts it.",
-        temperature=0.7,
-    ),
+    Seed("take the issue word by word, and find the rule in the code that contradicts it.", 0.7),
 )
 
 
@@ -207,21 +190,20 @@ def share_failures(
 
 
 async def race_branches(
-    context: SessionContext, branches: Sequence[Candidate], grow: Callable[[Candidate], Awaitable[bool]]
+    context: SessionContext, branches: Sequence[Candidate], grow: Callable[[Candidate], Awaitable[str]]
 ) -> list[Candidate]:
-    """Grow all branches concurrently; return those that completed, in their order.
+    """Grow all branches concurrently; return those that were judged, in their order.
 
     The first that is proven and accepted ends the others.
     """
-    tasks = {asyncio.ensure_future(grow(branch)): branch for branch in branches}
+    tasks = {asyncio.ensure_future(_grow_or_drop(context, branch, grow)): branch for branch in branches}
     pending = set(tasks)
     winner: Candidate | None = None
     try:
         while pending and winner is None:
             done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-            winner = next(
-                (tasks[task] for task in done if task.result() and is_settled(context, tasks[task])), None
-            )
+            judged = [tasks[task] for task in done if task.result()]
+            winner = next((branch for branch in judged if is_settled(context, branch)), None)
     finally:
         for task in pending:
             task.cancel()
@@ -230,3 +212,11 @@ async def race_branches(
             )
         await asyncio.gather(*pending, return_exceptions=True)
     return [branch for task, branch in tasks.items() if task not in pending and task.result()]
+
+
+async def _grow_or_drop(
+    context: SessionContext, branch: Candidate, grow: Callable[[Candidate], Awaitable[str]]
+) -> bool:
+    if reason := await grow(branch):
+        drop_candidate(context, branch, reason)
+    return not reason

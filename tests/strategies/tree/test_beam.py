@@ -1,4 +1,4 @@
-"""Beam search over strategies that need no model."""
+"""Best of several branches, over strategies that need no model."""
 
 import asyncio
 from dataclasses import replace
@@ -12,8 +12,7 @@ from coder.core.task import Budget
 from coder.core.values import Candidate
 from coder.core.verdict import Verdict
 from coder.session.context import SessionContext, Strategy
-from coder.strategies.candidate_status import score_candidate
-from coder.strategies.tree import SEEDS, beam_search, fork_branches
+from coder.strategies.tree import SEEDS, best_of, fork_branches
 from tests.session.fakes import PROVEN, RED, STILL_RED, ForkingRepository, events, kit
 
 
@@ -24,7 +23,7 @@ def scripted_strategy(outcomes: dict[str, list[Verdict | Exception]], calls: lis
 
     async def strategy(kit: SessionContext, candidate: Candidate) -> Candidate:
         calls.append(candidate.id)
-        await asyncio.sleep(0.01 * int(candidate.id[1:]))
+        await asyncio.sleep(0.05 * int(candidate.id[1:]))
         if not outcomes[candidate.id]:
             await asyncio.Event().wait()
         outcome = outcomes[candidate.id].pop(0)
@@ -56,16 +55,7 @@ def run_beam(
         budget=Budget(attempts=attempts),
     )
     step = scripted_strategy(outcomes, calls)
-    strategy = beam_search(
-        edit=step,
-        repair=step,
-        check=do_nothing,
-        explain=do_nothing,
-        width=3,
-        keep=2,
-        rounds=rounds,
-        score=score_candidate,
-    )
+    strategy = best_of(3, change=step, check=do_nothing, explain=do_nothing, rounds=rounds)
 
     async def scenario() -> Candidate:
         trunk = context.repository.create_candidate("c1")
