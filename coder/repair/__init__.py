@@ -6,8 +6,7 @@
    tests. Where tests cannot be collected, the traceback stands for coverage. `fault.py` is a fault as tests
    show it.
 2. **Generate** (`candidates.py`): small text edits by template, code copied from the same file
-   (`generators/`), the same edit at every similar place, pairs of edits, and repairs of files that Python
-   cannot parse (`syntax_errors.py`).
+   (`generators/`), the same edit at every similar place, and pairs of edits.
 3. **Try** (`search.py`): a warm test process forks once for each candidate (`verify/warm.py`).
 4. **Rank**: survivors answer calls recorded from the tests, varied calls, and the documentation's examples
    (`verify/target/trials/coder_compare.py`). Those that answer alike form one cluster (`clusters.py`);

@@ -28,7 +28,6 @@ from coder.repair.fault_localization import (
 )
 from coder.repair.generators.conditions import has_timeout
 from coder.repair.generators.names import UNDEFINED_NAME, find_in_messages
-from coder.repair.syntax_errors import correct_syntax_errors, find_unparsable_files
 
 MAX_SUSPECTS = 10
 MAX_IMPACTED_TESTS, IMPACTED_SECONDS = 300, 10.0
@@ -47,12 +46,6 @@ class FaultCase:
         scores = raise_failure_frames(ochiai_scores([*reds, *others]), self._failures)
         paths = [*sorted(scores), *sorted(traces.imported.keys() - scores.keys())]
         self.sources = {path: source for path in paths if (source := read_source(tree, path)) is not None}
-        self._unreadable = {
-            source: line
-            for path, line in find_unparsable_files(self._failures).items()
-            if path not in self.sources and (source := read_unparsable_source(tree, path)) is not None
-        }
-        self.sources |= {source.path: source for source in self._unreadable}
         scores = lower_comparison_methods(scores, self.sources)
         self.suspects: tuple[Suspect, ...] = rank_suspects(scores, self.sources)
         scores = raise_miscalled_functions(
@@ -80,14 +73,9 @@ class FaultCase:
     def list_candidates(self, guards: Sequence[str] = ()) -> list[RepairCandidate]:
         """Return the candidates in the order to try them, each with these guards and its own."""
         single = generate_candidates(self.sources, self._scores, self._failures)
-        slips = [
-            slip
-            for source, line in self._unreadable.items()
-            for slip in correct_syntax_errors(source.path, source.text, line)
-        ]
         return [
             self._with_guards(candidate, guards)
-            for candidate in rank_candidates([*slips, *single, *combine_repeated_edits(single, self.sources)])
+            for candidate in rank_candidates([*single, *combine_repeated_edits(single, self.sources)])
         ]
 
     def impacted_tests(self, candidate: RepairCandidate) -> tuple[str, ...]:
@@ -163,13 +151,5 @@ def read_source(tree: Path, path: str) -> PythonSource | None:
     """Read a source file; None if its encoding is wrong, or this interpreter cannot parse it."""
     try:
         return PythonSource(path, decode_source((tree / path).read_bytes())[0])
-    except (OSError, SyntaxError, ValueError):
-        return None
-
-
-def read_unparsable_source(tree: Path, path: str) -> PythonSource | None:
-    """Read a source file that does not parse, with an empty syntax tree; None if its encoding is wrong."""
-    try:
-        return PythonSource(path, decode_source((tree / path).read_bytes())[0], ast.Module([], []))
     except (OSError, SyntaxError, ValueError):
         return None
