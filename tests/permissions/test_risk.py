@@ -13,6 +13,7 @@ from coder.permissions.risk import high_risk_paths, risk_kind
         ("tests/conftest.py", "configuration"),
         ("shop/payments/refund.py", "payments"),
         ("api/LoginForm.py", "authentication"),
+        ("api/AuthService.java", "authentication"),
         ("django/contrib/auth/forms.py", "authentication"),
     ],
 )
@@ -26,7 +27,7 @@ def test_risky_path_has_reason(path: str, kind: str) -> None:
         "src/authlib/parser.py",
         "tests/test_login.py",
         "worklog/periods.py",
-        "docs/usage.md",
+        "docs/agents.md",
         "author/names.py",
     ],
 )
