@@ -15,7 +15,7 @@ from coder.core.text import explain_invalid_value
 from coder.core.values import Value
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-RESERVED_IDS = ("running",)
+RESERVED_IDS = ("running", "table.md")
 """Names of a batch's folder that no issue may take."""
 SLUG_CHARACTERS = 32
 

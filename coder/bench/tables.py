@@ -137,10 +137,6 @@ class GroupSummary(Value):
     tokens: dict[str, Tokens]
     """Tokens by role."""
 
-    @property
-    def label(self) -> str:
-        return f"{self.strategy}, {self.model}"
-
 
 def _group_row(group: GroupSummary) -> tuple[str, ...]:
     tokens = [

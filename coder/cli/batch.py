@@ -1,6 +1,5 @@
 """`coder batch`: fix many issues, on this machine or on a cluster."""
 
-import os
 import sys
 import time
 from collections import Counter
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
 SHOWN_DONE = 8
 """Finished issues in the live table; those before them are only counted."""
 COLOURS = {"PROVEN": "green", "PASSING": "yellow", "not done": "red"}
-SHADES = {"PROVEN": "#009e73", "PASSING": "#e69f00", "BROKEN": "#d55e00"}
-OTHER_SHADE = "#999999"
-"""Colours of bars by verdict, distinguishable with any colour vision (M. Okabe, K. Ito)."""
 
 
 @with_options(*MODEL, "attempts", "test", "max_usd", "max_seconds", "on", "trust", "unsafe_no_sandbox")
@@ -45,9 +41,6 @@ def batch(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the batch in that directory: what is done stays.")
     ] = False,
-    report: Annotated[
-        Path | None, typer.Option("--report", metavar="PAGE.html", help="Write the results as a page, too.")
-    ] = None,
     strategy: Annotated[
         StrategyName | None,
         typer.Option(help="For issues that name none.", show_default="linear; offline without a model"),
@@ -113,8 +106,7 @@ def batch(
             )
             return 130
         finally:
-            if report is not None:
-                _write_page(report, run, rejected, folder.path)
+            _write_table(run, rejected, folder.path)
     return _print_summary(run, rejected, folder.path)
 
 
@@ -154,73 +146,22 @@ def _is_unpriced(entry: "IssueProgress") -> bool:
     return entry.result is not None and entry.result.spent.cost_usd is None
 
 
-def _write_page(path: Path, run: "Batch", rejected: "Sequence[RejectedLine]", directory: Path) -> None:
-    """Write the results as one HTML page: counts, a chart of when each session ran, and a row an issue.
-
-    Raises:
-        UserError: it cannot be written; the results themselves are kept.
-    """
-    from html import escape
-    from urllib.parse import quote
-
-    from coder.bench.page import html_page, html_table
+def _write_table(run: "Batch", rejected: "Sequence[RejectedLine]", directory: Path) -> None:
+    """Write table.md into the folder of a batch: a row for each issue; where it cannot be, warn."""
+    from coder.bench.tables import markdown_table
 
     rows = []
     for entry in run.progress.values():
-        identity, result = entry.issue.id, entry.result
-        links = stages = seconds = ""
-        if result is not None:
-            folder = quote(os.path.relpath(directory / identity, path.parent))
-            files = ("report.md", "evidence.json", "fix.diff", "events.jsonl")
-            links = " ".join(
-                f'<a href="{folder}/{name}">{name}</a>' for name in files if name in result.files
-            )
-            stages = ", ".join(f"{name} {seconds:.0f}" for name, seconds in result.stages.items())
-            seconds = f"{result.seconds:.1f}"
+        result = entry.result
         label, why = (result.label, result.summary) if result else ("not done", entry.reason or entry.state)
-        worker = result.worker if result else entry.worker
-        cells = (identity, label, seconds, _cost_cell(entry), worker, why, stages)
-        rows.append((*map(escape, cells), links))
-    rows += [(f"line {line.line}", "not done", "", "", "", escape(line.reason), "", "") for line in rejected]
-    head = ("issue", "verdict", "seconds", "USD", "where", "why", "seconds by stage", "files")
-    title = f"{directory.name}: {_describe_counts(run, rejected)}"
-    parts = [f"<h1>{escape(title)}</h1>", _draw_timeline(run), html_table(head, rows)]
+        seconds, worker = (f"{result.seconds:.1f}", result.worker) if result else ("", entry.worker)
+        rows.append((entry.issue.id, label, seconds, _cost_cell(entry), worker, " ".join(why.split())))
+    rows += [(f"line {line.line}", "not done", "", "", "", line.reason) for line in rejected]
+    table = markdown_table(("issue", "verdict", "seconds", "USD", "where", "why"), rows)
     try:
-        path.write_text(html_page(title, parts), encoding="utf-8")
+        (directory / "table.md").write_text(f"{table}\n", encoding="utf-8")
     except OSError as error:
-        raise UserError(
-            f"{path} cannot be written: {error.strerror}. The results are in {directory}."
-        ) from None
-
-
-def _draw_timeline(run: "Batch") -> str:
-    """Return a chart as SVG: a row for each worker, a bar for each session from its begin to its end."""
-    from html import escape
-
-    results = [entry.result for entry in run.progress.values() if entry.result and entry.result.began_at]
-    if not results:
-        return ""
-    begins = {result.id: result.began_at.timestamp() for result in results if result.began_at}
-    start = min(begins.values())
-    span = max(begins[result.id] + result.seconds for result in results) - start or 1.0
-    workers = sorted({result.worker for result in results})
-    bars = []
-    for number, worker in enumerate(workers):
-        bars.append(f'<text x="0" y="{20 * number + 14}">{escape(worker)}</text>')
-    for result in results:
-        x = 160 + 820 * (begins[result.id] - start) / span
-        width = max(820 * result.seconds / span, 1.0)
-        title = escape(f"{result.id}: {result.label}, {result.seconds:.1f} s")
-        bars.append(
-            f'<rect x="{x:.1f}" y="{20 * workers.index(result.worker) + 2}" width="{width:.1f}" height="16" '
-            f'fill="{SHADES.get(result.label, OTHER_SHADE)}" stroke="white"><title>{title}</title></rect>'
-        )
-    height = 20 * len(workers) + 24
-    bars.append(f'<text x="160" y="{height - 6}">0 s</text>')
-    bars.append(f'<text x="980" y="{height - 6}" text-anchor="end">{span:.0f} s</text>')
-    return (
-        f'<svg viewBox="0 0 1000 {height}" role="img" aria-label="sessions by worker">{"".join(bars)}</svg>'
-    )
+        print(f"table.md cannot be written: {error.strerror}.", file=sys.stderr)
 
 
 class _LineView:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from coder.bench.runner import Job, Outcome
     from coder.bench.suites import SuiteTask
-    from coder.bench.tables import Comparison
     from coder.wiring.session import RuntimeOptions
 
 RUNS = "runs.jsonl"
@@ -87,7 +86,7 @@ def bench(
     trust: TrustOption = False,
     unsafe_no_sandbox: UnsafeOption = False,
 ) -> int:
-    """Run a suite of tasks and write what came of it: tables, a page with plots, predictions.jsonl for rows.
+    """Run a suite of tasks and write what came of it: tables, logs, predictions.jsonl for rows.
 
     What was run already is not run again: repeat the command to go on where it stopped. Exit codes: 0, 1
     where a run failed, 2 wrong use, 130 interrupted.
@@ -145,7 +144,7 @@ def bench(
         if containers:
             outcomes = judge_in_containers(directory, Path(suite).resolve(), outcomes)
     comparison = compare_runs(read_outcomes(compare / RUNS), outcomes) if compare is not None else None
-    _write(directory, f"coder bench {Path(suite).name}", outcomes, comparison)
+    _write(directory, outcomes)
     if comparison is not None:
         print(f"\n{describe(comparison)}", end="")
     if source.is_own:
@@ -250,21 +249,15 @@ def _describe_result(result: "Outcome | Exception") -> str:
     )
 
 
-def _write(
-    directory: Path, name: str, outcomes: "Sequence[Outcome]", comparison: "Comparison | None"
-) -> None:
+def _write(directory: Path, outcomes: "Sequence[Outcome]") -> None:
     from coder.bench import tables
-    from coder.bench.page import results_page
-    from coder.bench.runner import log_file
 
-    logs = {outcome.session: log_file(outcome) for outcome in outcomes}
-    logs = {session: log for session, log in logs.items() if (directory / log).is_file()}
     texts = {
         "table.md": tables.results_markdown(outcomes),
         "results.csv": tables.results_csv(outcomes),
         "table.json": tables.results_json(outcomes),
     }
-    for file, text in {**texts, "index.html": results_page(name, outcomes, comparison, logs)}.items():
+    for file, text in texts.items():
         (directory / file).write_text(text, encoding="utf-8")
-    print(tables.results_markdown(outcomes).partition("\n\n")[0])
-    print(f"\nAll of it: {directory / 'index.html'}, table.md, results.csv (pandas.read_csv), table.json")
+    print(texts["table.md"].partition("\n\n")[0])
+    print(f"\nAll of it: {directory / 'table.md'}, results.csv (pandas.read_csv), table.json, logs/")

@@ -64,7 +64,6 @@ def test_judges_and_stores_runs_once(
     assert {role: spent.requests for role, spent in result["right"].roles.items()} == {"executor": 1}
     assert (result["special"].passes_hidden, result["special"].hidden.failed) == (False, 1)
     assert {path.name for path in Path("bench-two").iterdir()} >= {
-        "index.html",
         "table.md",
         "results.csv",
         "table.json",
