@@ -8,11 +8,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from coder.batch.sessions import RESULT, IssuePackage, IssueResult
 from coder.core.errors import UserError
 from coder.files.regular_files import lock_file
+from coder.wiring.elsewhere import IssueResult, Package
 
-RUNNING = "running"
+RUNNING, RESULT = "running", "result.json"
 DRAFT_SUFFIX = ".draft"
 LOCK = ".lock"
 LOST_LOG = "lost-{}.jsonl"
@@ -55,7 +55,7 @@ class BatchFolder:
             results[path.parent.name] = result
         return results
 
-    def store(self, package: IssuePackage) -> None:
+    def store(self, package: Package[IssueResult]) -> None:
         """Store a result: its folder appears under its name when all its files are written.
 
         Raises:

@@ -11,7 +11,6 @@ from typing import Any
 
 from coder.batch.folder import BatchFolder
 from coder.batch.issues import BatchIssue, resolve_repository
-from coder.batch.sessions import IssueCall, IssuePackage, IssueResult, run_issue
 from coder.core.errors import CoderError, UserError
 from coder.executors.calls import (
     CallFailed,
@@ -23,7 +22,7 @@ from coder.executors.calls import (
 )
 from coder.repo.git import Checkout, find_checkout
 from coder.settings import load_config
-from coder.wiring.elsewhere import NEEDS, ClonedRepository
+from coder.wiring.elsewhere import NEEDS, ClonedRepository, IssueCall, IssueResult, Package, run_issue
 from coder.wiring.session import allows_unpriced
 from coder.wiring.spending import find_money_limit
 
@@ -171,7 +170,9 @@ class Batch:
         limits = [value for value in (config.max_seconds, seconds) if value is not None]
         update = {"max_usd": usd, "max_seconds": min(limits, default=None)}
         return IssueCall(
-            issue=issue,
+            id=issue.id,
+            digest=issue.digest,
+            issue=issue.issue,
             config=config.model_copy(update=update),
             root=checkout.root,
             base=base,
@@ -234,7 +235,7 @@ class Batch:
         self._spent_usd += entry.spent_usd
         entry.reserved_usd = Decimal(0)
 
-    def _finish(self, entry: IssueProgress, package: IssuePackage) -> None:
+    def _finish(self, entry: IssueProgress, package: Package[IssueResult]) -> None:
         entry.spent_usd = max(entry.spent_usd, package.result.spent.cost_usd or Decimal(0))
         self._settle(entry)
         if damaged := package.damaged_files():
@@ -242,7 +243,7 @@ class Batch:
             return
         result = package.result.model_copy(update={"worker": entry.worker})
         try:
-            self._folder.store(IssuePackage(result, package.contents))
+            self._folder.store(Package(result, package.contents))
         except OSError as error:
             entry.state, entry.reason = "not done", f"its result cannot be stored: {error.strerror}"
             return

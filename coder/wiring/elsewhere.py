@@ -1,16 +1,19 @@
-"""Parts of stages on an executor: sent with the log so far, back with their records and their change."""
+"""Sessions and parts of them on an executor: sent with what they need, back with all that they leave."""
 
 import asyncio
 import os
 import secrets
-from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from threading import Lock, Thread
-from typing import Any
+from typing import Any, Generic, TypeVar
 
+from pydantic import Field
+
+from coder.core.attestation import build_attestation
 from coder.core.errors import CoderError, GitError, LimitReached, ModelError
 from coder.core.events import (
     BudgetSpent,
@@ -20,14 +23,17 @@ from coder.core.events import (
     MessageFinished,
     PhaseEntered,
     Record,
+    SessionFinished,
     ToolStarted,
     ToolStreamed,
     Warned,
 )
-from coder.core.messages import AssistantMessage
+from coder.core.messages import AssistantMessage, UsageTotals
 from coder.core.notes import Note
-from coder.core.task import Task
-from coder.core.values import Candidate, Patch
+from coder.core.state import outcome_label
+from coder.core.task import Mode, Task
+from coder.core.values import Candidate, Patch, Value
+from coder.core.verdict import VerdictKind
 from coder.directories import sessions_directory, state_directory
 from coder.executors.calls import (
     CallEvent,
@@ -47,13 +53,20 @@ from coder.repo.git import Checkout
 from coder.repo.repository import SessionRepository
 from coder.sandbox.choice import require_backend
 from coder.session.context import RunElsewhere, SessionContext, StagePart
+from coder.session.log import EventLog
 from coder.settings import Config
-from coder.wiring.session import SessionSetup, choose_approach
+from coder.verify.verdict import markdown_report
+from coder.wiring.preparation import ensure_trust
+from coder.wiring.session import SessionHandle, SessionSetup, choose_approach
 
 NEEDS = Needs(cpus=1.0, memory_mb=1024)
 """Resources that a session or a part of it asks for: an estimate, one test process beside its driver."""
-CLONES = "clones"
-"""Directory of coder's state on other machines that holds a clone for each bundle."""
+LOG, CLONES = "events.jsonl", "clones"
+"""File of a session's log; directory of coder's state that holds a clone for each bundle."""
+
+
+class SessionFailed(CoderError):
+    """A session ended without an outcome; nothing is stored, so that it can be tried again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,16 +95,48 @@ class ClonedRepository:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PartCall:
-    """A part with all that a worker needs to run it."""
+class SessionCall:
+    """A session with all that a worker needs to run it."""
+
+    root: Path
+    base: str
+    """Commit that it starts from."""
+    config: Config
+    """The user's settings in this repository, with the model and the limits of this session."""
+    mode: Mode = "fix"
+    trusted: bool = False
+    unsafe: bool = False
+    unpriced: bool = False
+    """True if a money limit does not exclude models without a known price."""
+    clone: ClonedRepository | None = None
+    """The repository for a worker on another machine; None: the worker sees this one's files."""
+
+    def prepare(self) -> SessionSetup:
+        return SessionSetup(
+            root=self.clone.unpack(self.base) if self.clone else self.root,
+            config=self.config,
+            backend=require_backend(unsafe=self.unsafe, image=self.config.image),
+            trusted=self.trusted,
+            approach=choose_approach(self.config, model_name=self.config.model, mode=self.mode),
+            unpriced=self.unpriced,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class IssueCall(SessionCall):
+    """One issue of a batch."""
+
+    id: str
+    digest: str
+    issue: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartCall(SessionCall):
+    """A part of a stage, which goes on with the session's log in a session of its own."""
 
     part: StagePart
     task: Task
-    config: Config
-    model: str
-    unsafe: bool
-    clone: ClonedRepository | None
-    """None: the worker sees the session's repository."""
     candidate: str
     change: Patch
     """The candidate's change so far."""
@@ -101,80 +146,193 @@ class PartCall:
     """Fields of the context that differ from those of a new session."""
 
 
+class IssueResult(Value):
+    """Result of one issue, as its folder holds it."""
+
+    id: str
+    digest: str
+    """Digest of the issue's line."""
+    label: str
+    """PROVEN, PASSING, GAVE UP and so on."""
+    kind: VerdictKind
+    summary: str
+    base: str
+    """Commit that the fix applies to."""
+    session: str
+    model: str
+    spent: UsageTotals
+    seconds: float
+    began_at: datetime | None = None
+    """Time of its first record."""
+    stages: Mapping[str, float] = Field(default_factory=dict)
+    worker: str = ""
+    """Process or node that ran it."""
+    files: Mapping[str, str] = Field(default_factory=dict)
+    """SHA-256 of each other file of the folder, by name."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class PartPackage:
+class PartResult:
     note: Note | None
     change: Patch
-    records: tuple[str, ...]
-    """New records, numbered from the end of the log that the part was sent with."""
-    blobs: tuple[bytes, ...]
-    """Large outputs that the records name."""
-    digest: str
-    """SHA-256 of the records and the outputs; the change has its tree."""
+    """The candidate's change, whose tree is checked."""
+    files: Mapping[str, str]
+    """SHA-256 of the log, whose records are numbered on from those that were sent, and of its outputs."""
     limit: str = ""
     """Limit that ended it."""
     problem: str = ""
     """Message of the error that ended it."""
 
 
-def perform_part(call: PartCall, emit: Emit) -> PartPackage:
-    """Run a part in a worker, in a session of its own, and send each record as it is made."""
-    base = call.task.base or ""
-    root = call.clone.unpack(base) if call.clone else call.task.directory
-    setup = SessionSetup(
-        root=root,
-        config=call.config,
-        backend=require_backend(unsafe=call.unsafe, image=call.config.image),
-        trusted=call.task.trusted,
-        approach=choose_approach(call.config, model_name=call.model, mode=call.task.mode),
-        unpriced=call.task.budget.unpriced,
+R = TypeVar("R", bound=IssueResult | PartResult)
+
+
+@dataclass(frozen=True)
+class Package(Generic[R]):
+    """A result with the contents of its files, whose digests it holds."""
+
+    result: R
+    contents: dict[str, bytes] = field(repr=False)
+
+    def damaged_files(self) -> list[str]:
+        """Return the names of files whose content does not have the digest that the worker computed."""
+        found, expected = compute_digests(self.contents), self.result.files
+        return sorted(name for name in {*found, *expected} if found.get(name) != expected.get(name))
+
+
+def compute_digests(contents: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: sha256(content).hexdigest() for name, content in contents.items()}
+
+
+def run_issue(call: IssueCall, emit: Emit) -> Package[IssueResult]:
+    """Run the session of an issue in a worker, send each record of its log, and return all that it leaves.
+
+    Raises:
+        CoderError: the session could not be run, or came to no outcome.
+    """
+    setup = call.prepare()
+    if not setup.trusted:
+        setup = replace(setup, trusted=ensure_trust(call.root, backend=setup.backend))
+    task = setup.make_task(call.issue, base=call.base, dry_run=True)
+    with setup.open(task) as handle:
+        asyncio.run(_run_session(handle, emit))
+    directory = sessions_directory() / handle.id
+    try:
+        return _pack_issue(call, handle, directory, model=setup.approach.model.name)
+    finally:
+        if call.clone is not None:
+            discard_tree(directory)
+
+
+async def _run_session(handle: SessionHandle, emit: Emit) -> None:
+    async with _send_records(handle.log, emit):
+        await handle.session.run()
+
+
+@asynccontextmanager
+async def _send_records(log: EventLog, emit: Emit) -> AsyncIterator[None]:
+    """Send each new record as it is made; on exit the log is closed."""
+    start = len(log.records) + 1
+
+    async def send() -> None:
+        async for record in log.follow(start):
+            if log.records and record is log.records[record.number - 1]:  # not a fleeting one
+                emit(record.model_dump_json())
+
+    follower = asyncio.ensure_future(send())
+    yield
+    log.close()
+    await follower
+
+
+def _pack_issue(
+    call: IssueCall, handle: SessionHandle, directory: Path, *, model: str
+) -> Package[IssueResult]:
+    """Return the result of a session with the files that it left.
+
+    Raises:
+        SessionFailed: it came to no outcome.
+    """
+    finish, records = handle.finish_event, handle.log.records
+    if finish.kind is None:
+        raise SessionFailed(finish.summary)
+    contents = {**_read_log(directory), **_describe(finish, records)}
+    result = IssueResult(
+        id=call.id,
+        digest=call.digest,
+        label=outcome_label(finish),
+        kind=finish.kind,
+        summary=finish.summary,
+        base=call.base,
+        session=handle.id,
+        model=model,
+        spent=finish.spent,
+        seconds=finish.seconds,
+        began_at=records[0].at,
+        stages=dict(finish.stages),
+        files=compute_digests(contents),
     )
+    return Package(result, contents)
+
+
+def _read_log(directory: Path) -> dict[str, bytes]:
+    """Return the log of a session and its large outputs as files."""
+    files = [directory / LOG, *sorted((directory / "blobs").glob("*"))]
+    return {str(file.relative_to(directory)): file.read_bytes() for file in files}
+
+
+def _describe(finish: SessionFinished, records: list[Record]) -> dict[str, bytes]:
+    """Return the evidence, the report and the fix of a session as files."""
+    attestation = build_attestation(records)
+    report = finish.report or (markdown_report(finish.verdict) if finish.verdict else finish.summary)
+    files = {"report.md": f"{report.rstrip()}\n"}
+    if attestation is not None:
+        files["evidence.json"] = f"{attestation.model_dump_json(indent=2)}\n"
+    if finish.delivery is not None:
+        files["fix.diff"] = finish.delivery.diff
+    return {name: text.encode("utf-8", "surrogateescape") for name, text in files.items()}
+
+
+def perform_part(call: PartCall, emit: Emit) -> Package[PartResult]:
+    """Run a part in a worker, and send each record as it is made."""
+    setup = call.prepare()
     records = tuple(map(Record.model_validate_json, call.records))
-    task = call.task.model_copy(update={"directory": root})
+    task = call.task.model_copy(update={"directory": setup.root})
     with setup.open(task, records=records) as handle:
         directory = sessions_directory() / handle.id
         try:
-            return asyncio.run(_perform(call, handle.context, directory / "blobs", emit))
+            return asyncio.run(_perform(call, handle.context, directory, emit))
         finally:
             handle.context.sandbox.stop()
             discard_tree(directory)
 
 
-async def _perform(call: PartCall, session: SessionContext, outputs: Path, emit: Emit) -> PartPackage:
-    context, log = replace(session, **call.fields), session.log
-    repository = context.repository
+async def _perform(
+    call: PartCall, session: SessionContext, directory: Path, emit: Emit
+) -> Package[PartResult]:
+    context, repository = replace(session, **call.fields), session.repository
     assert isinstance(repository, SessionRepository)
-
-    async def send_records() -> None:
-        async for record in log.follow(len(call.records) + 1):
-            if log.records and record is log.records[record.number - 1]:  # not a fleeting one
-                emit(record.model_dump_json())
-
-    follower = asyncio.ensure_future(send_records())
-    candidate = repository.create_candidate(call.candidate.partition("/")[0])
-    repository.adopt_change(candidate, call.change)
     note: Note | None = None
     error: CoderError | None = None
-    try:
-        work = call.part.perform(context, candidate.model_copy(update={"id": call.candidate}))
-        note = await asyncio.wait_for(work, context.budget.seconds_left)
-    except (LimitReached, ModelError) as caught:
-        error = caught
-    except TimeoutError:
-        error = LimitReached("seconds", "The time limit is reached.")
-    log.close()
-    await follower
-    new_records = tuple(record.model_dump_json() for record in log.records[len(call.records) :])
-    blobs = tuple(path.read_bytes() for path in sorted(outputs.glob("*")))  # noqa: ASYNC240
-    return PartPackage(
+    async with _send_records(session.log, emit):
+        candidate = repository.create_candidate(call.candidate.partition("/")[0])
+        repository.adopt_change(candidate, call.change)
+        try:
+            work = call.part.perform(context, candidate.model_copy(update={"id": call.candidate}))
+            note = await asyncio.wait_for(work, context.budget.seconds_left)
+        except (LimitReached, ModelError) as caught:
+            error = caught
+        except TimeoutError:
+            error = LimitReached("seconds", "The time limit is reached.")
+    contents = _read_log(directory)
+    result = PartResult(
         note=note,
         change=repository.candidate_patch(candidate),
-        records=new_records,
-        blobs=blobs,
-        digest=_digest(new_records, blobs),
+        files=compute_digests(contents),
         limit=error.limit if isinstance(error, LimitReached) else "",
         problem=str(error) if error else "",
     )
+    return Package(result, contents)
 
 
 @dataclass
@@ -182,9 +340,29 @@ class _PendingPart:
     context: SessionContext
     candidate: Candidate
     call: PartCall
-    package: "asyncio.Future[PartPackage]"
+    package: "asyncio.Future[Package[PartResult]]"
+    is_taken: bool = False
+    """Whether a worker has it."""
     counted: dict[int, int] = field(default_factory=dict)
     """Numbers in this log of requests that were counted as they were paid for, by their own numbers."""
+
+    def fail(self, error: CoderError) -> None:
+        if not self.package.done():
+            self.package.set_exception(error)
+
+
+@dataclass
+class _Waiting(Iterator[tuple[str, PartCall]]):
+    """Parts that no worker has taken; iteration stops where there is none, and goes on with later ones."""
+
+    parts: dict[str, _PendingPart]
+
+    def __next__(self) -> tuple[str, PartCall]:
+        for key, part in [*self.parts.items()]:
+            if not part.is_taken:
+                part.is_taken = True
+                return key, part.call
+        raise StopIteration
 
 
 class StageRunner:
@@ -197,9 +375,8 @@ class StageRunner:
         self._executor = executor
         self._clone: ClonedRepository | None = None
         self._pending: dict[str, _PendingPart] = {}
-        self._waiting: deque[str] = deque()
-        self._lock = Lock()
-        self._thread: Thread | None = None
+        self._events: Iterator[CallEvent[Package[PartResult]]] = iter(())
+        self._service: asyncio.Task[None] | None = None
 
     def __enter__(self) -> "StageRunner":
         return self
@@ -207,8 +384,8 @@ class StageRunner:
     def __exit__(self, *_: object) -> None:
         """Wait until all calls have ended."""
         self._pending.clear()
-        if (thread := self._thread) is not None:
-            thread.join()
+        for _event in self._events:
+            pass
 
     def connect(self, setup: SessionSetup, repository: SessionRepository) -> RunElsewhere:
         self._setup, self._repository = setup, repository
@@ -221,25 +398,21 @@ class StageRunner:
             LimitReached, ModelError: the part ended so, or its worker was lost too often.
         """
         call = await asyncio.to_thread(self._make_call, context, candidate, part)
-        loop = asyncio.get_running_loop()
-        key = secrets.token_hex(4)
-        pending = _PendingPart(context, candidate, call, loop.create_future())
-        with self._lock:
-            self._pending[key] = pending
-            self._waiting.append(key)
-            if self._thread is None:
-                self._thread = Thread(target=self._serve, args=(loop,), daemon=True)
-                self._thread.start()
+        key, loop = secrets.token_hex(4), asyncio.get_running_loop()
+        pending = self._pending[key] = _PendingPart(context, candidate, call, loop.create_future())
+        if self._service is None or self._service.done():
+            self._service = asyncio.create_task(self._serve())
         try:
             package = await pending.package
         finally:
             self._pending.pop(key, None)
         await self._take_over(pending, package)
-        if package.limit:
-            raise LimitReached(package.limit, package.problem)  # type: ignore[arg-type]
-        if package.problem:
-            raise ModelError(package.problem)
-        return package.note
+        result = package.result
+        if result.limit:
+            raise LimitReached(result.limit, result.problem)  # type: ignore[arg-type]
+        if result.problem:
+            raise ModelError(result.problem)
+        return result.note
 
     def _make_call(self, context: SessionContext, candidate: Candidate, part: StagePart) -> PartCall:
         repository, remaining = self._repository, context.budget.limits_left
@@ -247,127 +420,91 @@ class StageRunner:
             checkout = repository.user_checkout
             self._clone = ClonedRepository.share(checkout, {repository.base}, self._executor)
         limits = {name: getattr(remaining, name) for name in ("usd", "tokens", "seconds", "requests")}
-        budget = context.task.budget.model_copy(update=limits)
+        task, config = context.task, self._setup.config
+        budget = task.budget.model_copy(update=limits)
         owner = candidate.model_copy(update={"id": candidate.id.partition("/")[0]})
         return PartCall(
+            root=task.directory,
+            base=repository.base,
+            config=config.model_copy(update={"max_usd": remaining.usd, "model": context.model.name}),
+            mode=task.mode,
+            trusted=task.trusted,
+            unsafe=self._setup.backend is None,
+            unpriced=budget.unpriced,
+            clone=self._clone,
             part=part,
-            task=context.task.model_copy(
+            task=task.model_copy(
                 update={"base": repository.base, "budget": budget, "continues": "", "dry_run": True}
             ),
-            config=self._setup.config.model_copy(update={"max_usd": remaining.usd}),
-            model=context.model.name,
-            unsafe=self._setup.backend is None,
-            clone=self._clone,
             candidate=candidate.id,
             change=repository.candidate_patch(owner),
             records=tuple(record.model_dump_json() for record in context.log.records),
-            fields={
-                "role": context.role,
-                "temperature": context.temperature,
-                "continued": context.continued,
-                "hints": context.hints,
-            },
+            fields={name: getattr(context, name) for name in ("role", "temperature", "continued", "hints")},
         )
 
-    def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
+    async def _serve(self) -> None:
         """Run calls until none is left."""
-        while True:
-            with self._lock:
-                if not self._waiting:
-                    self._thread = None
-                    return
-            try:
-                events: Iterator[CallEvent[PartPackage]] = self._executor.run(
-                    perform_part,
-                    _Waiting(self._take_waiting),
-                    needs=NEEDS,
-                    is_wanted=self._pending.__contains__,
+        waiting = _Waiting(self._pending)
+        try:
+            while not all(part.is_taken for part in self._pending.values()):
+                self._events = self._executor.run(
+                    perform_part, waiting, needs=NEEDS, is_wanted=self._pending.__contains__
                 )
-                for event in events:
-                    loop.call_soon_threadsafe(self._receive, event)
-            except Exception as error:  # noqa: BLE001 - the session fails with it, instead of waiting
-                for pending in [*self._pending.values()]:
-                    loop.call_soon_threadsafe(_fail, pending, CoderError(f"the executor failed: {error!r}"))
+                while (event := await asyncio.to_thread(next, self._events, None)) is not None:
+                    self._receive(event)
+        except Exception as error:  # noqa: BLE001 - the session fails with it, instead of waiting
+            for part in self._pending.values():
+                part.fail(CoderError(f"the executor failed: {error!r}"))
 
-    def _take_waiting(self) -> tuple[str, PartCall] | None:
-        while True:
-            try:
-                key = self._waiting.popleft()
-            except IndexError:
-                return None
-            if (pending := self._pending.get(key)) is not None:
-                return key, pending.call
-
-    def _receive(self, event: CallEvent[PartPackage]) -> None:
-        pending = self._pending.get(event.key)
-        if pending is None:
+    def _receive(self, event: CallEvent[Package[PartResult]]) -> None:
+        part = self._pending.get(event.key)
+        if part is None:
             return
-        log, name = pending.context.log, pending.candidate.id
+        log, name = part.context.log, part.candidate.id
         match event:
             case CallStarted(worker=worker):
                 log.append(ToolStreamed(candidate=name, text=f"runs on {worker}"))
             case CallOutput(text=line):
                 record = Record.model_validate_json(line)
                 if isinstance(record.event, BudgetSpent):
-                    pending.counted[record.number] = _count_spending(pending.context, record.event)
+                    part.counted[record.number] = _count_spending(part.context, record.event)
                 elif text := _describe_progress(record.event):
                     log.append(ToolStreamed(candidate=name, text=text))
             case CallRestarted(reason=reason):
-                pending.counted.clear()
+                part.counted.clear()
                 log.append(Warned(text=f"The worker of {name} was lost ({reason}): it begins anew."))
             case CallFinished(result=package):
-                if not pending.package.done():
-                    pending.package.set_result(package)
+                if not part.package.done():
+                    part.package.set_result(package)
             case CallFailed(reason=reason):
-                _fail(pending, ModelError(f"{name} did not come to an end: {reason}."))
+                part.fail(ModelError(f"{name} did not come to an end: {reason}."))
 
-    async def _take_over(self, pending: _PendingPart, package: PartPackage) -> None:
+    async def _take_over(self, part: _PendingPart, package: Package[PartResult]) -> None:
         """Append a part's records to the log, renumbered, and give its candidate its change.
 
         Raises:
             GitError: they are not what the worker has sent.
         """
-        context, candidate = pending.context, pending.candidate
-        if _digest(package.records, package.blobs) != package.digest:
+        context, candidate, change = part.context, part.candidate, package.result.change
+        if package.damaged_files():
             raise GitError(f"The records of {candidate.id} arrived damaged.")
-        for blob in package.blobs:
-            context.store.store_blob(blob.decode("utf-8", "surrogateescape"))
-        if package.change.tree != pending.call.change.tree:
-            await asyncio.to_thread(self._repository.adopt_change, candidate, package.change)
-        numbers = dict(pending.counted)
-        for record in map(Record.model_validate_json, package.records):
+        log, *outputs = package.contents.values()
+        for output in outputs:
+            context.store.store_blob(output.decode("utf-8", "surrogateescape"))
+        is_changed = change.tree != part.call.change.tree
+        if is_changed:
+            await asyncio.to_thread(self._repository.adopt_change, candidate, change)
+        numbers = dict(part.counted)
+        for record in map(Record.model_validate_json, log.splitlines()[1:]):
             if record.number in numbers:
                 continue
             if isinstance(record.event, BudgetSpent):  # its line was lost on the way
                 numbers[record.number] = _count_spending(context, record.event)
                 continue
-            event = _renumber(record.event, numbers, known=len(pending.call.records))
+            event = _renumber(record.event, numbers, known=len(part.call.records))
             numbers[record.number] = context.log.append(event).number
-        if package.change.tree != pending.call.change.tree:
+        if is_changed:
             await asyncio.to_thread(self._repository.checkpoint, candidate, f"Change {candidate.id}")
-
-
-class _Waiting(Iterator[tuple[str, PartCall]]):
-    """Iterator that has no entry now and then, and goes on later."""
-
-    def __init__(self, take: Callable[[], tuple[str, PartCall] | None]) -> None:
-        self._take = take
-
-    def __next__(self) -> tuple[str, PartCall]:
-        entry = self._take()
-        if entry is None:
-            raise StopIteration
-        return entry
-
-
-def _digest(records: Iterable[str], blobs: Iterable[bytes]) -> str:
-    parts = (*(record.encode() for record in records), *blobs)
-    return sha256(b"".join(sha256(part).digest() for part in parts)).hexdigest()
-
-
-def _fail(pending: _PendingPart, error: CoderError) -> None:
-    if not pending.package.done():
-        pending.package.set_exception(error)
 
 
 def _count_spending(context: SessionContext, event: BudgetSpent) -> int:

@@ -5,7 +5,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import pytest
 from coder.batch.folder import BatchFolder
 from coder.batch.issues import BatchIssue
 from coder.batch.running import Batch, BatchOptions, IssueProgress
-from coder.batch.sessions import IssueCall, IssuePackage, IssueResult
 from coder.core.errors import UserError
 from coder.core.events import BudgetSpent, Record
 from coder.core.messages import Usage, UsageTotals
@@ -31,17 +29,20 @@ from coder.executors.calls import (
     always,
 )
 from coder.session.log import utc_now
+from coder.wiring.elsewhere import IssueCall, IssueResult, Package, compute_digests
 from tests.builders import repo
 
 NEEDS = Needs()
-Answer = Callable[[str, IssueCall], Iterator[CallEvent[IssuePackage]]]
+Answer = Callable[[str, IssueCall], Iterator[CallEvent[Package[IssueResult]]]]
 
 
-def make_package(call: IssueCall, *, usd: str = "0", files: dict[str, bytes] | None = None) -> IssuePackage:
+def make_package(
+    call: IssueCall, *, usd: str = "0", files: dict[str, bytes] | None = None
+) -> Package[IssueResult]:
     contents = files or {"events.jsonl": b"{}\n"}
     result = IssueResult(
-        id=call.issue.id,
-        digest=call.issue.digest,
+        id=call.id,
+        digest=call.digest,
         label="PROVEN",
         kind=VerdictKind.PROVEN,
         summary="fixed",
@@ -50,9 +51,9 @@ def make_package(call: IssueCall, *, usd: str = "0", files: dict[str, bytes] | N
         model="no model",
         spent=UsageTotals(cost_usd=Decimal(usd)),
         seconds=1.0,
-        files={name: sha256(content).hexdigest() for name, content in contents.items()},
+        files=compute_digests(contents),
     )
-    return IssuePackage(result, contents)
+    return Package(result, contents)
 
 
 def payment(usd: str) -> str:
@@ -61,7 +62,7 @@ def payment(usd: str) -> str:
     return Record(number=1, at=utc_now(), event=event).model_dump_json()
 
 
-def finish(key: str, call: IssueCall) -> Iterator[CallEvent[IssuePackage]]:
+def finish(key: str, call: IssueCall) -> Iterator[CallEvent[Package[IssueResult]]]:
     yield CallFinished(key, make_package(call, usd="0.25"))
 
 
@@ -128,16 +129,16 @@ def test_resumed_batch_runs_only_missing_and_changed_issues(tmp_path: Path) -> N
     (folder / "b" / "result.json").unlink()
     changed = (folder / "a" / "result.json").read_text(encoding="utf-8")
     run_batch(folder, again := InstantExecutor(), "a", "b", "c")
-    assert [call.issue.id for call in again.calls] == ["b", "c"]
+    assert [call.id for call in again.calls] == ["b", "c"]
     (folder / "a" / "result.json").write_text(
         changed.replace('"digest": "', '"digest": "0'), encoding="utf-8"
     )
     run_batch(folder, changes := InstantExecutor(), "a", "b", "c")
-    assert [call.issue.id for call in changes.calls] == ["a"]
+    assert [call.id for call in changes.calls] == ["a"]
 
 
 def test_lost_attempt_is_kept_and_its_cost_counted(tmp_path: Path) -> None:
-    def lose_once(key: str, call: IssueCall) -> Iterator[CallEvent[IssuePackage]]:
+    def lose_once(key: str, call: IssueCall) -> Iterator[CallEvent[Package[IssueResult]]]:
         yield CallOutput(key, payment("0.50"))
         yield CallRestarted(key, "killed")
         yield CallStarted(key, "there")
@@ -154,7 +155,7 @@ def test_lost_attempt_is_kept_and_its_cost_counted(tmp_path: Path) -> None:
 
 
 def test_cost_of_interrupted_attempt_counts_after_resumption(tmp_path: Path) -> None:
-    def stop(key: str, call: IssueCall) -> Iterator[CallEvent[IssuePackage]]:
+    def stop(key: str, call: IssueCall) -> Iterator[CallEvent[Package[IssueResult]]]:
         yield CallOutput(key, payment("0.50"))
         raise KeyboardInterrupt
 
@@ -181,7 +182,7 @@ def test_money_that_is_left_is_shared_equally(tmp_path: Path) -> None:
 def test_says_which_limit_keeps_issues_from_beginning(
     tmp_path: Path, options: dict[str, Any], reason: str
 ) -> None:
-    def spend_all(key: str, call: IssueCall) -> Iterator[CallEvent[IssuePackage]]:
+    def spend_all(key: str, call: IssueCall) -> Iterator[CallEvent[Package[IssueResult]]]:
         yield CallFinished(key, make_package(call, usd="0.25"))
 
     progress, _ = run_batch(tmp_path / "out", InstantExecutor({"a": spend_all}), "a", "b", **options)
@@ -191,17 +192,17 @@ def test_says_which_limit_keeps_issues_from_beginning(
 def test_each_failure_is_one_reason_and_the_rest_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def damage(key: str, call: IssueCall) -> Iterator[CallEvent[IssuePackage]]:
+    def damage(key: str, call: IssueCall) -> Iterator[CallEvent[Package[IssueResult]]]:
         package = make_package(call)
-        yield CallFinished(key, IssuePackage(package.result, {"events.jsonl": b"other"}))
+        yield CallFinished(key, Package(package.result, {"events.jsonl": b"other"}))
 
-    def fail(key: str, call: IssueCall) -> Iterator[CallEvent[IssuePackage]]:
+    def fail(key: str, call: IssueCall) -> Iterator[CallEvent[Package[IssueResult]]]:
         yield CallFailed(key, "its worker died 2 times (killed by SIGKILL)")
 
     real = os.fsync
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def fill_disk(key: str, call: IssueCall) -> Iterator[CallEvent[IssuePackage]]:
+    def fill_disk(key: str, call: IssueCall) -> Iterator[CallEvent[Package[IssueResult]]]:
         def refuse(_descriptor: int) -> None:
             raise full
 
