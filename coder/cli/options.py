@@ -346,6 +346,7 @@ def with_options(*names: str) -> Callable[[Callable[..., int]], Callable[..., in
 
 REMOVED_OPTIONS: Mapping[str, str] = {
     "apply --force": "no fix is refused after its verdict",
+    "batch --report VALUE": "table.md in the folder of results has a row for each issue",
     "--suite background": "add --wait to run all tests that the change reaches",
 }
 """Former options and values, each with what is true or to be used instead.

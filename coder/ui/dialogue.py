@@ -91,6 +91,7 @@ class Dialogue:
             CoderError: the repository cannot be opened.
         """
         opened = await asyncio.to_thread(self._open_repository)
+        self._print(opened.notices)
         if opened.trust is not None and not await self._ask_for_trust(opened.trust):
             return
         await self._introduce()

@@ -30,7 +30,8 @@ def collect_answers() -> dict[str, Any]:
     }
     requests = [(method, {"_meta": meta}) for method in ("server/discover", "tools/list")]
     modern = {"version": LATEST_MODERN_VERSION, "results": _exchange(requests)}
-    tools = [answers["tools/list"].pop("tools") for answers in (results[0], modern["results"])]
+    answers: list[Any] = [results[0], modern["results"]]
+    tools = [answer["tools/list"].pop("tools") for answer in answers]
     assert tools[0] == tools[1], "the front takes them to be the same in all revisions"
     return {
         "handshakes": HANDSHAKE_PROTOCOL_VERSIONS,

@@ -164,6 +164,8 @@ class CoderApp(KeyedApp[None]):
             return
         if opened.has_alerts:
             self._alerts.start()
+        for notice in opened.notices:
+            self._main.warn(notice)
         if opened.trust is None:
             self._is_open.set()
         else:

@@ -212,6 +212,8 @@ class OpenedRepository(NamedTuple):
     """Asked before anything is run."""
     has_alerts: bool = False
     """Whether the terminal calls the user."""
+    notices: tuple[str, ...] = ()
+    """Warnings that are shown at once."""
     initial_session: RunningSession | None = None
     """Session that is shown from the start."""
 

@@ -266,11 +266,11 @@ async def test_resolves_model_off_event_loop_and_shows_notices() -> None:
         threads.append(threading.current_thread())
         return SessionModel("acme:small")
 
-    opened = OpenedRepository(notices=("The change of yesterday is broken.",))
+    opened = OpenedRepository(notices=("[keys] files no longer exists.",))
     async with stage(model=model, open_repository=lambda: opened) as terminal:
         await terminal.settle()
         assert "acme:small" in terminal.text
-        assert "The change of yesterday is broken." in terminal.text
+        assert "[keys] files no longer exists." in terminal.text
     assert threads != [threading.main_thread()]
 
 
