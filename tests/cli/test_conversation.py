@@ -37,7 +37,7 @@ def test_follow_up_extends_conversation_and_branch(place: Place, server: FakeSer
     server.turns += [
         PATCH,
         Turn(text="minutes() is documented", calls=(call("apply_patch", diff=NAMED),)),
-        Turn(text="It counts them (`clock.py:1`)."),
+        Turn(text="`minutes` counts them (`clock.py:1`)."),
     ]
     request(place, server, "fix", ISSUE)
     branch = git(place.repository, "for-each-ref", "--format=%(refname:short)", "refs/heads/coder")
@@ -49,7 +49,7 @@ def test_follow_up_extends_conversation_and_branch(place: Place, server: FakeSer
     assert messages(server, 1)[: len(messages(server, 0))] == messages(server, 0)
 
     answer = request(place, server, "ask", "What does @minutes do?", "-c")
-    assert "It counts them (`clock.py:1`)." in answer
+    assert "`minutes` counts them (`clock.py:1`)." in answer
     assert messages(server, 2)[: len(messages(server, 1))] == messages(server, 1)
     assert "# Attached by the user: minutes, clock.py:1" in str(messages(server, 2)[-1]["content"])
     assert git(place.repository, "log", "--format=%s", f"main..{branch}").count("\n") == 1
@@ -61,8 +61,8 @@ def test_follow_up_extends_conversation_and_branch(place: Place, server: FakeSer
 
 def test_question_changes_nothing_and_is_answered_without_a_model(place: Place, server: FakeServer) -> None:
     before = place.user_state()
-    server.turns += [Turn(calls=(call("apply_patch", diff=NAMED),)), Turn(text="It is in `clock.py:1`.")]
-    assert "It is in `clock.py:1`." in request(place, server, "ask", "Where is minutes()?")
+    server.turns += [Turn(calls=(call("apply_patch", diff=NAMED),)), Turn(text="`minutes` is in `clock.py:1`.")]
+    assert "`minutes` is in `clock.py:1`." in request(place, server, "ask", "Where is minutes()?")
     assert place.user_state() == before
     result = place.coder("ask", "Where is minutes()?")
     assert (result.returncode, "`clock.py:1`" in result.stdout) == (0, True)
@@ -172,7 +172,7 @@ def test_conversation_and_code_are_rewound_separately(
 ) -> None:
     make_two_requests(place, server)
     assert place.coder("log", "rewind", "last@2", "--restore", restored).returncode == 0
-    server.turns += [Turn(text="It counts them (`clock.py:1`).")]
+    server.turns += [Turn(text="`minutes` counts them (`clock.py:1`).")]
     request(place, server, "ask", "What does minutes() in clock.py do?", "-c")
     assert ("Document minutes()." in str(messages(server, 2))) is has_conversation
     assert ("since midnight" in str(messages(server, 2)[-1])) is has_code
@@ -220,7 +220,7 @@ def test_refuses_only_that_matches_nothing(place: Place) -> None:
 
 @pytest.mark.thorough
 def test_continued_session_keeps_model_and_server(place: Place, server: FakeServer) -> None:
-    server.turns += [PATCH, Turn(text="It counts them (`clock.py:1`).")]
+    server.turns += [PATCH, Turn(text="`minutes` counts them (`clock.py:1`).")]
     request(place, server, "fix", ISSUE)
     (place.repository / "coder.toml").write_text('base_url = "http://127.0.0.1:9/v1"\n')
     result = place.coder("ask", "What does minutes() do?", "-c", "--trust")
