@@ -17,6 +17,7 @@ from coder.core.documents import parse_toml
 from coder.core.errors import UserError
 from coder.core.text import explain_invalid_value, suggest_name
 from coder.core.values import Value
+from coder.core.verdict import Requirement
 from coder.directories import config_directory
 from coder.files.regular_files import read_regular
 from coder.permissions.command_rules import Action, Mode, Rule, parse_rule
@@ -52,23 +53,16 @@ class Config(Value):
     test: str | None = None
     """The project's test command; None: detected."""
     suite_seconds: float = Field(default=900.0, gt=0)
-    """Time limit of one run of the whole suite."""
-    suite: Literal["auto", "impacted", "whole"] = "auto"
-    """Tests that run for a verdict: `whole` the suite, `impacted` those that the change can reach.
-
-    `auto` is the suite if it ends within `foreground_suite_seconds`, else the impacted tests.
-    """
-    foreground_suite_seconds: float = Field(default=60.0, gt=0)
-    """With `auto`: longest time of the whole suite on the untouched code."""
-    impacted_suite_seconds: float = Field(default=120.0, gt=0)
-    """Time limit of the tests that reach a change; if it is exceeded, a fix is PASSING at most.
-
-    Where no coverage map names these tests they get three times as long as the targets took, at least 15 s.
-    """
+    """Time limit of each test run."""
     wait: bool = False
-    """Give the tests that reach a change all of `suite_seconds` instead."""
+    """Whether all tests that use the changed code run, up to `suite_seconds`, however long they take.
+
+    Otherwise they run nearest first, for three times as long as the tests of the fix, 20 s to 120 s.
+    """
     behavior_seconds: float = Field(default=10.0, ge=0)
     """Time limit for comparing the answers to calls of tests, and to calls near them; 0 compares nothing."""
+    require: Requirement = "fixed"
+    """The least verdict that ends with exit code 0: `proven`, `fixed`, `passing` or `not-broken`."""
     checks: Literal["show", "block"] = "show"
     """New findings of the project's own linters: shown, or a reason against PROVEN (`block`)."""
     attempts: int = Field(default=3, ge=1)
@@ -156,8 +150,8 @@ SETTING_GROUPS: Mapping[str, tuple[str, ...]] = {
     ),
     "Strategy": ("strategy", "offline_first", "width", "minimise", "keep_steps"),
     "Tests and verdicts": (
-        *("test", "suite", "wait", "suite_seconds", "foreground_suite_seconds", "impacted_suite_seconds"),
-        *("behavior_seconds", "checks", "test_network", "test_environment"),
+        *("test", "wait", "suite_seconds", "behavior_seconds", "checks", "require"),
+        *("test_network", "test_environment"),
     ),
     "Permissions": ("approve", "install", "allow", "ask", "deny", "deny_read", "url_hosts"),
     "Sandbox": ("image", "sandbox_memory_mb", "sandbox_processes", "sandbox_cpu_seconds"),
@@ -201,19 +195,22 @@ LOWERABLE_SETTINGS = (
     "sandbox_processes",
 )
 """Settings that a repository may lower but not raise."""
+NEAREST_FIRST = "tests that use the changed code run nearest first; `wait = true` runs all of them"
 REMOVED_SETTINGS: Mapping[str, str] = {
     "branch_models": "all candidates of a tree are written by `model`",
     "fallback_models": "a model that is down is asked again, then the session ends; --model names another",
     "keep_sessions_days": "`coder clean --older-than DAYS` removes old sessions",
     "requests_per_minute": "a provider's own limit is waited for",
     "review_rounds": "what reviewers flag is repaired twice; `coder build --max-iterations` is an option",
-    "suite = background": "`wait = true` runs all tests that a change reaches",
+    "suite": NEAREST_FIRST,
+    "foreground_suite_seconds": NEAREST_FIRST,
+    "impacted_suite_seconds": NEAREST_FIRST,
     "summariser_model": "`model` shortens long conversations",
 }
-"""Former settings, or values of one, each with what is true or to be used instead; they are passed over."""
+"""Former settings, each with what is true or to be used instead; they are passed over."""
 REPOSITORY_FILE = "coder.toml"
 """Settings of a repository that need no pyproject.toml."""
-REPOSITORY_SETTINGS = (*LOWERABLE_SETTINGS, "test", "checks", "suite", "approve", "ask", "deny", "deny_read")
+REPOSITORY_SETTINGS = (*LOWERABLE_SETTINGS, "test", "checks", "approve", "ask", "deny", "deny_read")
 """Settings that a repository may set; it must not choose who reads the user's code, or the costs."""
 
 
@@ -331,7 +328,7 @@ def configured_rules(configuration: Config) -> tuple[Rule, ...]:
 
 def _overlay(entries: dict[str, Setting], values: Mapping[str, Any], *, source: str) -> None:
     for name, value in values.items():
-        if _removed_setting(name, value):
+        if name in REMOVED_SETTINGS:
             continue
         if name not in Config.model_fields:
             raise UserError(
@@ -339,11 +336,6 @@ def _overlay(entries: dict[str, Setting], values: Mapping[str, Any], *, source: 
                 "All settings: coder config"
             )
         entries[name] = Setting(name=name, value=_validate(name, value, source), source=source)
-
-
-def _removed_setting(name: str, value: Any) -> str:
-    """Return the key of an entry in `REMOVED_SETTINGS`; empty if the setting exists."""
-    return next((key for key in (name, f"{name} = {value}") if key in REMOVED_SETTINGS), "")
 
 
 def _own_table(tables: Any, repository: Path, file: Path) -> Mapping[str, Any]:
@@ -359,7 +351,7 @@ def _own_table(tables: Any, repository: Path, file: Path) -> Mapping[str, Any]:
 def _overlay_repository(entries: dict[str, Setting], values: Mapping[str, Any], *, source: str) -> None:
     """Overlay settings of an untrusted repository: unknown ones are ignored, limits can only go down."""
     for name, value in values.items():
-        if name not in REPOSITORY_SETTINGS or _removed_setting(name, value):
+        if name not in REPOSITORY_SETTINGS:
             continue
         checked_value = _validate(name, value, source)
         current = entries[name].value
@@ -378,8 +370,6 @@ def _widens(name: str, value: Any, current: Any) -> bool:
     """Tell whether a repository's value would allow more than the user's."""
     if name == "approve":
         return MODES.index(value) > MODES.index(current)
-    if name == "suite":
-        return bool(value != "whole")
     if name == "checks":
         return bool(value == "show" and current == "block")
     return name in LOWERABLE_SETTINGS and current is not None and bool(value > current)
@@ -407,10 +397,10 @@ def ignored_settings(repository: Path, environment: Mapping[str, str] = os.envir
     }
     return (
         *(
-            f"{source} sets {key!r}, which no longer exists: {REMOVED_SETTINGS[key]}."
+            f"{source} sets {name!r}, which no longer exists: {REMOVED_SETTINGS[name]}."
             for source, values in sources
-            for name, value in values.items()
-            if (key := _removed_setting(name, value))
+            for name in values
+            if name in REMOVED_SETTINGS
         ),
         *(
             f"{source} sets {name!r}, which {_objection_to(name)}"

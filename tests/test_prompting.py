@@ -206,6 +206,10 @@ CASES: dict[str, dict[str, Any]] = {
     "repaired": {"diff": DIFF},
     "astray": {"astray": ["a.py:9"], "findings": (FINDING,)},
     "repair": {},
+    "passing": {
+        "verdict": Verdict(kind=VerdictKind.PASSING, reason="1 test went from red to green."),
+        "missing": ("the tests are tied to nothing in the issue",),
+    },
     "start_over": {"diff": DIFF, "tests": True},
     "advice": {"advice": Findings(summary="The sign is lost earlier.", approve=False, findings=(FINDING,))},
     "review_failure": {},

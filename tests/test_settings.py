@@ -111,15 +111,15 @@ def test_reports_unknown_user_setting(tmp_path: Path) -> None:
 
 
 def test_removed_settings_are_passed_over_with_one_line(tmp_path: Path) -> None:
-    own = f'suite = "background"\n[repositories."{tmp_path}"]\nsuite = "background"\n'
-    user = environment(tmp_path, own, CODER_SUITE="background")
-    root = write_repository(tmp_path, 'suite = "background"')
-    assert setting_value("suite", root, environment=user) == ("auto", "default")
+    own = f'suite = "whole"\n[repositories."{tmp_path}"]\nsuite = "whole"\n'
+    user = environment(tmp_path, own, CODER_SUITE="whole")
+    root = write_repository(tmp_path, 'suite = "whole"')
+    assert "suite" not in {setting.name for setting in collect_settings(root, environment=user)}
     file = tmp_path / "config" / "coder" / "config.toml"
     sources = (str(file), f"{file} [repositories]", "pyproject.toml [tool.coder]", "CODER_SUITE")
-    instead = "`wait = true` runs all tests that a change reaches"
+    instead = "tests that use the changed code run nearest first; `wait = true` runs all of them"
     assert ignored_settings(root, user) == tuple(
-        f"{source} sets 'suite = background', which no longer exists: {instead}." for source in sources
+        f"{source} sets 'suite', which no longer exists: {instead}." for source in sources
     )
 
 
@@ -132,8 +132,7 @@ def test_settings_of_earlier_versions_load(tmp_path: Path) -> None:
     settings = {setting.name: setting.value for setting in collect_settings(root, environment=user)}
     kept = {name: value for name, value in {**values, **own}.items() if name not in REMOVED_SETTINGS}
     assert {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()} == {
-        **{name: Decimal(str(value)) if "usd" in name else value for name, value in kept.items()},
-        "suite": "auto",
+        name: Decimal(str(value)) if "usd" in name else value for name, value in kept.items()
     }
     lines = ignored_settings(root, user)
     assert sorted(line.split("'")[1] for line in lines) == sorted(REMOVED_SETTINGS)
@@ -268,28 +267,6 @@ def test_repository_may_only_lower_sandbox_limits(tmp_path: Path) -> None:
         )
     )
     assert sandbox_caps(configuration) == {"resident_bytes": 512 << 20, "processes": 1024, "cpu_seconds": 20}
-
-
-def test_repository_may_only_widen_tests_run(tmp_path: Path) -> None:
-    user = {"XDG_CONFIG_HOME": str(tmp_path)}
-    assert (
-        config_from_settings(
-            collect_settings(write_repository(tmp_path, 'suite = "impacted"'), environment=user)
-        ).suite
-        == "auto"
-    )
-    assert (
-        config_from_settings(
-            collect_settings(write_repository(tmp_path, 'suite = "whole"'), environment=user)
-        ).suite
-        == "whole"
-    )
-    assert (
-        config_from_settings(
-            collect_settings(write_repository(tmp_path, "foreground_suite_seconds = 1"), environment=user)
-        ).foreground_suite_seconds
-        == 60
-    )
 
 
 def test_refuses_empty_test_command() -> None:

@@ -45,7 +45,6 @@ __all__ = [
     "verify",
 ]
 
-Suite = Literal["auto", "impacted", "whole"]
 Strategy = Literal["linear", "plan", "tree", "committee", "auto", "offline"]
 Progress = Callable[[str], None]
 STOP_SECONDS = 0.1
@@ -62,7 +61,6 @@ def verify(
     against: str | None = None,
     issue: str = "",
     test_command: str | None = None,
-    suite: Suite = "auto",
     accept_test_edits: bool = False,
     unrelated_tests: tuple[str, ...] = (),
     trust: bool = False,
@@ -80,7 +78,6 @@ def verify(
             parent.
         issue: purpose of the change; empty is the commits' messages.
         test_command: the project's test command; None: detected.
-        suite: tests that run for the verdict.
         accept_test_edits: tests whose assertions the change replaces have been looked at.
         unrelated_tests: ids of failing tests that are not about the issue.
         trust: run the repository's code without a full sandbox.
@@ -96,7 +93,7 @@ def verify(
     directory = Path(repository)
     setup = prepare_session(
         directory,
-        flags={"test": test_command, "suite": suite},
+        flags={"test": test_command},
         trusted=trust,
         unsafe=unsafe_no_sandbox,
         approach=judging_approach(directory, revision=revision, diff=diff, against=against),
@@ -125,7 +122,6 @@ def fix(
     max_tokens: int | None = None,
     max_seconds: float | None = None,
     test_command: str | None = None,
-    suite: Suite = "auto",
     accept_test_edits: bool = False,
     unrelated_tests: tuple[str, ...] = (),
     trust: bool = False,
@@ -151,7 +147,6 @@ def fix(
         max_tokens: token limit.
         max_seconds: time limit.
         test_command: the project's test command; None: detected.
-        suite: tests that run for the verdict.
         accept_test_edits: tests whose assertions the change replaces have been looked at.
         unrelated_tests: ids of failing tests that are not about the issue.
         trust: run the repository's code without a full sandbox.
@@ -173,7 +168,6 @@ def fix(
         "max_tokens": max_tokens,
         "max_seconds": max_seconds,
         "test": test_command,
-        "suite": suite,
     }
     setup = prepare_session(Path(repository), flags=flags, trusted=trust, unsafe=unsafe_no_sandbox)
     task = setup.make_task(

@@ -6,7 +6,7 @@ from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from threading import Event
-from typing import Annotated, Any, BinaryIO, Literal, TypeVar, cast
+from typing import Annotated, Any, BinaryIO, TypeVar, cast
 
 import anyio
 from mcp.server.mcpserver import Context, MCPServer
@@ -23,7 +23,8 @@ from coder.core.verdict_summary import summary_text
 
 INSTRUCTIONS = (
     "Judges changes of this repository by its tests, run in clean worktrees before the change and with it. "
-    "PROVEN means: a test failed before for the right reason, passes now, and nothing else broke. Call "
+    "FIXED means: a test failed before for the right reason, passes now, and nothing that ran broke; PROVEN: "
+    "and nothing is left to look at. Call "
     "verify when a change seems to be finished; on BROKEN or NOT FIXED, correct the change, not the tests."
 )
 MOST_PLACES = 10
@@ -39,7 +40,7 @@ class ToolResult(Value):
     """The outcome of `verify` or `fix`, as short as a model needs it."""
 
     label: str
-    """PROVEN, PASSING, NOT FIXED, BROKEN, INCONCLUSIVE, GAVE UP or LIMIT."""
+    """PROVEN, FIXED, PASSING, NOT FIXED, BROKEN, NOT TESTED, GAVE UP or LIMIT."""
     summary: str
     targets: tuple[str, ...] = ()
     """Tests that failed before the change and pass with it."""
@@ -73,7 +74,6 @@ class RepositoryTools:
         against: Annotated[str | None, Field(description="Revision to compare with.")] = None,
         diff: Annotated[str | None, Field(description="A diff to judge instead of a revision.")] = None,
         issue: Annotated[str, Field(description="What the change is for.")] = "",
-        suite: Annotated[Literal["auto", "impacted", "whole"], Field(description="Tests to run.")] = "auto",
         unrelated_tests: Annotated[
             tuple[str, ...], Field(description="Ids of failing tests that are not about the issue.")
         ] = (),
@@ -86,7 +86,6 @@ class RepositoryTools:
             against=against,
             diff=diff,
             issue=issue,
-            suite=suite,
             unrelated_tests=unrelated_tests,
             unsafe_no_sandbox=self._unsafe,
         )

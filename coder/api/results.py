@@ -14,7 +14,7 @@ class Result(Value):
     session: str
     """Id of the session, as `coder log show` takes it."""
     label: str
-    """PROVEN, PASSING, NOT FIXED, BROKEN, INCONCLUSIVE, GAVE UP or LIMIT; `stopped` if it was
+    """PROVEN, FIXED, PASSING, NOT FIXED, BROKEN, NOT TESTED, GAVE UP or LIMIT; `stopped` if it was
     interrupted."""
     exit_code: int
     """Exit code that the command line ends with."""
@@ -37,7 +37,7 @@ class Result(Value):
 
     @property
     def is_proven(self) -> bool:
-        """True if tests failed before the change, pass with it, and nothing else broke."""
+        """True if the verdict is PROVEN: FIXED, examined to the end, with nothing left to look at."""
         return self.verdict is not None and self.verdict.kind is VerdictKind.PROVEN
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from coder.core.value_text import shorten_value
 from coder.core.values import Value
-from coder.core.verdict import BehaviorExample, BehaviorReport, Finding, describe_example
+from coder.core.verdict import BehaviorExample, BehaviorReport, Effect, Finding, describe_example
 
 NOT_COMPARED = "not compared"
 MISSING = "missing"
@@ -242,17 +242,17 @@ class BehaviorComparison:
     def findings(self) -> list[Finding]:
         """Return what keeps the change from being proven, each rule once."""
         other = self._find_other()
-        rules = (
-            ("behavior-same", self._find_same()),
-            ("behavior-context", self._find_context()),
-            ("behavior-unsteady", self._find_unsteady()),
-            ("behavior-replaced", self._find_replaced()),
-            ("behavior-narrow", self._find_narrow()),
-            ("behavior-constant", self._find_constant()),
-            ("behavior-other", other),
-            ("behavior-new-error", "" if other else self._find_new_errors()),
+        rules: tuple[tuple[str, Effect, str], ...] = (
+            ("behavior-same", "cap", self._find_same()),
+            ("behavior-context", "cap", self._find_context()),
+            ("behavior-unsteady", "cap", self._find_unsteady()),
+            ("behavior-replaced", "cap", self._find_replaced()),
+            ("behavior-narrow", "open", self._find_narrow()),
+            ("behavior-constant", "note", self._find_constant()),
+            ("behavior-other", "open", other),
+            ("behavior-new-error", "note", "" if other else self._find_new_errors()),
         )
-        return [Finding(rule=rule, effect="cap", text=text) for rule, text in rules if text]
+        return [Finding(rule=rule, effect=effect, text=text) for rule, effect, text in rules if text]
 
     def _target_keys(self, side: CallAnswers) -> list[CallKey]:
         return [key for key, answer in side.items() if key.kind == "own" and answer.is_target]

@@ -86,9 +86,23 @@ class Outcome(Value):
         return self.verdict is VerdictKind.PROVEN
 
     @property
+    def fixed(self) -> bool:
+        """Whether it is FIXED or PROVEN."""
+        return self.verdict is not None and self.verdict.shows_fix
+
+    @property
     def wrongly_proven(self) -> bool:
         """Whether it is PROVEN although the hidden tests fail."""
-        return self.proven and not self.passes_hidden and not self.hidden_problem
+        return self.proven and self._is_wrong
+
+    @property
+    def _is_wrong(self) -> bool:
+        return not self.passes_hidden and not self.hidden_problem
+
+    @property
+    def wrongly_fixed(self) -> bool:
+        """Whether it is delivered as FIXED or PROVEN although the hidden tests fail."""
+        return self.fixed and self.delivered and self._is_wrong
 
     def stable_fields(self) -> dict[str, object]:
         """Return all fields but times, rates and session names."""

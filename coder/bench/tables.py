@@ -16,8 +16,10 @@ GROUPS = (
     "model",
     "runs",
     "PROVEN",
+    "PROVEN or FIXED",
     "solved by hidden tests",
     "wrongly PROVEN",
+    "wrongly FIXED",
     "rightly left alone",
 )
 MEANS = ("attempts", "requests", "tokens in, cached, out", "USD", "seconds")
@@ -122,10 +124,14 @@ class GroupSummary(Value):
     runs: int
     proven: Share
     """Share of the solvable tasks."""
+    fixed: Share
+    """Share of the solvable tasks that are FIXED or PROVEN."""
     solved: Share
     """Share of the solvable tasks, by the hidden tests."""
     wrongly_proven: int
     """Count among all runs."""
+    wrongly_fixed: int
+    """Count among all runs of changes delivered as FIXED or PROVEN."""
     left_alone: Share
     """Share of the unsolvable tasks for which nothing was delivered."""
     attempts: float
@@ -145,8 +151,10 @@ def _group_row(group: GroupSummary) -> tuple[str, ...]:
     ]
     shares = (
         format_share(group.proven),
+        format_share(group.fixed),
         format_share(group.solved),
         str(group.wrongly_proven),
+        str(group.wrongly_fixed),
         format_share(group.left_alone),
     )
     costs = (
@@ -298,8 +306,10 @@ def _summarize(strategy: str, model: str, *, outcomes: Sequence[Outcome]) -> Gro
         model=model,
         runs=len(outcomes),
         proven=share_of_true(outcome.proven for outcome in solvable),
+        fixed=share_of_true(outcome.fixed for outcome in solvable),
         solved=share_of_true(outcome.passes_hidden for outcome in solvable),
         wrongly_proven=sum(outcome.wrongly_proven for outcome in outcomes),
+        wrongly_fixed=sum(outcome.wrongly_fixed for outcome in outcomes),
         left_alone=share_of_true(not outcome.delivered for outcome in outcomes if not outcome.solvable),
         attempts=statistics.fmean(outcome.attempts for outcome in outcomes),
         requests=statistics.fmean(outcome.spent.requests for outcome in outcomes),

@@ -35,7 +35,7 @@ WhatArgument = Annotated[
 ]
 CheckOption = Annotated[bool, typer.Option("--check", help="Say what would happen, and write nothing.")]
 ReverseOption = Annotated[bool, typer.Option("--reverse", "-R", help="Take the change back.")]
-INCONCLUSIVE = 7
+NOT_TESTED = 7
 """Exit code if the judgement ended without a verdict."""
 LONGEST_TYPED_BYTES = 4095
 """Longest line that a terminal passes on; it silently drops the rest (N_TTY_BUF_SIZE)."""
@@ -200,7 +200,7 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
             f"Not applied, and nothing was changed: on {head[:10]} the fix is "
             f"{verdict.label if verdict else 'without a verdict'}."
         )
-        return finish_event.exit_code or INCONCLUSIVE
+        return finish_event.exit_code or NOT_TESTED
     evidence = Evidence(trailers=trailers(verdict), page=markdown_report(verdict))
     print(sanitize_text(apply_verified_copy(repo, delivery.commit, copy=copy, evidence=evidence)))
     return finish_event.exit_code

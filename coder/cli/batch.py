@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SHOWN_DONE = 8
 """Finished issues in the live table; those before them are only counted."""
-COLOURS = {"PROVEN": "green", "PASSING": "yellow", "not done": "red"}
+COLOURS = {"PROVEN": "green", "FIXED": "green", "PASSING": "yellow", "not done": "red"}
 
 
 @with_options(*MODEL, "attempts", "test", "max_usd", "max_seconds", "on", "trust", "unsafe_no_sandbox")

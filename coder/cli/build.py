@@ -53,7 +53,7 @@ def build(
 ) -> int:
     """Build new Python code: a plan of components, each written with its tests, reviewed, tested.
 
-    PASSING is its usual end, PROVEN where the goal itself names what the tests call. Exit codes: as those of
+    FIXED is its usual end, PROVEN where the goal itself names what the tests call. Exit codes: as those of
     coder fix.
     """
     from coder.cli.running import run_task

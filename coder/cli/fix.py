@@ -33,10 +33,10 @@ PARALLEL_STRATEGIES = (StrategyName.tree, StrategyName.committee, StrategyName.a
         "attempts",
         "test",
         "not_test",
-        "suite",
         "wait",
         "only",
         "accept_test_edits",
+        "require",
         "approve",
         "install",
         "on",
@@ -76,10 +76,10 @@ def fix(
 ) -> int:
     """Fix an issue on a branch of its own, and prove it with tests.
 
-    SIGUSR1 while impacted tests or the suite run: deliver now, by what has run so far; PASSING at most.
+    SIGUSR1 while tests beside the fix's own run: deliver now, by what has run so far.
 
-    Exit codes: 0 PROVEN, 3 PASSING or NOT FIXED, 4 GAVE UP, 5 LIMIT, 6 BROKEN, 7 INCONCLUSIVE, 2 wrong use,
-    130 interrupted.
+    Exit codes: 0 PROVEN and FIXED or as --require says, 3 PASSING, 4 GAVE UP, 5 LIMIT, 7 NOT TESTED, 2 wrong
+    use, 130 interrupted.
     """
     if options.on and strategy not in PARALLEL_STRATEGIES:
         raise UserError(
@@ -106,7 +106,17 @@ def fix(
 
 @with_options(
     *(*CONVERSATION, *MODEL, *LIMITS, *RUNNING),
-    *("attempts", "test", "not_test", "suite", "wait", "only", "accept_test_edits", "approve", "install"),
+    *(
+        "attempts",
+        "test",
+        "not_test",
+        "wait",
+        "only",
+        "accept_test_edits",
+        "require",
+        "approve",
+        "install",
+    ),
 )
 def do(
     change: Annotated[
@@ -123,7 +133,7 @@ def do(
 ) -> int:
     """Make any change but a fix, such as a feature or a refactoring, on a branch of its own.
 
-    No failing test is sought first; PASSING is its usual end. Exit codes: as those of coder fix.
+    No failing test is sought first; PASSING, exit code 3, is its usual end: --require passing makes it 0.
     """
     return _run_request(change, options, mode="change", output=output, dry_run=dry_run)
 

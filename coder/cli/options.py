@@ -99,24 +99,24 @@ InstallOption = Annotated[
 ]
 
 
-class SuiteMode(StrEnum):
-    """Part of the test suite that runs for a verdict."""
+class Requirement(StrEnum):
+    """Least verdicts that a user accepts, from the strictest to the widest."""
 
-    auto = "auto"
-    impacted = "impacted"
-    whole = "whole"
+    proven = "proven"
+    fixed = "fixed"
+    passing = "passing"
+    not_broken = "not-broken"
 
 
-SuiteOption = Annotated[
-    SuiteMode | None,
-    typer.Option(
-        help="What runs for a verdict; auto: the whole suite where it takes under a minute, else impacted "
-        "tests.",
-        show_default="auto",
-    ),
-]
 WaitOption = Annotated[
-    bool, typer.Option("--wait", help="Run all tests that reach the change, however long they take.")
+    bool, typer.Option("--wait", help="Run all tests that use the changed code, not the nearest alone.")
+]
+RequireOption = Annotated[
+    Requirement | None,
+    typer.Option(
+        help="The least verdict that ends with exit code 0; no uncommitted work has it too.",
+        show_default="fixed",
+    ),
 ]
 UnsafeOption = Annotated[
     bool, typer.Option("--unsafe-no-sandbox", help="Run commands and tests without a sandbox.")
@@ -183,7 +183,6 @@ class Options:
     attempts: AttemptsOption = None
     test: TestOption = None
     not_test: NotTestOption = None
-    suite: SuiteOption = None
     wait: WaitOption = False
     only: OnlyOption = None
     max_usd: UsdOption = None
@@ -191,6 +190,7 @@ class Options:
     max_seconds: SecondsOption = None
     max_requests: RequestsOption = None
     accept_test_edits: TestEditsOption = False
+    require: RequireOption = None
     approve: ApproveOption = None
     on: OnOption = ""
     install: InstallOption = False
@@ -206,7 +206,7 @@ class Options:
         """Settings that they replace; None is not given."""
         return {
             **{name: getattr(self, name) for name in ("model", "base_url", "attempts", "test")},
-            "suite": self.suite and self.suite.value,
+            "require": self.require and self.require.value,
             "approve": self.approve and self.approve.value,
             "max_usd": None if self.max_usd is None else Decimal(str(self.max_usd)),
             **{name: getattr(self, name) for name in ("max_tokens", "max_seconds", "max_requests")},
@@ -243,7 +243,7 @@ HELP_GROUPS: dict[str, tuple[str, ...]] = {
         "attempts",
     ),
     "Advanced: tests and verdict": (
-        *("not_test", "suite", "wait", "accept_test_edits", "require", "evidence", "check"),
+        *("not_test", "wait", "accept_test_edits", "require", "evidence", "check"),
     ),
     "Advanced: sources": ("document", "url", "dependency", "max_iterations"),
     "Advanced: model and limits": ("base_url", "max_tokens", "max_seconds", "max_requests"),
@@ -347,9 +347,9 @@ def with_options(*names: str) -> Callable[[Callable[..., int]], Callable[..., in
 REMOVED_OPTIONS: Mapping[str, str] = {
     "apply --force": "no fix is refused after its verdict",
     "batch --report VALUE": "table.md in the folder of results has a row for each issue",
-    "--suite background": "add --wait to run all tests that the change reaches",
+    "--suite VALUE": "tests that use the changed code run nearest first; --wait runs all of them",
 }
-"""Former options and values, each with what is true or to be used instead.
+"""Former options, each with what is true or to be used instead.
 
 A key is an option, after the command if others still have it; `VALUE` behind it stands for any value.
 """
@@ -363,9 +363,8 @@ def drop_removed_options(words: Sequence[str]) -> Iterator[str]:
         if word == "--":
             yield from (word, *rest)
             return
-        name, equals, value = word.partition("=")
-        value = value if equals else rest[0] if rest else ""
-        forms = (name, f"{name} VALUE", f"{name} {value}")
+        name, equals, _ = word.partition("=")
+        forms = (name, f"{name} VALUE")
         keys = [f"{prefix}{form}" for form in forms for prefix in ("", f"{command} ")]
         key = next((key for key in keys if key in REMOVED_OPTIONS), None)
         if key is None:

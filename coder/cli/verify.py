@@ -30,14 +30,6 @@ if TYPE_CHECKING:
     from coder.wiring.session import SessionHandle
 
 
-class Requirement(StrEnum):
-    """Verdicts that a caller accepts."""
-
-    proven = "proven"
-    passing = "passing"
-    not_broken = "not-broken"
-
-
 class OutputFormat(StrEnum):
     """Forms in which a verdict is printed."""
 
@@ -46,18 +38,12 @@ class OutputFormat(StrEnum):
     json = "json"
 
 
-ACCEPTED = {
-    Requirement.proven: ("PROVEN",),
-    Requirement.passing: ("PROVEN", "PASSING"),
-    Requirement.not_broken: ("PROVEN", "PASSING", "NOT FIXED", "INCONCLUSIVE"),
-}
-"""Labels of verdicts that a requirement accepts."""
 REPORT_SUFFIXES = (".md", ".xml", ".sarif")
 VERDICT_DIFFERS = 6
 """Exit code if the verdict differs from the attested one and has no nonzero code of its own."""
 
 
-@with_options("repo", "test", "not_test", "suite", "wait", "accept_test_edits", "install", *RUNNING)
+@with_options("repo", "test", "not_test", "wait", "accept_test_edits", "require", "install", *RUNNING)
 def verify(
     change: Annotated[
         str | None,
@@ -79,13 +65,6 @@ def verify(
             help="Write the verdict there: .md (evidence), .xml (JUnit) or .sarif; may be repeated.",
         ),
     ] = None,
-    require: Annotated[
-        Requirement | None,
-        typer.Option(
-            help="Verdicts with exit code 0: proven, passing, not-broken; no uncommitted work has it too.",
-            show_default="proven",
-        ),
-    ] = None,
     check: Annotated[
         bool,
         typer.Option("--check", help="Judge again what --evidence attests, and say whether it still holds."),
@@ -101,10 +80,10 @@ def verify(
 ) -> int:
     """Judge a change, whoever made it: red before, green after, nothing broken, in clean worktrees.
 
-    SIGUSR1 while impacted tests or the suite run: judge now, by what has run so far; PASSING at most.
+    SIGUSR1 while tests beside the fix's own run: judge now, by what has run so far.
 
-    Exit codes: 0 PROVEN or as --require says, 3 PASSING or NOT FIXED, 6 BROKEN, 7 INCONCLUSIVE, 2 wrong
-    use, 130 interrupted. Under pre-commit, what is committed or pushed is judged.
+    Exit codes: 0 PROVEN and FIXED or as --require says, 3 PASSING, 6 BROKEN, 7 NOT TESTED, 8 NOT FIXED, 2
+    wrong use, 130 interrupted. Under pre-commit, what is committed or pushed is judged.
     """
     from coder.cli.running import check_writable
 
@@ -118,7 +97,7 @@ def verify(
     try:
         handle = _judge(change, against, issue, options, evidence=evidence)
     except NothingToJudgeError as error:
-        if require is None:
+        if options.require is None:
             raise
         print(error, file=sys.stderr)
         return 0
@@ -130,7 +109,7 @@ def verify(
         return finish_event.exit_code
     for file in report or []:
         _write_report(file, verdict)
-    return 0 if require and verdict.label in ACCEPTED[require] else finish_event.exit_code
+    return finish_event.exit_code
 
 
 def _judge(
@@ -331,7 +310,7 @@ def _write_evidence(file: Path, text: str) -> None:
         ) from None
 
 
-@with_options("repo", *MODEL, "test", "suite", "wait", *LIMITS, *RUNNING)
+@with_options("repo", *MODEL, "test", "wait", *LIMITS, *RUNNING)
 def review(
     change: Annotated[
         str | None,

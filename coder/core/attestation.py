@@ -16,7 +16,7 @@ from coder.core.messages import UsageTotals
 from coder.core.values import Environment, Value
 from coder.core.verdict import Verdict
 
-FORMAT = 2
+FORMAT = 3
 
 
 class Attestation(Value):
@@ -90,7 +90,7 @@ def _excluded_tests(records: Sequence[Record], started: SessionStarted) -> tuple
 
 def describe_regression(attested_verdict: Verdict, current_verdict: Verdict) -> str:
     """Describe how a verdict falls short of the attested one; empty where it still holds."""
-    if current_verdict.kind is not attested_verdict.kind:
+    if current_verdict.kind.is_worse_than(attested_verdict.kind):
         return f"it was {attested_verdict.label} and is {current_verdict.label} now: {current_verdict.reason}"
     if missing := [target for target in attested_verdict.targets if target not in current_verdict.targets]:
         verb = "does" if len(missing) == 1 else "do"

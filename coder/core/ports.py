@@ -386,6 +386,7 @@ class TestRunner(Protocol):
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
         is_base: bool = False,
+        cut: Event | None = None,
     ) -> TestReport:
         """Run the suite, or just `tests` (node ids or paths), on the code in `tree`.
 
@@ -394,6 +395,7 @@ class TestRunner(Protocol):
         `expect_loaded` are changed source paths relative to `tree`: if one of their modules was imported from
         anywhere else, the report's problem is `wrong_code_problem`. Without a limit, the project's applies.
         What is built in `tree` is used again for other trees only if it is the base, without any change.
+        Once `cut` is set, the run ends as if its time limit were reached.
         """
 
 
@@ -435,7 +437,12 @@ class SelectiveTestRunner(TestRunner, Protocol):
         """
 
     def collect(
-        self, tree: Path, tests: Sequence[str] = (), *, progress: Progress | None = None
+        self,
+        tree: Path,
+        tests: Sequence[str] = (),
+        *,
+        timeout_seconds: float | None = None,
+        progress: Progress | None = None,
     ) -> TestReport:
         """Collect the suite, or just `tests`, in `tree` without running it.
 
@@ -446,13 +453,10 @@ class SelectiveTestRunner(TestRunner, Protocol):
 class Verifier(Protocol):
     """Verifies changes and returns verdicts."""
 
-    def baseline(
-        self, progress: Progress | None = None, *, whole: bool = False, brief: bool = False
-    ) -> TestReport:
+    def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
         """Run the suite on the untouched base; measured once, then cached. Callable from several threads.
 
-        A suite that takes long is cut off, or not tried; with `whole` it gets all of its time, if `brief`
-        only seconds.
+        A suite that takes long is cut off, or not tried; with `whole` it gets all of its time.
         """
 
     def results_on_base(self, tests: Sequence[str], progress: Progress | None = None) -> TestReport:

@@ -10,6 +10,7 @@ from pydantic import Field
 from coder.core.messages import Image
 from coder.core.notes import Plan
 from coder.core.values import EventValue, Value
+from coder.core.verdict import Requirement
 
 Mode = Literal["fix", "change", "ask", "build"]
 """A bug to fix and prove; any other change, which need not be proven; a question to answer; components of new
@@ -104,6 +105,8 @@ class Task(EventValue):
     message is no such issue."""
     accept_test_edits: bool = False
     """The user has looked at how the change edits existing tests, and accepts it."""
+    require: Requirement = "fixed"
+    """The least verdict that ends with exit code 0."""
     unrelated_tests: tuple[str, ...] = ()
     """Ids of tests that the user says are not about the issue: they are never its targets."""
     budget: Budget = Budget()

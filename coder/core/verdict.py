@@ -328,7 +328,7 @@ class ReplacedAssertion(Value):
         return f"{self.test}: {old} is {new} now"
 
 
-Effect = Literal["note", "cap", "break"]
+Effect = Literal["note", "open", "cap", "break"]
 
 
 class Finding(Value):
@@ -337,7 +337,7 @@ class Finding(Value):
     rule: str
     """Name of the rule that made it, such as `weakened-test`."""
     effect: Effect
-    """A `cap` keeps the verdict from being PROVEN, a `break` makes it BROKEN."""
+    """`open` keeps a FIXED change from PROVEN, a `cap` makes it PASSING, a `break` BROKEN."""
     text: str
     """Half a sentence."""
     path: str = ""
@@ -348,17 +348,63 @@ class VerdictKind(StrEnum):
     """Kinds of verdicts, each with an exit code."""
 
     PROVEN = "PROVEN"
+    FIXED = "FIXED"
     PASSING = "PASSING"
+    NOT_TESTED = "NOT TESTED"
+    NOT_FIXED = "NOT FIXED"
+    BROKEN = "BROKEN"
     GAVE_UP = "GAVE UP"
     LIMIT = "LIMIT"
-    BROKEN = "BROKEN"
-    INCONCLUSIVE = "INCONCLUSIVE"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "VerdictKind | None":
+        """Read the word that records before format 3 have for a change that could not be tested."""
+        return cls.NOT_TESTED if value == "INCONCLUSIVE" else None
 
     @property
     def exit_code(self) -> int:
-        return {"PROVEN": 0, "PASSING": 3, "GAVE UP": 4, "LIMIT": 5, "BROKEN": 6, "INCONCLUSIVE": 7}[
-            self.value
-        ]
+        return EXIT_CODES[self]
+
+    @property
+    def shows_fix(self) -> bool:
+        """Whether a test went from red to green and nothing broke."""
+        return self in (VerdictKind.PROVEN, VerdictKind.FIXED)
+
+    def is_as_good_as(self, other: "VerdictKind") -> bool:
+        """Tell whether the first stage says the same of both: FIXED may become PROVEN when examined."""
+        return self is other or (self.shows_fix and other.shows_fix)
+
+    def is_worse_than(self, other: "VerdictKind") -> bool:
+        """Tell whether this kind says less of a change than another: PROVEN says most."""
+        order = [*VerdictKind]
+        return order.index(self) > order.index(other)
+
+
+EXIT_CODES: Mapping[VerdictKind, int] = {
+    VerdictKind.PROVEN: 0,
+    VerdictKind.FIXED: 0,
+    VerdictKind.PASSING: 3,
+    VerdictKind.GAVE_UP: 4,
+    VerdictKind.LIMIT: 5,
+    VerdictKind.BROKEN: 6,
+    VerdictKind.NOT_TESTED: 7,
+    VerdictKind.NOT_FIXED: 8,
+}
+Requirement = Literal["proven", "fixed", "passing", "not-broken"]
+"""The least verdict that a user accepts: its exit code is 0, and so is that of a better one."""
+_ACCEPTED: Mapping[Requirement, frozenset[VerdictKind]] = {
+    "proven": frozenset({VerdictKind.PROVEN}),
+    "fixed": frozenset({VerdictKind.PROVEN, VerdictKind.FIXED}),
+    "passing": frozenset({VerdictKind.PROVEN, VerdictKind.FIXED, VerdictKind.PASSING}),
+    "not-broken": frozenset({*VerdictKind} - {VerdictKind.BROKEN, VerdictKind.GAVE_UP, VerdictKind.LIMIT}),
+}
+
+
+def required_exit_code(kind: VerdictKind, requirement: Requirement) -> int:
+    """Return the exit code of a verdict where the user accepts certain kinds; a refused FIXED is 3."""
+    if kind in _ACCEPTED[requirement]:
+        return 0
+    return kind.exit_code or EXIT_CODES[VerdictKind.PASSING]
 
 
 class BehaviorExample(Value):
@@ -433,6 +479,8 @@ class Verdict(Value):
     """Number of tests that reach the change and ran; None where the whole suite did, or no test."""
     tests_reaching: int | None = None
     """Number of tests that reach the change, an estimate where not all of them ran."""
+    is_examined: bool = True
+    """False before the second stage, which compares behavior and runs mutants and linters."""
     cut_short: bool = False
     """The user had the change delivered before all tests had run."""
     untied: tuple[str, ...] = ()
@@ -475,26 +523,36 @@ class Verdict(Value):
     def _read_format_1(cls, data: object) -> object:
         data = rename_keys(data, {"guarded": "mutation", "checked": "linters"})
         if isinstance(data, Mapping) and data.get("scope") == "impacted":
-            return {**data, "scope": "reaching"}
+            data = {**data, "scope": "reaching"}
+        if isinstance(data, Mapping) and data.get("kind") == VerdictKind.PASSING and data.get("still_red"):
+            return {**data, "kind": VerdictKind.NOT_FIXED}  # as it was labelled before format 3
         return data
 
     @property
     def is_deliverable(self) -> bool:
         """Whether nothing broke and no test for the issue still fails: fit for delivery."""
-        return self.kind is VerdictKind.PROVEN or (self.kind is VerdictKind.PASSING and not self.still_red)
+        return self.kind.shows_fix or self.kind is VerdictKind.PASSING
+
+    @property
+    def is_examinable(self) -> bool:
+        """Whether the second stage is still to come."""
+        return self.is_deliverable and not (self.is_examined or self.cut_short)
+
+    def with_examination_of(self, other: "Verdict") -> "Verdict":
+        """Return the verdict of a first stage with the word and the second stage of another, as good one."""
+        fields: tuple[str, ...] = (
+            *("kind", "reason", "findings"),
+            *("is_examined", "mutation", "coverage", "linters", "behavior"),
+        )
+        if not (self.kind.shows_fix and other.kind.shows_fix):
+            fields = fields[3:]
+        notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
+        return self.model_copy(update={**{name: getattr(other, name) for name in fields}, "notes": notes})
 
     @property
     def is_good_enough(self) -> bool:
-        """True if no better verdict is sought: PROVEN, or good as far as time or the user let tests run."""
-        is_cut = self.cut_short or self.lacks_only_tests
-        return self.kind is VerdictKind.PROVEN or (is_cut and self.is_deliverable)
-
-    @property
-    def lacks_only_tests(self) -> bool:
-        """True if only tests that did not run in time keep the change from being PROVEN."""
-        ran, reaching = self.tests_ran or 0, self.tests_reaching or 0
-        is_capped = any(finding.effect == "cap" for finding in self.findings)
-        return bool(self.targets) and ran < reaching and not is_capped
+        """True if no better verdict is sought: the change is fixed, or the user had it judged early."""
+        return self.kind.shows_fix or (self.cut_short and self.is_deliverable)
 
     @property
     def has_environment_problem(self) -> bool:
@@ -508,7 +566,12 @@ class Verdict(Value):
     @property
     def capping_findings(self) -> tuple[Finding, ...]:
         """Findings that keep a change which broke nothing from being PROVEN."""
-        return tuple(finding for finding in self.findings if finding.effect == "cap")
+        return tuple(finding for finding in self.findings if finding.effect in ("cap", "open"))
+
+    @property
+    def open_findings(self) -> tuple[Finding, ...]:
+        """Findings that are left to look at."""
+        return tuple(finding for finding in self.findings if finding.effect == "open")
 
     @property
     def headline(self) -> str:
@@ -523,8 +586,8 @@ class Verdict(Value):
 
     @property
     def label(self) -> str:
-        """The kind in a word or two; unbroken tests do not count as passing while a target test fails."""
-        return "NOT FIXED" if self.kind is VerdictKind.PASSING and self.still_red else self.kind.value
+        """The kind in a word or two."""
+        return self.kind.value
 
 
 class ReproductionResult(Value):

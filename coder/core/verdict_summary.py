@@ -1,4 +1,4 @@
-"""A verdict in six lines, the same ones in a terminal, in hooks and for other programs."""
+"""A verdict in a few lines, the same ones in a terminal, in hooks and for other programs."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ class Row(NamedTuple):
 
 
 def summarize_verdict(verdict: Verdict, *, session: str = "") -> tuple[Row, ...]:
-    """Return at most six rows: verdict, tests that changed, runs, behavior, doubts, place of the evidence."""
+    """Return rows: verdict, tests that changed, runs, behavior, what is open, place of the evidence."""
     return (Row(verdict.label, f" {verdict.headline}"), *evidence_rows(verdict, session=session))
 
 
@@ -66,23 +66,28 @@ def _rows(verdict: Verdict, *, session: str, by: str, has_seconds: bool) -> Iter
         yield Row("tests", _describe_runs(verdict, has_seconds=has_seconds))
     if verdict.behavior:
         yield Row("behavior", describe_changes(verdict.behavior, has_targets=bool(verdict.targets)))
-    if verdict.kind is VerdictKind.PASSING and (doubts := _describe_doubts(verdict)):
-        yield Row("unproven", doubts)
+    for line in describe_open(verdict):
+        yield Row("open", line)
     if session:
         notes = f" ({len(verdict.notes)} note{'s' * (len(verdict.notes) != 1)})" if verdict.notes else ""
         yield Row("evidence", f"coder log evidence {session}{notes}")
 
 
-def _describe_doubts(verdict: Verdict) -> str:
-    """Return what keeps a change that broke nothing from being PROVEN, and how to settle it."""
-    caps = verdict.capping_findings
-    if not caps and not verdict.still_red and (verdict.tests_ran or 0) < (verdict.tests_reaching or 0):
-        return "not all tests that reach the change have run; to settle it: coder verify --wait"
-    if not caps or verdict.still_red:
-        return ""
-    remedy = next(filter(None, (REMEDIES.get(cap.rule) for cap in caps)), "")
-    texts = "; ".join(dict.fromkeys(cap.text.rstrip(".") for cap in caps))
-    return f"{texts}{f'; to settle it: {remedy}' if remedy else ''}"
+def describe_open(verdict: Verdict) -> tuple[str, ...]:
+    """Return a line for each thing that keeps a change which broke nothing from PROVEN, with what settles it.
+
+    The command that settles it stands at the end of the line.
+    """
+    if verdict.kind not in (VerdictKind.FIXED, VerdictKind.PASSING):
+        return ()
+    lines = []
+    if (verdict.tests_ran or 0) < (verdict.tests_reaching or 0):
+        ran = f"{verdict.tests_ran} of about {verdict.tests_reaching} tests that use the changed code ran"
+        lines.append(f"{ran}, nearest first: coder verify --wait")
+    for finding in verdict.capping_findings:
+        remedy = REMEDIES.get(finding.rule, "")
+        lines.append(f"{finding.text.rstrip('.')}{f': {remedy}' if remedy else ''}")
+    return tuple(dict.fromkeys(lines))
 
 
 def describe_details(verdict: Verdict) -> Iterator[str]:
@@ -150,7 +155,7 @@ REMEDIES: Mapping[str, str] = {
     "weak-test": "assert the result itself in the test, then: coder verify",
     "vacuous-test": "let the test assert what the issue is about, then: coder verify",
     "unnoticed-mutants": "let the test assert what the change does, then: coder verify",
-    "not-run": "run what was left out: coder verify --suite whole --wait",
+    "not-run": "run what was left out: coder verify --wait",
     "exit-code": "name a command that lists its tests, such as: coder verify --test 'python -m pytest'",
     "harness-access": "take what reaches into the test run out of the change, then: coder verify",
     "runner-files": "commit the configuration of the tests by itself, then: coder verify HEAD",

@@ -121,7 +121,7 @@ class _TurnEnd:
         if result.label == "stopped":
             return self._tell(idle, f"coder verify was stopped before its verdict. {result.summary}")
         hidden = self._hidden_message(session, "")
-        label = "PASSING" if hidden and result.label == "PROVEN" else result.label
+        label = "FIXED" if hidden and result.label == "PROVEN" else result.label
         message = f"coder verify: {label}. {result.summary}{hidden}{self._lost_message(session)}"
         if was_stopped:
             message = f"The last check of this state was stopped before its end. {message}"

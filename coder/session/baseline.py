@@ -14,13 +14,11 @@ async def measure_baseline(
 ) -> TestReport | None:
     """Measure the baseline and log it; return None if it takes longer than `wait_seconds`.
 
-    It is then still measured in the background. A slow suite is cut off or not tried, the sooner where the
-    change to be judged exists already; with `whole` it has all of its time.
+    It is then still measured in the background. A slow suite is cut off or not tried; with `whole` it has all
+    of its time.
     """
     progress = context.log.progress_listener(candidate.id)
-    task = asyncio.ensure_future(
-        asyncio.to_thread(context.verifier.baseline, progress, whole=whole, brief=context.task.given)
-    )
+    task = asyncio.ensure_future(asyncio.to_thread(context.verifier.baseline, progress, whole=whole))
     done, _ = await asyncio.wait({task}, timeout=wait_seconds)
     if not done:
         return None

@@ -21,7 +21,7 @@ from coder.core.state import (
 from coder.core.text import sanitize_text
 from coder.core.value_text import shorten_value
 from coder.core.values import Candidate, Delivery, Patch, Value
-from coder.core.verdict import Verdict, VerdictKind
+from coder.core.verdict import Verdict, VerdictKind, required_exit_code
 from coder.patching import PatchError
 from coder.patching.git_hunks import split_git_diff
 from coder.python.imports import module_of_path
@@ -75,7 +75,7 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
             summary=newest.reason,
             report=page,
             verdict=newest,
-            exit_code=newest.kind.exit_code,
+            exit_code=required_exit_code(newest.kind, context.task.require),
         )
     patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
     if (
@@ -83,7 +83,7 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
         or newest.tree != patch.tree
         or not newest.is_deliverable
         or not patch.paths
-        or (has_given_up(context.log.records, candidate.id) and newest.kind is not VerdictKind.PROVEN)
+        or (has_given_up(context.log.records, candidate.id) and not newest.kind.shows_fix)
     ):
         return _outcome_without_delivery(context, candidate, newest)
     if context.task.minimise:
@@ -119,7 +119,7 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
         ),
         verdict=verdict,
         delivery=delivery,
-        exit_code=verdict.kind.exit_code,
+        exit_code=required_exit_code(verdict.kind, context.task.require),
     )
 
 
@@ -190,7 +190,7 @@ def _outcome_without_delivery(
         )
     if verdict is None:
         return outcome_without_fix(VerdictKind.GAVE_UP, "Nothing was verified.", context)
-    kind = VerdictKind.INCONCLUSIVE if verdict.kind is VerdictKind.INCONCLUSIVE else VerdictKind.GAVE_UP
+    kind = VerdictKind.NOT_TESTED if verdict.kind is VerdictKind.NOT_TESTED else VerdictKind.GAVE_UP
     return outcome_without_fix(kind, verdict.reason, context)
 
 
@@ -205,15 +205,13 @@ async def _deliver(
         new_verdict = await asyncio.to_thread(
             head_verifier.verify, rebased_patch, named_tests(context.log.records, candidate.id)
         )
-        is_same_kind = new_verdict.kind is verdict.kind and (bool(new_verdict.targets) or not verdict.targets)
-        is_as_good = is_same_kind or (verdict.cut_short and new_verdict.is_deliverable)
-        rebased_patch = rebased_patch if is_as_good else None
-        notes = tuple(dict.fromkeys((*new_verdict.notes, *verdict.notes)))
-        verdict = (
-            verdict
-            if rebased_patch is None
-            else new_verdict.model_copy(update={"tree": rebased_patch.tree, "notes": notes})
+        shows_as_much = (new_verdict.kind.shows_fix or not verdict.kind.shows_fix) and (
+            bool(new_verdict.targets) or not verdict.targets
         )
+        is_as_good = new_verdict.is_deliverable and (verdict.cut_short or shows_as_much)
+        rebased_patch = rebased_patch if is_as_good else None
+        if rebased_patch is not None:
+            verdict = new_verdict.with_examination_of(verdict).model_copy(update={"tree": rebased_patch.tree})
     if rebased_patch is None:
         context.log.append(
             Warned(
@@ -280,7 +278,8 @@ def _commit(context: SessionContext, candidate: Candidate, patch: Patch, verdict
     summary = _describe_by_test(_change_summary(context, candidate), verdict)
     is_statement = context.task.mode == "fix" and STATEMENT.match(_first_line(summary)) is not None
     if not summary or (is_statement and _changed_definition(patch)):
-        summary = describe_by_issue(patch, summary or context.task.issue)
+        explanation = summary.strip().partition("\n")[2].strip()
+        summary = f"{describe_by_issue(patch, summary or context.task.issue)}\n\n{explanation}"
     text = context.secrets.mask(
         compose_message(summary, context.task.issue, recent=recent, trailers=evidence.trailers)
     )
@@ -394,7 +393,9 @@ async def minimize_change(
         part, new_verdict = await verify_hunks(context, candidate, patch, remaining)
     except PatchError:
         part, new_verdict = patch, verdict
-    is_as_good = new_verdict.kind is verdict.kind and set(verdict.targets) <= set(new_verdict.targets)
+    is_as_good = new_verdict.kind.is_as_good_as(verdict.kind) and set(verdict.targets) <= set(
+        new_verdict.targets
+    )
     if part is patch or not is_as_good:
         await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
         return patch, verdict
@@ -408,7 +409,6 @@ async def minimize_change(
 
 
 SUBJECT_CHARACTERS = 60
-BODY_LINES = 12
 BRANCH_CHARACTERS = 40
 _IDENTIFIER = re.compile(r"\w*(?:_|\(|\.\w|[a-z][A-Z]|\d)")
 """Matches a line whose first word is an identifier, which keeps its case."""
@@ -468,27 +468,12 @@ _FIRST_SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)")
 def compose_message(summary: str, issue: str, *, recent: Sequence[str], trailers: Sequence[str]) -> str:
     """Return a subject in the repository's style, the explanation that came with the change, and trailers.
 
-    Without an explanation the body is the beginning of the issue, as whole paragraphs of prose.
+    The issue only gives the subject of a change of which nothing was said.
     """
     explanation = summary.strip().partition("\n")[2].strip()
-    body = sanitize_text(
-        "\n".join(line.rstrip() for line in (explanation or _leading_prose(issue)).splitlines())
-    )
-    return f"{format_subject(summary or issue, recent)}\n\n{body}\n\n" + "\n".join(trailers) + "\n"
-
-
-def _leading_prose(text: str) -> str:
-    """Return the first paragraphs of prose, at most about twelve lines, without fenced code."""
-    prose = re.sub(r"(?ms)^\s*(```|~~~).*?(?:^\s*\1\s*$|\Z)", "", text.strip())
-    paragraphs: list[str] = []
-    for paragraph in re.split(r"\n\s*\n", prose):
-        if (
-            paragraphs
-            and sum(part.count("\n") + 2 for part in paragraphs) + paragraph.count("\n") + 1 > BODY_LINES
-        ):
-            break
-        paragraphs.append("\n".join(paragraph.strip().splitlines()[:BODY_LINES]))
-    return "\n\n".join(part for part in paragraphs if part)
+    body = sanitize_text("\n".join(line.rstrip() for line in explanation.splitlines()))
+    parts = (format_subject(summary or issue, recent), body, "\n".join(trailers))
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def format_subject(summary: str, recent: Sequence[str]) -> str:

@@ -84,6 +84,8 @@ class EventLog:
                 loop.call_soon_threadsafe(append_in_loop, event)
 
         def append_in_loop(event: Event) -> None:
+            if self._closed:  # the last event of a session stays the last
+                return
             with suppress(OSError):  # of a full disk: the session's own next event meets it as well
                 self.append(event)
 

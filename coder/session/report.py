@@ -89,7 +89,7 @@ def _evidence_lines(verdict: Verdict) -> list[str]:
 def _component_state(component: Component, present: Collection[str], newest: Sequence[Verdict]) -> str:
     if any(path not in present for path in component.tests):
         return "not written"
-    if not newest or newest[0].kind is VerdictKind.INCONCLUSIVE:
+    if not newest or newest[0].kind is VerdictKind.NOT_TESTED:
         return "not tested"
     reds = [result for result in _failing_results(newest[0]) if test_file_of(result.id) in component.tests]
     return f"its tests fail: {_describe_failure(reds[0])}" if reds else "its tests pass"
@@ -108,7 +108,7 @@ def _attempts_section(records: Sequence[Record]) -> str:
                 )
             case FilesChanged(candidate=candidate, paths=changed_paths):
                 paths[candidate] = changed_paths
-            case Verified(candidate=candidate, verdict=verdict):
+            case Verified(candidate=candidate, verdict=verdict) if not verdict.is_examinable:
                 count += 1
                 lines.append(
                     f"{count}. {_first_line(ideas.pop(candidate, '')) or 'A change'} "
@@ -164,7 +164,7 @@ class AttemptedChange(NamedTuple):
     def rank(self) -> tuple[int, int, int, int]:
         """Order by verdict, broken tests, failing targets and age: greater is better."""
         verdict = self.verdict
-        kind = 2 if verdict.is_deliverable else int(verdict.kind is VerdictKind.PASSING)
+        kind = 2 if verdict.is_deliverable else int(verdict.kind is VerdictKind.NOT_FIXED)
         return kind, -len(verdict.broken), -len(verdict.still_red), self.number
 
 
@@ -177,6 +177,12 @@ def attempted_changes(records: Sequence[Record]) -> tuple[AttemptedChange, ...]:
             case FilesChanged(candidate=candidate, diff=diff):
                 diffs[candidate] = diff
             case Verified(candidate=candidate, verdict=verdict):
+                if (
+                    attempts
+                    and attempts[-1].verdict.is_examinable
+                    and verdict.tree == attempts[-1].verdict.tree
+                ):
+                    attempts.pop()  # this is its second verdict
                 attempts.append(AttemptedChange(len(attempts) + 1, diffs.get(candidate, ""), verdict))
     return tuple(attempts)
 
@@ -201,7 +207,7 @@ def best_attempt(records: Sequence[Record]) -> AttemptedChange | None:
     attempts = (
         attempt
         for attempt in attempted_changes(records)
-        if attempt.diff and attempt.verdict.kind is not VerdictKind.INCONCLUSIVE
+        if attempt.diff and attempt.verdict.kind is not VerdictKind.NOT_TESTED
     )
     return max(attempts, key=lambda attempt: attempt.rank, default=None)
 

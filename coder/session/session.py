@@ -177,7 +177,7 @@ class Session:
                 context.log.append(note.model_copy(update={"candidate": self._candidate.id, "implied": True}))
             await self._restore_change(self._candidate, (earlier.diff, *earlier.patches))
         if context.task.mode != "ask" and (obstacle := await self._test_base(self._candidate)):
-            return outcome_without_fix(VerdictKind.INCONCLUSIVE, obstacle, context)
+            return outcome_without_fix(VerdictKind.NOT_TESTED, obstacle, context)
         return await conclude(context, await self._strategy(context, self._candidate))
 
     async def _restore_change(self, candidate: Candidate, diffs: Sequence[str]) -> None:
@@ -195,6 +195,8 @@ class Session:
     async def _test_base(self, candidate: Candidate) -> str:
         """Test the base as far as that is quick; return the problem that no change can solve, or nothing."""
         context = self._context
+        if context.task.given:
+            return ""  # the verdict runs what it needs of the base
         seconds_left = context.budget.seconds_left
         wait = (
             BASELINE_WAIT_SECONDS

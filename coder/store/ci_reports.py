@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 
 from coder.core.paths import test_file_of
 from coder.core.values import Value
-from coder.core.verdict import Finding, TestResult, Verdict
+from coder.core.verdict import Finding, TestResult, Verdict, VerdictKind
 
 Level = Literal["error", "warning", "note"]
-LEVELS: dict[str, Level] = {"break": "error", "cap": "warning", "note": "note"}
+LEVELS: dict[str, Level] = {"break": "error", "cap": "warning", "open": "warning", "note": "note"}
 """SARIF's level of a finding, by its effect."""
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -55,9 +55,9 @@ def junit_xml(verdict: Verdict) -> str:
 def _verdict_case(verdict: Verdict) -> ElementTree.Element:
     case = ElementTree.Element("testcase", classname="coder verify", name="verdict")
     message = _printable(f"{verdict.label}: {verdict.reason}")
-    if verdict.label in ("BROKEN", "NOT FIXED"):
+    if verdict.kind in (VerdictKind.BROKEN, VerdictKind.NOT_FIXED):
         ElementTree.SubElement(case, "failure", message=message)
-    elif verdict.label == "INCONCLUSIVE":
+    elif verdict.kind is VerdictKind.NOT_TESTED:
         ElementTree.SubElement(case, "skipped", message=message)
     else:
         ElementTree.SubElement(case, "system-out").text = message

@@ -75,15 +75,13 @@ def extract_evidence(text: str) -> str:
 
 
 def _result(verdict: Verdict) -> str:
-    """Return the predicate's word: PASSED is what is proven, WARNED what broke nothing and proves nothing."""
+    """Return the predicate's word: WARNED where something is left to look at."""
     match verdict.kind:
         case VerdictKind.PROVEN:
             return "PASSED"
-        case VerdictKind.PASSING:
-            return "FAILED" if verdict.still_red else "WARNED"
-        case VerdictKind.INCONCLUSIVE:
+        case VerdictKind.FIXED | VerdictKind.PASSING | VerdictKind.NOT_TESTED:
             return "WARNED"
-        case VerdictKind.BROKEN | VerdictKind.GAVE_UP | VerdictKind.LIMIT:
+        case VerdictKind.NOT_FIXED | VerdictKind.BROKEN | VerdictKind.GAVE_UP | VerdictKind.LIMIT:
             return "FAILED"
         case _ as unreachable:
             assert_never(unreachable)

@@ -16,8 +16,8 @@ from coder.core.state import outcome_label
 from coder.core.values import Delivery, EventValue, Value
 from coder.directories import sessions_directory
 
-FORMAT = 2
-READABLE = (1, FORMAT)
+FORMAT = 3
+READABLE = (1, 2, FORMAT)
 """Formats that can be read: the values of events know the names of former fields."""
 
 

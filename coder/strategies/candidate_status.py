@@ -2,7 +2,7 @@
 
 import asyncio
 
-from coder.core.events import CandidateScored, FilesChanged
+from coder.core.events import CandidateScored, FilesChanged, PhaseEntered, Verified
 from coder.core.notes import Done
 from coder.core.paths import is_test_path
 from coder.core.state import (
@@ -26,7 +26,7 @@ DIFF_CHARACTERS, FAILURE_CHARACTERS = 3_000, 2_000
 async def score_candidate(context: SessionContext, candidate: Candidate) -> Score:
     """Score a candidate, greater is better, and log it.
 
-    In order: proven and accepted, kind of verdict, failing targets, broken tests, unguarded lines, size.
+    In order: fixed and accepted, kind of verdict, failing targets, broken tests, unguarded lines, size.
     """
     judgements = candidate_verdicts(context.log.records, candidate.id)
     patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
@@ -64,11 +64,12 @@ async def current_verdict(context: SessionContext, candidate: Candidate) -> Verd
 
 
 def is_accepted(context: SessionContext, candidate: Candidate) -> bool:
-    """Tell whether the candidate is proven and no reviewer asks for changes."""
+    """Tell whether the candidate is fixed and no reviewer asks for changes."""
     newest = newest_verdict(context, candidate)
-    is_proven = newest is not None and newest.kind is VerdictKind.PROVEN
-    return is_proven and all(
-        opinion.approve for opinion in reviewer_findings(context.log.records, candidate.id).values()
+    return (
+        newest is not None
+        and newest.kind.shows_fix
+        and all(opinion.approve for opinion in reviewer_findings(context.log.records, candidate.id).values())
     )
 
 
@@ -83,6 +84,18 @@ def is_settled(context: SessionContext, candidate: Candidate) -> bool:
         and newest.is_deliverable
         and (newest.cut_short or not named_tests(context.log.records, candidate.id))
     )
+
+
+def was_asked_for_more(context: SessionContext, candidate: Candidate) -> bool:
+    """Tell whether a PASSING change has gone back to the model."""
+    newest: VerdictKind | None = None
+    for record in candidate_records(context.log.records, candidate.id):
+        match record.event:
+            case Verified(verdict=verdict):
+                newest = verdict.kind
+            case PhaseEntered(phase="repair") if newest is VerdictKind.PASSING:
+                return True
+    return False
 
 
 def summarize_attempt(context: SessionContext, candidate: Candidate) -> str:
@@ -105,9 +118,13 @@ def summarize_attempt(context: SessionContext, candidate: Candidate) -> str:
 
 
 def _rank(verdict: Verdict) -> int:
-    if verdict.is_deliverable:
-        return 4 if verdict.kind is VerdictKind.PROVEN else 3
-    return {VerdictKind.PASSING: 2, VerdictKind.BROKEN: 1}.get(verdict.kind, 0)
+    return {
+        VerdictKind.PROVEN: 5,
+        VerdictKind.FIXED: 4,
+        VerdictKind.PASSING: 3,
+        VerdictKind.NOT_FIXED: 2,
+        VerdictKind.BROKEN: 1,
+    }.get(verdict.kind, 0)
 
 
 def is_abandoned(context: SessionContext, candidate: Candidate) -> bool:
@@ -127,7 +144,7 @@ def is_repairable(context: SessionContext, candidate: Candidate) -> bool:
     return (
         newest is not None
         and not newest.is_deliverable
-        and newest.kind is not VerdictKind.INCONCLUSIVE
+        and newest.kind is not VerdictKind.NOT_TESTED
         and not is_abandoned(context, candidate)
     )
 

@@ -15,13 +15,13 @@ from coder.core.verdict import TestReport, VerdictKind
 from coder.session.baseline import offer_missing_packages
 from coder.session.context import SessionContext, Strategy
 from coder.session.phase import PhaseSpec, run_phase
-from coder.strategies.candidate_status import has_source, is_abandoned, is_settled
+from coder.strategies.candidate_status import has_source, is_abandoned, is_settled, was_asked_for_more
 from coder.strategies.diagnosis import is_stuck, log_diagnoses, start_over
 from coder.strategies.phases import PHASE_SPECS
 from coder.strategies.verify_phase import attempt_number, attempts_left, judge_change
 
-PhaseOutcome = bool | Literal["spent"]
-"""Whether the phase succeeded; `spent` if it failed and no attempt is left."""
+PhaseOutcome = bool | Literal["passing", "spent"]
+"""Whether the phase succeeded; `passing` if so far nothing shows a fix, `spent` if no attempt is left."""
 Route = Mapping[tuple[PhaseName, PhaseOutcome], PhaseName]
 LOCATE_ROUTE: Route = {("locate", True): "reproduce"}
 """Shared trunk of all branches: find what to change, then the test that shows the issue."""
@@ -29,8 +29,10 @@ SINGLE_CHANGE_ROUTE: Route = {
     ("reproduce", True): "edit",
     ("reproduce", False): "edit",
     ("edit", True): "verify",
+    ("verify", "passing"): "repair",
+    ("repair", True): "verify",
 }
-"""Make one change and judge it once."""
+"""Make one change and judge it; PASSING goes back to the model once."""
 REPAIR_ROUTE: Route = {("diagnose", True): "repair", ("repair", True): "verify"}
 """Repair after a failed verdict, up to the next verdict."""
 RETRY_ROUTE: Route = {**REPAIR_ROUTE, ("verify", False): "diagnose", ("verify", "spent"): "explain"}
@@ -94,7 +96,7 @@ async def _step(
 async def run_verify_phase(
     context: SessionContext, candidate: Candidate, attempt: int
 ) -> PhaseOutcome | None:
-    """Return whether the change is good; None if the verdict is inconclusive.
+    """Return whether the change is good; None if it could not be tested.
 
     If the other branches have spent all attempts, the change is not judged.
     """
@@ -105,15 +107,16 @@ async def run_verify_phase(
         patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
         test_ids = named_tests(context.log.records, candidate.id)
         verdict = await judge_change(context, candidate, patch, test_ids)
-        lacks_packages = verdict.has_environment_problem or verdict.kind is VerdictKind.INCONCLUSIVE
+        lacks_packages = verdict.has_environment_problem or verdict.kind is VerdictKind.NOT_TESTED
         if lacks_packages and await offer_missing_packages(
             context, TestReport(command="", results=verdict.still_red)
         ):
             verdict = await judge_change(context, candidate, patch, test_ids)
-    if verdict.kind is VerdictKind.INCONCLUSIVE:
+    if verdict.kind is VerdictKind.NOT_TESTED:
         return None
     if verdict.is_deliverable:
-        return True
+        is_open = context.task.mode == "fix" and not is_settled(context, candidate)
+        return "passing" if is_open and not was_asked_for_more(context, candidate) else True
     log_diagnoses(context, candidate)
     return False if attempts_left(context) >= 1 else "spent"
 

@@ -14,7 +14,13 @@ from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.orientation import related_failures
 from coder.session.baseline import measure_baseline
 from coder.session.context import SessionContext, Strategy
-from coder.strategies.verify_phase import attempt_number, judge_change, requested_tests, verify_change
+from coder.strategies.verify_phase import (
+    attempt_number,
+    examine_change,
+    judge_change,
+    requested_tests,
+    verify_change,
+)
 
 SEARCH_SECONDS = 120.0
 COUNTED_SECONDS = 600.0
@@ -38,7 +44,7 @@ NARROWING_HINT = (
 
 
 def search_repair() -> Strategy:
-    """Return a strategy that tries proposals in their order and keeps the first that is PROVEN.
+    """Return a strategy that tries proposals in their order and keeps the first that is FIXED.
 
     Tests that a proposal broke must stay green in the next search.
     """
@@ -74,8 +80,8 @@ def search_repair() -> Strategy:
                 untried for untried in search_result.proposals if untried not in tried_proposals
             ][: attempts - len(tried_proposals)]:
                 verdict = await _judge_proposal(context, candidate, proposal, tests)
-                is_inconclusive = verdict.kind is VerdictKind.INCONCLUSIVE
-                if is_inconclusive or verdict.is_good_enough or verdict.untied:
+                is_untested = verdict.kind is VerdictKind.NOT_TESTED
+                if is_untested or verdict.is_good_enough or verdict.untied:
                     return candidate
                 tried_proposals.append(proposal)
                 broken_tests += [result.id for result in verdict.broken if result.id not in guards]
@@ -151,7 +157,7 @@ async def propose_edits(
 async def _judge_proposal(
     context: SessionContext, candidate: Candidate, proposal: Proposal, tests: tuple[str, ...]
 ) -> Verdict:
-    """Apply and judge a proposal; roll it back unless good enough, or PROVEN if the issue named its test."""
+    """Apply and judge a proposal; roll it back unless it is a fix, or one but for its tie to the issue."""
     _log_phase(context, candidate, "edit")
     await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
     patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
@@ -210,7 +216,7 @@ OFFLINE_NOTE = "written by the built-in engine; the model was not asked"
 
 
 def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Strategy:
-    """Return a strategy that first runs a short search, and asks the model unless an edit is PROVEN.
+    """Return a strategy that first runs a short search, and asks the model unless an edit is FIXED.
 
     Other findings go into the first message as unproven hints. The search takes at most `seconds`.
     """
@@ -259,6 +265,8 @@ async def _prove(
     await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
     patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
     verdict = await verify_change(context, candidate, patch, tests)
+    if verdict.is_examinable:
+        verdict = await examine_change(context, candidate, verdict)
     if not verdict.is_good_enough:
         await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
         return False

@@ -18,18 +18,21 @@ from coder.core.state import (
 )
 from coder.core.values import Candidate, Patch
 from coder.core.verdict import ReproductionResult, TestReport, TestResult, VerdictKind
+from coder.core.verdict_summary import describe_open
 from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.orientation import issue_overview, related_failures
 from coder.session.baseline import measure_baseline
 from coder.session.context import SessionContext
 from coder.session.phase import CONTINUE_REPLY, PhaseSpec, PhaseState
-from coder.strategies.candidate_status import has_source
+from coder.strategies.candidate_status import has_source, newest_verdict
 from coder.strategies.citations import CitationChecker, check_text
 from coder.strategies.diagnosis import newest_diagnoses, unaddressed_places
 from coder.strategies.verify_phase import (
+    attempt_number,
     attempts_left,
     excluded_tests,
     judge_change,
+    passing_sources,
     preflight_objections,
     requested_tests,
 )
@@ -131,12 +134,14 @@ async def _open_reproduce(context: SessionContext, candidate: Candidate) -> str:
 async def _settle_reproduce_within_attempts(
     context: SessionContext, candidate: Candidate, state: PhaseState
 ) -> Note | str | None:
-    """Settle the phase, but give up at a change of the source for which no attempt is left."""
-    if state.changed and not state.entry and has_source(state.patch) and attempts_left(context) < 1:
+    """Settle the phase, but give up at a change of the source that comes after too many others."""
+    judged_count = attempt_number(context) - 1 + passing_sources(context)
+    is_last = attempts_left(context) < 1 or judged_count >= context.task.budget.attempts
+    if state.changed and not state.entry and has_source(state.patch) and is_last:
         return GiveUp(summary="No attempt is left: each change was changed again after its verification.")
     decision = await _settle_reproduce(context, candidate, state)
     newest = next(reversed(candidate_verdicts(context.log.records, candidate.id)), None)
-    if not isinstance(decision, str) or newest is None or newest.kind is VerdictKind.INCONCLUSIVE:
+    if not isinstance(decision, str) or newest is None or newest.kind is VerdictKind.NOT_TESTED:
         return decision
     advice = context.prompts.render(
         "attempts_left", left=attempts_left(context), passes=newest.is_deliverable
@@ -212,7 +217,7 @@ async def _judge_without_targets(
     verdict = await judge_change(context, candidate, patch, ())
     if verdict.is_deliverable and verdict.targets and not verdict.untied:
         return Reproduction(summary="These failed before the change and pass with it.", tests=verdict.targets)
-    if verdict.is_deliverable or verdict.kind is VerdictKind.INCONCLUSIVE:
+    if verdict.is_deliverable or verdict.kind is VerdictKind.NOT_TESTED:
         return None
     if attempts_left(context) < 1:
         return GiveUp(summary=f"No attempt is left. {verdict.reason}")
@@ -326,8 +331,30 @@ async def _open_diagnose(context: SessionContext, candidate: Candidate) -> str:
     )
 
 
-async def _open_repair(context: SessionContext, _candidate: Candidate) -> str:
+async def _open_repair(context: SessionContext, candidate: Candidate) -> str:
+    if (newest := newest_verdict(context, candidate)) and newest.is_deliverable:
+        return context.prompts.render("passing", verdict=newest, missing=describe_open(newest))
     return context.prompts.render("repair")
+
+
+async def _settle_repair(
+    context: SessionContext, candidate: Candidate, state: PhaseState
+) -> Note | str | None:
+    """Settle as an edit; a PASSING change that went back to the model ends as it is once it only talks."""
+    newest = newest_verdict(context, candidate)
+    if newest is None or not newest.is_deliverable or newest.tree != state.patch.tree or state.note:
+        return await _settle_edit(context, candidate, state)
+    replies = (
+        message
+        for message in reversed(candidate_messages(context.log.records, candidate.id))
+        if isinstance(message, AssistantMessage)
+    )
+    if state.entry or next(replies, AssistantMessage()).calls:
+        return None
+    notes = reversed(candidate_notes(context.log.records, candidate.id))
+    return next(
+        (note for note in notes if isinstance(note, Done)), Done(summary=_summary(context, candidate))
+    )
 
 
 async def _open_explain(context: SessionContext, candidate: Candidate) -> str:
@@ -343,7 +370,7 @@ PHASE_SPECS: Mapping[PhaseName, PhaseSpec] = {
     ),
     "edit": PhaseSpec(phase=EDIT, opening=_open_edit, settle=_settle_edit),
     "diagnose": PhaseSpec(phase=DIAGNOSE, opening=_open_diagnose),
-    "repair": PhaseSpec(phase=REPAIR, opening=_open_repair, settle=_settle_edit),
+    "repair": PhaseSpec(phase=REPAIR, opening=_open_repair, settle=_settle_repair),
     "answer": PhaseSpec(phase=ANSWER, opening=_open_answer, settle=_settle_answer),
     "explain": PhaseSpec(phase=EXPLAIN, opening=_open_explain),
 }

@@ -33,9 +33,10 @@ async def judge_change(
     *,
     exclusions: tuple[str, ...] = (),
 ) -> Verdict:
-    """Verify a change and log the verdict, capped by what the change lacks.
+    """Verify a change and log its verdict, then examine it and log the second verdict.
 
-    A change that an earlier good verdict covers is not verified again.
+    A change that an earlier good verdict covers is not verified again. `exclusions` say what of the work the
+    change lacks.
     """
     judgements = candidate_verdicts(context.log.records, candidate.id)
     known_verdict = next(
@@ -48,16 +49,23 @@ async def judge_change(
     )
     if known_verdict is not None and known_verdict is judgements[-1]:
         return known_verdict
-    verdict = known_verdict or await verify_change(context, candidate, patch, test_ids)
-    verdict = _cap_by_exclusions(verdict, exclusions)
-    context.log.append(Verified(candidate=candidate.id, attempt=attempt_number(context), verdict=verdict))
+    attempt = attempt_number(context)
+
+    def log(verdict: Verdict) -> Verdict:
+        verdict = _leave_exclusions_open(verdict, exclusions)
+        context.log.append(Verified(candidate=candidate.id, attempt=attempt, verdict=verdict))
+        return verdict
+
+    verdict = log(known_verdict or await verify_change(context, candidate, patch, test_ids))
+    if verdict.is_examinable:
+        verdict = log(await examine_change(context, candidate, verdict))
     return verdict
 
 
 async def verify_change(
     context: SessionContext, candidate: Candidate, patch: Patch, test_ids: tuple[str, ...]
 ) -> Verdict:
-    """Return the verdict on a change, with additional checks of a good one, without logging it.
+    """Return the verdict on a change, before it is examined, without logging it.
 
     The tests that the user asked for must be green as well, whatever `test_ids` names.
     """
@@ -72,12 +80,24 @@ async def verify_change(
             excluded=excluded_tests(context, candidate),
             tell=context.log.run_listener(candidate.id),
         )
-        since = context.judged_since[:10]
-        whole = (f"judged together with what it continues: all changes since {since}",) if since else ()
-        verdict = verdict.model_copy(update={"tree": patch.tree, "notes": (*verdict.notes, *whole)})
-        if verdict.is_deliverable and not verdict.cut_short:
-            verdict = await asyncio.to_thread(context.judge.assess_coverage, verdict, progress)
-    return verdict
+    return _with_span(context, verdict.model_copy(update={"tree": patch.tree}))
+
+
+async def examine_change(context: SessionContext, candidate: Candidate, verdict: Verdict) -> Verdict:
+    """Return the verdict on the change that was judged last after its examination, without logging it."""
+    progress = context.log.progress_listener(candidate.id)
+    async with context.models.rate_limiter.verification_slot():
+        examined = await asyncio.to_thread(context.judge.assess_coverage, verdict, progress)
+    return _with_span(context, examined.model_copy(update={"tree": verdict.tree}))
+
+
+def _with_span(context: SessionContext, verdict: Verdict) -> Verdict:
+    """Return the verdict with a note on the changes that it is judged together with."""
+    since = context.judged_since[:10]
+    if not since:
+        return verdict
+    note = f"judged together with what it continues: all changes since {since}"
+    return verdict.model_copy(update={"notes": tuple(dict.fromkeys((*verdict.notes, note)))})
 
 
 def requested_tests(context: SessionContext, candidate: Candidate) -> tuple[str, ...]:
@@ -146,41 +166,48 @@ def excluded_tests(context: SessionContext, candidate: Candidate) -> tuple[str, 
 def attempt_number(context: SessionContext) -> int:
     """Return the number of the current attempt, from 1.
 
-    Each failed verification of any branch spends one, in whatever phase; so does a PASSING one if the model
-    changes the source again of its own accord, that is without a new phase, which reviewers or the user
-    asked for. INCONCLUSIVE verifications and those that failed for the environment do not.
+    An attempt is a red verdict of a new source diff, of any branch in whatever phase. The same source with
+    other tests is none, nor is a verdict that is NOT TESTED or red for the environment.
     """
-    spent = 0
+    return 1 + len({source for source, verdict in _judged_sources(context) if _is_failure(verdict)})
+
+
+def _judged_sources(context: SessionContext) -> list[tuple[frozenset[Hunk], Verdict]]:
+    """Return all verdicts in order, each with the source part of the diff that it is on."""
+    judged = []
     sources: dict[str, frozenset[Hunk]] = {}
-    passing: dict[str, frozenset[Hunk]] = {}
     for record in context.log.records:
         match record.event:
             case FilesChanged(candidate=name, diff=diff):
-                sources[name] = frozenset(
-                    hunk for hunk in split_git_diff(diff) if not is_test_path(hunk.path)
-                )
-                if passing.get(name, sources[name]) != sources[name]:
-                    spent += 1
-                    del passing[name]
-            case PhaseEntered(candidate=name):
-                passing.pop(name, None)
+                hunks = split_git_diff(diff)
+                sources[name] = frozenset(hunk for hunk in hunks if not is_test_path(hunk.path))
             case Verified(candidate=name, verdict=verdict):
-                passing.pop(name, None)
-                if verdict.kind is VerdictKind.PASSING and verdict.is_deliverable:
-                    passing[name] = sources.get(name, frozenset())
-                spent += _is_failure(verdict)
-    return 1 + spent
+                judged.append((sources.get(name, frozenset()), verdict))
+    return judged
 
 
 def _is_failure(verdict: Verdict) -> bool:
     return not (
-        verdict.is_deliverable or verdict.has_environment_problem or verdict.kind is VerdictKind.INCONCLUSIVE
+        verdict.is_deliverable or verdict.has_environment_problem or verdict.kind is VerdictKind.NOT_TESTED
     )
+
+
+MOST_FAILURES = 2
+"""Red verdicts for each attempt of the budget: no more are made, however often tests alone change."""
 
 
 def attempts_left(context: SessionContext) -> int:
     """Return how many attempts are left; below 1 there are none."""
-    return context.task.budget.attempts + 1 - attempt_number(context)
+    attempts = context.task.budget.attempts
+    failures = sum(_is_failure(verdict) for _, verdict in _judged_sources(context))
+    return min(attempts + 1 - attempt_number(context), MOST_FAILURES * attempts - failures)
+
+
+def passing_sources(context: SessionContext) -> int:
+    """Return how many different source diffs were judged PASSING."""
+    return len(
+        {source for source, verdict in _judged_sources(context) if verdict.kind is VerdictKind.PASSING}
+    )
 
 
 MAX_FAULTS = 5
@@ -216,7 +243,7 @@ def _earlier_failure(context: SessionContext, candidate: Candidate) -> Verdict |
             case FilesChanged(candidate=author, fingerprint=fingerprint):
                 newest[author] = fingerprint
             case Verified(candidate=author, verdict=verdict) if (
-                not verdict.is_deliverable and verdict.kind is not VerdictKind.INCONCLUSIVE
+                not verdict.is_deliverable and verdict.kind is not VerdictKind.NOT_TESTED
             ):
                 failed_verdicts[newest.get(author, "")] = verdict
     own_fingerprint = newest.get(candidate.id)
@@ -238,7 +265,7 @@ def judge_existing_change(
 ) -> Strategy:
     """Return a strategy that judges one existing change, given as a tree or else as a diff.
 
-    `exclusions` is uncommitted work that the change lacks, for which it is PASSING at most.
+    `exclusions` is uncommitted work that the change lacks, for which it is FIXED at most.
     """
 
     async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
@@ -253,17 +280,20 @@ def judge_existing_change(
     return strategy
 
 
-def _cap_by_exclusions(verdict: Verdict, exclusions: tuple[str, ...]) -> Verdict:
-    caps = tuple(
-        Finding(rule="left-out", effect="cap", text=f"not judged: {exclusion}") for exclusion in exclusions
+def _leave_exclusions_open(verdict: Verdict, exclusions: tuple[str, ...]) -> Verdict:
+    open_findings = tuple(
+        Finding(rule="left-out", effect="open", text=f"not judged: {exclusion}") for exclusion in exclusions
     )
-    if not caps:
+    if not open_findings:
         return verdict
-    lowered = verdict.model_copy(update={"findings": (*verdict.findings, *caps)})
-    if verdict.kind is not VerdictKind.PROVEN:
-        return lowered
-    reason = f"The tests pass, but a part of the uncommitted work was left out: {exclusions[0]}."
-    return lowered.model_copy(update={"kind": VerdictKind.PASSING, "reason": reason})
+    lowered = verdict.model_copy(
+        update={"findings": tuple(dict.fromkeys((*verdict.findings, *open_findings)))}
+    )
+    return (
+        lowered.model_copy(update={"kind": VerdictKind.FIXED})
+        if verdict.kind is VerdictKind.PROVEN
+        else lowered
+    )
 
 
 def _apply_change(context: SessionContext, candidate: Candidate, change: Patch) -> None:

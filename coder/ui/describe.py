@@ -148,7 +148,9 @@ def _describe_summary(summary: str) -> Iterator[Line]:
 
 def _describe_verdict(verdict: Verdict) -> Iterator[Line]:
     reds = [*verdict.still_red, *verdict.broken]
-    yield Line(lead=verdict.label, text=f"  {verdict.headline}", style="verdict", indent=1, kind=verdict.kind)
+    more = "  Examining ..." if verdict.is_examinable else ""
+    text = f"  {verdict.headline}{more}"
+    yield Line(lead=verdict.label, text=text, style="verdict", indent=1, kind=verdict.kind)
     for result in reds[:MOST_RED_TESTS]:
         yield Line(text=result.id, style="red", indent=2)
         for text in result.output_tail:

@@ -8,7 +8,7 @@ baseline  command, passed, failed, skipped, denied, failing, seconds, problem  (
 message   text                                  (what the model said)
 tool      name, arguments, ok, seconds, output  (output as the model saw it)
 changed   paths, diff                           (the whole change so far)
-verified  attempt, verdict, reason, notes, targets, broken, still_red
+verified  attempt, verdict, reason, notes, open, targets, broken, still_red
 research  candidate, note                       (its kind: research_plan, research, evaluation or report)
 question  text, options, answer, by
 spent     requests, input_tokens, cached_tokens, output_tokens, cost_usd
@@ -47,6 +47,7 @@ from coder.core.events import (
 )
 from coder.core.messages import AssistantMessage, ToolCall, UsageTotals
 from coder.core.notes import Evaluation, ResearchPlan, ResearchReport, ResearchResult
+from coder.core.verdict_summary import describe_open
 
 
 class RecordTranslator:
@@ -135,6 +136,7 @@ def _judged_object(event: TargetsGreen | TestsEnded | Verified) -> dict[str, Any
                 "reason": verdict.reason,
                 "targets": verdict.targets,
                 "notes": verdict.notes,
+                "open": describe_open(verdict),
             }
             return {"event": "verified", "attempt": attempt, **verdict_fields, **tests}
 

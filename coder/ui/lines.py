@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -77,6 +78,11 @@ ReadLine = Callable[[str], Awaitable[str | None]]
 """Shows a prompt and reads a line; None at the end of the input, or if it was interrupted."""
 
 
+def _is_first_word(event: Event) -> bool:
+    """Tell whether an event is a verdict that is said before the change is examined."""
+    return isinstance(event, Verified) and event.verdict.is_examinable
+
+
 class LinePrinter:
     """Follower of the event log that prints lines."""
 
@@ -92,8 +98,8 @@ class LinePrinter:
     ) -> None:
         """Take `read_line`, which reads answers; without it, the session takes the defaults of its questions.
 
-        With `has_summary`, the caller prints the last verdict afterwards. `quiet` prints only what goes
-        wrong; progress in a pipe goes to standard error.
+        With `has_summary`, the caller prints the last verdict afterwards. `quiet` prints only the first
+        word and what goes wrong; progress in a pipe goes to standard error.
         """
         self._has_summary = has_summary
         self._quiet = quiet
@@ -142,7 +148,7 @@ class LinePrinter:
         lines = self._lines_with_heading(record.event)
         if isinstance(record.event, SessionFinished):
             self._verdict_lines = []
-        elif isinstance(record.event, Verified) and self._has_summary:
+        elif isinstance(record.event, Verified) and self._has_summary and not _is_first_word(record.event):
             lines, self._verdict_lines = self._verdict_lines, lines
         elif lines or isinstance(record.event, QuestionAsked | ReviewAsked):
             lines, self._verdict_lines = [*self._verdict_lines, *lines], []
@@ -152,9 +158,11 @@ class LinePrinter:
         self._print(lines)
 
     def _print_quietly(self, record: Record) -> None:
-        """Print warnings and errors, and on standard error of a pipe that the work goes on."""
+        """Print the first word, warnings and errors, and to standard error of a pipe progress."""
         if isinstance(record.event, Warned | Failed):
             self._print(self._lines(record.event))
+        elif _is_first_word(record.event):
+            self._print([_render(replace(line, indent=0)) for line in describe_event(record.event)])
         if not isinstance(record.event, ToolStreamed):
             self._last_output_at = self._last_output_at or record.at
         elif self._is_silent(record):

@@ -18,11 +18,13 @@ from coder.core.verdict_summary import evidence_rows
 
 STYLES = {
     VerdictKind.PROVEN: "bold green",
+    VerdictKind.FIXED: "bold green",
     VerdictKind.PASSING: "bold yellow",
     VerdictKind.GAVE_UP: "bold red",
     VerdictKind.LIMIT: "bold red",
+    VerdictKind.NOT_FIXED: "bold red",
     VerdictKind.BROKEN: "bold red",
-    VerdictKind.INCONCLUSIVE: "bold magenta",
+    VerdictKind.NOT_TESTED: "bold magenta",
 }
 
 

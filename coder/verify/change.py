@@ -2,18 +2,17 @@
 
 import re
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Literal
 
-from coder.core.paths import match_test_ids, most_general_ids, test_file_of, test_function_of
+from coder.core.paths import is_test_file, match_test_ids, most_general_ids, test_file_of, test_function_of
 from coder.core.phases import Cutoff
 from coder.core.verdict import IssueTie, ReplacedAssertion, TargetKind, TestReport, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.files.tokenize import count_terms
-from coder.verify.base import WHOLE, BaseTests, Runs, SuiteLimits
+from coder.verify.base import BaseTests, Runs
 from coder.verify.failures import environment_problem, find_added_names, find_words, is_chosen
 from coder.verify.issue import (
     find_issue_gaps,
@@ -24,8 +23,8 @@ from coder.verify.issue import (
     without_alternatives,
 )
 from coder.verify.languages import SUFFIXES, definition_names, find_edited_definitions
-from coder.verify.report import shorten_test_id
-from coder.verify.select import SuiteSelection, project_files
+from coder.verify.report import merge_reports
+from coder.verify.select import SuiteSelection, find_tests, is_prose, project_files
 from coder.verify.test_edits import find_replaced_assertions, names_used_by, paths_with_same_examples
 from coder.verify.test_files import (
     CODE,
@@ -60,10 +59,7 @@ class JudgedChange:
     base: BaseTests | None = None
     """Runs tests of the base on demand; None where `before` is complete."""
     part: SuiteSelection | None = None
-    """Test files that stand for the suite; None is the whole."""
-    fallback: SuiteSelection | None = None
-    """Test files that stand for the suite if it turns out to take too long."""
-    limits: SuiteLimits = WHOLE
+    """Tests that reach the change and stand for the suite; None is the whole."""
     cutoff: Cutoff | None = None
     """Lets the user cut large runs short."""
     ties: Mapping[str, IssueTie] | None = None
@@ -131,25 +127,60 @@ class JudgedChange:
         files = self.files_of(test)
         return test if not files or test.startswith(f"{files[0]}::") else f"{files[0]}::{test}"
 
-    def touches_file_of(self, test: str) -> bool:
-        """Tell whether the change touches the file, or the part of a file, that defines a test."""
-        return any(map(self.split.changes_tests_of, self.files_of(test)))
-
     def changes_test(self, test: str) -> bool:
         """Tell whether the change adds or edits a test, as far as the syntax of its file tells."""
         return any(
-            self.split.changes_tests_of(path) and _selects(self.changed_tests_in(path), path, test)
+            path in self.data_users
+            or (self.split.changes_tests_of(path) and _selects(self.changed_tests_in(path), path, test))
             for path in self.files_of(test)
         )
 
     def is_new(self, test: str) -> bool:
-        """Tell whether the base has no such test, as far as it was run or collected."""
-        return self.adds_test(test) or not self.before.has_test(test)
+        """Tell whether the change adds a test, by the syntax of its file or else by what the base has."""
+        changed = [self.changed_tests_in(path) for path in self.files_of(test) if path in self.test_files]
+        if changed and not any(tests.is_whole for tests in changed):
+            return any(match_test_ids(tests.added)(test) for tests in changed)
+        return not self.before.has_test(test)
 
     def adds_test(self, test: str) -> bool:
         """Tell whether the syntax of its file shows that the change adds a test."""
         changed = (self.changed_tests_in(path) for path in self.files_of(test) if path in self.test_files)
         return any(match_test_ids(tests.added)(test) for tests in changed)
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether the change touches nothing but documentation."""
+        return bool(self.changed) and not self.split.has_tests and all(map(is_prose, self.changed))
+
+    @property
+    def removed_tests(self) -> tuple[str, ...]:
+        """The tests of the base that the change removes, by id, where syntax tells."""
+        return tuple(test for path in self.test_files for test in self.changed_tests_in(path).removed)
+
+    @cached_property
+    def data_users(self) -> frozenset[str]:
+        """Test files that the change leaves as they are and that name a file of data which it edits."""
+        data = {path.rpartition("/")[2] for path in self.helpers if not path.endswith(CODE)}
+        if not data or self.before.indirect:
+            return frozenset()
+        with self.split.read("base") as tree:
+            files = {path for path in project_files(tree) if path.endswith(".py") and is_test_file(path)}
+            return frozenset(
+                path
+                for path in files - {*self.changed}
+                if any(name in read_regular_text(tree / path) for name in data)
+            )
+
+    @property
+    def helpers(self) -> tuple[str, ...]:
+        """Changed files of the tests' side that hold no tests themselves, such as fixtures and data."""
+        return tuple(path for path in self.tests if path not in self.test_files)
+
+    @property
+    def edits_helpers(self) -> bool:
+        """Whether the change edits what tests use beside themselves, where the runner tells tests apart."""
+        code = [path for path in self.helpers if path.endswith(CODE) or not self.data_users]
+        return bool(code) and not self.before.indirect
 
     def changed_tests_in(self, path: str) -> ChangedTests:
         """Return the tests of a changed file that differ, as far as its syntax tells."""
@@ -163,14 +194,16 @@ class JudgedChange:
     @property
     def own_tests(self) -> tuple[str, ...]:
         """The tests that the change adds or edits, by id; whole files where these cannot be told apart."""
-        return tuple(test for path in self.test_files for test in self.changed_tests_in(path).selection(path))
+        changed = (test for path in self.test_files for test in self.changed_tests_in(path).selection(path))
+        return (*changed, *self.data_users)
 
     @property
     def replaced_tests(self) -> tuple[str, ...]:
         """The tests of the base that the change edits or removes, in the same form."""
-        return tuple(
+        changed = (
             test for path in self.test_files for test in self.changed_tests_in(path).selection(path, old=True)
         )
+        return (*changed, *self.data_users)
 
     def find_stable_tests(self, tests: Iterable[str]) -> list[str]:
         """Return the tests that are the same on the change and on the base with the tests of the change.
@@ -197,18 +230,30 @@ class JudgedChange:
                 locator = TestLocator(new)
                 self._files |= {test: locator.find_files(test) for test in unknown}
 
+    def has_tests_in_tree(self) -> bool:
+        """Tell whether the change has any file that looks like Python tests."""
+        with self.split.read("change") as tree:
+            return bool(find_tests(tree))
+
+    def learn_base(self, report: TestReport) -> None:
+        """Count the results of a run on the base among what is known of it."""
+        if self.base is not None:
+            self.base.learn(report)
+            known = report.model_copy(update={"problem": None, "collected": ()})
+            self.before = merge_reports(self.before, known)
+
     def complete_before(self, report: TestReport, tests: Sequence[str], runs: Runs) -> None:
         """Make sure that `before` has what a comparison with a report on these tests needs (none: all)."""
         if self.base is not None:
             self.before = self.base.complete(self.before, report, tests, runs)
 
-    def first_tests(self, named: Sequence[str], suspects: Sequence[str] = ()) -> tuple[str, ...]:
+    def first_tests(self, named: Sequence[str]) -> tuple[str, ...]:
         """Return the tests to run before all others, the same on each side: no test can tell which it is on.
 
-        They are those that the change edits, those `named`, the `suspects` of a first look, and those that
-        may turn green. What another selects is left out, so that runs for several purposes are one.
+        They are those that the change edits, those `named`, and those that may turn green. What another
+        selects is left out, so that runs for several purposes are one.
         """
-        return most_general_ids([*self.own_tests, *named, *suspects, *self.find_red_candidates()])
+        return most_general_ids([*self.own_tests, *named, *self.find_red_candidates()])
 
     def find_red_candidates(self) -> tuple[str, ...]:
         """Return the red tests of the base that may turn green because of the change.
@@ -249,6 +294,11 @@ class JudgedChange:
         """Return the names that the change defines and the base does not."""
         return find_added_names(*self.source_texts)
 
+    def find_removed_names(self) -> frozenset[str]:
+        """Return the names that the base defines and the change does not."""
+        old, new = self.source_texts
+        return find_added_names(new, old)
+
     def find_chosen_names(self, targets: Sequence[str], missing: Mapping[str, str]) -> tuple[str, ...]:
         """Return public names of the change that targets use and neither the issue nor the base contains.
 
@@ -271,37 +321,7 @@ class JudgedChange:
         result = self.before.result_for(test)
         return "existing" if result is not None and result.red else "edited"
 
-    def find_off_topic(self, result: TestResult, tests: Sequence[str], name: str) -> list[str]:
-        """Return the tests that lack a new name and are not about the issue; none if no tie is needed.
-
-        `result` is that of the test, or of their file.
-        """
-        if self.ties is None:
-            return []
-        is_asked = match_test_ids(self.asked)
-        with self.split.read("change") as tree:
-            return [
-                test
-                for test in tests
-                if not is_asked(test)
-                and not _is_about(
-                    self.issue, result.model_copy(update={"id": self._with_file(test)}), tree, more=(name,)
-                )
-            ]
-
-    def find_untied(self, reds: Sequence[TestResult]) -> list[str]:
-        """Return the targets, given as their red results, if nothing ties any of them to the issue."""
-        if self.ties is None:
-            return []
-        is_asked = match_test_ids(self.asked)
-        rest = [red for red in reds if not is_asked(red.id) and red.id not in self.ties]
-        if not reds or len(rest) < len(reds):
-            return []
-        existing = [red.id for red in rest if not self.changes_test(red.id) and self.before.has_test(red.id)]
-        others = [red for red in rest if red.id not in existing]
-        return [red.id for red in reds] if not others or self._are_off_topic(others) else []
-
-    def _are_off_topic(self, reds: Sequence[TestResult]) -> bool:
+    def is_off_topic(self, reds: Sequence[TestResult]) -> bool:
         """Tell whether the issue names definitions that neither the tests nor the change are about."""
         reds = [red.model_copy(update={"id": self._with_file(red.id)}) for red in reds]
         if not all(test_file_of(red.id).endswith((".py", *SUFFIXES)) for red in reds):
@@ -360,7 +380,7 @@ class JudgedChange:
         with self.split.read("base") as base, self.split.read("change") as changed:
             paths = (*self.tests, *self.split.inline_tests)
             old, new = (read_texts(tree, paths, ("",)) for tree in (base, changed))
-        return find_replaced_assertions(old, new, tests, self.files_of)
+        return find_replaced_assertions(old, new, [*map(self._with_file, tests)])
 
     def find_requested_edits(self, tests: Sequence[str]) -> list[str]:
         """Return the existing tests whose expectations the issue wants to have changed.
@@ -405,35 +425,7 @@ class JudgedChange:
         with self.trees.read(self.tree) as new:
             return [test for test in self.suite_tests if (new / test_file_of(test)).is_file()]
 
-    def find_gaps(self, targets: Sequence[str], after: TestReport) -> list[str]:
-        """Return what was not run on either side, half a sentence each."""
-        gaps = []
-        if self.part is not None and self.limits.whole_seconds is None:
-            gaps.append("the whole suite takes longer than its limit")
-        whole = [(after, "on the change")] if self.part is None else []  # else the scope tells
-        for report, side in [(self.before, "on the base"), *whole]:
-            if report.problem is not None and report.problem.kind == "timeout":
-                gaps.append(f"{_describe_part(report)} {side}: {report.problem.text}")
-        was_cut = after.problem is not None and after.problem.kind == "timeout"
-        unseen = [shorten_test_id(target) for target in targets if after.result_for(target) is None]
-        if unseen and not was_cut:
-            gaps.append(f"the suite as it is run does not run {', '.join(unseen[:3])}")
-        return gaps
-
 
 def _selects(changed: ChangedTests, path: str, test: str) -> bool:
     """Tell whether a test, or a file that could not be collected, is among the changed ones of a file."""
     return changed.is_whole or test == path or match_test_ids((*changed.added, *changed.edited))(test)
-
-
-def _is_about(issue: str, red: TestResult, tree: Path, *, more: Collection[str] = ()) -> bool:
-    """Tell whether a red test shares names with the issue; in other languages than Python, any word."""
-    is_loose = test_file_of(red.id).endswith(SUFFIXES)
-    return shares_names(issue, red, tree, more=more) or (is_loose and shares_words(issue, red, tree))
-
-
-def _describe_part(report: TestReport) -> str:
-    if report.selected is None:
-        return "only a part of the tests could be run"
-    ran = sum(result.when != "collect" for result in report.results)
-    return f"{ran} of {report.selected} tests ran" if ran < report.selected else f"only {ran} tests ran"

@@ -139,7 +139,7 @@ def examine_change(
     facts.note("configured-check", *(f"`{name}` fails as before" for name in linters.failing))
     if _is_unguarded(change, mutation):
         caught = f"the new tests catch none of {mutation.mutants if mutation else 0} deliberate defects"
-        facts.cap("unnoticed-mutants", f"{caught} of the fix")
+        facts.note("unnoticed-mutants", f"{caught} of the fix")
     if facts.targets and any(path.endswith(".py") for path in change.sources):
         answers = tools.issue_code(change.old, change.new, issue, facts.targets, change.sources)
         facts.cap("persisting-error", *answers.persisting)
@@ -152,7 +152,7 @@ def examine_change(
         broken = f"the change breaks the import of {', '.join(ran.lost)}"
         facts.findings += findings("lost-import", [broken], effect="break")
     if tools.strict and linters.new:
-        facts.cap(
+        facts.leave_open(
             "linter",
             "the project's own checks find what they did not find before, and that counts here",
         )

@@ -1,24 +1,34 @@
-"""Judgement of one change, step by step; each run gets a clean worktree of its own."""
+"""First stage of a verdict: runs of a change's tests on four contents, and the facts that they show.
+
+The four contents are the base, the base with the tests of the change, the sources of the change with the
+base's tests, and the change; `trees.ChangeSplit` checks them out as the sides `base`, `tests`, `sources` and
+`change`.
+"""
 
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import cached_property
 
 from coder.core.events import TargetsGreen
 from coder.core.paths import match_test_ids, test_file_of, test_function_of
 from coder.core.ports import Progress, RunListener, SelectiveTestRunner
-from coder.core.values import Value
-from coder.core.verdict import Finding, RunProblem, TestReport, TestResult, VerdictKind
+from coder.core.verdict import Effect, IssueTie, TestReport, TestResult
 from coder.core.verdict_summary import condense_tests
 from coder.verify.base import (
-    STEADINESS,
-    STEADY_ON_BASE,
+    OLD_ON_BASE,
+    OLD_ON_CHANGE,
+    REACHING,
+    SUITE,
+    TARGETS,
+    TARGETS_AGAIN,
+    TARGETS_ON_BASE,
+    TARGETS_ON_BASE_AGAIN,
     Runs,
-    is_long,
+    SideRun,
     patience,
-    patience_without_change,
 )
 from coder.verify.change import JudgedChange
 from coder.verify.checks.review import describe_unchecked_languages, find_weaknesses
@@ -34,35 +44,75 @@ from coder.verify.failures import (
     rejection_reason,
     with_cause,
 )
-from coder.verify.missing_tests import CodeRemovals, explain_missing_tests
 from coder.verify.report import (
     describe_changed_failures,
     describe_failures_in_changed_code,
     describe_old_failures,
     find_regressions,
+    is_excluded,
     is_gone,
     join_test_ids,
+    match_result,
+    merge_reports,
     passes,
     shorten_test_id,
+    tests_among,
     unmatched_names,
-    unmet_targets,
 )
+from coder.verify.run import OUT_OF_TIME
 from coder.verify.run_store import NO_STORE, RunStore
-from coder.verify.select import find_test_files_naming
-from coder.verify.test_edits import (
-    join_names,
-)
+from coder.verify.scope import Scope, next_chunk_size
 from coder.verify.trees import Side
-from coder.verify.verdict import UNTIED, Facts, decide, findings
-from coder.verify.warm import WarmFirstRun
+from coder.verify.verdict import UNTIED, Facts, findings
 from coder.workspace.workspace import format_count
 
-NOTHING_YET = WarmFirstRun()
 SHOWN = 3
+PARTIAL = ("timeout", "crash", "no_tests")
+"""Problems of a run whose results so far can still be read; any other means that nothing was learnt."""
+MOST_RERUNS = 20
+"""At most so many tests that seem broken are run again."""
+QUICK_TARGETS = 10.0
+"""Targets that take less than so many seconds are run twice in the first stage."""
+ALREADY_GREEN = "passes on the untouched code already"
+
+
+@dataclass(kw_only=True)
+class OldVersions:
+    """Results of tests that the change edits or removes, as the base has them."""
+
+    on_base: TestReport
+    on_sources: TestReport
+    """With the sources of the change."""
+
+    def is_still_red(self, test: str) -> bool:
+        """Tell whether a test was red before, and its old version still is."""
+        before, now = match_result(self.on_base, test), match_result(self.on_sources, test)
+        return before is not None and before.red and now is not None and now.red
+
+    def is_contradicted(self, test: str) -> bool:
+        """Tell whether a test passed before, and its old version does not on the changed sources."""
+        before, now = match_result(self.on_base, test), match_result(self.on_sources, test)
+        return before is not None and before.outcome == "passed" and (now is None or not now.green)
+
+
+@dataclass(kw_only=True)
+class Targets:
+    """Results of the tests that a change is judged by."""
+
+    on_change: TestReport
+    on_base: TestReport
+    """On the base with the tests of the change."""
+    green: list[str] = field(default_factory=list)
+    reds: dict[str, TestResult] = field(default_factory=dict)
+    """Results of the green ones without the change, by id."""
+    missing_names: dict[str, str] = field(default_factory=dict)
+    """Names that the change adds and for want of which they fail without it."""
+    contradicted: list[str] = field(default_factory=list)
+    """Edited and removed tests whose old versions passed and contradict the change."""
 
 
 class Judge:
-    """Procedure that runs the tests of one change, until its verdict is clear, and collects the facts."""
+    """Procedure that runs tests of one change until its verdict is clear, and collects the facts."""
 
     def __init__(
         self,
@@ -70,39 +120,44 @@ class Judge:
         *,
         runner: SelectiveTestRunner,
         named: Sequence[str],
+        choose_scope: Callable[[float], Scope],
+        find_ties: Callable[[TestReport, str], Mapping[str, IssueTie]] | None,
         progress: Progress | None,
-        first: WarmFirstRun = NOTHING_YET,
         store: RunStore = NO_STORE,
         tell: RunListener | None = None,
         started: float | None = None,
     ) -> None:
-        """Prepare to judge a change by the named tests, those that it touches, and the suite.
+        """Prepare to judge a change by the named tests, those that it touches, and those that reach it.
 
-        `tell` hears of runs and of the targets; `started` is when the verification began, by the monotonic
-        clock.
+        Args:
+            change: the change, with what is known of its base.
+            runner: runs tests in any checkout.
+            named: tests that the user, the issue or a reproduction names.
+            choose_scope: returns the tests that reach the change from the seconds that its targets took.
+            find_ties: returns how red tests of a report, in a tree, are tied to the issue; None if no tie is
+                needed.
+            progress: hears of each line of progress.
+            store: keeps reports.
+            tell: hears of runs and of the targets.
+            started: when the verification began, by the monotonic clock.
         """
         self._tell = tell
         self._started = time.monotonic() if started is None else started
         self._change = change
-        self._named = tuple(
-            dict.fromkeys(
-                (*named, *(test for test, tie in (change.ties or {}).items() if tie != "identifier"))
-            )
-        )
-        self._first = first
-        self._aims: tuple[str, ...] = ()
-        self._targets_report: TestReport | None = None
-        self._greens: Mapping[str, TestResult] = {}
-        self._red_check = RedCheck()
-        self._weak: tuple[TestResult, ...] = ()  # red on the change, weakly tied: count if no other is green
+        strong = (test for test, tie in (change.ties or {}).items() if tie != "identifier")
+        self._named = tuple(dict.fromkeys((*named, *strong)))
+        self._is_named = match_test_ids(self._named)
+        self._choose_scope = choose_scope
+        self._find_ties = find_ties
         self._facts = Facts(before=change.before)
-        self._must_repeat = False  # more of the changed files turned out to be tests
+        self._targets = Targets(on_change=TestReport(command=""), on_base=TestReport(command=""))
+        self._old: OldVersions | None = None
+        self._known_ties: dict[str, IssueTie | None] = {}
         self.runs = Runs(
             split=change.split,
             runner=runner,
             extensions=change.extensions,
             seconds=None if change.base else patience(change.before),
-            counted_files=change.sources if change.base else None,
             progress=progress,
             cutoff=change.cutoff,
             store=store,
@@ -111,117 +166,443 @@ class Judge:
 
     def collect_facts(self) -> Facts:
         """Run what is needed for a verdict, and return what it has shown."""
-        self._facts = Facts(before=self._change.before)
         if excluded := self._change.excluded:
             self._facts.note("excluded", f"not about the issue, as was said: {', '.join(excluded[:SHOWN])}")
         steps = (
-            self._check_base,
-            self._run_targets,
-            self._check_red,
-            self._run_scope,
-            self._examine,
-            self._check_steadiness,
+            (self._run_command,)
+            if self._change.before.by_exit_code
+            else (self._run_targets, self._run_reaching, self._confirm_targets, self._apply_rules)
         )
-        for step in (self._check_base, self._run_command) if self._change.before.by_exit_code else steps:
+        if self._change.is_prose:
+            self._facts.cap("unseen", "nothing that tests can see has changed")
+            return self._facts
+        for step in (self._check_base, *steps):
             step()
-            if self._must_repeat:
-                self._must_repeat = False
-                return self.collect_facts()
-            if self._facts.is_decided:
+            if self._facts.obstacle:
                 break
         self._facts.before = self._change.before
-        self._facts.reaching = self._change.part
         return self._facts
 
-    def _check_base(self) -> bool:
-        """Tell whether the base could be tested."""
+    def _check_base(self) -> None:
+        """Stop where the base cannot be tested."""
         problem = self._change.before.problem
-        if problem is None or problem.kind in ("timeout", "no_tests"):
-            return True
-        self._facts.obstacle = f"The base could not be tested: {problem.text}"
-        return False
+        if problem is not None and problem.kind not in ("timeout", "no_tests"):
+            self._facts.obstacle = f"The base could not be tested: {problem.text}"
 
     def _run_command(self) -> None:
         """Run a command of which only the exit code is known."""
-        after = self._facts.after = self.runs.on_change("suite", ())
+        after = self._facts.after = self.runs.run(SUITE, "change", ())
         if after.problem is not None:
             self._facts.obstacle = after.problem.text
             return
-        self._facts.broken = self._confirm(
-            find_regressions(self._change.before, after, missing_counts=True), after
-        )
+        suspected = find_regressions(self._change.before, after, missing_counts=True)
+        self._facts.broken = self._confirm_broken(suspected, "change")
         self._facts.still_red = after.failures
         self._facts.cap(
             "exit-code", "it gives an exit code only: which tests it ran, and why one failed, is not known"
         )
 
+    # Targets
+
     def _run_targets(self) -> None:
-        """Run what the change is about; the suite is not needed where that is red."""
-        if self._change.before.whole_only:
-            self._facts.note(
+        """Run the tests that the change is about with and without it, and edited ones as they were."""
+        change, facts = self._change, self._facts
+        if change.before.whole_only:
+            facts.note(
                 "whole-only",
-                f"known from the report of `{self._change.before.command}` alone: "
+                f"known from the report of `{change.before.command}` alone: "
                 "no test can be run by itself there",
             )
-        about = [*self._named, *self._change.own_tests, *self._first.suspects]
-        self._aims = self._change.first_tests(self._named, self._first.suspects)
-        is_indirect = self._change.before.indirect
-        if not self._aims and not self._change.before.whole_only:
+        nothing = TestReport(command=change.before.command)
+        self._targets = Targets(on_change=nothing, on_base=nothing)
+        self._run_old_versions()
+        aims = change.first_tests(self._named)
+        if not (aims or change.before.whole_only):
+            self._classify(self._targets)
             return
-        self._targets_report = report = self.runs.on_change("targets", self._aims)
-        if report.problem is not None and (
-            report.problem.kind not in PARTIAL or report.problem.kind == "timeout"
-        ):
-            self._facts.obstacle = report.problem.text
-            return
-        self._facts.target_seconds = report.seconds
-        self._change.learn_tests(report)
-        is_about = self._change.changes_test if is_indirect else _match_tests_or_files(about)
-        self._change.complete_before(report, about, self.runs)
-        if not self._check_base() or not self._check_packages(report):
-            return
-        suspected = find_regressions(
-            self._change.before, report, among=is_about, missing_counts=report.problem is None
+        on_change, on_base = self.runs.run_both(
+            SideRun(TARGETS, "change", aims), SideRun(TARGETS_ON_BASE, "tests", aims)
         )
-        self._facts.broken = self._confirm(suspected, report)
-        if self._facts.broken:
+        for report, is_cut in ((on_change, False), (on_base, True)):
+            problem = report.problem
+            if problem is not None and (
+                problem.kind not in PARTIAL or (problem.kind == "timeout" and not is_cut)
+            ):
+                facts.obstacle = problem.text
+                return
+        known_files = change.test_files
+        change.learn_tests(on_change)
+        if change.test_files != known_files:
+            self._run_targets()  # more of the changed files are tests: the base gets them, too
             return
-        self._judge_reds(report, is_about)
-        if self._facts.is_decided:
+        facts.target_seconds = on_change.seconds
+        self._targets = Targets(on_change=on_change, on_base=on_base)
+        if self._check_packages(on_change, merge_reports(change.before, on_base)):
+            self._classify(self._targets)
+
+    def _run_old_versions(self) -> None:
+        """Run the tests that the change edits or removes as the base has them, on both sources."""
+        change = self._change
+        if not change.split.has_tests:
             return
-        if report.problem is not None and report.problem.kind == "crash":
-            self._facts.obstacle = report.problem.text
-        self._facts.note(
+        if change.before.whole_only:
+            tests: tuple[str, ...] = ()
+        else:
+            with change.split.read("base") as base:
+                tests = tuple(test for test in change.replaced_tests if (base / test_file_of(test)).is_file())
+            if not tests:
+                return
+        if not change.sources:
+            before = change.before if change.base is None else self.runs.run(OLD_ON_BASE, "base", tests)
+            change.learn_base(before)
+            self._old = OldVersions(on_base=before, on_sources=before)
+            return
+        on_sources = SideRun(OLD_ON_CHANGE, "sources", tests)
+        if change.base is None:
+            known = tests_among(change.before, tests) if tests else change.before
+            self._old = OldVersions(on_base=known, on_sources=self.runs.run(*on_sources))
+            return
+        now, before = self.runs.run_both(on_sources, SideRun(OLD_ON_BASE, "base", tests))
+        change.learn_base(before)
+        self._old = OldVersions(on_base=before, on_sources=now)
+
+    def _classify(self, targets: Targets) -> None:
+        """Sort the tests that the change is about into targets, tests that it leaves red, and others."""
+        change, facts = self._change, self._facts
+        stable = frozenset(
+            change.find_stable_tests(result.id for result in targets.on_change.results if result.green)
+        )
+        is_left_out = match_test_ids(change.excluded)
+        still_red: list[TestResult] = []
+        weak: list[TestResult] = []
+        for result in targets.on_change.results:
+            test = result.id
+            if is_left_out(test) or not (self._is_judged_by(test) or self._is_old_red(test)):
+                continue
+            if result.red or (self._is_named(test) and result.outcome != "passed"):
+                (weak if change.is_weak(test) else still_red).extend(self._check_red(result, targets))
+            elif result.outcome == "passed" and test in stable:
+                self._check_green(result, targets)
+        targets.contradicted += [test for test in self._find_contradicted() if not is_left_out(test)]
+        for test in change.removed_tests:
+            self._check_removed(test, targets)
+        if still_red and all(result.cause == "environment" for result in still_red):
+            lacking = classify_failure(still_red[0], before=still_red[0])[1]
+            judged = f"{format_count(len(still_red), 'test')} that the change is judged by"
+            facts.obstacle = f"{judged} cannot run on this machine, {lacking}: {join_test_ids(still_red)}."
+        elif weak and not targets.green and change.requires_identifier_ties:
+            still_red += weak
+        facts.still_red = tuple({result.id: result for result in (*facts.still_red, *still_red)}.values())
+        facts.targets = tuple(_leaves(targets.green))
+        facts.note(
             "unknown-test",
             *(
                 f"{shorten_test_id(name)}, which was named, does not exist"
-                for name in unmatched_names(self._named, report)
+                for name in unmatched_names(self._named, targets.on_change)
             ),
         )
-        self._greens = {result.id: result for result in report.results if result.outcome == "passed"}
+        if facts.targets and self._tell is not None:
+            self._tell(TargetsGreen(targets=facts.targets, seconds=time.monotonic() - self._started))
 
-    def _judge_reds(self, report: TestReport, is_about: Callable[[str], bool]) -> None:
-        """Decide which of the tests that are red on the change it is judged by."""
-        weakly = tuple(
-            result.id for result in self._change.before.failures if self._change.is_weak(result.id)
+    def _is_judged_by(self, test: str) -> bool:
+        return self._is_named(test) or self._change.changes_test(test)
+
+    def _is_old_red(self, test: str) -> bool:
+        """Tell whether a test that the change leaves as it is was red on the base."""
+        earlier = self._change.before.result_for(test)
+        return earlier is not None and earlier.red
+
+    def _check_red(self, result: TestResult, targets: Targets) -> list[TestResult]:
+        """Return the result of a test that is not green on the change if it has to be."""
+        without = match_result(targets.on_base, result.id)
+        if is_excluded(targets.on_base, result):
+            return []
+        marked = with_cause(result, before=without)
+        if self._is_named(result.id) or self._change.is_new(result.id):
+            return [marked]
+        if not self._change.changes_test(result.id):
+            return [marked] if result.id in (self._change.ties or {}) else []
+        before = match_result(self._old.on_base, result.id) if self._old else None
+        return [] if before is not None and before.red and not self._is_tied(before) else [marked]
+
+    def _check_green(self, result: TestResult, targets: Targets) -> None:
+        """Count a test that passes on the change as a target if it is red without it for the right reason."""
+        change, facts, test = self._change, self._facts, result.id
+        red = match_result(targets.on_base, test)
+        is_own = change.changes_test(test)
+        if red is None or not red.red:
+            if red is not None and red.green and (self._is_named(test) or change.is_new(test)):
+                facts.note("red-check", f"{shorten_test_id(test)} {ALREADY_GREEN}")
+            return
+        reason = rejection_reason(
+            red,
+            issue=change.issue,
+            is_existing_test=not is_own,
+            edited_sources=change.sources,
+            added_names=self._added_names,
+            after=result,
         )
-        required = self._change.ties or {} if self._change.requires_identifier_ties else {}
-        asked_for = (*self._named, *(test for test in weakly if test in required))
-        unmet = unmet_targets(self._change.before, report, named=asked_for, is_new_in_change=is_about)
-        every = [with_cause(result, before=self._change.before.result_for(result.id)) for result in unmet]
-        self._weak = tuple(result for result in every if result.id in weakly)
-        reds = tuple(result for result in every if result not in self._weak)
-        if reds and all(result.cause == "environment" for result in reds):
-            lacking = classify_failure(reds[0], before=reds[0])[1]
-            judged = f"{_tests(len(reds))} that the change is judged by"
-            self._facts.obstacle = f"{judged} cannot run on this machine, {lacking}: {join_test_ids(reds)}."
-            self._facts.still_red = reds
-        elif reds and not (report.indirect and all(result.when == "collect" for result in reds)):
-            self._facts.still_red = (*reds, *self._weak)  # else the build may be broken as a whole
+        if reason:
+            facts.note("red-check", f"{shorten_test_id(test)}: {reason}")
+            return
+        if is_own and self._old is not None and not change.is_new(test):
+            if self._old.is_still_red(test) and not change.accepts_test_edits:
+                self._refuse_edited_red(test)
+                return
+            if self._old.is_contradicted(test) and not (change.accepts_test_edits or self._is_tied(red)):
+                return
+        targets.green.append(test)
+        targets.reds[test] = red.model_copy(update={"id": test})
+        if is_own and red.failure and lacks_added_name(red.failure, self._added_names):
+            targets.missing_names[test] = find_missing_name(red.failure)
 
-    def _check_packages(self, report: TestReport) -> bool:
+    def _find_contradicted(self) -> list[str]:
+        """Return the edited tests that passed before, and whose old versions the changed sources fail."""
+        if self._old is None:
+            return []
+        is_removed = match_test_ids(self._change.removed_tests)
+        return [
+            result.id
+            for result in self._old.on_base.results
+            if self._old.is_contradicted(result.id) and not is_removed(result.id)
+        ]
+
+    def _refuse_edited_red(self, test: str) -> None:
+        """Hold against the change that it edits or removes a red test which its sources leave red."""
+        assert self._old is not None
+        now = match_result(self._old.on_sources, test)
+        assert now is not None
+        if self._is_named(test) or self._is_tied(now):
+            red = with_cause(now.model_copy(update={"id": test}), before=None)
+            self._facts.still_red = (*self._facts.still_red, red)
+        self._facts.note("edited-red", f"{shorten_test_id(test)} is still red as it was before its edit")
+
+    def _check_removed(self, test: str, targets: Targets) -> None:
+        """Look at what a test that the change removes says of the changed sources."""
+        if self._old is None or self._is_moved(test, targets.on_change):
+            return
+        if self._old.is_still_red(test):
+            self._refuse_edited_red(test)
+        elif self._old.is_contradicted(test):
+            now = match_result(self._old.on_sources, test)
+            if now and now.failure and find_missing_name(now.failure).rstrip("()") in self._removed_names:
+                name = find_missing_name(now.failure)
+                self._facts.note("removed-test", f"{shorten_test_id(test)} went with {name}, which it tests")
+                return
+            targets.contradicted.append(test)
+
+    def _is_moved(self, test: str, report: TestReport) -> bool:
+        """Tell whether a test of the same name passes in another file."""
+        name = test_function_of(test).rpartition("::")[2]
+        return any(
+            result.outcome == "passed" and test_function_of(result.id).rpartition("::")[2] == name
+            for result in report.results
+        )
+
+    @cached_property
+    def _added_names(self) -> frozenset[str]:
+        return self._change.find_added_names()
+
+    @cached_property
+    def _removed_names(self) -> frozenset[str]:
+        return self._change.find_removed_names()
+
+    def _is_tied(self, red: TestResult) -> bool:
+        """Tell whether a red test is named, or tied to the issue by an example, a message or a name."""
+        if self._is_named(red.id):
+            return True
+        return bool(self._ties_of([red])) or bool(self._change.find_requested_edits([red.id]))
+
+    def _ties_of(self, reds: Sequence[TestResult]) -> Mapping[str, IssueTie]:
+        """Return how red tests are tied to the issue; empty where there is no issue."""
+        if self._find_ties is None:
+            return {}
+        for tree, is_here in (
+            (self._change.tree, self._change.changes_test),
+            (self._change.trees.base, lambda test: not self._change.changes_test(test)),
+        ):
+            unknown = tuple(red for red in reds if is_here(red.id) and red.id not in self._known_ties)
+            if unknown:
+                found = self._find_ties(TestReport(command="", results=unknown), tree)
+                self._known_ties |= {red.id: found.get(red.id) for red in unknown}
+        return {red.id: tie for red in reds if (tie := self._known_ties.get(red.id)) is not None}
+
+    # Tests that reach the change
+
+    def _run_reaching(self) -> None:
+        """Run the tests that reach the change, and compare them with the base."""
+        change, facts = self._change, self._facts
+        side: Side = "sources" if change.edits_helpers and change.sources else "change"
+        after = self._run_scope(side)
+        if after.problem is not None and after.problem.kind not in PARTIAL:
+            facts.obstacle = after.problem.text
+            return
+        change.complete_before(after, self._scope_tests, self.runs)
+        self._check_base()
+        if facts.obstacle or not self._check_packages(after, change.before):
+            return
+        facts.after = after
+        has_ended = after.problem is None or after.problem.kind == "no_tests"
+        is_left_out = match_test_ids((*change.own_tests, *change.removed_tests))
+        before = tests_among(change.before, self._scope_tests) if facts.reaching else change.before
+        lost = find_regressions(
+            before, after, among=lambda test: not is_left_out(test), missing_counts=has_ended
+        )
+        suspected = [
+            result for result in lost if not (is_gone(result) and self._has_successor(result, after))
+        ]
+        facts.broken = self._confirm_broken(suspected, side)
+        self._leave_lost_cases_open(after)
+        is_crash = after.problem is not None and after.problem.kind == "crash"
+        if is_crash and after.problem and not (facts.broken or facts.still_red):
+            facts.obstacle = after.problem.text
+            return
+        known = {result.id for result in facts.still_red}
+        new_reds = tuple(
+            result
+            for result in after.failures
+            if result.id not in known and side == "change" and self._is_new_red(result)
+        )
+        facts.still_red = (*facts.still_red, *(with_cause(result, before=None) for result in new_reds))
+        if not facts.targets and not facts.still_red:
+            known_files = change.test_files
+            change.learn_tests(after)
+            if change.test_files != known_files:
+                self._run_targets()
+            else:
+                self._check_missing_tests(after)
+
+    def _run_scope(self, side: Side) -> TestReport:
+        """Run the tests that reach the change, nearest first; on the base, too, while no target is known."""
+        change, facts = self._change, self._facts
+        self._scope_tests: tuple[str, ...] = ()
+        if change.before.whole_only:
+            return self._targets.on_change
+        scope = self._choose_scope(facts.target_seconds)
+        facts.reaching = scope.selection
+        change.part = scope.selection
+        if scope.selection is None:
+            return self._run_chunk((), side, scope.seconds)
+        tests = self._scope_tests = tuple(change.impacted_tests())
+        if not tests:
+            if change.has_tests_in_tree():
+                return TestReport(command=change.before.command)
+            facts.reaching = None
+            return self._run_chunk((), side, scope.seconds)
+        deadline = time.monotonic() + scope.seconds
+        report = TestReport(command=change.before.command)
+        position, size = 0, 1
+        while position < len(tests):
+            left = deadline - time.monotonic()
+            if position and left < 1.0:
+                return report.model_copy(update={"problem": OUT_OF_TIME})
+            last = self._run_chunk(tests[position : position + size], side, max(left, 1.0))
+            position += size
+            size = next_chunk_size(size, last, left=deadline - time.monotonic())
+            selected = None if last.selected is None else last.selected + (report.selected or 0)
+            is_empty = last.problem is not None and last.problem.kind == "no_tests"
+            problem = None if is_empty else last.problem
+            report = merge_reports(report, last).model_copy(update={"selected": selected, "problem": problem})
+            if problem is not None:
+                is_late = problem.kind == "timeout" and not self.runs.is_cut
+                return report.model_copy(update={"problem": OUT_OF_TIME}) if is_late else report
+        return report
+
+    def _run_chunk(self, tests: Sequence[str], side: Side, seconds: float) -> TestReport:
+        """Run some tests on the change, and beside them what the comparison needs of the base."""
+        change = self._change
+        label = REACHING if tests else SUITE
+        run = SideRun(label, side, tests, seconds)
+        if change.base is None:
+            report = self.runs.run(*run)
+            self._find_existing_targets(report, change.before)
+            return report
+        if not (self._facts.targets or self._facts.still_red):
+            report, before = self.runs.run_both(run, SideRun(f"{label}, on the base", "base", tests, seconds))
+            change.learn_base(before)
+            self._find_existing_targets(report, before)
+            return report
+        files = tuple(dict.fromkeys(map(test_file_of, tests)))
+        with ThreadPoolExecutor(1) as beside:
+            listing = beside.submit(change.base.collect, files, self.runs, seconds=seconds)
+            report = self.runs.run(*run)
+            listing.result()
+        return report
+
+    def _find_existing_targets(self, after: TestReport, before: TestReport) -> None:
+        """Take red tests of the base that are green on the change for targets, if the issue is about them."""
+        change, facts = self._change, self._facts
+        if facts.targets or facts.still_red:
+            return
+        is_left_out = match_test_ids((*change.excluded, *change.own_tests))
+        stable = frozenset(change.find_stable_tests(result.id for result in before.failures))
+        reds = {}
+        for result in before.failures:
+            now = after.result_for(result.id)
+            if now is None or result.id not in stable or is_left_out(result.id):
+                continue
+            if not rejection_reason(result, issue=change.issue, is_existing_test=True, after=now):
+                reds[result.id] = result
+        ties = self._ties_of([*reds.values()]) if self._find_ties else dict.fromkeys(reds, "example")
+        strong = {test for test, tie in ties.items() if tie != "identifier"}
+        green = [test for test in reds if passes(after, test)]
+        chosen = [test for test in green if test in strong] or [test for test in green if test in ties]
+        if self._find_ties:
+            still = (after.result_for(test) for test in strong if test not in green)
+            facts.still_red = tuple(with_cause(red, before=reds[red.id]) for red in still if red is not None)
+        facts.targets = tuple(_leaves(chosen))
+        self._targets.on_change = merge_reports(self._targets.on_change, after)
+        self._targets.on_base = merge_reports(self._targets.on_base, before)
+        self._targets.reds |= {test: reds[test] for test in facts.targets}
+        facts.target_seconds = facts.target_seconds or after.seconds
+        if facts.targets and self._tell is not None:
+            self._tell(TargetsGreen(targets=facts.targets, seconds=time.monotonic() - self._started))
+
+    def _has_successor(self, lost: TestResult, after: TestReport) -> bool:
+        """Tell whether a missing test has another id now: its function has as many cases, or has moved."""
+        function = test_function_of(lost.id)
+        cases = [result for result in after.results if test_function_of(result.id) == function]
+        if "[" in lost.id and cases:
+            return _count_cases(after, function) >= _count_cases(self._change.before, function)
+        return any(self._is_moved(lost.id, report) for report in (after, self._targets.on_change))
+
+    def _leave_lost_cases_open(self, after: TestReport) -> None:
+        """Leave open that fewer tests of the edited files pass than before."""
+        if self._old is None:
+            return
+        ran = merge_reports(after, self._targets.on_change)
+        before, now = _count_passing_by_file(self._old.on_base), _count_passing_by_file(ran)
+        lost = {
+            file: [name for name in names if name not in now[file] and not self._is_moved(name, ran)]
+            for file, names in before.items()
+            if now[file].total() < names.total()
+        }
+        if names := [name for functions in lost.values() for name in functions]:
+            count = format_count(len(names), "test function")
+            self._facts.leave_open("removed-test", f"{count} fewer than before: {condense_tests(names)}")
+
+    def _is_new_red(self, result: TestResult) -> bool:
+        """Tell whether a red test of the change is none of the base's, as far as its file was collected."""
+        before = self._change.before
+        if before.has_test(result.id) or result.when == "collect":
+            return False
+        file = test_file_of(result.id)
+        ids = (*before.collected, *(known.id for known in before.results))
+        return before.problem is None and any(test_file_of(test) == file for test in ids)
+
+    def _check_missing_tests(self, after: TestReport) -> None:
+        """Find out whether no test could run on either side."""
+        before = self._change.before
+        ran = merge_reports(after, self._targets.on_change)
+        lacking = environment_problem_of_all(before) and environment_problem_of_all(ran)
+        if lacking:
+            self._facts.obstacle = f"No test of the project can run on this machine: {lacking}."
+        elif missing := describe_missing_tests(before, ran):
+            self._facts.obstacle, self._facts.still_red = missing, ran.failures
+
+    def _check_packages(self, report: TestReport, before: TestReport) -> bool:
         """Tell whether all packages that the change needs are installed."""
-        packages, reds = find_missing_packages(self._change, report)
+        packages, reds = find_missing_packages(self._change, report, before)
         if packages:
             lacking = f"{', '.join(packages)}, which {'are' if len(packages) > 1 else 'is'} not installed"
             self._facts.obstacle = f"The change needs {lacking}: {join_test_ids(reds)}."
@@ -230,334 +611,130 @@ class Judge:
             )
         return not packages
 
-    def _check_red(self) -> None:
-        """Find the targets: tests that are red without the change."""
-        if green := self._targets_report:
-            red = check_red(self._change, self.runs, aims=self._aims, named=self._named, green=green)
-            self._facts.obstacle = red.problem.text if red.problem else ""
-            self._facts.note("red-check", *red.notes)
-            self._facts.targets, self._red_check = red.targets, red
-        if not self._facts.targets:
-            self._facts.still_red = self._weak
-        elif self._tell is not None:
-            seconds = time.monotonic() - self._started
-            self._tell(TargetsGreen(targets=self._facts.targets, seconds=seconds))
+    # Second looks
 
-    def _run_scope(self) -> None:
-        """Run everything on the change, or what stands for it, and compare it with the base."""
-        facts, targets = self._facts, self._facts.targets
-        after = self._run_suite(targets)
-        problem = after.problem
-        if problem is not None and problem.kind not in PARTIAL:
-            facts.obstacle = problem.text
-            return
-        self._change.complete_before(after, self._change.suite_tests, self.runs)
-        if not self._check_base() or not self._check_packages(after):
-            return
-        facts.after = after
-        whole = problem is None or problem.kind == "no_tests"
-        suspected = find_regressions(self._change.before, after, missing_counts=whole)
-        facts.broken = self._confirm(suspected, after)
-        if facts.broken:
-            return
-        if problem is not None and problem.kind == "crash":
-            facts.obstacle = problem.text
-            return
-        aims = match_test_ids(targets)
-        if red := tuple(result for result in after.failures if aims(result.id) or self._is_new(result)):
-            order = [result.id for result in after.results]
-            if flaky := recovered_tests(red, order, on_change=self.runs.on_change):
-                judged = f"{_tests(len(flaky))} that the change is judged by"
-                facts.obstacle = f"{judged} failed and passed in the same suite: {join_test_ids(flaky)}."
-            facts.still_red = flaky or red
-        elif not targets:
-            self._must_repeat = self._finds_test_files(after)
-            self._check_missing_tests(after)
-
-    def _check_missing_tests(self, after: TestReport) -> None:
-        """Find out whether no test could run on either side."""
-        lacking = environment_problem_of_all(self._change.before) and environment_problem_of_all(after)
-        if lacking:
-            self._facts.obstacle = f"No test of the project can run on this machine: {lacking}."
-        elif missing := describe_missing_tests(self._change.before, after):
-            self._facts.obstacle, self._facts.still_red = missing, after.failures
-
-    def _finds_test_files(self, after: TestReport) -> bool:
-        """Tell whether the suite has tests in changed files that were not known to contain any."""
-        known = self._change.test_files
-        self._change.learn_tests(after)
-        return self._change.test_files != known
-
-    def _run_suite(self, targets: Sequence[str]) -> TestReport:
-        """Run the suite on the change, or the tests that reach it, also if the suite takes too long."""
-        if self._change.before.whole_only and self._targets_report and not targets:
-            return self._targets_report
-        if self._change.part is None:
-            seconds = self._change.limits.whole_seconds if self._change.fallback else None
-            report = self.runs.on_change("suite", (), seconds=seconds)
-            is_timeout = report.problem is not None and report.problem.kind == "timeout"
-            if self._change.fallback is None or not is_timeout or self.runs.is_cut:
-                return report
-            self._change.part = self._change.fallback
-        tests = self._change.impacted_tests()
-        if tests and {*tests} == {*self._aims}:
-            assert self._targets_report is not None
-            return self._targets_report  # these very tests have just run
-        if tests:
-            seconds = self._change.limits.seconds_for(self._change.part, self._targets_report)
-            return self.runs.nearest_first(tests, self._change.part, seconds=seconds)
-        return TestReport(command=self._change.before.command)
-
-    def _is_new(self, result: TestResult) -> bool:
-        return self._change.before.problem is None and not self._change.before.has_test(result.id)
-
-    def _examine(self) -> None:
-        """Add what reports and sources say beside the results of tests."""
-        facts, change = self._facts, self._change
-        targets, after = facts.targets, facts.after or TestReport(command=change.before.command)
-        contradicted = [
-            f"{shorten_test_id(test)}: {why}"
-            for test in targets
-            if (why := contradicting_observation(self._greens[test], self._red_check.reds.get(test)))
-        ]
-        if contradicted:
-            seen = "; ".join(contradicted[:3])
-            facts.obstacle = (
-                f"pytest says that it passed, and what was seen beside it says otherwise: {seen}."
-            )
-            return
-        weaknesses = find_weaknesses(change, targets, self._greens)
-        rewritten = find_rewritten_tests(change, self.runs)
-        requested = change.find_requested_edits(rewritten.tests)
-        contradicting = [test for test in rewritten.tests if test not in requested]
-        edits = findings("rewritten-test", [describe_test_edits(contradicting)] if contradicting else [])
-        edits += findings("weakened-test", weaknesses.weakened_tests)
-        is_accepted = change.accepts_test_edits and bool(edits)
-        if is_accepted:
-            edits = [edit.model_copy(update={"effect": "note"}) for edit in edits]
-        facts.findings += edits
-        if edits and not is_accepted:
-            facts.note("test-edits", "once you have looked at these edits, --accept-test-edits accepts them")
-        if requested:
-            names = join_names([*dict.fromkeys(map(test_function_of, requested))])
-            facts.note("rewritten-test", f"the issue asks for the edit of {names}")
-        self._check_ties()
-        on_base = {*change.before.reached, *self.runs.reached_on_base}
-        facts.cap("harness-access", *new_harness_access(on_base, self.runs.reached_on_change))
-        worse = describe_failures_in_changed_code(change.before, after, change.sources)
-        facts.cap("failure-in-change", *worse)
-        if not worse:
-            facts.note("changed-failure", *describe_changed_failures(change.before, after))
-        if not targets:
-            facts.note("old-failure", *describe_old_failures(change.before, after))
-        facts.findings += weaknesses.doubts
-        facts.cap("not-run", *rewritten.gaps, *change.find_gaps(targets, after))
-        facts.note("unchecked", *filter(None, [describe_unchecked_languages(change.changed)]))
-        facts.details |= {
-            "hashes": weaknesses.hashes,
-            "target_kinds": {test: change.target_kind(test) for test in targets},
-            "missing_names": {
-                test: name for test, name in self._red_check.missing_names.items() if test in targets
-            },
-            "chosen_names": change.find_chosen_names(targets, self._red_check.missing_names),
-            "replaced_assertions": change.find_replaced_assertions(rewritten.tests),
-            "accepted_test_edits": is_accepted,
-        }
-
-    def _check_steadiness(self) -> None:
-        """Run the targets of a change that would be proven until each side has seen them three times.
-
-        One of these runs is without the recorder. Its exit code says that all targets pass, and of a single
-        target that it fails.
-        """
-        facts = self._facts
-        if decide(facts).kind is not VerdictKind.PROVEN:
-            return
-        started = time.monotonic()
-        seconds = patience_without_change(self._targets_report)
-        seen_again = facts.after is not self._targets_report and all(
-            facts.after is not None and passes(facts.after, target) for target in facts.targets
+    def _confirm_broken(self, suspected: Sequence[TestResult], side: Side) -> tuple[TestResult, ...]:
+        """Return the suspected tests that the change breaks, seen again on both sides."""
+        if not suspected:
+            return ()
+        tests = [result.id for result in suspected[:MOST_RERUNS]]
+        again, on_base = self.runs.run_both(
+            SideRun("again, on the change", side, tests), SideRun("again, on the base", "base", tests)
         )
+        blamed = [test for test in tests if not passes(again, test) and passes(on_base, test)]
+        if flaky := [test for test in tests if test not in blamed]:
+            names = condense_tests(flaky)
+            self._facts.note("flaky", f"flaky, or dependent on the order of tests: {names}")
+        if blamed and side == "sources":
+            with_helpers = self.runs.run("again, with the change's own helpers", "change", blamed)
+            if helped := [test for test in blamed if passes(with_helpers, test)]:
+                verb = "passes" if len(helped) == 1 else "pass"
+                helpers = ", ".join(self._change.helpers[:SHOWN])
+                self._facts.leave_open("helpers", f"{condense_tests(helped)} {verb} only with {helpers}")
+                blamed = [test for test in blamed if test not in helped]
+        broken = tuple(result for result in suspected if result.id in blamed)
+        if broken and len(suspected) > MOST_RERUNS:
+            more = len(suspected) - MOST_RERUNS
+            self._facts.note("confirmation", f"{format_count(more, 'more test')} that passed before fail now")
+        return broken
 
-        def run(side: Side, labels: Sequence[str]) -> list[TestReport]:
-            return [self.runs.run(label, side, facts.targets, seconds=seconds) for label in labels]
-
-        with ThreadPoolExecutor(2) as pool:
-            plain = pool.map(
-                lambda side: self.runs.run_plainly(side, facts.targets, seconds=seconds), PLAIN_SIDES
-            )
-            base_code, change_code = plain
-            is_red_again = base_code == FAILED and len(facts.targets) == 1
-            on_base = pool.submit(run, "tests", () if is_red_again else (STEADY_ON_BASE,))
-            further_greens = (seen_again, change_code == PASSED).count(True)
-            on_change = pool.submit(run, "change", STEADINESS[further_greens:])
-            reds, greens = on_base.result(), on_change.result()
-        self.runs.stages["targets"] += time.monotonic() - started
+    def _confirm_targets(self) -> None:
+        """Run quick targets a second time on both sides; one that does not end alike is no target."""
+        facts = self._facts
+        if not facts.targets or facts.target_seconds >= QUICK_TARGETS or facts.still_red or facts.broken:
+            return
+        on_change, on_base = self.runs.run_both(
+            SideRun(TARGETS_AGAIN, "change", facts.targets),
+            SideRun(TARGETS_ON_BASE_AGAIN, "tests", facts.targets),
+        )
         unsteady = [
-            target
-            for target in facts.targets
-            if not all(passes(report, target) for report in greens)
-            or any((result := report.result_for(target)) is not None and result.green for report in reds)
+            test
+            for test in facts.targets
+            if not passes(on_change, test)
+            or ((red := match_result(on_base, test)) is not None and not red.red)
         ]
         if not unsteady:
-            facts.obstacle = _contradiction(base_code, change_code)
             return
-        facts.targets = tuple(target for target in facts.targets if target not in unsteady)
-        kinds = facts.details["target_kinds"]
-        facts.details["target_kinds"] = {target: kinds[target] for target in facts.targets}
-        names = f"{join_names([*map(shorten_test_id, unsteady)])} is flaky"
+        facts.targets = tuple(test for test in facts.targets if test not in unsteady)
+        names = f"{condense_tests(unsteady)} is flaky"
         if facts.targets:
-            facts.note("unsteady-target", f"{names} and proves nothing")
+            facts.note("unsteady-target", f"{names} and shows nothing")
         else:
             facts.cap("unsteady-target", f"{names}, so nothing shows that the issue is fixed")
 
-    def _check_ties(self) -> None:
+    # Rules beside the results of tests
+
+    def _apply_rules(self) -> None:
+        """Add what reports and sources say beside the results of tests."""
+        facts, change = self._facts, self._change
+        targets = self._targets
+        after = facts.after or TestReport(command=change.before.command)
+        greens = {result.id: result for result in targets.on_change.results if result.outcome == "passed"}
+        seen = [
+            f"{shorten_test_id(test)}: {why}"
+            for test in facts.targets
+            if (why := contradicting_observation(greens[test], targets.reds.get(test)))
+        ]
+        if seen:
+            said = "; ".join(seen[:SHOWN])
+            facts.obstacle = (
+                f"pytest says that it passed, and what was seen beside it says otherwise: {said}."
+            )
+            return
+        weaknesses = find_weaknesses(change, facts.targets, greens)
+        facts.findings += weaknesses.findings
+        self._leave_contradictions_open(targets)
+        self._check_ties(targets)
+        on_base = {*change.before.reached, *self.runs.reached_on_base}
+        facts.cap("harness-access", *new_harness_access(on_base, self.runs.reached_on_change))
+        worse = describe_failures_in_changed_code(change.before, after, change.sources)
+        facts.note("changed-failure", *(worse or describe_changed_failures(change.before, after)))
+        if not facts.targets:
+            facts.note("old-failure", *describe_old_failures(change.before, after))
+        facts.note("unchecked", *filter(None, [describe_unchecked_languages(change.changed)]))
+        facts.details |= {
+            "hashes": weaknesses.hashes,
+            "target_kinds": {test: change.target_kind(test) for test in facts.targets},
+            "missing_names": {
+                test: name for test, name in targets.missing_names.items() if test in facts.targets
+            },
+            "chosen_names": change.find_chosen_names(facts.targets, targets.missing_names),
+            "replaced_assertions": change.find_replaced_assertions(targets.contradicted),
+            "accepted_test_edits": change.accepts_test_edits and bool(targets.contradicted),
+        }
+
+    def _leave_contradictions_open(self, targets: Targets) -> None:
+        """Leave open that old tests contradict the change, which edits or removes them."""
+        if not targets.contradicted:
+            return
+        count = format_count(len(targets.contradicted), "test")
+        names = condense_tests(targets.contradicted)
+        text = (
+            f"{count} that passed before would fail now and {'was' if count == '1 test' else 'were'} edited"
+        )
+        if self._change.accepts_test_edits:
+            self._facts.note("contradicted-test", f"{text}: {names}")
+            return
+        self._facts.leave_open("contradicted-test", f"{text}: {names}")
+        if not self._facts.targets:
+            self._facts.cap("contradicted-test", f"the change and {count} were edited to agree")
+
+    def _check_ties(self, targets: Targets) -> None:
         """Find out whether anything ties the targets to the issue."""
-        targets = self._facts.targets
-        if not targets:
+        tests = self._facts.targets
+        if not tests:
             self._facts.cap("no-target", "no test went from red to green")
             return
-        reds = [self._red_check.reds.get(test) or TestResult(id=test, outcome="failed") for test in targets]
-        untied = self._change.find_untied(reds)
-        if not untied:
+        if self._find_ties is None or any(map(self._is_named, tests)):
             return
-        verb = "does" if len(untied) == 1 else "do"
-        self._facts.cap(UNTIED, f"{condense_tests(untied)} {verb} not mention anything from the issue")
-
-    def _confirm(self, suspected: Sequence[TestResult], report: TestReport) -> tuple[TestResult, ...]:
-        """Return the suspected tests that the change breaks, seen again on both sides."""
-        broken, found = confirm_broken(self._change, self.runs, suspected, report)
-        self._facts.findings += found
-        return broken
-
-
-PLAIN_SIDES: tuple[Side, Side] = ("tests", "change")
-PASSED, FAILED = 0, 1
-"""Exit codes of pytest that speak of tests."""
-
-
-def _contradiction(base: int | None, change: int | None) -> str:
-    """Return how exit codes of the targets without the recorder contradict what it saw, as a sentence."""
-    if base == PASSED:
-        return "The targets fail without the change only as long as they are recorded."
-    return "The targets pass on the change only as long as they are recorded." if change == FAILED else ""
-
-
-def _match_tests_or_files(names: Sequence[str]) -> Callable[[str], bool]:
-    """Return a predicate for the ids of these tests, and for their files, which may not be collected."""
-    files = frozenset(map(test_file_of, names))
-    is_named = match_test_ids(names)
-    return lambda test: test in files or is_named(test)
-
-
-def _tests(count: int) -> str:
-    return format_count(count, "test")
-
-
-PARTIAL = ("timeout", "crash", "no_tests")
-"""Problems of a run whose results so far can still be read; any other means that nothing was learnt."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RedCheck:
-    """Tests that fail without the change for the right reason."""
-
-    targets: tuple[str, ...] = ()
-    missing_names: Mapping[str, str] = field(default_factory=dict)
-    """Names of new API that targets lack without the change, by test id."""
-    reds: Mapping[str, TestResult] = field(default_factory=dict)
-    """Results without the change, by test id."""
-    notes: tuple[str, ...] = ()
-    problem: RunProblem | None = None
-    """Why the run says nothing."""
-
-
-def check_red(
-    change: JudgedChange,
-    runs: Runs,
-    *,
-    aims: Sequence[str],
-    named: Sequence[str],
-    green: TestReport,
-) -> RedCheck:
-    """Return which of the tests that pass in `green`, a run on the change, fail twice without its sources.
-
-    Where the change leaves all tests as they were, the run of the base is one of the two.
-
-    `aims` are the tests to run, `named` those that must not be left out without a note.
-    """
-    greens = {result.id: result for result in green.results if result.outcome == "passed"}
-    is_excluded = match_test_ids(change.excluded)
-    suspects = [
-        test
-        for test in change.find_stable_tests(greens)
-        if (change.changes_test(test) or not passes(change.before, test)) and not is_excluded(test)
-    ]
-    if not suspects:
-        return RedCheck()
-    seconds = patience_without_change(green)
-    report = runs.run("targets on the base", "tests", aims, seconds=seconds)
-    if report.problem is not None and report.problem.kind not in PARTIAL:
-        return RedCheck(problem=report.problem)
-    known_suspects = frozenset(suspects)  # a file that cannot be collected stands for its tests
-    checked = [
-        result
-        for result in report.results
-        if result.id in known_suspects
-        or (result.red and result.when == "collect" and any(map(match_test_ids([result.id]), suspects)))
-    ]
-    targets: list[str] = []
-    notes: list[str] = []
-    missing_names: dict[str, str] = {}
-    added_names = change.find_added_names()
-    is_named = match_test_ids(named)
-    for result in checked:
-        is_unchanged = _is_unchanged(change, result.id)
-        reason = rejection_reason(
-            result,
-            issue=change.issue,
-            is_existing_test=is_unchanged,
-            edited_sources=change.sources,
-            added_names=added_names,
-            after=greens.get(result.id),
-        )
-        if not reason:
-            proving = [result.id] if result.id in known_suspects else []
-            if result.when == "collect":  # tests that pass on the base lack nothing
-                stands_for = match_test_ids([result.id])
-                proving = [
-                    test
-                    for test in suspects
-                    if stands_for(test) and not _is_green_on_base(change.before, test)
-                ]
-            if not is_unchanged and result.failure and lacks_added_name(result.failure, added_names):
-                name = find_missing_name(result.failure)
-                untied = change.find_off_topic(result, proving, name)
-                proving = [test for test in proving if test not in untied]
-                missing_names |= dict.fromkeys(proving, name)
-                notes += [
-                    f"{shorten_test_id(test)} fails because {name} is missing, "
-                    "which the issue does not mention"
-                    for test in untied[:SHOWN]
-                ]
-            targets += proving
-        elif result.red or is_named(result.id):
-            notes.append(f"{shorten_test_id(result.id)}: {reason}")
-    if change.before.problem is None and (idle := _find_idle(change.before, checked, named)):
-        notes.append(f"new tests that pass already on the base: {join_test_ids(idle)}")
-    flaky: list[str] = []
-    if any(not _is_red_on_base(change, target) for target in targets):
-        tests = targets if is_long(green) else aims
-        flaky = _find_flaky(runs.run("targets on the base, again", "tests", tests, seconds=seconds), targets)
-    notes += [
-        f"{shorten_test_id(target)} is flaky without the change, so it proves nothing" for target in flaky
-    ]
-    return RedCheck(
-        targets=tuple(target for target in _leaves(targets) if target not in flaky),
-        missing_names=missing_names,
-        reds={result.id: result for result in checked},
-        notes=tuple(notes),
-    )
+        reds = [targets.reds.get(test) or TestResult(id=test, outcome="failed") for test in tests]
+        if self._ties_of(reds):
+            return
+        verb = "does" if len(tests) == 1 else "do"
+        text = f"{condense_tests(tests)} {verb} not mention anything from the issue"
+        is_own = any(map(self._change.changes_test, tests))
+        effect: Effect = "cap" if not is_own or self._change.is_off_topic(reds) else "open"
+        self._facts.findings += findings(UNTIED, [text], effect=effect)
 
 
 def _leaves(targets: Sequence[str]) -> list[str]:
@@ -566,128 +743,30 @@ def _leaves(targets: Sequence[str]) -> list[str]:
     return [target for target in dict.fromkeys(targets) if target not in parents]
 
 
-def _is_unchanged(change: JudgedChange, test: str) -> bool:
-    """Tell whether the test exists in this form on the base."""
-    return not change.changes_test(test) and (not change.before.indirect or change.before.has_test(test))
+def _count_passing_by_file(report: TestReport) -> defaultdict[str, Counter[str]]:
+    """Return how many cases of each test function pass, by file."""
+    passing: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for result in report.results:
+        if result.outcome == "passed":
+            passing[test_file_of(result.id)][test_function_of(result.id)] += 1
+    return passing
 
 
-def _is_green_on_base(before: TestReport, test: str) -> bool:
-    result = before.result_for(test)
-    return before.has_test(test) and (result is None or result.green)
-
-
-def _is_red_on_base(change: JudgedChange, test: str) -> bool:
-    """Tell whether the run of the base has seen the test fail among the very tests of the change."""
-    result = None if change.split.test_files else change.before.result_for(test)
-    return result is not None and result.red
-
-
-def _find_idle(before: TestReport, checked: Sequence[TestResult], named: Sequence[str]) -> list[TestResult]:
-    """Return new tests that are green without the change; further cases of known tests are left out."""
-    is_named = match_test_ids(named)
-    ids = (*before.collected, *(result.id for result in before.results))
-    known = {test.partition("[")[0] for test in ids}
-    return [
-        result
-        for result in checked
-        if result.green and not is_named(result.id) and result.id.partition("[")[0] not in known
-    ]
-
-
-def _find_flaky(again: TestReport, targets: Sequence[str]) -> list[str]:
-    return [target for target in targets if (result := again.result_for(target)) is None or not result.red]
-
-
-MOST_RERUNS = 50
-"""At most so many tests that seem broken are run again; with more of them, it is no flakiness."""
-
-
-def confirm_broken(
-    change: JudgedChange, runs: Runs, suspected: Sequence[TestResult], report: TestReport
-) -> tuple[tuple[TestResult, ...], list[Finding]]:
-    """Run again, on both sides, what seems broken; return what the change broke, and findings on the rest."""
-    gone = [result.id for result in suspected if is_gone(result)]
-    missing = explain_missing_tests(change, runs, gone, report)
-    remaining = [result for result in suspected if result.id not in missing.explained]
-    if not remaining or len(remaining) > MOST_RERUNS:
-        return tuple(remaining), missing.findings
-    order = [result.id for result in report.results]
-    examined = classify_failures(remaining, order, on_change=runs.on_change, on_base=runs.on_base)
-    return examined.blamed, [*missing.findings, *findings("confirmation", examined.notes, effect="note")]
-
-
-class RewrittenTests(NamedTuple):
-    """The base's own tests that contradict the change."""
-
-    tests: tuple[str, ...] = ()
-    """Those that passed on the base and fail on the changed sources."""
-    gaps: tuple[str, ...] = ()
-    """Descriptions of test runs that did not end, half a sentence each."""
-
-
-def find_rewritten_tests(change: JudgedChange, runs: Runs) -> RewrittenTests:
-    """Run the base's own tests on the changed sources, and return which fail there."""
-    if not change.split.has_tests:
-        return RewrittenTests()
-    part: tuple[str, ...] = ()
-    if set(change.tests) <= set(change.test_files):
-        replaced = change.replaced_tests
-        files = dict.fromkeys(map(test_file_of, replaced))
-        with change.trees.read(change.trees.base, ()) as base:
-            others = [] if change.before.indirect else find_test_files_naming(base, tuple(files))
-            existing = [test for test in replaced if (base / test_file_of(test)).is_file()]
-        part = (*existing, *(path for path in others if path not in files))
-        if not part and not change.before.indirect:
-            return RewrittenTests()
-    elif change.part is not None and not change.before.indirect:
-        part = change.suite_tests
-    old = runs.run("old tests", "sources", part)
-    gaps: tuple[str, ...] = ()
-    if old.problem is not None and old.problem.kind == "timeout":
-        gaps = (f"the base's own tests could not all run on the changed sources: {old.problem.text}",)
-    lost = _find_lost(change, runs, old, part)
-    is_replaced = match_test_ids(change.replaced_tests)  # others of a file that is not collected are the same
-    removals = CodeRemovals(change)
-    tests = (result.id for result in lost if result.when != "collect" or is_replaced(result.id))
-    return RewrittenTests(tuple(test for test in tests if not removals.explains(test)), gaps)
-
-
-def describe_test_edits(tests: Sequence[str]) -> str:
-    """Describe existing tests that contradict the change and that it edits, half a sentence."""
-    contradict = "contradicts" if len(tests) == 1 else "contradict"
-    names = ", ".join(map(shorten_test_id, tests[:SHOWN]))
-    more = f" and {len(tests) - SHOWN} more" if len(tests) > SHOWN else ""
-    count = format_count(len(tests), "existing test")
-    return f"the change edits {count} that {contradict} it: {names}{more}"
-
-
-def _find_lost(
-    change: JudgedChange, runs: Runs, old: TestReport, part: Sequence[str]
-) -> tuple[TestResult, ...]:
-    """Return tests that passed on the base and fail in `old`, a run on the changed sources, and once more.
-
-    `part` are the test files that were run; empty means the suite.
-    """
-    among = match_test_ids(part) if part else lambda _test: True
-    change.complete_before(old, part, runs)
-    lost = find_regressions(change.before, old, among=among, missing_counts=old.problem is None)
-    suspected = [result.id for result in lost]
-    if not suspected:
-        return ()
-    again = runs.run("old tests, again", "sources", suspected)
-    return tuple(
-        result for result in again.results if result.id in suspected and not passes(again, result.id)
-    )
+def _count_cases(report: TestReport, function: str) -> int:
+    """Return how many cases of a test function pass, or were collected and did not have to run."""
+    outcomes = {result.id: result.green for result in report.results}
+    ids = {*outcomes, *report.collected}
+    return sum(outcomes.get(test, True) for test in ids if test_function_of(test) == function)
 
 
 def find_missing_packages(
-    change: JudgedChange, report: TestReport
+    change: JudgedChange, report: TestReport, before: TestReport
 ) -> tuple[tuple[str, ...], tuple[TestResult, ...]]:
     """Return packages that the change needs and are not installed, and the tests that fail without them.
 
-    Both are empty where a test that was green before fails in any other way.
+    Both are empty where a test that was green in `before` fails in any other way.
     """
-    was = {result.id: result.failure.message if result.failure else "" for result in change.before.failures}
+    was = {result.id: result.failure.message if result.failure else "" for result in before.failures}
     anew = [
         result
         for result in report.failures
@@ -699,71 +778,3 @@ def find_missing_packages(
     with change.trees.read(change.tree) as tree:
         packages = needed_packages(reds, tree)
     return packages, tuple(reds) if packages else ()
-
-
-RunTests = Callable[[str, Sequence[str]], TestReport]
-"""Runs tests, under a label for progress reports."""
-
-
-class FlakinessReport(Value):
-    """Classification of tests that appeared broken."""
-
-    blamed: tuple[TestResult, ...] = ()
-    """Fail on the change in every run under the same conditions, and never on the base."""
-    flaky: tuple[str, ...] = ()
-    """Failed and passed on the change under the same conditions."""
-    notes: tuple[str, ...] = ()
-    """Observations on tests that are not blamed or depend on the order; half a sentence each."""
-
-
-def classify_failures(
-    suspected: Sequence[TestResult], order: Sequence[str], *, on_change: RunTests, on_base: RunTests
-) -> FlakinessReport:
-    """Run failed tests again alone, then unexplained ones after all tests that preceded them, on both sides.
-
-    `order` holds the ids of all tests in the order in which they ran.
-    """
-    tests = [result.id for result in suspected]
-    alone, base = on_change("again, on the change", tests), on_base("again, on the base", tests)
-    blamed = [result for result in suspected if not passes(alone, result.id) and passes(base, result.id)]
-    unsure = [result for result in suspected if result not in blamed]
-    if not unsure:
-        return FlakinessReport(blamed=tuple(blamed))
-    before = ids_up_to(order, [result.id for result in unsure])
-    in_order = on_change("again in order, on the change", before)
-    still_red = [result for result in unsure if not passes(in_order, result.id)]
-    base_in_order = on_base("again in order, on the base", before) if still_red else TestReport(command="")
-    flaky, notes = [], []
-    for result in unsure:
-        name = shorten_test_id(result.id)
-        if result not in still_red:
-            flaky.append(result.id)
-            notes.append(f"{name} is flaky: it has failed and passed on the change")
-        elif passes(base_in_order, result.id):
-            blamed.append(result)
-            alone_outcome = "passes" if passes(alone, result.id) else "fails on the base as well"
-            notes.append(
-                f"{name} depends on the order: alone it {alone_outcome}, "
-                "after other tests it fails on the change"
-            )
-        else:
-            notes.append(f"{name} is flaky or depends on the order, on the base as well")
-    return FlakinessReport(
-        blamed=tuple(result for result in suspected if result in blamed),
-        flaky=tuple(flaky),
-        notes=tuple(notes),
-    )
-
-
-def ids_up_to(order: Sequence[str], tests: Sequence[str]) -> list[str]:
-    """Return the ids up to the last of the tests; missing tests come at the end."""
-    positions = [index for index, test in enumerate(order) if test in frozenset(tests)]
-    return [*dict.fromkeys([*(order[: positions[-1] + 1] if positions else ()), *tests])]
-
-
-def recovered_tests(
-    reds: Sequence[TestResult], order: Sequence[str], *, on_change: RunTests
-) -> tuple[TestResult, ...]:
-    """Return the red tests that are green when they and all tests before them run again: they are flaky."""
-    again = on_change("again in order, on the change", ids_up_to(order, [result.id for result in reds]))
-    return tuple(result for result in reds if passes(again, result.id))

@@ -190,8 +190,6 @@ SYNTAX_TABLES: Mapping[str, SyntaxTable] = {
     **dict.fromkeys(("c", "h", "cc", "cpp", "cxx", "hh", "hpp", "hxx"), _C),
 }
 """By file extension, as in `coder.index.languages.LANGUAGES`."""
-CHAINS = frozenset({"member_expression", "field_expression", "selector_expression", "method_invocation"})
-"""Types of nodes that continue a call, such as `.toBe` in `expect(x).toBe(1)`."""
 SUFFIXES = tuple(f".{extension}" for extension in SYNTAX_TABLES)
 _RECEIVERS = ("object", "receiver", "scope")
 _CONSEQUENCES = ("consequence", "body")

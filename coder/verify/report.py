@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from coder.core.paths import match_test_ids, test_file_of
+from coder.core.paths import match_test_ids, test_file_of, test_function_of
 from coder.core.text import join_first
 from coder.core.verdict import Cause, DeniedResource, Failure, TestReport, TestResult, Verdict
 from coder.verify.failures import ASSERTIONS, failure_headline, frames_in_tree
@@ -40,20 +40,11 @@ def find_regressions(
     return tuple(regressions)
 
 
-def unmet_targets(
-    before: TestReport, after: TestReport, *, named: Sequence[str], is_new_in_change: Callable[[str], bool]
-) -> tuple[TestResult, ...]:
-    """Return named tests that do not pass, and new tests of the change that are red.
-
-    Tests that were red before and are not named are not required to pass.
-    """
-    is_requested = match_test_ids(named)
-    return tuple(
-        result
-        for result in after.results
-        if (is_requested(result.id) and result.outcome != "passed" and not is_excluded(before, result))
-        or (result.red and is_new_in_change(result.id) and not before.has_test(result.id))
-    )
+def tests_among(report: TestReport, tests: Sequence[str]) -> TestReport:
+    """Return the part of a report with the results of these tests, or of tests in these files."""
+    is_among = match_test_ids(tests)
+    results = tuple(result for result in report.results if is_among(result.id))
+    return report.model_copy(update={"results": results})
 
 
 def unmatched_names(named: Sequence[str], report: TestReport) -> list[str]:
@@ -132,35 +123,6 @@ def _failure_location(result: TestResult) -> tuple[str, ...]:
     )
 
 
-def renumbered_cases(before: TestReport, after: TestReport, gone: Iterable[str]) -> tuple[str, ...]:
-    """Return missing ids of parametrized tests that pass in at least as many cases as before.
-
-    pytest derives ids from positions, and from values that may depend on the time: a case inserted before
-    others renames them.
-    """
-
-    def passing_cases(report: TestReport, function: str) -> int:
-        return sum(
-            result.outcome == "passed" and result.id.startswith(f"{function}[") for result in report.results
-        )
-
-    functions = {test_id: test_id.partition("[")[0] for test_id in gone if "[" in test_id}
-    return tuple(
-        test_id
-        for test_id, function in functions.items()
-        if passing_cases(after, function) >= passing_cases(before, function)
-    )
-
-
-def extended_tests(before: TestReport, after: TestReport, gone: Iterable[str]) -> tuple[str, ...]:
-    """Return missing ids that new tests extend, such as `test_a` by `test_a_twice`, all of which pass."""
-    new = [result for result in after.results if not before.has_test(result.id)]
-    extensions = {test: [result for result in new if result.id.startswith(f"{test}_")] for test in gone}
-    return tuple(
-        test for test, found in extensions.items() if found and all(result.green for result in found)
-    )
-
-
 def is_gone(result: TestResult) -> bool:
     """Tell whether a result stands for a test that no longer exists."""
     return result.failure is not None and result.failure.type == GONE
@@ -174,6 +136,15 @@ def is_excluded(before: TestReport, result: TestResult) -> bool:
         and earlier is not None
         and (earlier.outcome == result.outcome or earlier.id != result.id)
     )
+
+
+def match_result(report: TestReport, test_id: str) -> TestResult | None:
+    """Return the result of a test, of a case of its function that fails, or of its file."""
+    if (own := report.result_for(test_id)) is not None:
+        return own
+    function = test_function_of(test_id)
+    cases = [result for result in report.results if test_function_of(result.id) == function]
+    return next((result for result in cases if result.red), next(iter(cases), None))
 
 
 def passes(report: TestReport, test_id: str) -> bool:

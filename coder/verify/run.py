@@ -33,7 +33,7 @@ from coder.verify.runners.adapter import Run, collection_failure
 from coder.verify.runners.registry import find_adapter
 from coder.verify.runners.reports import parse_reports
 from coder.verify.runners.workspaces import missing_results_problem, output_tail, prepare_run, read_results
-from coder.verify.select import SuiteSelection, find_tests
+from coder.verify.select import find_tests
 
 OUTPUT_TAIL = 4000
 PRINTED_BYTES = 64 << 20
@@ -46,7 +46,7 @@ FORGED = RunProblem(
     "so the results say nothing: look at what it executes.",
 )
 CUT_SHORT = RunProblem(kind="timeout", text="The user asked to deliver now.")
-OUT_OF_TIME = RunProblem(kind="timeout", text="The time for the tests that reach the change is over.")
+OUT_OF_TIME = RunProblem(kind="timeout", text="The time for the tests that use the changed code is over.")
 MOST_OBSERVED_FILES = 10
 """The same for whole files named for a label-based runner: a run of impacted tests would be slowed down."""
 MOST_PATHS = 500
@@ -139,10 +139,15 @@ class PytestRunner:
         return any(word.startswith(tuple(options)) for word in (*words, *self._project.command.argv[1:]))
 
     def collect(
-        self, tree: Path, tests: Sequence[str] = (), *, progress: Progress | None = None
+        self,
+        tree: Path,
+        tests: Sequence[str] = (),
+        *,
+        timeout_seconds: float | None = None,
+        progress: Progress | None = None,
     ) -> TestReport:
         """Collect the suite, or only `tests`, in `tree` without running it."""
-        return self._run(tree, tests, None, (), progress, {"collect": True})
+        return self._run(tree, tests, timeout_seconds, (), progress, {"collect": True})
 
     def record_coverage(
         self,
@@ -548,10 +553,15 @@ class ParallelRunner:
         return self._runner.run_plainly(tree, tests, timeout_seconds=timeout_seconds)
 
     def collect(
-        self, tree: Path, tests: Sequence[str] = (), *, progress: Progress | None = None
+        self,
+        tree: Path,
+        tests: Sequence[str] = (),
+        *,
+        timeout_seconds: float | None = None,
+        progress: Progress | None = None,
     ) -> TestReport:
         """Collect the suite, or only `tests`, in `tree` without running it."""
-        return self._runner.collect(tree, tests, progress=progress)
+        return self._runner.collect(tree, tests, timeout_seconds=timeout_seconds, progress=progress)
 
     def run_parallel(
         self, tree: Path, tests: Sequence[str] = (), **options: Unpack[LargeRunOptions]
@@ -618,55 +628,6 @@ class ParallelRunner:
         for result in report.results:
             seconds[test_file_of(result.id)] += result.seconds
         self._seconds |= seconds
-
-
-CHUNK_TESTS = 400
-"""Number of tests of the first chunk; each further one has twice as many."""
-
-
-def run_nearest_first(
-    run: Callable[[Sequence[str], float], TestReport],
-    part: SuiteSelection,
-    tests: Sequence[str],
-    seconds: float,
-) -> TestReport:
-    """Run tests in chunks that grow, nearest first, for so many seconds; what is cut off is the farthest.
-
-    `run` runs a chunk within the seconds that are left. Never are all collected before the first runs.
-    """
-    deadline = time.monotonic() + seconds
-    report: TestReport | None = None
-    for chunk in _chunks(part, tests):
-        left = deadline - time.monotonic()
-        if report is not None and left < 1.0:
-            return report.model_copy(update={"problem": OUT_OF_TIME})
-        ran = run(chunk, max(left, 1.0))
-        selected = None if ran.selected is None else ran.selected + (report.selected or 0 if report else 0)
-        merged = merge_reports(report, ran) if report else ran
-        is_empty = ran.problem is not None and ran.problem.kind == "no_tests"
-        has_ended = ran.problem is None or is_empty
-        report = merged.model_copy(
-            update={"selected": selected, "problem": None if has_ended else ran.problem}
-        )
-        if not has_ended:
-            is_late = time.monotonic() >= deadline and report.problem != CUT_SHORT
-            is_cut = is_late and report.problem is not None and report.problem.kind == "timeout"
-            return report.model_copy(update={"problem": OUT_OF_TIME}) if is_cut else report
-    return report or TestReport(command="")
-
-
-def _chunks(part: SuiteSelection, tests: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the tests in their order, in chunks of a growing number."""
-    chunk: list[str] = []
-    number, size = 0, CHUNK_TESTS
-    for test in tests:
-        chunk.append(test)
-        number += part.weight(test)
-        if number >= size:
-            yield chunk
-            chunk, number, size = [], 0, size * 2
-    if chunk:
-        yield chunk
 
 
 def _has_found_port_taken(result: TestResult) -> bool:

@@ -22,8 +22,6 @@ LEVELS = 2
 """Levels of callers that are followed beyond the nearest test."""
 DISCRIMINATING_SHARE = 0.5
 """A name in more than this share of the test files does not discriminate between them."""
-GENERIC_STEMS = frozenset({"test", "tests"})
-"""Names of modules that many packages have."""
 PROSE = frozenset({".adoc", ".cff", ".md", ".po", ".pot", ".rst", ".txt"})
 PROSE_FOLDERS = frozenset(
     {"doc", "docs", "changes", "changelog", "changelog.d", "newsfragments", "release-notes", "releasenotes"}
@@ -125,6 +123,51 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
         touched=unreached,
         counts={test: len(_TEST.findall(read_regular_text(new / test))) for test in (*files, *touched)},
     )
+
+
+def find_paths_in_sources(tree: Path, paths: Sequence[str]) -> frozenset[str]:
+    """Return those of some paths that files outside of the tests import, or name in a string.
+
+    They belong to the product whatever their folders are called: a test client that users import, or a schema
+    that a module loads.
+    """
+    dotted = {path: PurePosixPath(path).with_suffix("").as_posix().replace("/", ".") for path in paths}
+    found: set[str] = set()
+    for source in project_files(tree):
+        if not source.endswith(".py") or is_test_path(source):
+            continue
+        text = read_regular_text(tree / source)
+        names = [
+            path
+            for path in paths
+            if path not in found and PurePosixPath(path).stem in text and path != source
+        ]
+        if not names:
+            continue
+        imported = {_absolute_name(source, name) for name in imported_names(text)}
+        for path in names:
+            module = dotted[path].removesuffix(".__init__")
+            is_imported = path.endswith(".py") and any(
+                name == module or module.endswith(f".{name}") for name in imported if name.count(".")
+            )
+            is_named = not path.endswith(".py") and re.search(
+                rf"[\"'/]{re.escape(PurePosixPath(path).name)}[\"']", text
+            )
+            if is_imported or is_named:
+                found.add(path)
+    return frozenset(found)
+
+
+def order_by_nearness(tree: Path, sources: Sequence[str]) -> SuiteSelection:
+    """Return all test files of a tree, those first whose paths have most in common with changed sources."""
+    counts = {
+        path: len(_TEST.findall(read_regular_text(tree / path)))
+        for path in project_files(tree)
+        if path.endswith(".py") and is_test_file(path)
+    }
+    affinity = _affinities(sources, counts)
+    files = sorted(counts, key=lambda path: (-affinity[path], path))
+    return SuiteSelection(files=tuple(files), counts=counts)
 
 
 def _files_with_examples(tree: Path, sources: Sequence[str], options: Sequence[str]) -> Iterator[str]:
@@ -292,37 +335,6 @@ def _affinities(sources: Sequence[str], tests: Iterable[str]) -> dict[str, float
         test: sum(1 / frequency[word] for word in words_of_test & wanted)
         for test, words_of_test in words.items()
     }
-
-
-def find_test_files_naming(tree: Path, tests: Sequence[str]) -> tuple[str, ...]:
-    """Return the existing ones of `tests`, then test files that mention the name of one of these.
-
-    A name that many packages have, such as `tests`, counts after the name of its own package, or where a file
-    beside it imports it.
-    """
-    patterns = [(str(PurePosixPath(path).parent), *_naming_patterns(path)) for path in tests]
-    existing = [path for path in tests if is_test_file(path) and (tree / path).is_file()]
-
-    def mentions_any(path: str) -> bool:
-        text = read_regular_text(tree / path)
-        folder = str(PurePosixPath(path).parent)
-        return any(
-            anywhere.search(text) or (folder == own and beside.search(text))
-            for own, anywhere, beside in patterns
-        )
-
-    others = (path for path in project_files(tree) if path.endswith(".py") and is_test_file(path))
-    return (*existing, *(path for path in others if path not in existing and mentions_any(path)))
-
-
-def _naming_patterns(path: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return patterns of a module's name: in any file, and in a file beside it."""
-    pure = PurePosixPath(path)
-    stem, package = re.escape(pure.stem), re.escape(pure.parent.name)
-    dotted = rf"\b{package}\.{stem}\b|\bfrom \S*\b{package} import .*\b{stem}\b"
-    beside = rf"^\s*(?:from \.{stem} import|from \. import .*\b{stem}\b|import {stem}\b)"
-    is_generic = pure.stem in GENERIC_STEMS and pure.parent.name
-    return re.compile(dotted if is_generic else rf"\b{stem}\b"), re.compile(beside, re.MULTILINE)
 
 
 def find_tests(tree: Path, paths: Iterable[str] | None = None) -> list[str]:

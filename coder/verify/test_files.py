@@ -67,17 +67,6 @@ def find_changed_tests(path: str, old: str, new: str) -> ChangedTests:
     return found if any(found) else WHOLE_FILE
 
 
-def find_tests_using(path: str, text: str, names: Collection[str]) -> frozenset[str]:
-    """Return the ids of the tests of a file that use one of the names, if only by a helper or a fixture."""
-    module = _read_module(parse_or_empty(text))
-    used = _with_users({*names}, [module])
-    return frozenset(
-        "::".join((path, *name))
-        for name, parts in module.tests.items()
-        if not used.isdisjoint(_used_names(parts))
-    )
-
-
 BUILT_IN_FIXTURES = frozenset(
     {
         *("cache", "capfd", "caplog", "capsys", "doctest_namespace", "monkeypatch", "pytestconfig"),

@@ -11,6 +11,7 @@ from coder.core.paths import is_test_path
 from coder.files.regular_files import read_regular_text
 from coder.python.source import decode_text
 from coder.verify.layout import test_file_predicate
+from coder.verify.select import find_paths_in_sources
 from coder.verify.test_files import FILE as BUILD_FILE
 from coder.verify.test_files import (
     SUFFIX,
@@ -57,6 +58,11 @@ class ChangeSplit:
         self.test_files = tuple(path for path in self.changed if is_test_file(path))
         """Changed files that the runner collects; those of other languages than Python are not among them."""
         tests = [path for path in self.changed if is_test_path(path) or is_test_file(path)]
+        helpers = [path for path in tests if not is_test_file(path)]
+        if helpers:
+            with trees.read(tree) as new:
+                used = find_paths_in_sources(new, helpers)
+            tests = [path for path in tests if path not in used]
         self.registrations = self._find_registrations(tests)
         """Changed files of a build that do nothing but add the test programs of the change."""
         self.tests = tuple(path for path in self.changed if path in (*tests, *self.registrations))

@@ -48,19 +48,24 @@ class Facts:
     after: TestReport | None = None
     """The suite on the change, or the tests that reach it; None where the targets alone decided."""
     reaching: SuiteSelection | None = None
-    """The tests that reach the change, where they stand for the suite."""
+    """The tests that use the changed code, where they stand for the suite."""
     findings: list[Finding] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
     """Further fields of the verdict, by name."""
+    is_examined: bool = False
+    """True after the second stage: only then is a change PROVEN."""
 
-    @property
-    def is_decided(self) -> bool:
-        """True if no further run can improve the verdict."""
-        return bool(self.obstacle or self.broken or self.still_red)
+    def with_effect(self, effect: Effect) -> list[Finding]:
+        """Return the findings of one effect, in order."""
+        return [finding for finding in self.findings if finding.effect == effect]
 
     def note(self, rule: str, *texts: str) -> None:
         """Add notes, half a sentence each."""
         self.findings += findings(rule, texts, effect="note")
+
+    def leave_open(self, rule: str, *texts: str) -> None:
+        """Add what is left to look at, which keeps a FIXED change from PROVEN, half a sentence each."""
+        self.findings += findings(rule, texts, effect="open")
 
     def cap(self, rule: str, *texts: str) -> None:
         """Add reasons for which the verdict is PASSING at most, half a sentence each."""
@@ -74,8 +79,7 @@ def findings(rule: str, texts: Iterable[str], *, effect: Effect = "cap") -> list
 
 def decide(facts: Facts) -> Verdict:
     """Return the verdict that follows from the facts, without what only its caller knows."""
-    caps = [finding for finding in facts.findings if finding.effect == "cap"]
-    kind, reason = _conclude(facts, caps)
+    kind, reason = _conclude(facts)
     ran = reaching = None
     if facts.reaching is not None and facts.after is not None:
         ran, reaching = _count_ran(facts.after), _count_reaching(facts.after, facts.reaching)
@@ -85,7 +89,8 @@ def decide(facts: Facts) -> Verdict:
         notes=tuple(dict.fromkeys(finding.text for finding in facts.findings if finding.effect == "note")),
         findings=tuple(dict.fromkeys(facts.findings)),
         targets=facts.targets,
-        untied=facts.targets if [cap.rule for cap in caps] == [UNTIED] else (),
+        is_examined=facts.is_examined,
+        untied=facts.targets if [cap.rule for cap in facts.with_effect("cap")] == [UNTIED] else (),
         broken=_with_causes(facts, facts.broken),
         still_red=_with_causes(facts, facts.still_red),
         after=facts.after.outcome_counts if facts.after else None,
@@ -100,18 +105,23 @@ UNTIED = "untied-target"
 """Rule of the finding that nothing ties the targets to the issue."""
 
 
-def _conclude(facts: Facts, caps: Sequence[Finding]) -> tuple[VerdictKind, str]:
+def _conclude(facts: Facts) -> tuple[VerdictKind, str]:
     """Return the kind of the verdict and its reason."""
     if facts.obstacle:
-        return VerdictKind.INCONCLUSIVE, facts.obstacle
+        return VerdictKind.NOT_TESTED, facts.obstacle
     if facts.broken:
         return VerdictKind.BROKEN, _describe_broken(facts)
-    if breaks := [finding.text for finding in facts.findings if finding.effect == "break"]:
-        return VerdictKind.BROKEN, _sentence("; ".join(breaks))
+    if breaks := facts.with_effect("break"):
+        return VerdictKind.BROKEN, _sentence("; ".join(finding.text for finding in breaks))
     if facts.still_red:
-        return VerdictKind.PASSING, _describe_still_red(facts)
-    is_whole = facts.after is None or not _is_cut(facts.after)
-    kind = VerdictKind.PASSING if caps or not is_whole else VerdictKind.PROVEN
+        return VerdictKind.NOT_FIXED, _describe_still_red(facts)
+    caps = facts.with_effect("cap")
+    if caps or not facts.targets:
+        kind = VerdictKind.PASSING
+    elif not facts.is_examined or facts.with_effect("open") or (facts.after and _is_cut(facts.after)):
+        kind = VerdictKind.FIXED
+    else:
+        kind = VerdictKind.PROVEN
     but = f", but {'; '.join(cap.text.rstrip('.') for cap in caps)}" if caps else ""
     accepted = ", with test edits accepted by the user" if facts.details.get("accepted_test_edits") else ""
     return kind, _sentence(f"{_describe_success(facts)}{but or accepted}")
@@ -121,18 +131,14 @@ def _describe_broken(facts: Facts) -> str:
     if facts.before.by_exit_code:
         return f"`{facts.before.command}` passed before the change and fails now."
     tests = format_count(len(facts.broken), "test")
-    rest = "" if facts.after else "; the whole suite was not run"
-    return f"The change breaks {tests} that passed before: {join_test_ids(facts.broken)}{rest}."
+    return f"The change breaks {tests} that passed before: {join_test_ids(facts.broken)}."
 
 
 def _describe_still_red(facts: Facts) -> str:
     if facts.before.by_exit_code:
         return f"`{facts.before.command}` fails on the change as before."
-    tests, names = format_count(len(facts.still_red), "test"), join_test_ids(facts.still_red)
-    if facts.after:
-        return f"{tests} that the change adds or is judged by fail in the whole suite: {names}."
-    red = f"{tests} not green on the change: {names}"
-    return f"The issue is not fixed, {red}; the whole suite was not run."
+    fail = "test still fails" if len(facts.still_red) == 1 else "tests still fail"
+    return f"{len(facts.still_red)} {fail} with the change: {join_test_ids(facts.still_red)}."
 
 
 def _describe_success(facts: Facts) -> str:
@@ -152,13 +158,15 @@ def _describe_success(facts: Facts) -> str:
 def describe_scope(after: TestReport, reaching: SuiteSelection) -> str:
     """Return which of the tests that reach a change have run without a new failure."""
     ran, total = _count_ran(after), _count_reaching(after, reaching)
+    if not total:
+        return "no test is known to reach the change"
     if not _is_cut(after) and total == 1:
-        return "the only test that reaches the change ran, with no new failure"
+        return "the only test that uses the changed code ran, with no new failure"
     skipped = sum(result.outcome == "skipped" for result in after.results)
     skipping = f" ({skipped} of them skipped)" if 2 * skipped > ran else ""
     if not _is_cut(after):
-        return f"{ran} of the {total} tests that reach the change ran{skipping}, with no new failure"
-    began = f"{ran} of about {total} tests that reach the change ran{skipping}"
+        return f"{ran} of the {total} tests that use the changed code ran{skipping}, with no new failure"
+    began = f"{ran} of about {total} tests that use the changed code ran{skipping}"
     began += f" in {after.seconds:.0f} s, nearest first"
     rest = after.problem.text if after.problem and after.problem != OUT_OF_TIME else "--wait runs them all"
     return f"{began}, with no new failure ({rest.rstrip('.')})"

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
 from types import MappingProxyType
@@ -14,22 +15,24 @@ from coder.core.ports import Progress, RunListener, SelectiveTestRunner, Worktre
 from coder.core.text import suggest_name
 from coder.core.values import Environment, Patch
 from coder.core.verdict import Evidence, IssueTie, ReproductionResult, RunProblem, TestReport, Verdict
-from coder.verify.base import NO_HISTORY, WHOLE, BaseSuite, SuiteLimits, patience, summarize_run
+from coder.verify.base import NO_HISTORY, NO_LIMITS, BaseSuite, Runs, SuiteLimits, patience, summarize_run
 from coder.verify.change import JudgedChange
 from coder.verify.coverage_map import CoverageMap
 from coder.verify.examination import ExaminationTools, ExaminedChange, examine_change
 from coder.verify.extensions import BuiltTrees, ExtensionBuilder, FailedBuild, compiled_sources
 from coder.verify.failures import find_words, rejection_reason
+from coder.verify.impact import select_reaching
 from coder.verify.issue import tie_tests_to_issue
 from coder.verify.judge import Judge
 from coder.verify.project import SuiteHistory
 from coder.verify.report import Denied, describe_sandbox_failures, fails_alike, summarize_failures
 from coder.verify.run import with_label
 from coder.verify.run_store import NO_STORE, RunStore, content_key
-from coder.verify.select import find_tests
+from coder.verify.scope import choose_scope
+from coder.verify.select import SuiteSelection, find_tests, order_by_nearness
 from coder.verify.trees import Trees
 from coder.verify.verdict import Facts, decide, markdown_report, trailers
-from coder.verify.warm import WarmBase, WarmFirstRun, WarmResult, read_edits, run_first_look
+from coder.verify.warm import WarmBase, WarmResult, read_edits
 
 ENDLESS_TEST_ADVICE = (
     "A test of code that never ends must end by itself: "
@@ -41,6 +44,8 @@ ORDER_DEPENDENT_HINT = (
 )
 
 
+PLAIN_TIMES = 10.0
+"""How many times as long as with the recorder the targets may take without it."""
 NO_RUN = ("no_runner", "usage", "no_report")
 """Problems of the runner itself, which no test can change."""
 
@@ -63,7 +68,7 @@ class WorktreeVerifier:
         describe_environment: Callable[[Sequence[str]], Environment] = lambda _packages: Environment(),
         tools: ExaminationTools | None = None,
         warm_base: WarmBase | None = None,
-        suite: SuiteLimits = WHOLE,
+        suite: SuiteLimits = NO_LIMITS,
         history: SuiteHistory = NO_HISTORY,
         builder: ExtensionBuilder | None = None,
         cutoff: Cutoff | None = None,
@@ -97,11 +102,12 @@ class WorktreeVerifier:
         self._tools = tools
         self._warm_base = warm_base
         self._store = store
-        self._base = BaseSuite(self._trees, runner, suite, history, store=store, coverage=coverage)
+        self._base = BaseSuite(self._trees, runner, history, store=store)
+        self._load_coverage = coverage
         self._suite = suite
         self._cutoff = cutoff
         self._sandbox_remedies = sandbox_remedies
-        self._judged: dict[str, tuple[JudgedChange, Facts]] = {}
+        self._judged: dict[str, tuple[JudgedChange, Facts, Runs]] = {}
         """The latest change that a report on it was compared for, with its facts, by the verified tree."""
         self._issue = "\n\n".join((issue, *unfinished_issues))
         self._newest_issue = issue
@@ -114,11 +120,9 @@ class WorktreeVerifier:
         self._describe_environment = describe_environment
         self._lock = threading.Lock()
 
-    def baseline(
-        self, progress: Progress | None = None, *, whole: bool = False, brief: bool = False
-    ) -> TestReport:
+    def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
         """Return the report of the suite on the untouched base, measured once."""
-        return self._base.measure(progress, whole=whole, brief=brief)
+        return self._base.measure(progress, whole=whole)
 
     def results_on_base(
         self, tests: Sequence[str], progress: Progress | None = None, *, tell: RunListener | None = None
@@ -276,14 +280,16 @@ class WorktreeVerifier:
             return {}
         with self._lock:
             if self._ties is None:
-                self._ties = self._find_ties(before)
+                self._ties = self._find_ties(before, self._trees.base)
             return self._ties
 
     def _ties_of(self, before: TestReport) -> Mapping[str, IssueTie]:
-        return self.issue_ties() if before is self._base.report else self._find_ties(before)
+        return self.issue_ties() if before is self._base.report else self._find_ties(before, self._trees.base)
 
-    def _find_ties(self, before: TestReport) -> Mapping[str, IssueTie]:
-        with self._trees.read(self._trees.base, ()) as tree:
+    def _find_ties(self, before: TestReport, content: str) -> Mapping[str, IssueTie]:
+        """Return how the red tests of a report on a tree are tied to the issue."""
+        paths = () if content == self._trees.base else None
+        with self._trees.read(content, paths) as tree:
             tests = [result.id for result in before.results]
             is_part = before is not self._base.report or before.problem is not None
             known = [*tests, *find_tests(tree)] if is_part else tests
@@ -312,8 +318,8 @@ class WorktreeVerifier:
         `tell` hears of each run and of the targets at once.
         """
         started = time.monotonic()
-        is_excluded = match_test_ids(excluded)
-        named = [test for test in named if not is_excluded(test)]
+        is_left_out = match_test_ids(excluded)
+        named = [test for test in named if not is_left_out(test)]
         if failed := self._build_extensions(patch, progress):
             facts = Facts(
                 before=TestReport(command=self._runner.command),
@@ -322,43 +328,42 @@ class WorktreeVerifier:
             )
             facts.details |= {"circumstances": self._all_circumstances(), "tree": patch.tree}
             return decide(facts).model_copy(update={"seconds": time.monotonic() - started})
-        scope = self._base.choose_scope(patch.tree, named, progress)
+        before = self._known_base(progress)
         base_seconds = time.monotonic() - started
-        first = self._first_look(patch, scope.before, progress)
         change = JudgedChange(
             trees=self._trees,
             tree=patch.tree,
             issue=self._issue,
-            before=scope.before,
-            base=scope.base,
-            part=scope.part,
-            fallback=scope.fallback,
-            limits=self._suite,
-            cutoff=None if scope.before.by_exit_code else self._cutoff,
-            ties=self._ties_of(scope.before) if self._needs_ties else None,
+            before=before,
+            base=self._base.tests if self._is_lazy(before) else None,
+            cutoff=None if before.by_exit_code else self._cutoff,
+            ties=self._ties_of(before) if self._needs_ties else None,
             excluded=tuple(excluded),
             asked=self._asked,
             requires_identifier_ties=self._requires_identifier_ties,
             accepts_test_edits=self._accepts_test_edits,
             extensions=self._trees.modules,
         )
-        known = scope.before
-        base_runs = (
-            (summarize_run("base", scope.part.files if scope.part else (), known),)
-            if scope.base is None or known.results
-            else ()
-        )
-        judge = Judge(
-            change,
-            runner=self._runner,
-            named=named,
-            progress=progress,
-            first=first,
-            store=self._store,
-            tell=tell,
-            started=started,
-        )
-        facts = judge.collect_facts()
+        base_runs = () if self._is_lazy(before) else (summarize_run("base", (), before),)
+        with ThreadPoolExecutor(1) as beside:
+            selection = beside.submit(self._select, change)
+            judge = Judge(
+                change,
+                runner=self._runner,
+                named=named,
+                choose_scope=lambda target_seconds: choose_scope(
+                    selection.result(),
+                    limits=self._suite,
+                    target_seconds=target_seconds,
+                    suite_seconds=self._base.suite_seconds,
+                ),
+                find_ties=self._find_ties if self._needs_ties else None,
+                progress=progress,
+                store=self._store,
+                tell=tell,
+                started=started,
+            )
+            facts = judge.collect_facts()
         if facts.after is not None and facts.reaching is None and not facts.after.stored:
             self._base.learn_duration(facts.after)
         failures = facts.after.failures if facts.after else facts.still_red
@@ -366,20 +371,56 @@ class WorktreeVerifier:
         facts.details |= {
             "before": facts.before.outcome_counts,
             "commands": tuple(dict.fromkeys(run.command for run in judge.runs.made)),
-            "runs": (*base_runs, *first.runs, *judge.runs.made),
+            "runs": (*base_runs, *judge.runs.made),
             "cut_short": judge.runs.is_cut,
             "stages": {**judge.runs.stages, "base": judge.runs.stages["base"] + base_seconds},
             "circumstances": self._all_circumstances(),
             "tree": patch.tree,
         }
-        self._judged = {patch.tree: (change, facts)} if facts.after else {}
+        self._judged = {patch.tree: (change, facts, judge.runs)} if facts.after else {}
         return decide(facts).model_copy(update={"seconds": time.monotonic() - started})
+
+    def _known_base(self, progress: Progress | None) -> TestReport:
+        """Return what is known of the base: all results, or those so far where tests can be run singly."""
+        report = self._base.report
+        if not self._runner.is_recorded:
+            return self._base.measure(progress, whole=True)
+        if report is not None and report.problem is None:
+            return report
+        results = self._base.known_results
+        return TestReport(command=self._runner.command, results=results)
+
+    def _is_lazy(self, before: TestReport) -> bool:
+        """Tell whether tests of the base are run only where a comparison needs them."""
+        return self._runner.is_recorded and before is not self._base.report
+
+    def _select(self, change: JudgedChange) -> SuiteSelection | None:
+        """Return the tests that a change reaches, nearest first; None where the runner cannot select any."""
+        if not self._runner.is_recorded:
+            return None
+        with self._trees.read(self._trees.base, ()) as old, self._trees.read(change.tree) as new:
+            reaching = select_reaching(
+                self._trees,
+                change.tree,
+                old=old,
+                new=new,
+                coverage=self._load_coverage(),
+                command=self._runner.command,
+            )
+            return order_by_nearness(new, change.sources or change.changed) if reaching is None else reaching
 
     def assess_coverage(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
         """Return the latest verdict with what mutants of the change, linters and the issue's code show."""
-        if self._tools is None or verdict.tree not in self._judged:
-            return verdict
-        change, facts = self._judged[verdict.tree]
+        if verdict.tree not in self._judged or not verdict.is_examinable:
+            return verdict.model_copy(update={"is_examined": True})
+        change, facts, runs = self._judged[verdict.tree]
+        facts.is_examined = True
+        if facts.targets and self._runner.is_recorded:
+            facts.obstacle = runs.find_contradiction(
+                facts.targets, seconds=PLAIN_TIMES * facts.target_seconds
+            )
+        if self._tools is None:
+            return decide(facts).model_copy(update={"seconds": verdict.seconds, "stages": verdict.stages})
         started = time.monotonic()
         with change.split.checkout("base") as old, change.split.checkout("change") as new:
             examined = ExaminedChange(
@@ -451,17 +492,6 @@ class WorktreeVerifier:
                 self._base.reset()
                 self._ties = None
         return failed
-
-    def _first_look(self, patch: Patch, before: TestReport, progress: Progress | None) -> WarmFirstRun:
-        """Run the tests that the change reaches warm, if possible, to learn which of them to run first."""
-        if self._warm_base is None or not self._warm_base.is_ready or self._trees.inputs:
-            return WarmFirstRun()
-        edits = self._trees.changed_texts(patch.tree)
-        return (
-            WarmFirstRun()
-            if edits is None
-            else run_first_look(self._warm_base, edits, before, with_label("first look", progress))
-        )
 
 
 def _describe_problem(problem: RunProblem) -> str:

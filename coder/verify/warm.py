@@ -18,16 +18,14 @@ from coder.core.ports import (
     Impact,
     ImpactedTests,
     Limits,
-    Progress,
     Sandbox,
     TrialResult,
 )
 from coder.core.values import Value
-from coder.core.verdict import RunProblem, TestReport, TestRun
+from coder.core.verdict import RunProblem, TestReport
 from coder.patching import PatchError
 from coder.patching.plan import ConfinedTree
 from coder.python.source import decode_source
-from coder.verify.base import summarize_run
 from coder.verify.failures import NEVER_ENDING
 from coder.verify.launch import source_files
 from coder.verify.layout import may_configure, module_name
@@ -54,15 +52,6 @@ from coder.verify.warm_server import (
     WarmServer,
     replacements_of,
 )
-
-
-class WarmFirstRun(Value):
-    """Result of a warm run before any run in a clean worktree."""
-
-    reach: ImpactedTests = ImpactedTests(everything=True, why="it is not known yet")
-    suspects: tuple[str, ...] = ()
-    """Tests that passed on the base and fail in a warm process with the change."""
-    runs: tuple[TestRun, ...] = ()
 
 
 class WarmRefusal(Value):
@@ -448,31 +437,6 @@ def read_edits(tree: Path, paths: Sequence[str]) -> Edits | None:
 
 def _decode(path: str, data: bytes) -> str:
     return decode_source(data)[0] if path.endswith(".py") else data.decode()
-
-
-def run_first_look(
-    warm_base: WarmBase, edits: Edits, before: TestReport, progress: Progress | None
-) -> WarmFirstRun:
-    """Run the tests that the change reaches in the warm process, as a hint of what to run first."""
-    reach = warm_base.reach(edits)
-    report_progress = progress or (lambda _line: None)
-    if reach.everything:
-        return WarmFirstRun(reach=reach)
-    ran = warm_base.run(
-        edits, reach.soonest, in_order=True, on_red=lambda test: report_progress(f"{test} is red")
-    )
-    if not isinstance(ran, WarmResult):
-        return WarmFirstRun(reach=reach)
-    counts = ran.report.outcome_counts
-    report_progress(f"{counts.passed + counts.failed} tests that the change reaches, {counts.failed} red")
-    suspects = tuple(
-        result.id
-        for result in ran.report.failures
-        if (earlier := before.result_for(result.id)) is not None and earlier.green
-    )
-    return WarmFirstRun(
-        reach=reach, suspects=suspects, runs=(summarize_run("first look, warm", reach.tests, ran.report),)
-    )
 
 
 BUILD_SUFFIXES = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".pxd", ".pyd", ".pyx", ".rs", ".so"})

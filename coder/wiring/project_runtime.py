@@ -17,7 +17,7 @@ from coder.directories import index_database, state_directory
 from coder.sandbox.choice import UNSAFE_FLAG
 from coder.sandbox.process import ProcessSandbox
 from coder.settings import Config
-from coder.verify.base import WHOLE, SuiteLimits
+from coder.verify.base import NO_LIMITS, SuiteLimits
 from coder.verify.coverage_map import CoverageMap, MapProgress, load_coverage, record_map
 from coder.verify.dependencies import OverlayInstaller
 from coder.verify.examination import ExaminationTools
@@ -58,7 +58,7 @@ class ProjectRuntime:
     """Hides secrets in what is kept of test runs."""
     strict: bool = False
     """Whether new findings of checkers keep a fix from being PROVEN."""
-    suite: SuiteLimits = WHOLE
+    suite: SuiteLimits = NO_LIMITS
     behavior_seconds: float = 10.0
     """Time limit for comparing the answers to calls; 0 compares nothing."""
     builds_code: bool = False
@@ -332,9 +332,7 @@ def build_project_runtime(
         ),
         memory=command_memory(root),
     )
-    suite = suite_limits(config, os.environ) if projects[0].command.is_recorded else WHOLE
-    if projects[0].command.is_recorded:
-        suite = suite.model_copy(update={"base_on_demand": True})
+    suite = suite_limits(config, os.environ)
     return ProjectRuntime(
         selection=selection,
         sandbox=sandbox,
@@ -369,23 +367,9 @@ def import_environment(project: Project, worktree: Path) -> dict[str, str]:
 
 
 def suite_limits(config: Config, environment: Mapping[str, str]) -> SuiteLimits:
-    """Return the part of the suite that the configuration asks for.
-
-    If `CI` is set nobody waits, and the suite has all of its time.
-    """
-    if config.suite == "whole":
-        return WHOLE
-    is_ci = bool(environment.get("CI"))
-    waits = config.wait or is_ci
-    seconds = config.suite_seconds if is_ci else config.foreground_suite_seconds
-    return SuiteLimits(
-        whole_seconds=min(seconds, config.suite_seconds),
-        only_impacted=config.suite == "impacted",
-        impacted_seconds=config.suite_seconds
-        if waits
-        else min(config.impacted_suite_seconds, config.suite_seconds),
-        waits=waits,
-    )
+    """Return the limits of test runs; where `CI` is set nobody waits, and tests have all of their time."""
+    waits = config.wait or bool(environment.get("CI"))
+    return SuiteLimits(suite_seconds=config.suite_seconds, waits=waits)
 
 
 def suite_history_path(root: Path) -> Path:

@@ -131,6 +131,7 @@ class SessionSetup:
             "trusted": self.trusted,
             "minimise": config.minimise,
             "keep_steps": config.keep_steps,
+            "require": config.require,
             "budget": budget,
             **self.approach.task,
             **fields,

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from coder.bench.runner import append_outcome, plan_jobs, read_outcomes
 from coder.core.task import Budget
+from coder.core.verdict import VerdictKind
 from tests.bench.outcomes import outcome
 
 
@@ -55,3 +56,10 @@ def test_proof_contradicted_by_hidden_tests_is_wrong() -> None:
         .model_copy(update={"hidden_problem": "it needs a network or a server"})
         .wrongly_proven
     )
+
+
+def test_delivered_fix_contradicted_by_hidden_tests_is_wrong() -> None:
+    wrong = [outcome(kind=kind, solves=False) for kind in (VerdictKind.PROVEN, VerdictKind.FIXED)]
+    assert [(one.wrongly_proven, one.wrongly_fixed) for one in wrong] == [(True, True), (False, True)]
+    assert not wrong[1].model_copy(update={"delivered": False}).wrongly_fixed
+    assert not outcome(kind=VerdictKind.PASSING, solves=False).wrongly_fixed

@@ -31,19 +31,20 @@ def test_share() -> None:
 def test_shares_count_solvable_tasks() -> None:
     impossible = outcome("z", kind=VerdictKind.GAVE_UP, solvable=False)
     groups = summarize_outcomes(
-        [outcome("a"), outcome("b", solves=False), outcome("c", kind=VerdictKind.GAVE_UP), impossible]
+        [
+            outcome("a"),
+            outcome("b", solves=False),
+            outcome("c", kind=VerdictKind.GAVE_UP),
+            outcome("d", kind=VerdictKind.FIXED, solves=False),
+            impossible,
+        ]
     )
     assert len(groups) == 1
     group = groups[0]
-    assert (group.runs, group.proven.count, group.proven.of, group.solved.count, group.wrongly_proven) == (
-        4,
-        2,
-        3,
-        1,
-        1,
-    )
+    assert (group.runs, group.proven.count, group.proven.of, group.solved.count) == (5, 2, 4, 1)
+    assert (group.fixed.count, group.wrongly_proven, group.wrongly_fixed) == (3, 1, 2)
     assert (group.left_alone.count, group.left_alone.of) == (1, 1)
-    assert group.tokens == {"executor": Tokens(input=400, cached=160, output=40)}
+    assert group.tokens == {"executor": Tokens(input=500, cached=200, output=50)}
     assert group.usd == Decimal("0.02")
 
 

@@ -14,8 +14,8 @@ RUNS = [outcome("b", kind=VerdictKind.GAVE_UP), outcome("a"), outcome("a", model
 def test_markdown_has_a_row_for_each_group_and_run() -> None:
     text = results_markdown(RUNS)
     assert (
-        "| linear | m:one | 2 | 1 of 2 (50 %, 9 to 91) | 1 of 2 (50 %, 9 to 91) | 0 | none | 1.0 | "
-        "2.0 | 100, 40, 10 | 0.0200 | 4.0 |"
+        "| linear | m:one | 2 | 1 of 2 (50 %, 9 to 91) | 1 of 2 (50 %, 9 to 91) | 1 of 2 (50 %, 9 to 91) "
+        "| 0 | 0 | none | 1.0 | 2.0 | 100, 40, 10 | 0.0200 | 4.0 |"
     ) in text
     assert "| a | linear | m:two | 1 | PROVEN | 1 fail | 1 | 2 | 110 | 0.0200 | 4.0 |  |" in text
     assert (

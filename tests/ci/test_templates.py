@@ -109,7 +109,7 @@ class PullRequest:
     def judge(self, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run the step that judges, with defaults for what is not given."""
         sandbox = "required" if walls() else "none"
-        defaults = {"TEST": "", "SUITE": "auto", "SANDBOX": sandbox, "REQUIRED": "passing"}
+        defaults = {"TEST": "", "SANDBOX": sandbox, "REQUIRED": "passing"}
         return self.step("Judge", **{**defaults, **variables})
 
     def event(self) -> dict[str, Any]:

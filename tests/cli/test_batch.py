@@ -46,7 +46,7 @@ def test_fixes_issues_once_and_reports_what_is_not_done(
     evidence = Attestation.model_validate_json((folder / "evidence.json").read_bytes())
     assert evidence.verdict.label == "PROVEN"
     assert "+    return x + x" in (folder / "fix.diff").read_text(encoding="utf-8")
-    assert json.loads((folder / "events.jsonl").read_text(encoding="utf-8").splitlines()[0]) == {"format": 2}
+    assert json.loads((folder / "events.jsonl").read_text(encoding="utf-8").splitlines()[0]) == {"format": 3}
     assert Path("sums.py").read_text(encoding="utf-8") == FILES["sums.py"]
     assert run_command_line(command) == 2
     assert "--resume" in capsys.readouterr().err

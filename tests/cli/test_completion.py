@@ -36,7 +36,7 @@ def test_tree_is_that_of_the_command_line() -> None:
     names = {" ".join(node.path) for node in NODES}
     assert {"", "fix", "verify", "log show", "hook install", "mcp serve", "completion"} <= names
     verify = next(node for node in NODES if node.path == ("verify",))
-    assert {"--evidence", "--suite", "--help"} <= option_names(verify)
+    assert {"--evidence", "--wait", "--help"} <= option_names(verify)
     assert "--after" not in option_names(verify)  # hidden
 
 

@@ -61,7 +61,10 @@ def test_follow_up_extends_conversation_and_branch(place: Place, server: FakeSer
 
 def test_question_changes_nothing_and_is_answered_without_a_model(place: Place, server: FakeServer) -> None:
     before = place.user_state()
-    server.turns += [Turn(calls=(call("apply_patch", diff=NAMED),)), Turn(text="`minutes` is in `clock.py:1`.")]
+    server.turns += [
+        Turn(calls=(call("apply_patch", diff=NAMED),)),
+        Turn(text="`minutes` is in `clock.py:1`."),
+    ]
     assert "`minutes` is in `clock.py:1`." in request(place, server, "ask", "Where is minutes()?")
     assert place.user_state() == before
     result = place.coder("ask", "Where is minutes()?")

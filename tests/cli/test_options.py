@@ -81,9 +81,6 @@ def test_option_may_name_its_own_strategy() -> None:
     [
         ("apply last --force", "apply last", "--force no longer exists: no fix is refused.\n"),
         ("fix x --force", "fix x --force", ""),
-        ("fix --suite=background x", "fix x", "--suite background no longer exists: use --wait.\n"),
-        ("fix --suite background x", "fix x", "--suite background no longer exists: use --wait.\n"),
-        ("fix --suite whole --wait", "fix --suite whole --wait", ""),
         ("fix --color=red --color blue x", "fix x", "--color no longer exists: none.\n" * 2),
         ("fix -- --color blue", "fix -- --color blue", ""),
         ("fix --color", "fix", "--color no longer exists: none.\n"),
@@ -98,7 +95,6 @@ def test_removed_options_are_passed_over_with_one_line(
 ) -> None:
     removed = {
         "apply --force": "no fix is refused",
-        "--suite background": "use --wait",
         "--color VALUE": "none",
     }
     monkeypatch.setattr("coder.cli.options.REMOVED_OPTIONS", removed)

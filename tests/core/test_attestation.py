@@ -90,5 +90,13 @@ def test_a_verdict_holds_where_kind_and_targets_are_the_same() -> None:
     )
     broken = Verdict(kind=VerdictKind.BROKEN, reason="It breaks t.py::test_c.")
     assert describe_regression(PROVEN, broken) == "it was PROVEN and is BROKEN now: It breaks t.py::test_c."
+    assert describe_regression(broken, PROVEN.model_copy(update={"targets": ()})) == ""
     other = PROVEN.model_copy(update={"targets": ("t.py::test_b",)})
     assert describe_regression(PROVEN, other) == "t.py::test_a went from red to green then and does not now"
+
+
+def test_only_a_worse_verdict_no_longer_holds() -> None:
+    order = ("PROVEN", "FIXED", "PASSING", "NOT TESTED", "NOT FIXED", "BROKEN")
+    verdicts = [Verdict(kind=VerdictKind(word), reason="So it is.") for word in order]
+    holds = [[not describe_regression(then, now) for now in verdicts] for then in verdicts]
+    assert holds == [[now <= then for now in range(6)] for then in range(6)]

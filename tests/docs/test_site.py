@@ -40,7 +40,7 @@ def test_site_builds_without_warnings(tmp_path: Path) -> None:
     commands = (tmp_path / "reference" / "commands.html").read_text(encoding="utf-8")
     assert 'id="coder-log-evidence"' in commands
     assert "max_usd_per_day" in (tmp_path / "reference" / "settings.html").read_text(encoding="utf-8")
-    assert "INCONCLUSIVE" in (tmp_path / "reference" / "exit-codes.html").read_text(encoding="utf-8")
+    assert "NOT TESTED" in (tmp_path / "reference" / "exit-codes.html").read_text(encoding="utf-8")
     assert (tmp_path / "tutorial.html").read_text(encoding="utf-8").count(".svg") == 3
     assert "https://fonts" not in (tmp_path / "index.html").read_text(encoding="utf-8")
 
@@ -66,7 +66,7 @@ def test_commands_page_names_every_option() -> None:
 
 
 def test_exit_codes_page_names_every_verdict() -> None:
-    assert "| `3` | PASSING or NOT FIXED |" in render_exit_codes()
+    assert "| `3` | PASSING |" in render_exit_codes()
 
 
 def test_events_page_names_every_event_and_its_fields() -> None:

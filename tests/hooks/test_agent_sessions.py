@@ -240,7 +240,7 @@ def test_second_refusal_says_what_is_new(agent: Agent) -> None:
 
 @pytest.mark.parametrize(
     "verdict",
-    [result("INCONCLUSIVE"), *by_hand(UserError("It is not trusted."))],
+    [result("NOT TESTED"), *by_hand(UserError("It is not trusted."))],
     ids=["no tests", "no trust"],
 )
 def test_same_message_is_shown_once(agent: Agent, verdict: api.Result | UserError) -> None:
@@ -366,5 +366,5 @@ def test_edit_that_cannot_be_judged_is_named_and_caps(
     assert name in message
     agent.edit("pkg/deep/x.py")
     message = agent.end_turn()["systemMessage"]
-    assert message.startswith("coder verify: PASSING.")
+    assert message.startswith("coder verify: FIXED.")
     assert name in message

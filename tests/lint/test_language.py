@@ -86,7 +86,9 @@ def participle_names(tree: ast.Module) -> list[str]:
     return [
         node.name
         for node in functions(tree)
-        if is_participle(node.name) and "bool" not in (ast.unparse(node.returns) if node.returns else "")
+        if node.name != "_missing_"  # a method that Enum calls
+        and is_participle(node.name)
+        and "bool" not in (ast.unparse(node.returns) if node.returns else "")
     ]
 
 

@@ -1,5 +1,6 @@
 """Trials, a runner and a tracer that execute nothing."""
 
+import threading
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
@@ -78,6 +79,7 @@ class FakeRunner:
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
         is_base: bool = False,
+        cut: threading.Event | None = None,
     ) -> TestReport:
         outcome: Outcome = "passed" if self._right in self._path.read_text() else "failed"
         return TestReport(

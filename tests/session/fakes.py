@@ -47,7 +47,7 @@ RED = TestResult(
     seconds=0.01,
 )
 PROVEN = Verdict(kind=VerdictKind.PROVEN, reason="It failed before and passes now.", targets=(RED.id,))
-STILL_RED = Verdict(kind=VerdictKind.PASSING, reason="The target is still red.", still_red=(RED,))
+STILL_RED = Verdict(kind=VerdictKind.NOT_FIXED, reason="The target is still red.", still_red=(RED,))
 UNTESTED = Verdict(kind=VerdictKind.PASSING, reason="No test shows it.")
 
 

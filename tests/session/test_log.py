@@ -94,3 +94,13 @@ def test_keeps_call_arguments_as_model_wrote_them() -> None:
     log = EventLog(secrets=Secrets(key=b"of this session"))
     log.append(ToolStarted(candidate="c1", call=call))
     assert log.records[0].event == ToolStarted(candidate="c1", call=call)
+
+
+async def test_threads_that_outlive_a_session_append_nothing() -> None:
+    log = EventLog(clock=ticking_clock())
+    warn = log.warning_callback()
+    log.append(Warned(text="last"))
+    log.close()
+    warn("late")
+    await asyncio.sleep(0)
+    assert [record.event for record in log.records] == [Warned(text="last")]

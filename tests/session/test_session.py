@@ -140,7 +140,7 @@ def test_untestable_base_costs_no_request(tmp_path: Path) -> None:
     )
     session_end = run_session(kit(tmp_path, [patch(FIX)], verifier=FakeVerifier(report=report)))
     assert (session_end.kind, session_end.exit_code, session_end.spent.requests) == (
-        VerdictKind.INCONCLUSIVE,
+        VerdictKind.NOT_TESTED,
         7,
         0,
     )

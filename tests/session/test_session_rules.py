@@ -19,7 +19,7 @@ from tests.session.fakes import BASELINE, PROVEN, RED, STILL_RED, UNTESTED, Fake
 
 BROKEN = Verdict(kind=VerdictKind.BROKEN, reason="It breaks another.", broken=(RED,))
 RED_BASE = TestReport(command="pytest", results=(*BASELINE.results, RED))
-UNKNOWN = Verdict(kind=VerdictKind.INCONCLUSIVE, reason="The network is gone.")
+UNKNOWN = Verdict(kind=VerdictKind.NOT_TESTED, reason="The network is gone.")
 
 
 class SharedTreeRepository(FakeRepository):
@@ -90,10 +90,10 @@ async def test_attempts_and_delivery_follow_the_rules(strategy: str, seed: int, 
     red = [
         event.verdict for event in events if isinstance(event, Verified) and not event.verdict.is_deliverable
     ]
-    spent = [verdict for verdict in red if verdict.kind is not VerdictKind.INCONCLUSIVE]
+    spent = [verdict for verdict in red if verdict.kind is not VerdictKind.NOT_TESTED]
     assert len(spent) <= attempts
     gave_up = [event for event in events if isinstance(event, NoteMade) and isinstance(event.note, GiveUp)]
-    if session_end.kind in (VerdictKind.GAVE_UP, VerdictKind.LIMIT, VerdictKind.INCONCLUSIVE, None):
+    if session_end.kind in (VerdictKind.GAVE_UP, VerdictKind.LIMIT, VerdictKind.NOT_TESTED, None):
         assert (session_end.delivery, repository.deliveries) == (None, [])
     if session_end.delivery is not None:
         assert session_end.kind in (VerdictKind.PROVEN, VerdictKind.PASSING)

@@ -53,7 +53,7 @@ def test_statement_has_form_of_specification() -> None:
         (VerdictKind.PASSING, {}, "WARNED"),
         (VerdictKind.PASSING, {"still_red": (TestResult(id="t.py::test_a", outcome="failed"),)}, "FAILED"),
         (VerdictKind.BROKEN, {"broken": (TestResult(id="t.py::test_b", outcome="failed"),)}, "FAILED"),
-        (VerdictKind.INCONCLUSIVE, {}, "WARNED"),
+        (VerdictKind.NOT_TESTED, {}, "WARNED"),
     ],
 )
 def test_only_proof_has_passed(kind: VerdictKind, fields: dict[str, Any], result: str) -> None:

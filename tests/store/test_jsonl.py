@@ -1,10 +1,12 @@
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from coder.core.errors import UserError
-from coder.core.events import Record, Warned
+from coder.core.events import Record, Verified, Warned
+from coder.core.verdict import VerdictKind
 from coder.store.jsonl import SessionStore, boundary_events, find_session, list_sessions, read_records
 
 LOGS = Path(__file__).parent.parent / "logs"
@@ -51,8 +53,31 @@ def test_reports_broken_line_before_last(tmp_path: Path) -> None:
 
 def test_refuses_unknown_format(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").write_text('{"format": 99}\n')
-    with pytest.raises(UserError, match="format 2"):
+    with pytest.raises(UserError, match="format 3"):
         read_records(tmp_path)
+
+
+@pytest.mark.parametrize("log_format", [1, 2])
+def test_reads_words_of_earlier_formats(tmp_path: Path, log_format: int) -> None:
+    red = {"id": "t.py::test_a", "outcome": "failed"}
+    verdicts = [
+        {"kind": "INCONCLUSIVE", "reason": "It cannot run."},
+        {"kind": "PASSING", "reason": "It is red.", "still_red": [red]},
+        {"kind": "PASSING", "reason": "Nothing shows it."},
+    ]
+    events = [
+        {"type": "verified", "candidate": "c1", "attempt": 1, "verdict": verdict} for verdict in verdicts
+    ]
+    records = [
+        {"number": number, "at": "2026-01-01T00:00:00Z", "event": event}
+        for number, event in enumerate(events, 1)
+    ]
+    lines = map(json.dumps, [{"format": log_format}, *records])
+    (tmp_path / "events.jsonl").write_text("\n".join(lines) + "\n")
+    kinds = [
+        record.event.verdict.kind for record in read_records(tmp_path) if isinstance(record.event, Verified)
+    ]
+    assert kinds == [VerdictKind.NOT_TESTED, VerdictKind.NOT_FIXED, VerdictKind.PASSING]
 
 
 def test_blobs_are_addressed_by_content(tmp_path: Path) -> None:

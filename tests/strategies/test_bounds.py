@@ -31,7 +31,7 @@ STRATEGIES = ("linear", "plan", "tree", "committee", "auto")
 OLD_FAILURE = TestReport(command="pytest", results=(*BASELINE.results, RED))
 NOT_REPRODUCED = ReproductionResult(rejected=("tests/test_b.py::test_b: passes already on the base",))
 BREAKS = Verdict(kind=VerdictKind.BROKEN, reason="It breaks test_b.", broken=(RED,))
-NO_TEST_RAN = Verdict(kind=VerdictKind.INCONCLUSIVE, reason="pytest does not start.")
+NO_TEST_RAN = Verdict(kind=VerdictKind.NOT_TESTED, reason="pytest does not start.")
 REQUESTS = 150
 """More than any of these strategies asks for."""
 
@@ -119,21 +119,21 @@ def run(
     ],
 )
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_endless_models_spend_attempts_and_deliver_nothing(
+def test_endless_models_come_to_an_end_and_deliver_nothing(
     tmp_path: Path, strategy: str, ask: AskModel, verdict: Verdict
 ) -> None:
     outcome = run(tmp_path, strategy, ask, verdict)
     assert (outcome.kind, outcome.deliveries) == (VerdictKind.GAVE_UP, 0)
     is_edited = ask in EDITING_MODELS
     assert outcome.verified == (Budget().attempts if is_edited else 0)
-    assert outcome.attempts == outcome.verified or not is_edited
+    assert outcome.attempts == (1 if verdict is UNTESTED else outcome.verified) or not is_edited
     assert outcome.requests < REQUESTS
 
 
 @pytest.mark.parametrize("strategy", ["linear", *by_hand(*STRATEGIES[1:])])
 def test_inconclusive_verdicts_spend_no_attempt_but_end(tmp_path: Path, strategy: str) -> None:
     outcome = run(tmp_path, strategy, edits_forever, NO_TEST_RAN)
-    assert (outcome.kind, outcome.attempts, outcome.deliveries) == (VerdictKind.INCONCLUSIVE, 1, 0)
+    assert (outcome.kind, outcome.attempts, outcome.deliveries) == (VerdictKind.NOT_TESTED, 1, 0)
     assert outcome.requests < 40
 
 

@@ -50,5 +50,6 @@ def test_unfitting_diff_is_usage_error(tmp_path: Path) -> None:
 def test_left_out_work_keeps_a_change_from_being_proven(tmp_path: Path) -> None:
     left_out = "data.bin (the git filter lfs is not run)"
     session_end, _, _ = verify_diff(tmp_path, DIFF, (left_out,))
-    assert (session_end.kind, session_end.exit_code) == (VerdictKind.PASSING, 3)
-    assert left_out in session_end.summary
+    assert (session_end.kind, session_end.exit_code) == (VerdictKind.FIXED, 0)
+    assert session_end.verdict is not None
+    assert [left.text for left in session_end.verdict.open_findings] == [f"not judged: {left_out}"]

@@ -8,9 +8,10 @@ import pytest
 from coder.core.events import NoteMade, PhaseEntered, ToolFinished
 from coder.core.notes import Done, GiveUp, Reproduction, WrittenAnswer
 from coder.core.state import newest_answer
-from coder.core.verdict import ReproductionResult, RunProblem, TestReport
+from coder.core.verdict import ReproductionResult, RunProblem, TestReport, Verdict, VerdictKind
 from coder.models.scripted import Scene, ScriptedCall, ScriptedModel, ScriptStep
 from coder.session.context import SessionContext
+from coder.strategies.candidate_status import newest_verdict
 from coder.strategies.follow import (
     LINEAR_ROUTE,
     LOCATE_ROUTE,
@@ -34,6 +35,8 @@ from tests.session.fakes import (
 )
 
 FIX = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"
+BETTER = FIX.replace("VALUE = 2", "VALUE = 3").replace("VALUE = 1", "VALUE = 2")
+FIX_AGAIN = BETTER.replace("VALUE = 3", "VALUE = 4").replace("VALUE = 2", "VALUE = 3")
 TEST = (
     "--- a/tests/test_b.py\n+++ b/tests/test_b.py\n@@ -1,2 +1,2 @@\n def test_b() -> None:\n"
     "-    assert True\n+    assert 1 + 1 == 2\n"
@@ -75,6 +78,9 @@ def last_words(context: SessionContext) -> str:
     return context.model.requests[-1].messages[-1].text
 
 
+COLUMNS = ((1, True), (2, False), (3, "spent"), (4, "passing"))
+
+
 def test_documented_table_matches_route() -> None:
     text = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text(encoding="utf-8")
     rows = [
@@ -82,10 +88,7 @@ def test_documented_table_matches_route() -> None:
         for line in text.partition("| after |")[2].partition("\n\n")[0].splitlines()[2:]
     ]
     documented = {
-        (row[0], outcome): row[column]
-        for row in rows
-        for column, outcome in ((1, True), (2, False), (3, "spent"))
-        if row[column]
+        (row[0], outcome): row[column] for row in rows for column, outcome in COLUMNS if row[column]
     }
     assert documented == dict(LINEAR_ROUTE)
     parts: dict[str, Route] = {
@@ -95,10 +98,7 @@ def test_documented_table_matches_route() -> None:
         "`RETRY_ROUTE`, with `REPAIR_ROUTE`": RETRY_ROUTE,
     }
     assert all(
-        (row[0], outcome) in parts[row[4]]
-        for row in rows
-        for outcome in (True, False, "spent")
-        if (row[0], outcome) in documented
+        (row[0], outcome) in parts[row[5]] for row in rows for column, outcome in COLUMNS if row[column]
     )
 
 
@@ -142,6 +142,42 @@ def test_judges_unchanged_tree_again_once_tests_are_excluded(tmp_path: Path) -> 
         issue=f"{RED.id} fails",
     )
     assert phases(context)[3:] == ["verify", "diagnose", "repair", "verify"]
+
+
+CAPPED = PROVEN.model_copy(update={"kind": VerdictKind.PASSING, "reason": "Two tests were edited to agree."})
+DONE = {"kind": "done", "summary": "Set the value to 2\n\nIt was 1."}
+
+
+@pytest.mark.parametrize(
+    ("replies", "verdicts", "last", "summary"),
+    [
+        ([call("hand_over", **DONE)], [CAPPED], ["repair", "verify"], DONE["summary"]),
+        ([ScriptStep(text="It is right.")], [CAPPED], ["repair", "verify"], "Saying."),
+        ([patch(BETTER)], [CAPPED, PROVEN], ["repair", "verify"], "Saying."),
+        ([patch(BETTER)], [CAPPED, CAPPED], ["repair", "verify"], "Saying."),
+        (
+            [patch(BETTER), call("hand_over", kind="diagnosis", summary="Back."), patch(FIX_AGAIN)],
+            [CAPPED, STILL_RED, CAPPED],
+            ["repair", "verify", "diagnose", "repair", "verify"],
+            "Saying.",
+        ),
+    ],
+    ids=["handed over", "talked about", "better", "no better", "worse"],
+)
+def test_passing_goes_back_once(
+    tmp_path: Path, replies: Sequence[Scene], verdicts: list[Verdict], last: list[str], summary: str
+) -> None:
+    verifier = FakeVerifier(verdicts=[*verdicts])
+    context = run_route(tmp_path, [patch(FIX), *replies], verifier, issue=f"{RED.id} fails")
+    assert phases(context)[4:] == last
+    assert request_count(context) == 1 + len(replies)
+    assert isinstance(context.model, ScriptedModel)
+    assert "Two tests were edited to agree." in context.model.requests[1].messages[-1].text
+    made = [event.note for event in events(context.log, NoteMade)]
+    assert [note.summary for note in made if isinstance(note, Done)][-1] == summary
+    newest = newest_verdict(context, context.repository.create_candidate("c1"))
+    assert newest is not None
+    assert newest.reason == verdicts[-1].reason
 
 
 def test_giving_up_ends_session_in_any_phase(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ REDS = TestReport(
 PLACES = ("a.py::value", "b.py::other")
 LIKELY = "The fault is most likely in value, other."
 NONE_PROVEN = GiveUp(summary=f"No proposal was proven (tried 40 candidates). {LIKELY}", places=PLACES)
-DOUBTFUL = Verdict(kind=VerdictKind.INCONCLUSIVE, reason="The wrong code was loaded.")
+DOUBTFUL = Verdict(kind=VerdictKind.NOT_TESTED, reason="The wrong code was loaded.")
 
 
 def proposal(value: int) -> Proposal:
@@ -114,7 +114,7 @@ def test_keeps_first_proven_proposal(tmp_path: Path) -> None:
         "locate",
         Sites(summary="tried 40 candidates", places=PLACES, tests=(RED.id,)),
         *("edit", ("a.py",), Done(summary="value: use 5 instead of 1")),
-        *("verify", VerdictKind.PASSING, ()),
+        *("verify", VerdictKind.NOT_FIXED, ()),
         *("edit", ("a.py",), Done(summary="value: use 2 instead of 1")),
         *("verify", VerdictKind.PROVEN),
     ]
@@ -140,7 +140,7 @@ UNTIED = Verdict(
             1,
         ),
         (STILL_RED, 1, 1, None, 1),
-        (DOUBTFUL, 3, 1, [VerdictKind.INCONCLUSIVE, ()], 1),
+        (DOUBTFUL, 3, 1, [VerdictKind.NOT_TESTED, ()], 1),
     ],
     ids=["lacks only the tie to the issue", "three tries", "attempts of the budget", "inconclusive"],
 )

@@ -9,7 +9,7 @@ from coder.core.events import NoteMade, Verified
 from coder.core.notes import Done, Plan, Step
 from coder.core.ports import Progress
 from coder.core.values import Candidate, Proposals
-from coder.core.verdict import MutationReport, TestReport, Verdict
+from coder.core.verdict import MutationReport, TestReport, Verdict, VerdictKind
 from coder.session.context import SessionContext
 from coder.strategies.offline import FIRST_SECONDS, OFFLINE_NOTE, offline_first
 from tests.session.fakes import BASELINE, PROVEN, RED, STILL_RED, UNTESTED, FakeVerifier, events, run_strategy
@@ -60,12 +60,13 @@ class DowngradingVerifier(FakeVerifier):
 
 
 def test_proven_edit_is_examined_again(tmp_path: Path) -> None:
-    holding = DowngradingVerifier(verdicts=[PROVEN], report=REDS)
+    fixed = PROVEN.model_copy(update={"kind": VerdictKind.FIXED, "is_examined": False})
+    holding = DowngradingVerifier(verdicts=[fixed], report=REDS)
     context = offline_context(tmp_path / "held", proposals(2), verifier=holding, issue=ISSUE)
     assert fallback_calls(context) == []
     mutations = [event.verdict.mutation for event in events(context.log, Verified)]
     assert mutations == [MutationReport(tried=4)]
-    doubting = DowngradingVerifier(verdicts=[PROVEN, UNTESTED], report=REDS)
+    doubting = DowngradingVerifier(verdicts=[fixed, UNTESTED], report=REDS)
     context = offline_context(tmp_path / "doubted", proposals(2), verifier=doubting, issue=ISSUE)
     assert len(fallback_calls(context)) == 1
     assert [question for question, _ in doubting.calls] == ["reproduces", "verify", "guard"]

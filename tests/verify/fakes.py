@@ -104,7 +104,7 @@ class FakeRunner:
 
     @property
     def is_recorded(self) -> bool:
-        return True
+        return not self._by_exit_code
 
     def run_plainly(self, tree: Path, tests: Sequence[str], *, timeout_seconds: float | None) -> int | None:
         return self._plain(read_files(tree))
@@ -146,7 +146,12 @@ class FakeRunner:
     run_parallel = run
 
     def collect(
-        self, tree: Path, tests: Sequence[str] = (), *, progress: Progress | None = None
+        self,
+        tree: Path,
+        tests: Sequence[str] = (),
+        *,
+        timeout_seconds: float | None = None,
+        progress: Progress | None = None,
     ) -> TestReport:
         report = self.run(tree, tests)
         self.calls.pop()

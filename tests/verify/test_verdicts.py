@@ -31,8 +31,8 @@ def test_verdict_and_messages_match_case(case: Path, tmp_path: Path, make_runner
     (tmp_path / "trees").mkdir()
     trees = FakeTrees(tmp_path / "trees", base, change)
     runner = ParallelRunner(make_runner(tmp_path / "checkout", command=command), NO_HISTORY)
-    verifier = WorktreeVerifier(trees=trees, runner=runner, issue=issue, needs_ties=True)
-    verdict = verifier.verify(trees.patch, extract_node_ids(issue))
+    verifier = WorktreeVerifier(trees=trees, runner=runner, issue=issue, needs_ties=bool(issue.strip()))
+    verdict = verifier.assess_coverage(verifier.verify(trees.patch, extract_node_ids(issue)))
     kind, *lines = (case / "verdict.txt").read_text("utf-8").splitlines()
     text = _verdict_text(verdict)
     assert (verdict.kind.value, [line for line in lines if line not in text]) == (kind, []), text
@@ -52,4 +52,5 @@ def _verdict_text(verdict: Verdict) -> str:
     tests = [result.id for result in (*verdict.broken, *verdict.still_red)]
     proof = describe_proof(verdict, by="the change")
     replaced = [assertion.line for assertion in verdict.replaced_assertions]
-    return "\n".join([verdict.label, verdict.reason, *verdict.notes, *tests, *replaced, proof])
+    found = [f"{finding.effect}: {finding.text}" for finding in verdict.findings]
+    return "\n".join([verdict.label, verdict.reason, *found, *tests, *replaced, proof])

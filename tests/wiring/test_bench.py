@@ -7,20 +7,15 @@ import pytest
 
 from coder.sandbox.process import ProcessSandbox
 from coder.settings import Config
-from coder.verify.base import WHOLE, SuiteLimits
+from coder.verify.base import SuiteLimits
 from coder.verify.project import find_project
 from coder.wiring.project_runtime import import_environment, suite_limits
 from tests.builders import write
 
 
-def test_suite_scope_follows_settings() -> None:
-    assert suite_limits(Config(), {}) == SuiteLimits(whole_seconds=60, impacted_seconds=120)
-    assert suite_limits(Config(suite="impacted"), {}).only_impacted
-    assert suite_limits(Config(suite="whole"), {}) == WHOLE
-
-
-def test_ci_gives_whole_suite_full_time() -> None:
-    assert suite_limits(Config(), {"CI": "true"}).whole_seconds == Config().suite_seconds
+def test_all_tests_run_where_ci_is_set() -> None:
+    assert suite_limits(Config(suite_seconds=60), {}) == SuiteLimits(suite_seconds=60)
+    assert suite_limits(Config(), {"CI": "true"}).waits
 
 
 @pytest.mark.parametrize("root", ["packages/shop/src", pytest.param(".", marks=pytest.mark.thorough)])

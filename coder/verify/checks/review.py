@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from coder.core.paths import is_test_path
-from coder.core.verdict import Finding, TestResult
+from coder.core.verdict import Effect, Finding, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.verify.change import JudgedChange
 from coder.verify.checks.harness import SUFFIXES as SCRIPT_SUFFIXES
@@ -26,22 +26,11 @@ from coder.verify.layout import configuration_of_tests, is_injected, may_configu
 from coder.verify.mutate import differs_in_code
 from coder.verify.report import shorten_test_id
 from coder.verify.select import project_files
-from coder.verify.test_edits import (
-    find_removed_functions,
-    find_renamed_in,
-    find_successions,
-    removed_names,
-    removed_tests,
-    weakened_successors,
-    weakened_tests,
-    weakened_tests_in,
-)
 from coder.verify.test_files import (
     CODE,
     adds_only_fixtures,
     find_fixture_names,
     inline_tests,
-    names_of,
 )
 from coder.verify.test_files import SUFFIX as INLINE_SUFFIX
 from coder.verify.trees import LARGEST, read_texts
@@ -54,9 +43,7 @@ SHOWN = 3
 class Weaknesses(NamedTuple):
     """Reasons why a change proves less than it seems to, half a sentence each."""
 
-    doubts: list[Finding]
-    weakened_tests: list[str]
-    """Descriptions of tests that became weaker."""
+    findings: list[Finding]
     hashes: dict[str, str]
     """SHA-256 of the targets' files that are the same on both sides, by path."""
 
@@ -89,27 +76,26 @@ def find_weaknesses(
         }
         tests = read_texts(new, hashes)
         edited = find_edited_definitions(*sides.texts(change.sources))
-        by_rule = [
-            ("runner-files", _find_configuration(change, sides)),
-            ("removed-test", _limit(_find_removed_tests(change, sides))),
-            ("shadowed-source", _find_shadows(change, sides)),
-            ("wording", _find_wording(change, sides)),
-            ("special-case", _find_special_cases(change, sides, files)),
-            ("harness-access", _find_harness_accesses(change, sides)),
-            ("vacuous-test", vacuous_tests(tests, results, before)),
-            ("weak-test", weak_test_findings(tests, results, before, changed=edited, issue=issue)),
-            ("test-data", _unclear_data(change, targets, new)),
-            ("unread", _unread_sources(new, change.sources)),
+        has_code = any(path.endswith(CODE) for path in change.sources)
+        rules: list[tuple[str, Effect, Iterable[str]]] = [
+            ("runner-files", "cap", _find_configuration(change, sides)),
+            ("shadowed-source", "cap", _find_shadows(change, sides)),
+            ("wording", "cap", _find_wording(change, sides)),
+            ("special-case", "note", _find_special_cases(change, sides, files)),
+            ("harness-access", "cap", _find_harness_accesses(change, sides)),
+            ("vacuous-test", "note", vacuous_tests(tests, results, before)),
+            ("weak-test", "note", weak_test_findings(tests, results, before, changed=edited, issue=issue)),
+            ("test-data", "open" if has_code else "cap", _unclear_data(change, targets, new)),
+            ("unread", "cap", _unread_sources(new, change.sources)),
         ]
-        found = [finding for rule, texts in by_rule for finding in findings(rule, texts)]
-        weakened = _find_weakened_tests(change, sides)
-    found += findings("issue-gap", change.find_issue_gaps(targets))
+        found = [finding for rule, effect, texts in rules for finding in findings(rule, texts, effect=effect)]
+    found += findings("issue-gap", change.find_issue_gaps(targets), effect="note")
     decisive = [path for path in change.changed if path not in change.split.registrations]
     runner_files = changed_runner_files(before.command, decisive, is_indirect=before.indirect)
     if runner_files:
         text = f"the change touches how tests run ({', '.join(runner_files[:SHOWN])})"
         found += findings("runner-files", [text])
-    return Weaknesses(found, weakened, hashes)
+    return Weaknesses(found, hashes)
 
 
 def _find_configuration(change: JudgedChange, sides: _Sides) -> Iterator[str]:
@@ -125,26 +111,6 @@ def _find_configuration(change: JudgedChange, sides: _Sides) -> Iterator[str]:
     configured += [path for path in paths if is_injected(sides.old, path)]
     if configured:
         yield f"the change touches how tests run ({', '.join(configured)})"
-
-
-def _find_removed_tests(change: JudgedChange, sides: _Sides) -> Iterator[str]:
-    """Yield the red tests of the base that no test succeeds."""
-    red = [result.id for result in change.before.failures]
-    old, new = sides.texts(change.tests)
-    successions = find_successions(old, new, find_removed_functions(old, new))
-    replaced = {test for succession in successions for test in succession.removed}
-    for test in removed_tests(old, new):
-        if test not in replaced and any(known == test or known.startswith(f"{test}[") for known in red):
-            yield f"{shorten_test_id(test)}, which failed before, is gone"
-    names = {name for test in red for name in names_of(test)}
-    for name in removed_names(*sides.texts(_places_of_tests(change), SUFFIXES)):
-        if name in names:
-            yield f"{name}, which failed before, is gone"
-
-
-def _places_of_tests(change: JudgedChange) -> tuple[str, ...]:
-    """Return the changed tests, and the sources that may contain tests."""
-    return (*change.tests, *(path for path in change.sources if path.endswith(INLINE_SUFFIX)))
 
 
 def _find_shadows(change: JudgedChange, sides: _Sides) -> list[str]:
@@ -188,22 +154,6 @@ def _find_harness_accesses(change: JudgedChange, sides: _Sides) -> Iterator[str]
     native = compiled_sources(change.sources)
     extensions = [path for path in native if find_projects([path], sides.new)]
     yield from _limit(find_native_accesses(*sides.texts(native, NATIVE_SUFFIXES), extensions=extensions))
-
-
-def _find_weakened_tests(change: JudgedChange, sides: _Sides) -> list[str]:
-    """Describe how existing tests, also inside of sources, or their successors are weaker than before."""
-    before, after = sides.texts(change.tests)
-    old_others, new_others = sides.texts(_places_of_tests(change), SUFFIXES)
-    others = weakened_tests_in(old_others, new_others)
-    others += [
-        f"{renamed.path}: {renamed.successors[0]}, in the place of {renamed.removed[0]}, {finding}"
-        for renamed in find_renamed_in(old_others, new_others)
-        for finding in renamed.findings
-    ]
-    return [
-        *_limit((*weakened_tests(before, after), *weakened_successors(before, after))),
-        *_limit(others),
-    ]
 
 
 def _unread_sources(new: Path, sources: Sequence[str]) -> Iterator[str]:

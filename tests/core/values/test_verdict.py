@@ -2,28 +2,23 @@
 
 import pytest
 
-from coder.core.verdict import BehaviorReport, Finding, Verdict, VerdictKind
+from coder.core.verdict import BehaviorReport, Verdict, VerdictKind
 from coder.core.verdict_summary import describe_changes
-
-CUT = Verdict(
-    kind=VerdictKind.PASSING, reason="", targets=("t.py::t",), scope="reaching", tests_ran=4, tests_reaching=9
-)
-CAP = Finding(rule="weak-test", effect="cap", text="it asserts little")
 
 
 @pytest.mark.parametrize(
-    ("changed", "good_enough"),
+    ("kind", "cut_short", "good_enough"),
     [
-        ({}, True),
-        ({"targets": ()}, False),
-        ({"findings": (CAP,)}, False),
-        ({"findings": (CAP.model_copy(update={"effect": "note"}),)}, True),
-        ({"tests_reaching": 4}, False),
-        ({"kind": VerdictKind.BROKEN}, False),
+        ("PROVEN", False, True),
+        ("FIXED", False, True),
+        ("PASSING", False, False),
+        ("PASSING", True, True),
+        ("BROKEN", True, False),
     ],
 )
-def test_lack_of_time_alone_calls_for_no_better_change(changed: dict[str, object], good_enough: bool) -> None:
-    assert CUT.model_copy(update=changed).is_good_enough is good_enough
+def test_no_better_change_is_sought_once_it_is_fixed(kind: str, cut_short: bool, good_enough: bool) -> None:
+    verdict = Verdict(kind=VerdictKind(kind), reason="", cut_short=cut_short)
+    assert verdict.is_good_enough is good_enough
 
 
 def test_reads_former_names_of_fields() -> None:

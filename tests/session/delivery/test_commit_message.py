@@ -40,11 +40,11 @@ def test_subject_fits_git_limit() -> None:
     assert line.endswith("word...")
 
 
-def test_message_has_subject_issue_and_trailers() -> None:
+def test_message_has_subject_and_trailers_and_nothing_of_the_issue() -> None:
     text = compose_message(
         "It works.", "The issue\n\nmore", recent=CAPITALS, trailers=("Coder-Verdict: PROVEN",)
     )
-    assert text == "It works\n\nThe issue\n\nmore\n\nCoder-Verdict: PROVEN\n"
+    assert text == "It works\n\nCoder-Verdict: PROVEN\n"
 
 
 def test_explanation_becomes_the_body() -> None:
@@ -52,21 +52,6 @@ def test_explanation_becomes_the_body() -> None:
         "It works.\n\nThe sign was lost in f().\n", "The issue", recent=CAPITALS, trailers=("T: x",)
     )
     assert text == "It works\n\nThe sign was lost in f().\n\nT: x\n"
-
-
-def test_body_from_the_issue_is_whole_paragraphs_without_code() -> None:
-    issue = (
-        "It fails.\n\n```python\nf(1)\n\nf(2)\n```\n\n"
-        + "\n".join(["a line"] * 9)
-        + "\n\n"
-        + "\n".join(["another"] * 9)
-    )
-    text = compose_message("It works.", issue, recent=CAPITALS, trailers=("T: x",))
-    assert text == "It works\n\nIt fails.\n\n" + "\n".join(["a line"] * 9) + "\n\nT: x\n"
-    assert (
-        compose_message("It works.", "It fails.\n\n```\nf(1)", recent=CAPITALS, trailers=("T: x",))
-        == "It works\n\nIt fails.\n\nT: x\n"
-    )
 
 
 @pytest.mark.parametrize(

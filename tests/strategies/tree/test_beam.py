@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import ModelError
-from coder.core.events import CandidateDropped, CandidateForked, MessageFinished, Verified
+from coder.core.events import CandidateDropped, CandidateForked, FilesChanged, MessageFinished, Verified
 from coder.core.task import Budget
 from coder.core.values import Candidate
 from coder.core.verdict import Verdict
@@ -30,10 +30,10 @@ def scripted_strategy(outcomes: dict[str, list[Verdict | Exception]], calls: lis
         if isinstance(outcome, Exception):
             raise outcome
         (candidate.worktree / "a.py").write_text(f"VALUE = '{candidate.id} {len(calls)}'\n")
-        tree = kit.repository.candidate_patch(candidate).tree
-        kit.log.append(
-            Verified(candidate=candidate.id, attempt=1, verdict=outcome.model_copy(update={"tree": tree}))
-        )
+        patch = kit.repository.candidate_patch(candidate)
+        verdict = outcome.model_copy(update={"tree": patch.tree})
+        kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+        kit.log.append(Verified(candidate=candidate.id, attempt=1, verdict=verdict))
         return candidate
 
     return strategy

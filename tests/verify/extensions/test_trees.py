@@ -127,7 +127,7 @@ def test_wrong_fix_is_not_fixed(root: Path) -> None:
 @pytest.mark.thorough
 def test_change_that_does_not_compile_is_inconclusive(root: Path) -> None:
     verdict, preview = judge(root, {**FIX, "fast/operator.h": "#define OPERATOR @\n"})
-    assert verdict.kind is VerdictKind.INCONCLUSIVE
+    assert verdict.kind is VerdictKind.NOT_TESTED
     assert "error: " in verdict.reason and "operator.h" in "".join(verdict.still_red[0].output_tail)
     assert preview.problem is not None and "error: " in preview.problem.text
 
@@ -135,12 +135,12 @@ def test_change_that_does_not_compile_is_inconclusive(root: Path) -> None:
 @pytest.mark.thorough
 def test_missing_header_or_uncompilable_base_is_inconclusive(root: Path) -> None:
     verdict, _ = judge(root, {**FIX, "fast/operator.h": "#include <missing/library.h>\n"})
-    assert verdict.kind is VerdictKind.INCONCLUSIVE
+    assert verdict.kind is VerdictKind.NOT_TESTED
     assert "missing/library.h" in verdict.reason
     write(root, {"fast/operator.h": "#define OPERATOR @\n"})
     git(root, "commit", "-qam", "break the build")
     verdict, _ = judge(root, FIX)
-    assert verdict.kind is VerdictKind.INCONCLUSIVE
+    assert verdict.kind is VerdictKind.NOT_TESTED
     assert "base" in verdict.reason and "fast/operator.h" in verdict.reason
 
 
@@ -149,7 +149,7 @@ def test_unknown_build_is_inconclusive(root: Path) -> None:
     git(root, "rm", "-q", "setup.py")
     git(root, "commit", "-qm", "built by hand")
     verdict, _ = judge(root, FIX)
-    assert verdict.kind is VerdictKind.INCONCLUSIVE
+    assert verdict.kind is VerdictKind.NOT_TESTED
     assert "fast/operator.h" in verdict.reason and "fast/_add" in verdict.reason
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.select import find_test_files_naming, find_tests, select_test_files
+from coder.verify.select import find_tests, select_test_files
 from tests.builders import write
 
 Reached = Callable[..., tuple[str, ...] | None]
@@ -132,25 +132,9 @@ def test_examples_in_texts_are_tests(
     assert select_tests(change, base) == (*text, "tests/test_page.py")
 
 
-def test_counts_tests_and_finds_users_of_test_module(tmp_path: Path) -> None:
+def test_counts_tests(tmp_path: Path) -> None:
     write(tmp_path, {**SHOP, "tests/test_all.py": "from tests.test_cart import test_total\n"})
     assert len(find_tests(tmp_path)) == 6
-    assert find_test_files_naming(tmp_path, ["tests/test_cart.py", "tests/test_new.py"]) == (
-        "tests/test_cart.py",
-        "tests/test_all.py",
-    )
-
-
-def test_finds_users_of_module_that_is_named_like_others(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        {
-            "cart/tests.py": "def test_a(): pass\n",
-            "user/tests.py": "from cart import tests\n",
-            "page/tests.py": "from shop import tests\n",
-        },
-    )
-    assert find_test_files_naming(tmp_path, ["cart/tests.py"]) == ("cart/tests.py", "user/tests.py")
 
 
 def test_selects_deleted_test_file_on_base(tmp_path: Path) -> None:

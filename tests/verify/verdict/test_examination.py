@@ -80,6 +80,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
         facts = Facts(
             before=TestReport(command="pytest"),
             targets=targets,
+            is_examined=True,
             after=TestReport(command="pytest", results=(passed_result(ADDED),)),
         )
         if not targets:
@@ -148,7 +149,7 @@ def test_reports_api_changes_to_callers(look: Examine) -> None:
     assert verdict.notes == ("the public name `add` of calc.py is gone",)
 
 
-@pytest.mark.parametrize(("strict", "kind"), [(False, VerdictKind.PROVEN), (True, VerdictKind.PASSING)])
+@pytest.mark.parametrize(("strict", "kind"), [(False, VerdictKind.PROVEN), (True, VerdictKind.FIXED)])
 def test_counts_new_linter_findings_where_project_requires(
     look: Examine, strict: bool, kind: VerdictKind
 ) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.verdict import Counts, ReproductionResult, RunProblem, TestResult, VerdictKind
-from coder.verify.base import NO_HISTORY
+from coder.verify.base import BASELINE_SECONDS, NO_HISTORY
 from coder.verify.run import ParallelRunner, PytestRunner
 from coder.verify.verifier import ENDLESS_TEST_ADVICE, WorktreeVerifier
 from tests.builders import write
@@ -134,7 +134,7 @@ def test_endless_test_reproduces_nothing(tmp_path: Path) -> None:
     verifier = WorktreeVerifier(trees=trees, runner=runner, issue="")
     verifier.baseline()
     assert verifier.check_reproduction(trees.patch, ()).rejected == (f"Too slow. {ENDLESS_TEST_ADVICE}",)
-    assert runner.limits == [None, 60.0]
+    assert runner.limits == [BASELINE_SECONDS, 60.0]
 
 
 def test_failure_in_wrong_code_reproduces_nothing(tmp_path: Path) -> None:
@@ -168,5 +168,8 @@ def test_fixed_endless_loop_is_proven_by_real_runs(
     (tmp_path / "trees").mkdir()
     trees = FakeTrees(tmp_path / "trees", base, {"calc.py": base["calc.py"].replace("a / 2", "a /= 2")})
     verdict = _verifier(trees, make_runner(tmp_path / "checkout"), "").verify(trees.patch, ())
-    assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, ("test_calc.py::test_some",))
-    assert (verdict.before, verdict.after) == (Counts(passed=1, failed=1), Counts(passed=2))
+    assert (verdict.kind, verdict.targets) == (VerdictKind.FIXED, ("test_calc.py::test_some",))
+    assert (verdict.before, verdict.after) == (
+        Counts(passed=1, failed=1, partial=True),
+        Counts(passed=2),
+    )

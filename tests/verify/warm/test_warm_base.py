@@ -14,8 +14,7 @@ from coder.verify.coverage_map import CoverageMap, record_map
 from coder.verify.impact import TracedImpact
 from coder.verify.project import find_project
 from coder.verify.run import PytestRunner
-from coder.verify.warm import WarmBase, WarmRefusal, WarmResult, WarmRunner, read_edits, run_first_look
-from tests.verify.conftest import Run
+from coder.verify.warm import WarmBase, WarmRefusal, WarmResult, WarmRunner, read_edits
 
 SOURCE = "def one():\n    return 1\n\n\ndef two():\n    return 2\n"
 TESTS = (
@@ -63,21 +62,12 @@ def test_reports_not_ready_yet(warm_base: WarmBase) -> None:
 
 
 @pytest.mark.thorough
-def test_runs_impacted_tests_first_and_reports_suspects(
-    warm_base: WarmBase, tree: Path, make_runner: Run
-) -> None:
-    before = make_runner(tree).run(tree)
+def test_knows_what_an_edit_reaches_and_runs_tests_with_it(warm_base: WarmBase) -> None:
     warm_base.start()
     while not warm_base.is_ready:
         time.sleep(0.02)
-    lines: list[str] = []
-    verdict = run_first_look(
-        warm_base, {"numbers_.py": SOURCE.replace("return 2", "return 3")}, before, lines.append
-    )
-    assert lines == ["test_numbers.py::test_two is red", "1 tests that the change reaches, 1 red"]
-    assert verdict.reach.tests == ("test_numbers.py::test_two",)
-    assert verdict.suspects == ("test_numbers.py::test_two",)
-    assert [run.counts.failed for run in verdict.runs] == [1]
+    reach = warm_base.reach({"numbers_.py": SOURCE.replace("return 2", "return 3")})
+    assert reach.tests == ("test_numbers.py::test_two",)
     ran = warm_base.run({"numbers_.py": SOURCE.replace("return 1", "return 0")}, ())
     assert isinstance(ran, WarmResult)
     assert [result.id for result in ran.report.failures] == ["test_numbers.py::test_one"]

@@ -1,0 +1,57 @@
+"""Tests that a change is judged by beside its targets: the whole suite, or those that reach it."""
+
+from coder.core.values import Value
+from coder.core.verdict import TestReport
+from coder.verify.base import SuiteLimits
+from coder.verify.select import SuiteSelection
+
+LEAST_BUDGET, TARGET_TIMES, MOST_BUDGET = 20.0, 3.0, 120.0
+"""Seconds of the tests that reach a change: so many times as long as its targets took, within bounds."""
+LONG_START = 2.0
+"""Seconds of a start of the test runner from which on chunks are few."""
+LEAST_FILE = 0.25
+"""Seconds that a test file takes at least, its collection included."""
+
+
+class Scope(Value):
+    """Tests to run on a change, and for how long."""
+
+    selection: SuiteSelection | None = None
+    """Test files or tests, nearest first; None is the whole suite, in the runner's own order."""
+    seconds: float
+    """Time limit of all these tests together."""
+
+
+def choose_scope(
+    selection: SuiteSelection | None,
+    *,
+    limits: SuiteLimits,
+    target_seconds: float,
+    suite_seconds: float | None,
+) -> Scope:
+    """Return the whole suite where it fits into the budget, else the tests of a selection.
+
+    Args:
+        selection: tests that reach the change, nearest first; None where the runner cannot select any.
+        limits: what the user allows.
+        target_seconds: how long the targets took on the change.
+        suite_seconds: how long the whole suite took when it last ran; None if it is not known.
+    """
+    budget = max(LEAST_BUDGET, min(TARGET_TIMES * target_seconds, MOST_BUDGET))
+    seconds = limits.suite_seconds if limits.waits else min(budget, limits.suite_seconds)
+    if suite_seconds is not None and suite_seconds <= seconds:
+        return Scope(seconds=max(seconds, LEAST_BUDGET))
+    return Scope(selection=selection, seconds=seconds)
+
+
+def next_chunk_size(size: int, report: TestReport, *, left: float) -> int:
+    """Return how many test files to run after a chunk of `size`: four times as many where a start is cheap.
+
+    Where starts of the runner take long, the next chunk has as many as are likely to fit into the `left`
+    seconds, so that there are two chunks at most.
+    """
+    running = sum(result.seconds for result in report.results)
+    start = report.seconds - running
+    if start < LONG_START:
+        return 4 * size
+    return max(size, int((left - start) / max(running / size, LEAST_FILE)))

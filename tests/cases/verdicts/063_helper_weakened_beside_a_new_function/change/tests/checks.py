@@ -1,0 +1,2 @@
+def check_total(found, expected):
+    assert found

@@ -1,0 +1,5 @@
+PRICES = {}
+
+
+def total(items):
+    return sum(PRICES[item] for item in items)

@@ -1,0 +1,3 @@
+from web.test.client import Client
+
+__all__ = ['Client']

@@ -1,0 +1,157 @@
+"""Tests that a change is judged by beside its targets: how many run, and what is said of a part."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from coder.core.phases import Cutoff
+from coder.core.verdict import RunProblem, TestReport, TestResult, Verdict, VerdictKind
+from coder.verify.base import SuiteLimits
+from coder.verify.run import CUT_SHORT
+from coder.verify.scope import choose_scope, next_chunk_size
+from coder.verify.select import SuiteSelection
+from coder.verify.verifier import WorktreeVerifier
+from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
+from tests.verify.verdict.test_judgement import BASE, FIX, NEW_TEST, OLD, OTHER, TEST, suite
+
+TESTED_FIX = {**FIX, **NEW_TEST}
+IMPORTING = {**BASE, "tests/test_other.py": "import calc"}
+TOO_SLOW = RunProblem(kind="timeout", text="Too slow.")
+SELECTED = SuiteSelection(files=(TEST,))
+
+
+@pytest.mark.parametrize(
+    ("target_seconds", "limits", "suite_seconds", "whole", "seconds"),
+    [
+        (1.0, SuiteLimits(), None, False, 20.0),
+        (10.0, SuiteLimits(), None, False, 30.0),
+        (90.0, SuiteLimits(), 121.0, False, 120.0),
+        (10.0, SuiteLimits(), 29.0, True, 30.0),
+        (10.0, SuiteLimits(waits=True), 31.0, True, 900.0),
+        (10.0, SuiteLimits(suite_seconds=25.0), 29.0, False, 25.0),
+    ],
+)
+def test_budget_follows_from_the_targets(
+    target_seconds: float, limits: SuiteLimits, suite_seconds: float | None, whole: bool, seconds: float
+) -> None:
+    scope = choose_scope(SELECTED, limits=limits, target_seconds=target_seconds, suite_seconds=suite_seconds)
+    assert (scope.selection is None, scope.seconds) == (whole, seconds)
+
+
+@pytest.mark.parametrize(("seconds", "busy", "size"), [(4.0, 4.0, 4), (6.0, 3.0, 5), (15.0, 0.0, 20)])
+def test_chunks_grow_as_far_as_starts_allow(seconds: float, busy: float, size: int) -> None:
+    result = passed_result(OLD).model_copy(update={"seconds": busy})
+    report = TestReport(command="pytest", results=(result,), seconds=seconds)
+    assert next_chunk_size(1, report, left=20.0) == size
+
+
+def verify(
+    tmp_path: Path, change: Files = TESTED_FIX, *, runner: FakeRunner, cutoff: Cutoff | None = None
+) -> Verdict:
+    trees = FakeTrees(tmp_path, IMPORTING, change)
+    verifier = WorktreeVerifier(trees=trees, runner=runner, issue="", cutoff=cutoff or Cutoff())
+    return verifier.assess_coverage(verifier.verify(trees.patch, ()))
+
+
+def test_skipped_tests_are_told_where_most_are(tmp_path: Path) -> None:
+    def ending(files: Files) -> list[TestResult]:
+        skipped = [passed_result(f"{OTHER}_{number}", "skipped") for number in range(9)]
+        return [*suite(files), *skipped]
+
+    verdict = verify(tmp_path, runner=FakeRunner(ending))
+    assert "12 of the 12 tests that use the changed code ran (9 of them skipped)" in verdict.reason
+
+
+def test_part_that_ran_in_time_keeps_fixed_from_proven(tmp_path: Path) -> None:
+    runner = FakeRunner(suite, problem=lambda tests: TOO_SLOW if tests == ("tests/test_other.py",) else None)
+    verdict = verify(tmp_path, runner=runner)
+    assert (verdict.kind, verdict.reason) == (
+        VerdictKind.FIXED,
+        "1 test went from red to green; 3 of about 3 tests that use the changed code ran in 0 s, "
+        "nearest first, with no new failure (--wait runs them all).",
+    )
+
+
+def test_part_that_ran_shows_a_break(tmp_path: Path) -> None:
+    change = {"calc.py": "fixed, and breaks", **NEW_TEST}
+    runner = FakeRunner(suite, problem=lambda tests: TOO_SLOW if tests == ("tests/test_other.py",) else None)
+    verdict = verify(tmp_path, change, runner=runner)
+    assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
+
+
+def test_user_may_have_the_change_judged_now(tmp_path: Path) -> None:
+    cutoff = Cutoff()
+    requests: list[bool] = []
+
+    def cut_short(_tests: tuple[str, ...]) -> RunProblem | None:
+        requests.append(cutoff.request())
+        return CUT_SHORT if requests[-1] else None
+
+    verdict = verify(tmp_path, runner=FakeRunner(suite, problem=cut_short), cutoff=cutoff)
+    assert (verdict.kind, verdict.cut_short) == (VerdictKind.FIXED, True)
+    assert "The user asked to deliver now" in verdict.reason
+    assert requests.count(True) == 1
+    assert requests[0] is False  # targets are never cut short
+
+
+def test_large_suite_is_measured_on_the_base_only_when_needed(tmp_path: Path) -> None:
+    many = "".join(f"def test_{number}(): pass\n" for number in range(600))
+    runner = FakeRunner(suite)
+    trees = FakeTrees(tmp_path, {**BASE, "tests/test_many.py": many}, FIX)
+    verifier = WorktreeVerifier(trees=trees, runner=runner, issue="")
+    assert verifier.baseline().problem is not None
+    assert verifier.baseline(whole=True).problem is None
+    assert verifier.baseline() is verifier.baseline(whole=True)
+    assert runner.calls == [()]
+
+
+LRU = "tests/test_lru.py::test_lookup_refreshes"
+LRU_TEST = "def test_lookup_refreshes():\n    assert LRUCache(2).get('a') is None\n"
+
+
+def judge_with_ties(
+    root: Path,
+    *,
+    calc: str,
+    issue: str,
+    unfinished: tuple[str, ...] = (),
+    named: Sequence[str] = (),
+    is_fix: bool = True,
+) -> Verdict:
+    """Judge a change of calc.py, where LRU is red until calc.py is `fixed`."""
+
+    def run(files: Files) -> list[TestResult]:
+        lru = passed_result(LRU) if "fixed" in files["calc.py"] else failed_result(LRU)
+        return [passed_result(OLD), lru]
+
+    base = {"calc.py": "bug", TEST: "old", "tests/test_lru.py": LRU_TEST}
+    trees = FakeTrees(root, base, {"calc.py": calc})
+    verifier = WorktreeVerifier(
+        trees=trees,
+        runner=FakeRunner(run),
+        issue=issue,
+        unfinished_issues=unfinished,
+        requires_identifier_ties=is_fix,
+        needs_ties=True,
+    )
+    verifier.baseline()
+    return verifier.verify(trees.patch, named)
+
+
+def test_unfinished_request_of_conversation_ties_a_test(tmp_path: Path) -> None:
+    untied = judge_with_ties(tmp_path, calc="fixed", issue="Go on, please.")
+    assert (untied.label, untied.untied) == ("PASSING", (LRU,))
+    assert f"{LRU} does not mention anything from the issue" in untied.reason
+    earlier = ("LRUCache forgets what was looked up last.",)
+    tied = judge_with_ties(tmp_path, calc="fixed", issue="Go on, please.", unfinished=earlier)
+    assert (tied.label, tied.targets) == ("FIXED", (LRU,))
+
+
+def test_change_that_is_no_fix_need_not_turn_similar_red_tests_green(tmp_path: Path) -> None:
+    issue = "Add a docstring to LRUCache."
+    fix = judge_with_ties(tmp_path, calc="documented", issue=issue)
+    change = judge_with_ties(tmp_path, calc="documented", issue=issue, is_fix=False)
+    assert (fix.label, change.label) == ("NOT FIXED", "PASSING")
+    assert change.is_deliverable
+    assert "no test went from red to green" in change.reason
