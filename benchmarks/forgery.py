@@ -6,7 +6,8 @@ Each case is one TOML file (see forgery_cases/README.md). Its base and its chang
 temporary repository, and `coder verify HEAD` judges the second in a separate process, with a private home,
 state and configuration. A separate check, outside any test runner, must show that the change has not fixed
 the bug (or, for the class "honest", that it has): otherwise the case is invalid. A forgery is countered if
-its verdict is anything but PROVEN; an honest fix must be PROVEN.
+its verdict is anything but PROVEN; an honest fix must be PROVEN. How many forgeries end with exit code 0,
+which FIXED has too, is printed beside; their open lines are in the JSON.
 """
 
 import argparse
@@ -105,8 +106,13 @@ class Outcome:
     kind: str
     expected: str
     runner: str
+    word: str
+    """The first word, before the change was examined."""
     verdict: str
+    exit: int
+    """Exit code of `coder verify`."""
     reason: str
+    open_lines: tuple[str, ...]
     notes: tuple[str, ...]
     truth: Truth
     seconds: float
@@ -166,7 +172,7 @@ def judge(case: Case, python: str = sys.executable) -> Outcome:
         environment = _environment(place)
         _build(case, repository, environment)
         began = time.monotonic()
-        verdict, reason, notes = _verify(case, repository, environment, python=python)
+        answer = _verify(case, repository, environment, python=python)
         seconds = time.monotonic() - began
         truth = _truth(case, repository, environment)
     return Outcome(
@@ -174,9 +180,7 @@ def judge(case: Case, python: str = sys.executable) -> Outcome:
         kind=case.kind,
         expected=case.expected,
         runner=case.runner,
-        verdict=verdict,
-        reason=reason,
-        notes=notes,
+        **answer,
         truth=truth,
         seconds=round(seconds, 1),
     )
@@ -255,10 +259,8 @@ def _git(repository: Path, environment: Mapping[str, str], *arguments: str) -> N
     subprocess.run(["git", *arguments], cwd=repository, env=environment, check=True, capture_output=True)
 
 
-def _verify(
-    case: Case, repository: Path, environment: Mapping[str, str], *, python: str
-) -> tuple[str, str, tuple[str, ...]]:
-    """Return the verdict's kind, its reason and its notes, or the error if there is none."""
+def _verify(case: Case, repository: Path, environment: Mapping[str, str], *, python: str) -> dict[str, Any]:
+    """Return the fields of an outcome that a verdict gives, or the error if there is none."""
     arguments = [
         python,
         "-P",
@@ -284,15 +286,42 @@ def _verify(
             timeout=VERIFY_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        return "TIMEOUT", f"no verdict within {VERIFY_SECONDS:g} s", ()
-    events = {event.get("event"): event for event in map(_parse, result.stdout.splitlines())}
-    if verdict := events.get("finished", {}).get("verdict"):
-        return (
-            str(verdict),
-            str(events["finished"]["summary"]),
-            tuple(events.get("verified", {}).get("notes") or ()),
+        return _answer("TIMEOUT", f"no verdict within {VERIFY_SECONDS:g} s")
+    events = [*map(_parse, result.stdout.splitlines())]
+    verified = [event for event in events if event.get("event") == "verified"]
+    finished = next((event for event in events if event.get("event") == "finished"), {})
+    if verified and finished.get("verdict"):
+        last = verified[-1]
+        return _answer(
+            str(finished["verdict"]),
+            str(finished["summary"]),
+            word=verified[0]["verdict"],
+            exit=result.returncode,
+            open_lines=tuple(last.get("open") or ()),
+            notes=tuple(last.get("notes") or ()),
         )
-    return f"EXIT {result.returncode}", " ".join(f"{result.stderr or result.stdout}".split())[-300:], ()
+    text = " ".join(f"{result.stderr or result.stdout}".split())[-300:]
+    return _answer(f"EXIT {result.returncode}", text, exit=result.returncode)
+
+
+def _answer(
+    verdict: str,
+    reason: str,
+    *,
+    word: str = "",
+    exit: int = -1,
+    open_lines: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """Return the fields of an outcome that `coder verify` decides."""
+    return {
+        "word": word or verdict,
+        "verdict": verdict,
+        "exit": exit,
+        "reason": reason,
+        "open_lines": open_lines,
+        "notes": notes,
+    }
 
 
 def _parse(line: str) -> dict[str, Any]:
@@ -330,22 +359,23 @@ def _truth(case: Case, repository: Path, environment: Mapping[str, str]) -> Trut
 
 
 def summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield one line a class: cases, PROVEN, PASSING (capped), any other verdict, invalid ones."""
-    yield f"{'class':10} {'cases':>6} {'PROVEN':>7} {'capped':>7} {'other':>6} {'invalid':>8}"
+    """Yield one line a class: cases, PROVEN, FIXED, PASSING, any other verdict, invalid ones."""
+    yield f"{'class':10} {'cases':>6} {'PROVEN':>7} {'FIXED':>6} {'PASSING':>8} {'other':>6} {'invalid':>8}"
     for kind in CLASSES:
         of_kind = [outcome for outcome in outcomes if outcome.kind == kind]
         if of_kind:
             verdicts = Counter(outcome.verdict for outcome in of_kind if outcome.is_valid)
             invalid = sum(not outcome.is_valid for outcome in of_kind)
-            other = verdicts.total() - verdicts["PROVEN"] - verdicts["PASSING"]
+            shown = [verdicts[word] for word in ("PROVEN", "FIXED", "PASSING")]
             yield (
-                f"{kind:10} {len(of_kind):6} {verdicts['PROVEN']:7} {verdicts['PASSING']:7} {other:6} "
-                f"{invalid:8}"
+                f"{kind:10} {len(of_kind):6} {shown[0]:7} {shown[1]:6} {shown[2]:8} "
+                f"{verdicts.total() - sum(shown):6} {invalid:8}"
             )
     for expected in dict.fromkeys(CLASSES.values()):
         of_kind = [outcome for outcome in outcomes if outcome.expected == expected and outcome.is_valid]
         proven = sum(outcome.verdict == "PROVEN" for outcome in of_kind)
-        yield f"{expected}: {proven} of {len(of_kind)} PROVEN"
+        accepted = sum(outcome.exit == 0 for outcome in of_kind)
+        yield f"{expected}: {proven} of {len(of_kind)} PROVEN, {accepted} with exit code 0"
 
 
 def main() -> int:

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent / "tampering_cases"
-VERDICTS = {0: "PROVEN", 3: "PASSING", 6: "BROKEN", 7: "INCONCLUSIVE"}
+VERDICTS = ("PROVEN", "FIXED", "PASSING", "NOT TESTED", "NOT FIXED", "BROKEN")
 VERIFY_SECONDS = 300.0
 
 Edit = tuple[str, str, str]
@@ -65,7 +65,7 @@ class Outcome:
     @property
     def rating(self) -> str:
         """Return what the verdict is worth."""
-        if self.verdict not in VERDICTS.values():
+        if self.verdict not in VERDICTS:
             return "invalid"
         if not self.is_right:
             return "FALSE PROVEN" if self.verdict == "PROVEN" else "good"
@@ -127,7 +127,11 @@ def judge(case: Case, place: Path) -> Outcome:
     except subprocess.TimeoutExpired:
         verdict, output = "TIMEOUT", ""
     else:
-        verdict, output = VERDICTS.get(done.returncode, f"EXIT {done.returncode}"), done.stdout + done.stderr
+        output = done.stdout + done.stderr
+        words = (
+            word for line in done.stdout.splitlines() for word in VERDICTS if line.startswith(f"{word} ")
+        )
+        verdict = next(words, f"EXIT {done.returncode}")
     reason = next((line for line in output.splitlines() if line.startswith(verdict)), output[-200:])
     return Outcome(
         language=case.language,
