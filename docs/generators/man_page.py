@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from docs.generators.command_tree import CommandNode, CommandParameter
 
 EXIT_CODES = (
-    ("0", "PROVEN; for commands without a verdict: done"),
+    ("0", "PROVEN or FIXED, or what --require accepts; for commands without a verdict: done"),
     (
         "2",
         "wrong use or setup: an option, a setting, the model's key, quota or address; nothing was delivered",
     ),
-    ("3", "PASSING or NOT FIXED"),
+    ("3", "PASSING"),
     ("4", "GAVE UP; or you declined the change"),
     ("5", "LIMIT"),
     ("6", "BROKEN"),
-    ("7", "INCONCLUSIVE"),
+    ("7", "NOT TESTED"),
+    ("8", "NOT FIXED"),
     ("130", "interrupted"),
 )
 
