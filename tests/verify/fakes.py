@@ -9,6 +9,7 @@ from pathlib import Path
 from coder.core.ports import Progress
 from coder.core.values import Patch
 from coder.core.verdict import Failure, Frame, Outcome, RunProblem, TestReport, TestResult, TestStage
+from coder.verify.run import CUT_SHORT
 from tests.builders import write
 
 Files = Mapping[str, str]
@@ -122,6 +123,13 @@ class FakeRunner:
     ) -> TestReport:
         self.calls.append(tuple(tests))
         self.limits.append(timeout_seconds)
+        report = self._report(tree, tests)
+        problem = report.problem or self._problem(tuple(tests))
+        if cut is not None and cut.is_set():
+            problem = CUT_SHORT
+        return report.model_copy(update={"problem": problem})
+
+    def _report(self, tree: Path, tests: Sequence[str]) -> TestReport:
         results = self._suite(read_files(tree))
         if isinstance(results, RunProblem):
             return TestReport(command="pytest", problem=results)
@@ -136,12 +144,7 @@ class FakeRunner:
                 for test in tests
             )
         )
-        return TestReport(
-            command="pytest",
-            results=selection,
-            problem=self._problem(tuple(tests)),
-            by_exit_code=self._by_exit_code,
-        )
+        return TestReport(command="pytest", results=selection, by_exit_code=self._by_exit_code)
 
     run_parallel = run
 
@@ -153,9 +156,7 @@ class FakeRunner:
         timeout_seconds: float | None = None,
         progress: Progress | None = None,
     ) -> TestReport:
-        report = self.run(tree, tests)
-        self.calls.pop()
-        self.limits.pop()
+        report = self._report(tree, tests)
         broken = tuple(result for result in report.results if result.when == "collect")
         ids = tuple(result.id for result in report.results if result.when != "collect")
         return report.model_copy(update={"results": broken, "collected": ids})
