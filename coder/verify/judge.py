@@ -61,7 +61,7 @@ from coder.verify.report import (
 )
 from coder.verify.run import OUT_OF_TIME
 from coder.verify.run_store import NO_STORE, RunStore
-from coder.verify.scope import Scope, next_chunk_size
+from coder.verify.scope import FEW_FILES, Scope, next_chunk_size
 from coder.verify.trees import Side
 from coder.verify.verdict import UNTIED, Facts, findings
 from coder.workspace.workspace import format_count
@@ -491,7 +491,7 @@ class Judge:
             return self._run_chunk((), side, scope.seconds)
         deadline = time.monotonic() + scope.seconds
         report = TestReport(command=change.before.command)
-        position, size = 0, 1
+        position, size = 0, len(tests) if len(tests) <= FEW_FILES else 1
         while position < len(tests):
             left = deadline - time.monotonic()
             if position and left < 1.0:
@@ -639,14 +639,25 @@ class Judge:
         return broken
 
     def _confirm_targets(self) -> None:
-        """Run quick targets a second time on both sides; one that does not end alike is no target."""
-        facts = self._facts
-        if not facts.targets or facts.target_seconds >= QUICK_TARGETS or facts.still_red or facts.broken:
+        """Run quick targets a second time on both sides; one that does not end alike is no target.
+
+        So are those that were not observed, since they ran among others.
+        """
+        facts, targets = self._facts, self._targets
+        if not facts.targets or facts.still_red or facts.broken:
+            return
+        is_observed = all(
+            (green := targets.on_change.result_for(test)) is not None and green.body is not None
+            for test in facts.targets
+        )
+        if facts.target_seconds >= QUICK_TARGETS and is_observed:
             return
         on_change, on_base = self.runs.run_both(
             SideRun(TARGETS_AGAIN, "change", facts.targets),
             SideRun(TARGETS_ON_BASE_AGAIN, "tests", facts.targets),
         )
+        targets.on_change = merge_reports(targets.on_change, on_change)
+        targets.reds |= {result.id: result for result in on_base.failures if result.id in targets.reds}
         unsteady = [
             test
             for test in facts.targets

@@ -9,6 +9,8 @@ LEAST_BUDGET, TARGET_TIMES, MOST_BUDGET = 20.0, 3.0, 120.0
 """Seconds of the tests that reach a change: so many times as long as its targets took, within bounds."""
 LONG_START = 2.0
 """Seconds of a start of the test runner from which on chunks are few."""
+FEW_FILES = 40
+"""So many test files are collected in seconds, and run in one process."""
 LEAST_FILE = 0.25
 """Seconds that a test file takes at least, its collection included."""
 
