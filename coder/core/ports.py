@@ -386,6 +386,7 @@ class TestRunner(Protocol):
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
         is_base: bool = False,
+        observe: bool = False,
         cut: Event | None = None,
     ) -> TestReport:
         """Run the suite, or just `tests` (node ids or paths), on the code in `tree`.
@@ -406,6 +407,8 @@ class RunOptions(TypedDict, total=False):
     expect_loaded: Sequence[str]
     progress: Progress | None
     is_base: bool
+    observe: bool
+    """Whether the bodies of tests are observed, independent of the test runner."""
 
 
 class LargeRunOptions(RunOptions, total=False):
@@ -421,6 +424,10 @@ class SelectiveTestRunner(TestRunner, Protocol):
     @property
     def is_recorded(self) -> bool:
         """Whether each test is recorded, so that single tests can be run."""
+
+    @property
+    def collects_file_by_file(self) -> bool:
+        """Whether large runs collect each test file only after those before it have run."""
 
     def run_plainly(self, tree: Path, tests: Sequence[str], *, timeout_seconds: float | None) -> int | None:
         """Run tests as the project does, without a recorder; return the exit code.

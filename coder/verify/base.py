@@ -88,6 +88,11 @@ class Runs:
         self.reached_on_base: set[str] = set()
         self.reached_on_change: set[str] = set()
 
+    @property
+    def collects_file_by_file(self) -> bool:
+        """Whether a large run that is cut off has the results of its first files in any case."""
+        return self._runner.collects_file_by_file
+
     def on_base(self, label: str, tests: Sequence[str]) -> TestReport:
         return self.run(label, "base", tests)
 
@@ -156,6 +161,7 @@ class Runs:
                 "timeout_seconds": seconds or self._seconds,
                 "expect_loaded": sources,
                 "progress": told,
+                "observe": label in OBSERVED_RUNS,
             }
 
             def run() -> TestReport:
@@ -273,12 +279,12 @@ class BaseTests:
     def _collect_reached(self, files: Sequence[str], after: TestReport, runs: Runs) -> TestReport:
         """Return ids of the base's tests in the files that a run on the change, which was cut off, reached.
 
-        A file that the change leaves as it is has the same tests on the base, as far as anybody looks then.
+        A file that the change leaves as it is and that was not collected has the same tests on the base.
         """
         reached = dict.fromkeys(test_file_of(result.id) for result in after.results)
         reached = dict.fromkeys(path for path in reached if not files or path in files)
-        changed = [path for path in reached if path in runs.changed]
-        same = {path for path in reached if path not in runs.changed}
+        changed = [path for path in reached if path in runs.changed or path in self._files]
+        same = {path for path in reached if path not in changed}
         listed = self.collect(changed, runs) if changed else TestReport(command=after.command)
         ids = [result.id for result in after.results if test_file_of(result.id) in same]
         return listed.model_copy(update={"collected": (*listed.collected, *ids)})
@@ -301,13 +307,15 @@ class BaseTests:
         if not files or self._whole is not None:
             self._whole = self._whole or runs.collect_on_base((), seconds)
             return self._whole if not files else in_files(self._whole, files)
-        if new := [path for path in files if path not in self._files]:
+        if new := [path for path in files if path not in {*self._files, *self._slow_files}]:
             report = runs.collect_on_base(new, seconds)
             if report.problem is not None and report.problem.kind == "timeout":
-                self._slow_files |= {*new}
-                report = report.model_copy(update={"problem": None, "collected": (), "results": ()})
+                ids = (*report.collected, *(result.id for result in report.results))
+                listed = frozenset(map(test_file_of, ids))
+                self._slow_files |= {*new} - listed
+                report = in_files(report.model_copy(update={"problem": None}), listed)
             self._collected = merge_reports(self._collected, report)
-            self._files |= {*new}
+            self._files |= {*new} - self._slow_files
         return in_files(self._collected, files)
 
 
@@ -459,6 +467,8 @@ PARALLEL_RUNS = frozenset({REACHING, f"{REACHING}, on the base", SUITE})
 """Labels of runs that no target's red or green rests on."""
 TARGETS, TARGETS_ON_BASE = "targets", "targets on the base"
 TARGETS_AGAIN, TARGETS_ON_BASE_AGAIN = "targets, again", "targets on the base, again"
+OBSERVED_RUNS = (TARGETS_AGAIN, TARGETS_ON_BASE_AGAIN)
+"""Labels of runs of which nothing but the targets is wanted, so that observing them takes little time."""
 OLD_ON_CHANGE, OLD_ON_BASE = "edited tests as they were", "edited tests as they were, on the base"
 WITHOUT_RECORDER, WITHOUT_RECORDER_ON_BASE = "without the recorder", "without the recorder, on the base"
 TIMED_TOGETHER = (TARGETS_ON_BASE, TARGETS_ON_BASE_AGAIN, OLD_ON_BASE, WITHOUT_RECORDER_ON_BASE)

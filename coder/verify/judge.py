@@ -5,10 +5,11 @@ base's tests, and the change; `trees.ChangeSplit` checks them out as the sides `
 `change`.
 """
 
+import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -61,7 +62,7 @@ from coder.verify.report import (
 )
 from coder.verify.run import OUT_OF_TIME
 from coder.verify.run_store import NO_STORE, RunStore
-from coder.verify.scope import FEW_FILES, Scope, next_chunk_size
+from coder.verify.scope import Scope, next_chunk_size
 from coder.verify.trees import Side
 from coder.verify.verdict import UNTIED, Facts, findings
 from coder.workspace.workspace import format_count
@@ -81,6 +82,7 @@ class OldVersions:
     """Results of tests that the change edits or removes, as the base has them."""
 
     on_base: TestReport
+    """Those that do not pass on `on_sources`, or all."""
     on_sources: TestReport
     """With the sources of the change."""
 
@@ -151,7 +153,11 @@ class Judge:
         self._find_ties = find_ties
         self._facts = Facts(before=change.before)
         self._targets = Targets(on_change=TestReport(command=""), on_base=TestReport(command=""))
+        self._aims: tuple[str, ...] = ()
+        """The tests and test files that ran first, on the change and on the base with its tests."""
         self._old: OldVersions | None = None
+        self._again: Future[tuple[TestReport, TestReport]] | None = None
+        """The second run of the targets, begun beside the tests that reach the change."""
         self._known_ties: dict[str, IssueTie | None] = {}
         self.runs = Runs(
             split=change.split,
@@ -215,14 +221,17 @@ class Judge:
             )
         nothing = TestReport(command=change.before.command)
         self._targets = Targets(on_change=nothing, on_base=nothing)
-        self._run_old_versions()
-        aims = change.first_tests(self._named)
+        aims = self._aims = change.first_tests(self._named)
         if not (aims or change.before.whole_only):
+            self._run_old_versions()
             self._classify(self._targets)
             return
-        on_change, on_base = self.runs.run_both(
-            SideRun(TARGETS, "change", aims), SideRun(TARGETS_ON_BASE, "tests", aims)
-        )
+        with ThreadPoolExecutor(1) as beside:
+            old_versions = beside.submit(self._run_old_versions)
+            on_change, on_base = self.runs.run_both(
+                SideRun(TARGETS, "change", aims), SideRun(TARGETS_ON_BASE, "tests", aims)
+            )
+            old_versions.result()
         for report, is_cut in ((on_change, False), (on_base, True)):
             problem = report.problem
             if problem is not None and (
@@ -258,12 +267,17 @@ class Judge:
             self._old = OldVersions(on_base=before, on_sources=before)
             return
         on_sources = SideRun(OLD_ON_CHANGE, "sources", tests)
+        now = self.runs.run(*on_sources)
         if change.base is None:
             known = tests_among(change.before, tests) if tests else change.before
-            self._old = OldVersions(on_base=known, on_sources=self.runs.run(*on_sources))
+            self._old = OldVersions(on_base=known, on_sources=now)
             return
-        now, before = self.runs.run_both(on_sources, SideRun(OLD_ON_BASE, "base", tests))
-        change.learn_base(before)
+        ids = tuple(result.id for result in now.results if result.when != "collect")
+        change.before = merge_reports(change.before, TestReport(command=now.command, collected=ids))
+        before = now.model_copy(update={"results": tuple(result for result in now.results if result.green)})
+        if now.problem is not None or len(before.results) < len(now.results):
+            before = self.runs.run(OLD_ON_BASE, "base", tests)
+            change.learn_base(before)
         self._old = OldVersions(on_base=before, on_sources=now)
 
     def _classify(self, targets: Targets) -> None:
@@ -433,7 +447,10 @@ class Judge:
         """Run the tests that reach the change, and compare them with the base."""
         change, facts = self._change, self._facts
         side: Side = "sources" if change.edits_helpers and change.sources else "change"
-        after = self._run_scope(side)
+        with ThreadPoolExecutor(1) as beside:
+            if self._repeats_targets:
+                self._again = beside.submit(self._run_targets_again)
+            after = self._run_scope(side)
         if after.problem is not None and after.problem.kind not in PARTIAL:
             facts.obstacle = after.problem.text
             return
@@ -490,13 +507,13 @@ class Judge:
             facts.reaching = None
             return self._run_chunk((), side, scope.seconds)
         deadline = time.monotonic() + scope.seconds
-        report = TestReport(command=change.before.command)
-        position, size = 0, len(tests) if len(tests) <= FEW_FILES else 1
-        while position < len(tests):
+        report, rest = self._take_from_targets(tests, side)
+        position, size = 0, self._first_chunk_size(scope.seconds)
+        while position < len(rest):
             left = deadline - time.monotonic()
             if position and left < 1.0:
                 return report.model_copy(update={"problem": OUT_OF_TIME})
-            last = self._run_chunk(tests[position : position + size], side, max(left, 1.0))
+            last = self._run_chunk(rest[position : position + size], side, max(left, 1.0))
             position += size
             size = next_chunk_size(size, last, left=deadline - time.monotonic())
             selected = None if last.selected is None else last.selected + (report.selected or 0)
@@ -507,6 +524,22 @@ class Judge:
                 is_late = problem.kind == "timeout" and not self.runs.is_cut
                 return report.model_copy(update={"problem": OUT_OF_TIME}) if is_late else report
         return report
+
+    def _take_from_targets(self, tests: Sequence[str], side: Side) -> tuple[TestReport, list[str]]:
+        """Return results of files that have run as a whole with the targets, and what is left to run."""
+        ran = self._targets.on_change
+        is_known = side == "change" and ran.problem is None
+        known = [test for test in tests if test in self._aims] if is_known else []
+        results = tests_among(ran, known).results if known else ()
+        report = TestReport(command=ran.command, results=results)
+        return report, [test for test in tests if test not in known]
+
+    def _first_chunk_size(self, seconds: float) -> int:
+        """Return how many files to begin with: all that pytest runs, since it ends between any two."""
+        if self.runs.collects_file_by_file:
+            return sys.maxsize
+        ran = self._targets.on_change
+        return next_chunk_size(len({test_file_of(result.id) for result in ran.results}), ran, left=seconds)
 
     def _run_chunk(self, tests: Sequence[str], side: Side, seconds: float) -> TestReport:
         """Run some tests on the change, and beside them what the comparison needs of the base."""
@@ -638,24 +671,25 @@ class Judge:
             self._facts.note("confirmation", f"{format_count(more, 'more test')} that passed before fail now")
         return broken
 
-    def _confirm_targets(self) -> None:
-        """Run quick targets a second time on both sides; one that does not end alike is no target.
+    @property
+    def _repeats_targets(self) -> bool:
+        """Whether targets are run a second time: quick ones, and those whose bodies can be observed."""
+        facts = self._facts
+        is_quick = facts.target_seconds < QUICK_TARGETS or not self._targets.on_change.indirect
+        return bool(facts.targets) and not facts.still_red and is_quick
 
-        So are those that were not observed, since they ran among others.
-        """
+    def _run_targets_again(self) -> tuple[TestReport, TestReport]:
+        targets = self._facts.targets
+        return self.runs.run_both(
+            SideRun(TARGETS_AGAIN, "change", targets), SideRun(TARGETS_ON_BASE_AGAIN, "tests", targets)
+        )
+
+    def _confirm_targets(self) -> None:
+        """Look at the second run of the targets on both sides; one that does not end alike is no target."""
         facts, targets = self._facts, self._targets
-        if not facts.targets or facts.still_red or facts.broken:
+        if not self._repeats_targets or facts.broken:
             return
-        is_observed = all(
-            (green := targets.on_change.result_for(test)) is not None and green.body is not None
-            for test in facts.targets
-        )
-        if facts.target_seconds >= QUICK_TARGETS and is_observed:
-            return
-        on_change, on_base = self.runs.run_both(
-            SideRun(TARGETS_AGAIN, "change", facts.targets),
-            SideRun(TARGETS_ON_BASE_AGAIN, "tests", facts.targets),
-        )
+        on_change, on_base = self._again.result() if self._again else self._run_targets_again()
         targets.on_change = merge_reports(targets.on_change, on_change)
         targets.reds |= {result.id: result for result in on_base.failures if result.id in targets.reds}
         unsteady = [

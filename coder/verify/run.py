@@ -114,13 +114,17 @@ class PytestRunner:
         cut: threading.Event | None = None,
         shard: tuple[int, int] | None = None,
         weights: Mapping[str, float] | None = None,
+        observe: bool = False,
+        stream: bool = False,
     ) -> TestReport:
         """Run the suite, or only `tests`, in `tree` and return the report.
 
         With `shard`, an index and a number, only that share of the files is run; they are shared out by
-        `weights`, the seconds of files as far as known.
+        `weights`, the seconds of files as far as known. With `observe`, the bodies of tests are observed,
+        which doubles the time of quick ones. With `stream`, pytest collects one file after another.
         """
-        more = {"shard": shard, "weights": weights or {}} if shard else {}
+        more: dict[str, Any] = {"shard": shard, "weights": weights or {}} if shard else {}
+        more |= {"observe": observe and len(tests) <= MOST_OBSERVED, "stream": stream and bool(tests)}
         return self._run(
             tree, tests, timeout_seconds, expect_loaded, progress, more, is_base=is_base, cut=cut
         )
@@ -129,6 +133,11 @@ class PytestRunner:
     def is_recorded(self) -> bool:
         """True if each test is recorded, so that single tests can be run."""
         return self._project.command.is_recorded
+
+    @property
+    def collects_file_by_file(self) -> bool:
+        """Whether large runs collect each test file only after those before it have run."""
+        return self._project.command.is_pytest
 
     def is_configured(self, options: Sequence[str], tree: Path) -> bool:
         """Tell whether the command or the project's configuration gives one of these options of pytest."""
@@ -145,7 +154,7 @@ class PytestRunner:
         progress: Progress | None = None,
     ) -> TestReport:
         """Collect the suite, or only `tests`, in `tree` without running it."""
-        return self._run(tree, tests, timeout_seconds, (), progress, {"collect": True})
+        return self._run(tree, tests, timeout_seconds, (), progress, {"collect": True, "stream": bool(tests)})
 
     def record_coverage(
         self,
@@ -160,7 +169,7 @@ class PytestRunner:
         The collected ids are in the report. The first record, without an id, is about collection.
         """
         records: list[Mapping[str, Any]] = []
-        more = {"trace": True, "observe": False}
+        more = {"trace": True}
         report = self._run(tree, tests, timeout_seconds, (), progress, more, coverage=records)
         return report, records
 
@@ -172,7 +181,7 @@ class PytestRunner:
         The results of such a run are never judged; its problem tells why answers are missing.
         """
         answers: list[Mapping[str, Any]] = []
-        more = {"calls": request, "observe": False}
+        more = {"calls": request}
         report = self._run(tree, tests, timeout_seconds, (), None, more, answers=answers)
         failed = [result for result in report.failures if result.when == "collect"]
         if report.problem or not failed:
@@ -277,7 +286,7 @@ class PytestRunner:
             request = {
                 "report": str(pipe.path),
                 "key": pipe.key,
-                "observe": self._observes(tests),
+                "observe": False,
                 "select": [*tests],
                 "collect": False,
                 **more,
@@ -345,13 +354,6 @@ class PytestRunner:
             if report.problem
             else report.model_copy(update={"problem": wrong_code_problem(recording.loaded, watched, tree)})
         )
-
-    def _observes(self, tests: Sequence[str]) -> bool:
-        """Tell whether the bodies of tests are observed, from their names alone: both sides must agree.
-
-        Those of whole files alone are not: to observe each test doubles the time of quick ones.
-        """
-        return len(tests) <= MOST_OBSERVED and any("::" in test for test in tests)
 
     def _prepare(self, run: Run, request: Mapping[str, Any], part: PackageRun) -> Launch:
         command = self._project.command
@@ -541,9 +543,18 @@ class ParallelRunner:
     def is_recorded(self) -> bool:
         return self._runner.is_recorded
 
+    @property
+    def collects_file_by_file(self) -> bool:
+        return self._runner.collects_file_by_file
+
     def run(self, tree: Path, tests: Sequence[str] = (), **options: Unpack[LargeRunOptions]) -> TestReport:
         """Run the suite, or only `tests`, in one process."""
-        report = self._runner.run(tree, tests, **options)
+        return self._run(tree, tests, stream=False, **options)
+
+    def _run(
+        self, tree: Path, tests: Sequence[str], *, stream: bool, **options: Unpack[LargeRunOptions]
+    ) -> TestReport:
+        report = self._runner.run(tree, tests, stream=stream, **options)
         self._learn(report)
         return self._repeat_where_ports_were_taken(report, tree, **options)
 
@@ -567,13 +578,15 @@ class ParallelRunner:
     ) -> TestReport:
         """Run the suite, or only `tests`, on all cores if that is worth it."""
         if not self._is_worth_splitting(tree, tests):
-            return self.run(tree, tests, **options)
+            return self._run(tree, tests, stream=True, **options)
         progress = _CombinedProgress(options.get("progress"))
 
         def run_shard(index: int) -> TestReport:
             shard_options: LargeRunOptions = {**options, "progress": progress.listener(index)}
             shard = (index, self._cores)
-            return self._runner.run(tree, tests, **shard_options, shard=shard, weights=self._seconds)
+            return self._runner.run(
+                tree, tests, **shard_options, shard=shard, weights=self._seconds, stream=True
+            )
 
         with ThreadPoolExecutor(self._cores) as pool:
             report = merge_shards(list(pool.map(run_shard, range(self._cores))))

@@ -9,8 +9,6 @@ LEAST_BUDGET, TARGET_TIMES, MOST_BUDGET = 20.0, 3.0, 120.0
 """Seconds of the tests that reach a change: so many times as long as its targets took, within bounds."""
 LONG_START = 2.0
 """Seconds of a start of the test runner from which on chunks are few."""
-FEW_FILES = 40
-"""So many test files are collected in seconds, and run in one process."""
 LEAST_FILE = 0.25
 """Seconds that a test file takes at least, its collection included."""
 
@@ -47,13 +45,13 @@ def choose_scope(
 
 
 def next_chunk_size(size: int, report: TestReport, *, left: float) -> int:
-    """Return how many test files to run after a chunk of `size`: four times as many where a start is cheap.
+    """Return how many test files to run after a report on `size`: four times as many where a start is cheap.
 
     Where starts of the runner take long, the next chunk has as many as are likely to fit into the `left`
     seconds, so that there are two chunks at most.
     """
     running = sum(result.seconds for result in report.results)
     start = report.seconds - running
-    if start < LONG_START:
-        return 4 * size
+    if start < LONG_START or not size:
+        return max(4 * size, 1)
     return max(size, int((left - start) / max(running / size, LEAST_FILE)))

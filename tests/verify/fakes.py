@@ -107,6 +107,10 @@ class FakeRunner:
     def is_recorded(self) -> bool:
         return not self._by_exit_code
 
+    @property
+    def collects_file_by_file(self) -> bool:
+        return False
+
     def run_plainly(self, tree: Path, tests: Sequence[str], *, timeout_seconds: float | None) -> int | None:
         return self._plain(read_files(tree))
 
@@ -119,6 +123,7 @@ class FakeRunner:
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
         is_base: bool = False,
+        observe: bool = False,
         cut: threading.Event | None = None,
     ) -> TestReport:
         self.calls.append(tuple(tests))

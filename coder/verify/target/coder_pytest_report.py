@@ -64,6 +64,8 @@ def pytest_configure(config: pytest.Config) -> None:
             config.pluginmanager.register(CoverageRecorder(recorder, START_CONTEXT[0][3]), "coder_coverage")
         if "endless" in request:
             config.pluginmanager.register(EndlessTestPlugin(**request["endless"]), "coder_endless")
+        if request.get("stream") and can_stream(config):
+            config.pluginmanager.register(FileByFile(recorder), "coder_stream")
 
 
 pytest_configure = pytest.hookimpl(tryfirst=True)(pytest_configure)
@@ -146,9 +148,14 @@ class Recorder:
             others = [item for item in items if not is_selected(item.nodeid, selected)]
             items[:] = [item for item in items if is_selected(item.nodeid, selected)]
             config.hook.pytest_deselected(items=others)
-        if self.request.get("shard"):
-            mine = files_of_shard(map(file_of, items), self.request["weights"], *self.request["shard"])
-            items[:] = [item for item in items if file_of(item) in mine]
+        items[:] = self.share_of(items)
+
+    def share_of(self, nodes: list[Any]) -> list[Any]:
+        """Return the items, or files, that this process of several has to run."""
+        if not self.request.get("shard"):
+            return nodes
+        mine = files_of_shard(map(file_of, nodes), self.request["weights"], *self.request["shard"])
+        return [node for node in nodes if file_of(node) in mine]
 
     def pytest_collection_finish(self, session: Any) -> None:
         if self.request.get("collect"):
@@ -266,6 +273,81 @@ class Recorder:
         for name, paths in paths_by_module.items():
             known = self.loaded.setdefault(name, [])
             known.extend(path for path in paths if path not in known)
+
+
+def can_stream(config: Any) -> bool:
+    """Tell whether files can be collected one after another: this process runs the tests itself."""
+    is_distributed = getattr(config.option, "dist", "no") != "no" or hasattr(config, "workerinput")
+    return not is_distributed and not config.pluginmanager.hasplugin("coder_coverage")
+
+
+class FileByFile:
+    """Plugin that collects each file only once the tests of those before it have run.
+
+    A run that is cut off has the results of the first files, then, also where collecting all takes longer
+    than the run may. Hooks that order or deselect tests see those of one file at a time.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.nodes: list[Any] = []
+        """What the arguments stand for: modules that were not imported yet, as a rule."""
+        self.count = 0
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self, session: Any) -> None:
+        """Have pytest find the files, and leave what is in them for later."""
+
+        def keep(node: Any) -> Iterator[Any]:
+            self.nodes.append(node)
+            return iter(())
+
+        session.genitems = keep
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: Any) -> bool:
+        del session.genitems
+        nodes, self.recorder.request["shard"] = self.recorder.share_of(self.nodes), None
+        for node, next_node in zip(nodes, [*nodes[1:], None]):  # noqa: B905 - new in Python 3.10
+            items = self.collect(session, node)
+            for item, next_item in zip(items, [*items[1:], next_node]):  # noqa: B905
+                self.run(session, item, next_item)
+        return True
+
+    def collect(self, session: Any, node: Any) -> list[Any]:
+        """Return the tests of a file that are to be run."""
+        with observed_warnings(session.config):
+            session.items = list(session.genitems(node))
+        session.config.hook.pytest_collection_modifyitems(
+            session=session, config=session.config, items=session.items
+        )
+        self.count += len(session.items)
+        session.testscollected = self.count
+        if self.recorder.request.get("collect"):
+            self.recorder.pytest_collection_finish(session)
+            return []
+        self.recorder.write("collected", count=self.count)
+        return list(session.items)
+
+    def run(self, session: Any, item: Any, next_item: Any) -> None:
+        """Run one test, as pytest's own loop does; after it fixtures are kept that the next one may use.
+
+        For the last of a file this is the next file, in whose place in the tree its tests will be.
+        """
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=next_item)
+        if session.shouldfail:
+            raise session.Failed(session.shouldfail)
+        if session.shouldstop:
+            raise session.Interrupted(session.shouldstop)
+
+
+def observed_warnings(config: Any) -> Any:
+    """Return a context in which the project's filters of warnings hold, as in any collection."""
+    try:
+        from _pytest.warnings import catch_warnings_for_item
+    except ImportError:
+        return contextlib.nullcontext()
+    return catch_warnings_for_item(config=config, ihook=config.hook, when="collect", item=None)
 
 
 class CoverageRecorder:

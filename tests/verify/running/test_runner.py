@@ -380,7 +380,7 @@ def test_files_in_private_home_are_no_harness_access(tmp_path: Path, make_runner
     peek = "def peek():\n    return open('/proc/self/cmdline').read()\n"
     test = "from store import save\nfrom look import peek\n\n\ndef test_both():\n    save()\n    peek()\n"
     root = write_tree(tmp_path, {"store.py": save, "look.py": peek, "test_store.py": test})
-    report = make_runner(root).run(root, ["test_store.py::test_both"])
+    report = make_runner(root).run(root, ["test_store.py::test_both"], observe=True)
     assert (report.reached, report.results[0].body and report.results[0].body.ended) == (
         ("look.py: open",),
         1,

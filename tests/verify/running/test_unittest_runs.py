@@ -142,7 +142,7 @@ def test_runs_single_tests(
     tmp_path: Path, make_runner: Run, command: str, tests: list[str], expected: dict[str, str]
 ) -> None:
     write(tmp_path, TREE)
-    report = make_runner(tmp_path, command=command).run(tmp_path, tests)
+    report = make_runner(tmp_path, command=command).run(tmp_path, tests, observe=True)
     assert (report.problem, outcomes(report)) == (None, expected)
     for result in report.results:
         if result.outcome == "passed":
