@@ -23,18 +23,25 @@ CLEANUP_SECONDS = 0.4
 
 
 @contextmanager
-def end_on_signals(request_end: Callable[[], object], *, seconds: float = SESSION_SECONDS) -> Iterator[None]:
+def end_on_signals(
+    request_end: Callable[[], object],
+    *,
+    seconds: float = SESSION_SECONDS,
+    end_part: Callable[[], bool] = lambda: False,
+) -> Iterator[None]:
     """Call `request_end` on the first SIGINT or SIGTERM in the block, after which the process has `seconds`.
 
     Then, or on a second signal, it ends whatever its threads do; their commands are killed by the sandbox,
     whose pipes close. Signals that are ignored count as well: shells ignore SIGINT for what they start in the
-    background.
+    background. Where `end_part` returns True it has ended a part of the work alone, and the rest goes on.
     """
     is_ending = threading.Event()
 
     def end(_number: int, _frame: FrameType | None) -> None:
         if is_ending.is_set():
             end_now()
+        if end_part():
+            return
         is_ending.set()
         threading.Thread(target=_end_later, args=(seconds,), daemon=True).start()
         try:

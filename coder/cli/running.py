@@ -157,7 +157,10 @@ async def _run_and_show(handle: SessionHandle, lines: LinePrinter, *, json: bool
 
 def _stop_on_signals(handle: SessionHandle, loop: asyncio.AbstractEventLoop) -> AbstractContextManager[None]:
     """Stop the session in order on SIGINT or SIGTERM, and end this process if that takes long."""
-    return end_on_signals(lambda: loop.call_soon_threadsafe(handle.session.send, Stop()))
+    return end_on_signals(
+        lambda: loop.call_soon_threadsafe(handle.session.send, Stop()),
+        end_part=handle.session.end_examination,
+    )
 
 
 def _write(path: Path, text: str, *, kind: str, kept: str) -> None:

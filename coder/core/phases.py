@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Event, Lock
+from threading import Event, RLock
 from typing import Literal
 
 from coder.core.values import Value
@@ -95,7 +95,7 @@ class Cutoff:
     """The large test runs in progress that the user may cut short; used from several threads."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()
         self._cuts: list[Event] = []
         self.on_change: Callable[[bool], None] = lambda _is_possible: None
         """Called from any thread when it becomes possible, or impossible, to cut a run short."""

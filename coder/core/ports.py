@@ -506,8 +506,11 @@ class Verifier(Protocol):
         each run and of the targets at once.
         """
 
-    def assess_coverage(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
-        """Extend the newest verdict with untested parts of the change and new linter findings."""
+    def examine(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
+        """Return the newest verdict with what behavior, linters and mutants of the change show.
+
+        It takes no longer than the verdict itself took, about, and can be cut short.
+        """
 
     def explain_failure(self, verdict: Verdict) -> str:
         """Summarize a failed verdict as the next message for a model: at most about 4,000 characters."""

@@ -400,7 +400,7 @@ async def minimize_change(
         await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
         return patch, verdict
     progress = context.log.progress_listener(candidate.id)
-    new_verdict = await asyncio.to_thread(context.judge.assess_coverage, new_verdict, progress)
+    new_verdict = await asyncio.to_thread(context.judge.examine, new_verdict, progress)
     places = ", ".join(hunk_location(hunks[number]) for number in removable)
     note = f"left out, for it changes no verdict: {places}"
     new_verdict = new_verdict.model_copy(update={"notes": (*new_verdict.notes, note)})

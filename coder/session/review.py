@@ -129,7 +129,7 @@ async def _judge_answer(
         return RevisionRequest(findings=findings, patch=patch) if findings else (patch, verdict)
     part = await _verify_reviewed(context, candidate, patch, accepted, answer.edits)
     if isinstance(part, tuple) and part[1].kind.is_as_good_as(verdict.kind):
-        examined = await asyncio.to_thread(context.judge.assess_coverage, part[1])
+        examined = await asyncio.to_thread(context.judge.examine, part[1])
         part = part[0], examined.model_copy(update={"tree": part[0].tree})
         log_partial_change(context, candidate, *part)
         return RevisionRequest(findings=findings, patch=part[0]) if findings else part

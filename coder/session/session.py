@@ -20,6 +20,7 @@ from coder.core.events import (
     SessionFinished,
     SessionStarted,
     Stop,
+    Verified,
     Warned,
     Withdraw,
     stage_seconds,
@@ -69,12 +70,27 @@ class Session:
             case DeliverNow():
                 self._deliver_now()
             case Stop():
+                if self.end_examination():
+                    return
                 self._is_stopped = True
                 self._context.sandbox.stop()
                 if self._work is not None:
                     self._work.cancel()
             case _:
                 assert_never(command)
+
+    def end_examination(self) -> bool:
+        """End the examination of a FIXED change, which is delivered then; return whether there was one.
+
+        Callable from any thread, and from a handler of signals.
+        """
+        verdicts = [
+            event.verdict
+            for record in self._context.log.records
+            if isinstance(event := record.event, Verified)
+        ]
+        is_examined = bool(verdicts) and verdicts[-1].is_examinable and verdicts[-1].kind.shows_fix
+        return is_examined and self._context.cutoff.request()
 
     def _deliver_now(self) -> None:
         is_running = self._work is not None and not self._work.done()

@@ -87,7 +87,7 @@ async def examine_change(context: SessionContext, candidate: Candidate, verdict:
     """Return the verdict on the change that was judged last after its examination, without logging it."""
     progress = context.log.progress_listener(candidate.id)
     async with context.models.rate_limiter.verification_slot():
-        examined = await asyncio.to_thread(context.judge.assess_coverage, verdict, progress)
+        examined = await asyncio.to_thread(context.judge.examine, verdict, progress)
     return _with_span(context, examined.model_copy(update={"tree": verdict.tree}))
 
 

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Protocol
 
 from coder.core.paths import test_file_of
@@ -98,18 +99,27 @@ class ExaminedChange:
 
 
 def examine_change(
-    change: ExaminedChange, tools: ExaminationTools, *, issue: str, progress: Progress | None
+    change: ExaminedChange, tools: ExaminationTools, *, cut: Event, issue: str, progress: Progress | None
 ) -> None:
-    """Add to the facts of a change that broke nothing what mutants, linters and the issue's own code show."""
+    """Add to the facts of a change that broke nothing what mutants, linters and the issue's own code show.
+
+    Once `cut` is set it ends soon; what a comparison of behavior saw until then says nothing.
+    """
     facts = change.facts
     report_progress = progress or (lambda _line: None)
-    report_progress("checks: mutations and linters")
+    report_progress("examining: behavior, linters and mutants")
     with ThreadPoolExecutor(1) as beside:
         mutating = beside.submit(_run_mutants, change, tools)
-        linters = tools.checks(change.old, change.new, change.changed)
         behavior, found = _compare_behavior(change, tools)
+        if cut.is_set():
+            behavior, found = None, []
+        linters = LintReport() if cut.is_set() else tools.checks(change.old, change.new, change.changed)
         coverage = _measure_coverage(change, tools)
         mutation = mutating.result()
+    if cut.is_set():
+        facts.details |= {"behavior": behavior}
+        facts.findings += found
+        return
     facts.details |= {
         "mutation": mutation,
         "coverage": coverage,

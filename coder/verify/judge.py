@@ -481,7 +481,7 @@ class Judge:
             if result.id not in known and side == "change" and self._is_new_red(result)
         )
         facts.still_red = (*facts.still_red, *(with_cause(result, before=None) for result in new_reds))
-        if not facts.targets and not facts.still_red:
+        if not (facts.targets or facts.still_red or facts.broken):
             known_files = change.test_files
             change.learn_tests(after)
             if change.test_files != known_files:
@@ -581,8 +581,11 @@ class Judge:
         green = [test for test in reds if passes(after, test)]
         chosen = [test for test in green if test in strong] or [test for test in green if test in ties]
         if self._find_ties:
-            still = (after.result_for(test) for test in strong if test not in green)
-            facts.still_red = tuple(with_cause(red, before=reds[red.id]) for red in still if red is not None)
+            facts.still_red = tuple(
+                with_cause(now, before=reds[test])
+                for test in reds
+                if test in strong and test not in green and (now := after.result_for(test)) is not None
+            )
         facts.targets = tuple(_leaves(chosen))
         self._targets.on_change = merge_reports(self._targets.on_change, after)
         self._targets.on_base = merge_reports(self._targets.on_base, before)

@@ -46,6 +46,8 @@ ORDER_DEPENDENT_HINT = (
 
 PLAIN_TIMES = 10.0
 """How many times as long as with the recorder the targets may take without it."""
+LEAST_EXAMINATION, MOST_EXAMINATION = 10.0, 60.0
+"""Seconds of an examination: as many as the first stage took, within bounds."""
 NO_RUN = ("no_runner", "usage", "no_report")
 """Problems of the runner itself, which no test can change."""
 
@@ -66,7 +68,7 @@ class WorktreeVerifier:
         accepts_test_edits: bool = False,
         circumstances: tuple[str, ...] = (),
         describe_environment: Callable[[Sequence[str]], Environment] = lambda _packages: Environment(),
-        tools: ExaminationTools | None = None,
+        tools: Callable[[threading.Event], ExaminationTools] | None = None,
         warm_base: WarmBase | None = None,
         suite: SuiteLimits = NO_LIMITS,
         history: SuiteHistory = NO_HISTORY,
@@ -409,19 +411,48 @@ class WorktreeVerifier:
             )
             return order_by_nearness(new, change.sources or change.changed) if reaching is None else reaching
 
-    def assess_coverage(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
-        """Return the latest verdict with what mutants of the change, linters and the issue's code show."""
+    def examine(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
+        """Return the latest verdict with what an examination shows.
+
+        It takes about as long as the first stage at most, and ends at once where the user asks for it; what
+        it did not come to is left open.
+        """
         if verdict.tree not in self._judged or not verdict.is_examinable:
             return verdict.model_copy(update={"is_examined": True})
         change, facts, runs = self._judged[verdict.tree]
         facts.is_examined = True
+        started, cut = time.monotonic(), threading.Event()
+        limit = max(LEAST_EXAMINATION, min(verdict.seconds, MOST_EXAMINATION))
+        timer = threading.Timer(limit, cut.set)
+        timer.start()
+        with self._cutoff.offer(cut) if self._cutoff else nullcontext():
+            self._examine(change, facts, runs, cut, limit, progress)
+        timer.cancel()
+        seconds = time.monotonic() - started
+        if cut.is_set() and facts.targets:
+            facts.leave_open("unexamined", f"the examination was ended after {seconds:.0f} s")
+        return decide(facts).model_copy(
+            update={
+                "seconds": verdict.seconds + seconds,
+                "stages": {**verdict.stages, "checks": verdict.stages.get("checks", 0.0) + seconds},
+            }
+        )
+
+    def _examine(
+        self,
+        change: JudgedChange,
+        facts: Facts,
+        runs: Runs,
+        cut: threading.Event,
+        seconds: float,
+        progress: Progress | None,
+    ) -> None:
         if facts.targets and self._runner.is_recorded:
             facts.obstacle = runs.find_contradiction(
-                facts.targets, seconds=PLAIN_TIMES * facts.target_seconds
+                facts.targets, seconds=min(seconds, PLAIN_TIMES * facts.target_seconds)
             )
-        if self._tools is None:
-            return decide(facts).model_copy(update={"seconds": verdict.seconds, "stages": verdict.stages})
-        started = time.monotonic()
+        if self._tools is None or cut.is_set():
+            return
         with change.split.checkout("base") as old, change.split.checkout("change") as new:
             examined = ExaminedChange(
                 old=old,
@@ -431,14 +462,7 @@ class WorktreeVerifier:
                 sources=change.sources,
                 facts=facts,
             )
-            examine_change(examined, self._tools, issue=self._issue, progress=progress)
-        seconds = time.monotonic() - started
-        return decide(facts).model_copy(
-            update={
-                "seconds": verdict.seconds + seconds,
-                "stages": {**verdict.stages, "checks": verdict.stages.get("checks", 0.0) + seconds},
-            }
-        )
+            examine_change(examined, self._tools(cut), cut=cut, issue=self._issue, progress=progress)
 
     def preview(
         self,

@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 from coder import __version__
 from coder.behavior.runs import BehaviorRuns, Side
 from coder.core.phases import Cutoff
-from coder.core.ports import FaultLocator, Limits, Progress, Proposer, Repository, Traces
+from coder.core.ports import FaultLocator, Limits, Progress, Proposer, Repository, Sandbox
 from coder.core.task import Task
 from coder.core.values import Environment
 from coder.directories import index_database, state_directory
+from coder.sandbox.bounded import BoundedSandbox
 from coder.sandbox.choice import UNSAFE_FLAG
 from coder.sandbox.process import ProcessSandbox
 from coder.settings import Config
@@ -80,27 +82,37 @@ class ProjectRuntime:
         """The selected way to test the project; final once a verifier was made."""
         return self.selection.project
 
-    def runner(self, project: Project | None = None) -> PytestRunner:
+    def runner(self, project: Project | None = None, sandbox: Sandbox | None = None) -> PytestRunner:
         return PytestRunner(
             project=project or self.project,
-            sandbox=self.sandbox,
+            sandbox=sandbox or self.sandbox,
             scratch=self.sandbox.scratch,
             limits=self.limits,
             denied=self.sandbox_remedies.keys(),
         )
 
-    def warm_runner(self, tree: Path, paths: Sequence[str] = ()) -> WarmRunner:
+    def warm_runner(
+        self, tree: Path, paths: Sequence[str] = (), *, sandbox: Sandbox | None = None
+    ) -> WarmRunner:
         """Return a runner that keeps the tests of a tree, or at some paths of it, ready."""
         limits = self.limits.model_copy(
             update={"wall_seconds": min(self.limits.wall_seconds, COLLECTING_SECONDS)}
         )
         return WarmRunner(
-            self.project, tree, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=limits, paths=paths
+            self.project,
+            tree,
+            sandbox=sandbox or self.sandbox,
+            scratch=self.sandbox.scratch,
+            limits=limits,
+            paths=paths,
         )
 
-    def tracer(self) -> PytestTracer:
+    def tracer(self, sandbox: Sandbox | None = None) -> PytestTracer:
         return PytestTracer(
-            project=self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits
+            project=self.project,
+            sandbox=sandbox or self.sandbox,
+            scratch=self.sandbox.scratch,
+            limits=self.limits,
         )
 
     def faults(self) -> FaultLocator:
@@ -108,32 +120,33 @@ class ProjectRuntime:
 
         return SpectrumFaults(self.tracer())
 
-    def tools(self) -> ExaminationTools:
-        scripts = IssueScripts(self.project, self.sandbox, self.sandbox.scratch)
+    def tools(self, cut: Event) -> ExaminationTools:
+        """Return the tools of one examination, which all end once `cut` is set."""
+        bounded = BoundedSandbox(self.sandbox, cut)
+        scripts = IssueScripts(self.project, bounded, self.sandbox.scratch)
         return ExaminationTools(
-            warm=self.warm_runner,
-            checks=LinterChecks(self.project, self.sandbox, self.sandbox.scratch).compare,
+            warm=partial(self.warm_runner, sandbox=bounded),
+            checks=LinterChecks(self.project, bounded, self.sandbox.scratch).compare,
             scripts=scripts.compare,
             issue_code=partial(answer_issue_code, scripts),
-            behavior=self.behavior_runs(seconds=self.behavior_seconds).examine,
-            trace=self._trace_new_code if self.builds_code else None,
+            behavior=self.behavior_runs(seconds=self.behavior_seconds, sandbox=bounded).examine,
+            trace=partial(self.tracer(bounded).trace, seconds=COVERAGE_SECONDS) if self.builds_code else None,
             strict=self.strict,
         )
 
-    def behavior_runs(self, *, seconds: float, interpreter: Path | None = None) -> BehaviorRuns:
+    def behavior_runs(
+        self, *, seconds: float, interpreter: Path | None = None, sandbox: Sandbox | None = None
+    ) -> BehaviorRuns:
         """Return what compares behavior; `interpreter` runs the change where it is not the project's."""
         sides = [self.project]
         if interpreter is not None:
             sides.append(use_interpreter(self.project, interpreter, os.environ))
         return BehaviorRuns(
-            *(Side(project, self.runner(project)) for project in sides),
-            sandbox=self.sandbox,
+            *(Side(project, self.runner(project, sandbox)) for project in sides),
+            sandbox=sandbox or self.sandbox,
             scratch=self.sandbox.scratch,
             seconds=seconds,
         )
-
-    def _trace_new_code(self, tree: Path, tests: Sequence[str]) -> Traces:
-        return self.tracer().trace(tree, tests, seconds=COVERAGE_SECONDS)
 
     def builder(self) -> ExtensionBuilder | None:
         """Return the builder of extension modules of Python, None if tests of another language are run."""
@@ -189,7 +202,7 @@ class ProjectRuntime:
                     accepts_test_edits=accepts_test_edits,
                     circumstances=self.project.why,
                     describe_environment=self.describe_environment,
-                    tools=self.tools(),
+                    tools=self.tools,
                     warm_base=self._warm_base(repository),
                     coverage=self.coverage,
                     suite=self.suite,

@@ -213,7 +213,7 @@ class FakeVerifier:
     def commit_evidence(self, verdict: Verdict) -> Evidence:
         return Evidence(trailers=(f"Coder-Verdict: {verdict.kind.value}",), page="# Evidence")
 
-    def assess_coverage(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
+    def examine(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
         return verdict
 
     def preview(

@@ -1,4 +1,5 @@
 import asyncio
+import threading
 import time
 from base64 import b64encode
 from collections.abc import Callable
@@ -22,9 +23,11 @@ from coder.core.events import (
     Withdraw,
 )
 from coder.core.messages import Image
+from coder.core.phases import Cutoff
+from coder.core.ports import Progress
 from coder.core.task import Attachment, Budget
 from coder.core.values import Candidate, Delivery, NewCommit, Patch
-from coder.core.verdict import RunProblem, TestReport, VerdictKind
+from coder.core.verdict import RunProblem, TestReport, Verdict, VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.permissions.secrets import Secrets
 from coder.session.context import SessionContext
@@ -33,6 +36,7 @@ from coder.session.session import Session
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
 from coder.strategies.verify_phase import judge_change
 from tests.session.fakes import (
+    PROVEN,
     RED,
     STILL_RED,
     UNTESTED,
@@ -291,6 +295,33 @@ async def test_finishes_and_reports_started_delivery(tmp_path: Path) -> None:
             asyncio.get_running_loop().call_later(0.1, session.send, Stop())
     session_end = await running
     assert session_end.kind is VerdictKind.PROVEN
+    assert session_end.delivery is not None
+
+
+class SlowVerifier(FakeVerifier):
+    """Verifier whose examination ends once the user asks for it."""
+
+    cutoff: Cutoff
+
+    def examine(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
+        cut = threading.Event()
+        with self.cutoff.offer(cut):
+            assert cut.wait(10.0)
+        return verdict.model_copy(update={"is_examined": True})
+
+
+async def test_stop_in_the_examination_ends_it_and_delivers_the_fix(tmp_path: Path) -> None:
+    fixed = PROVEN.model_copy(update={"kind": VerdictKind.FIXED, "is_examined": False})
+    verifier = SlowVerifier([fixed])
+    context = kit(tmp_path, [patch(FIX)], verifier=verifier)
+    verifier.cutoff = context.cutoff
+    session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
+    running = asyncio.ensure_future(session.run())
+    async for record in context.log.follow():
+        if isinstance(record.event, Verified) and record.event.verdict.is_examinable:
+            asyncio.get_running_loop().call_later(0.2, session.send, Stop())
+    session_end = await running
+    assert (session_end.kind, session_end.exit_code) == (VerdictKind.FIXED, 0)
     assert session_end.delivery is not None
 
 

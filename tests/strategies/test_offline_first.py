@@ -53,7 +53,7 @@ def test_undoes_unproven_edit_and_gives_hint(tmp_path: Path) -> None:
 class DowngradingVerifier(FakeVerifier):
     """Verifier that examines a passing change again and lowers its verdict."""
 
-    def assess_coverage(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
+    def examine(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
         self.calls.append(("guard", ()))
         mutation = MutationReport(tried=4)
         return verdict.model_copy(update={"kind": self.verdicts[-1].kind, "mutation": mutation})

@@ -32,7 +32,7 @@ def test_verdict_and_messages_match_case(case: Path, tmp_path: Path, make_runner
     trees = FakeTrees(tmp_path / "trees", base, change)
     runner = ParallelRunner(make_runner(tmp_path / "checkout", command=command), NO_HISTORY)
     verifier = WorktreeVerifier(trees=trees, runner=runner, issue=issue, needs_ties=bool(issue.strip()))
-    verdict = verifier.assess_coverage(verifier.verify(trees.patch, extract_node_ids(issue)))
+    verdict = verifier.examine(verifier.verify(trees.patch, extract_node_ids(issue)))
     kind, *lines = (case / "verdict.txt").read_text("utf-8").splitlines()
     text = _verdict_text(verdict)
     assert (verdict.kind.value, [line for line in lines if line not in text]) == (kind, []), text

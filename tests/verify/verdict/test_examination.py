@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -94,7 +95,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
             sources=[path for path in changed if not is_test_path(path)],
             facts=facts,
         )
-        examine_change(change, tools, issue="", progress=None)
+        examine_change(change, tools, cut=Event(), issue="", progress=None)
         return decide(facts)
 
     return examine_files

@@ -2,15 +2,22 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
 from random import Random
+from threading import Event
 from typing import Any
 
 import pytest
 
-from coder.core.verdict import Counts, RunProblem, TestResult, Verdict, VerdictKind
+from coder.core.phases import Cutoff
+from coder.core.verdict import Counts, LintReport, RunProblem, TestResult, Verdict, VerdictKind
+from coder.verify import verifier
+from coder.verify.examination import ExaminationTools
+from coder.verify.issue import IssueScriptResults
 from coder.verify.verifier import WorktreeVerifier
+from coder.verify.warm import WarmRefusal
 from tests.builders import by_hand
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
 
@@ -62,7 +69,7 @@ def judge(
     verifier = WorktreeVerifier(trees=trees, runner=runner, issue=issue)
     if BASE_RUNS[0] == "up front":
         verifier.baseline()
-    verdict = verifier.assess_coverage(verifier.verify(trees.patch, named_tests))
+    verdict = verifier.examine(verifier.verify(trees.patch, named_tests))
     assert trees.live == 0
     assert verdict.tree == "change"
     return verdict
@@ -177,6 +184,54 @@ def test_named_tests_of_uncollectable_file_count_as_red(tmp_path: Path) -> None:
 def test_collectable_file_that_stays_red_is_not_fixed(tmp_path: Path) -> None:
     verdict = judge(tmp_path, {"calc.py": "half"}, ending=importing, named_tests=[TEST])
     assert (verdict.kind, [result.id for result in verdict.still_red]) == (VerdictKind.NOT_FIXED, [ADDED])
+
+
+def test_file_that_no_longer_loads_is_broken(tmp_path: Path) -> None:
+    def loads(files: Files) -> list[TestResult]:
+        if files["calc.py"] == "bug":
+            return suite(files)
+        return [failed_result(TEST, "ValueError", "bad", when="collect")]
+
+    verdict = judge(tmp_path, {"calc.py": "worse"}, base={**BASE, **NEW_TEST}, ending=loads)
+    assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OLD])
+
+
+class Tools:
+    """Tools of an examination whose linters end once they are told to, as a bounded sandbox makes them."""
+
+    def __init__(self, cutoff: Cutoff, *, asks: bool) -> None:
+        """Make tools; a user `asks` for the end while they are at work."""
+        self._cutoff, self._asks = cutoff, asks
+
+    def __call__(self, cut: Event) -> ExaminationTools:
+        def check(_old: Path, _new: Path, _changed: Sequence[str]) -> LintReport:
+            if self._asks:
+                assert self._cutoff.request()
+            assert cut.wait(10.0)
+            return LintReport(new=("late",))
+
+        cold: Any = nullcontext(self)
+        return ExaminationTools(warm=lambda *_: cold, checks=check, scripts=lambda *_: IssueScriptResults())
+
+    def run(self, *_arguments: object, **_options: object) -> WarmRefusal:
+        return WarmRefusal(reason="no mutants here")
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_examination_that_is_ended_leaves_the_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asks: bool
+) -> None:
+    """By the user, or after its time."""
+    monkeypatch.setattr(verifier, "LEAST_EXAMINATION", 60.0 if asks else 0.2)
+    cutoff = Cutoff()
+    trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
+    judge = WorktreeVerifier(
+        trees=trees, runner=FakeRunner(suite), issue="", cutoff=cutoff, tools=Tools(cutoff, asks=asks)
+    )
+    verdict = judge.examine(judge.verify(trees.patch, ()))
+    assert (verdict.kind, verdict.is_examinable, verdict.linters) == (VerdictKind.FIXED, False, None)
+    assert [finding.rule for finding in verdict.findings if finding.effect == "open"] == ["unexamined"]
+    assert not cutoff.request()
 
 
 def test_reports_test_failing_differently(tmp_path: Path) -> None:

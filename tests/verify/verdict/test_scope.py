@@ -51,7 +51,7 @@ def verify(
 ) -> Verdict:
     trees = FakeTrees(tmp_path, IMPORTING, change)
     verifier = WorktreeVerifier(trees=trees, runner=runner, issue="", cutoff=cutoff or Cutoff())
-    return verifier.assess_coverage(verifier.verify(trees.patch, ()))
+    return verifier.examine(verifier.verify(trees.patch, ()))
 
 
 def test_skipped_tests_are_told_where_most_are(tmp_path: Path) -> None:
