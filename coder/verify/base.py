@@ -178,7 +178,7 @@ class Runs:
         self._account(summarize_run(label, tests, report), started)
         if label in PARALLEL_RUNS:
             return report  # the base does not run the same tests
-        if side == "change":
+        if side in ("change", "harness"):
             self.reached_on_change.update(report.reached)
         elif side != "sources":
             self.reached_on_base.update(report.reached)
@@ -470,6 +470,7 @@ TARGETS_AGAIN, TARGETS_ON_BASE_AGAIN = "targets, again", "targets on the base, a
 OBSERVED_RUNS = (TARGETS_AGAIN, TARGETS_ON_BASE_AGAIN)
 """Labels of runs of which nothing but the targets is wanted, so that observing them takes little time."""
 OLD_ON_CHANGE, OLD_ON_BASE = "edited tests as they were", "edited tests as they were, on the base"
+AS_BEFORE = "as tests ran before the change"
 WITHOUT_RECORDER, WITHOUT_RECORDER_ON_BASE = "without the recorder", "without the recorder, on the base"
 TIMED_TOGETHER = (TARGETS_ON_BASE, TARGETS_ON_BASE_AGAIN, OLD_ON_BASE, WITHOUT_RECORDER_ON_BASE)
 """Labels of runs that are made beside another: their stage takes the time of that one."""

@@ -19,6 +19,7 @@ from coder.core.ports import Progress, RunListener, SelectiveTestRunner
 from coder.core.verdict import Effect, IssueTie, TestReport, TestResult
 from coder.core.verdict_summary import condense_tests
 from coder.verify.base import (
+    AS_BEFORE,
     OLD_ON_BASE,
     OLD_ON_CHANGE,
     REACHING,
@@ -32,7 +33,7 @@ from coder.verify.base import (
     patience,
 )
 from coder.verify.change import JudgedChange
-from coder.verify.checks.review import describe_unchecked_languages, find_weaknesses
+from coder.verify.checks.review import describe_unchecked_languages, find_harness, find_weaknesses
 from coder.verify.checks.test_quality import contradicting_observation, new_harness_access
 from coder.verify.failures import (
     classify_failure,
@@ -177,7 +178,13 @@ class Judge:
         steps = (
             (self._run_command,)
             if self._change.before.by_exit_code
-            else (self._run_targets, self._run_reaching, self._confirm_targets, self._apply_rules)
+            else (
+                self._run_targets,
+                self._run_reaching,
+                self._confirm_targets,
+                self._check_harness,
+                self._apply_rules,
+            )
         )
         if self._change.is_prose:
             self._facts.cap("unseen", "nothing that tests can see has changed")
@@ -446,7 +453,11 @@ class Judge:
     def _run_reaching(self) -> None:
         """Run the tests that reach the change, and compare them with the base."""
         change, facts = self._change, self._facts
-        side: Side = "sources" if change.edits_helpers and change.sources else "change"
+        side: Side = "change"
+        if change.edits_helpers and change.sources:
+            side = "sources"
+        elif self._harness and not change.before.whole_only:
+            side = "harness"
         with ThreadPoolExecutor(1) as beside:
             if self._repeats_targets:
                 self._again = beside.submit(self._run_targets_again)
@@ -661,11 +672,11 @@ class Judge:
         if flaky := [test for test in tests if test not in blamed]:
             names = condense_tests(flaky)
             self._facts.note("flaky", f"flaky, or dependent on the order of tests: {names}")
-        if blamed and side == "sources":
+        if blamed and side != "change":
             with_helpers = self.runs.run("again, with the change's own helpers", "change", blamed)
             if helped := [test for test in blamed if passes(with_helpers, test)]:
                 verb = "passes" if len(helped) == 1 else "pass"
-                helpers = ", ".join(self._change.helpers[:SHOWN])
+                helpers = ", ".join((self._change.helpers or self._harness)[:SHOWN])
                 self._facts.leave_open("helpers", f"{condense_tests(helped)} {verb} only with {helpers}")
                 blamed = [test for test in blamed if test not in helped]
         broken = tuple(result for result in suspected if result.id in blamed)
@@ -709,6 +720,25 @@ class Judge:
             facts.note("unsteady-target", f"{names} and shows nothing")
         else:
             facts.cap("unsteady-target", f"{names}, so nothing shows that the issue is fixed")
+
+    @cached_property
+    def _harness(self) -> tuple[str, ...]:
+        """Changed files that decide how tests run."""
+        self._change.split.harness = find_harness(self._change)
+        return self._change.split.harness
+
+    def _check_harness(self) -> None:
+        """Find out whether targets of a change that touches how tests run are green without that, too."""
+        facts = self._facts
+        if not self._harness or facts.broken or facts.still_red:
+            return
+        files = ", ".join(self._harness[:SHOWN])
+        if facts.targets and not self._targets.on_change.indirect:
+            report = self.runs.run(AS_BEFORE, "harness", facts.targets)
+            if all(passes(report, test) for test in facts.targets):
+                facts.note("runner-files", f"the targets are green without the change of {files}, too")
+                return
+        facts.cap("runner-files", f"how tests run was changed ({files}): deliver it separately")
 
     # Rules beside the results of tests
 

@@ -21,8 +21,10 @@ from coder.verify.test_files import (
     replace_inline_tests,
 )
 
-Side = Literal["base", "change", "tests", "sources"]
-"""The base, the whole change, or the base with only the tests or only the sources of the change."""
+Side = Literal["base", "change", "tests", "sources", "harness"]
+"""The base, the whole change, the base with only the tests or only the sources of the change, or the change
+with the base's version of what decides how tests run.
+"""
 
 
 class Trees(Protocol):
@@ -69,6 +71,8 @@ class ChangeSplit:
         self.sources = tuple(path for path in self.changed if path not in self.tests)
         """Changed files that are no tests."""
         self._inline = self._find_inline_tests()
+        self.harness: tuple[str, ...] = ()
+        """Changed files that decide how tests run."""
 
     @property
     def inline_tests(self) -> tuple[str, ...]:
@@ -110,6 +114,9 @@ class ChangeSplit:
                 context = self._trees.checkout(self.tree, self.tests)
             case "sources":
                 context = self._trees.checkout(self.tree, self.sources)
+            case "harness":
+                kept = tuple(path for path in self.changed if path not in self.harness)
+                context = self._trees.checkout(self.tree, kept)
         with context as place:
             if side in ("tests", "sources") and self.inline_tests:
                 other = self._read(self.tree if side == "tests" else self._trees.base, self.inline_tests)

@@ -78,8 +78,6 @@ def find_weaknesses(
         edited = find_edited_definitions(*sides.texts(change.sources))
         has_code = any(path.endswith(CODE) for path in change.sources)
         rules: list[tuple[str, Effect, Iterable[str]]] = [
-            ("runner-files", "cap", _find_configuration(change, sides)),
-            ("shadowed-source", "cap", _find_shadows(change, sides)),
             ("wording", "cap", _find_wording(change, sides)),
             ("special-case", "note", _find_special_cases(change, sides, files)),
             ("harness-access", "cap", _find_harness_accesses(change, sides)),
@@ -98,28 +96,20 @@ def find_weaknesses(
     return Weaknesses(found, hashes)
 
 
-def _find_configuration(change: JudgedChange, sides: _Sides) -> Iterator[str]:
-    """Yield that a change touches files that decide how tests run."""
-    paths = (*change.tests, *change.sources)
-    configured = [
-        path
-        for path in paths
-        if may_configure(path)
-        and configuration_of_tests(sides.old, path) != configuration_of_tests(sides.new, path)
-        and not (path.endswith("conftest.py") and _adds_only_fixtures(*sides, path, change.tests))
-    ]
-    configured += [path for path in paths if is_injected(sides.old, path)]
-    if configured:
-        yield f"the change touches how tests run ({', '.join(configured)})"
-
-
-def _find_shadows(change: JudgedChange, sides: _Sides) -> list[str]:
-    sources = tuple(f"/{source.removeprefix('src/')}" for source in change.sources)
-    twins = [path for path in change.tests if not (sides.old / path).exists() and path.endswith(sources)]
-    return [
-        f"{path} can be imported in the place of the file that the change is about"
-        for path in twins[:FINDINGS_SHOWN]
-    ]
+def find_harness(change: JudgedChange) -> tuple[str, ...]:
+    """Return the changed files that decide how tests run, or what is imported in the place of a source."""
+    with change.split.read("base") as old, change.split.read("change") as new:
+        configured = [
+            path
+            for path in change.changed
+            if may_configure(path)
+            and configuration_of_tests(old, path) != configuration_of_tests(new, path)
+            and not (path.endswith("conftest.py") and _adds_only_fixtures(old, new, path, change.tests))
+        ]
+        sources = tuple(f"/{source.removeprefix('src/')}" for source in change.sources)
+        twins = [path for path in change.tests if not (old / path).exists() and path.endswith(sources)]
+        injected = [path for path in change.changed if is_injected(old, path)]
+    return tuple(dict.fromkeys((*configured, *injected, *(twins if sources else ()))))
 
 
 def _find_wording(change: JudgedChange, sides: _Sides) -> Iterator[str]:

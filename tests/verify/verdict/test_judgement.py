@@ -360,12 +360,38 @@ def test_flaky_old_test_is_one_note(tmp_path: Path, side: str) -> None:
         ("setup.cfg", "[metadata]\nname = x\n", "[tool:pytest]\naddopts = -x\n"),
     ],
 )
-def test_change_of_test_configuration_is_at_most_passing(
-    tmp_path: Path, path: str, old: str, new: str
+@pytest.mark.parametrize("decides", [False, True])
+def test_change_of_how_tests_run_is_passing_if_results_depend_on_it(
+    tmp_path: Path, path: str, old: str, new: str, decides: bool
 ) -> None:
-    verdict = judge(tmp_path, {**FIX, **NEW_TEST, path: new}, base={**BASE, path: old})
-    assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, (ADDED,))
-    assert f"the change touches how tests run ({path})" in verdict.reason
+    """Targets run once more with the base's version of the file."""
+
+    def configured(files: Files) -> list[TestResult]:
+        results = suite(files)
+        if decides and files["calc.py"] == "fixed" and files[path] == new:
+            return [passed_result(result.id) for result in results]
+        return [failed_result(ADDED) if result.id == ADDED and decides else result for result in results]
+
+    verdict = judge(tmp_path, {**FIX, **NEW_TEST, path: new}, base={**BASE, path: old}, ending=configured)
+    assert verdict.targets == (ADDED,)
+    if decides:
+        assert verdict.kind is VerdictKind.PASSING
+        assert f"how tests run was changed ({path}): deliver it separately" in verdict.reason
+    else:
+        assert verdict.kind is VerdictKind.PROVEN
+        assert f"the targets are green without the change of {path}, too" in verdict.notes
+
+
+def test_break_that_a_hook_hides_is_found(tmp_path: Path) -> None:
+    def hooked(files: Files) -> list[TestResult]:
+        hides = "hook" in files.get("conftest.py", "")
+        other = failed_result(OTHER) if files["calc.py"] == "fixed" and not hides else passed_result(OTHER)
+        return [*suite(files)[:-1], other]
+
+    verdict = judge(tmp_path, {**FIX, **NEW_TEST, "conftest.py": "hook = 1"}, ending=hooked)
+    assert verdict.targets == (ADDED,)
+    assert (verdict.kind, verdict.broken) == (VerdictKind.FIXED, ())
+    assert f"{OTHER} passes only with conftest.py" in [finding.text for finding in verdict.findings]
 
 
 def test_other_parts_of_a_configuration_file_may_change(tmp_path: Path) -> None:
