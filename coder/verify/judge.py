@@ -33,8 +33,8 @@ from coder.verify.base import (
     patience,
 )
 from coder.verify.change import JudgedChange
+from coder.verify.checks.how_tests_run import contradicting_observation, new_harness_access
 from coder.verify.checks.review import describe_unchecked_languages, find_harness, find_weaknesses
-from coder.verify.checks.test_quality import contradicting_observation, new_harness_access
 from coder.verify.failures import (
     classify_failure,
     describe_missing_tests,
@@ -759,7 +759,7 @@ class Judge:
                 f"pytest says that it passed, and what was seen beside it says otherwise: {said}."
             )
             return
-        weaknesses = find_weaknesses(change, facts.targets, greens)
+        weaknesses = find_weaknesses(change, facts.targets)
         facts.findings += weaknesses.findings
         self._leave_contradictions_open(targets)
         self._check_ties(targets)

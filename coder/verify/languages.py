@@ -1,11 +1,11 @@
 """Definitions and the lexical form of sources in other languages than Python."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from coder.index.parsers import Definition, SyntaxNode, definitions, node_text, walk_syntax
+from coder.index.parsers import Definition, SyntaxNode, definitions, node_text
 
 
 class AddedDefinitions(NamedTuple):
@@ -71,20 +71,9 @@ class SyntaxTable:
     """Node types of one grammar."""
 
     strings: frozenset[str]
-    numbers: frozenset[str]
     calls: Mapping[str, str]
     """Types of calls, and the field with the function."""
     functions: frozenset[str]
-    branches: frozenset[str]
-    """Types with a field `condition`."""
-    cases: frozenset[str]
-    """Types of the labels or patterns of a switch; a body within them does not count."""
-    tables: frozenset[str]
-    """Literals of maps and objects."""
-    handlers: frozenset[str] = frozenset()
-    """Clauses that handle an exception, with a field `body`."""
-    assignments: frozenset[str] = frozenset()
-    """Types with fields `left` and `right`, where a name `_` on the left drops an error."""
     marks: frozenset[str] = frozenset()
     """Annotations and attributes."""
     test_name: re.Pattern[str] = re.compile(r"(?:Test|Fuzz|Example)(?:[A-Z_0-9].*)?")
@@ -97,65 +86,39 @@ _MARKED = re.compile(r"(?!)")
 """Tests are marked, whatever their names are."""
 _SCRIPT = SyntaxTable(
     strings=frozenset({"string", "template_string"}),
-    numbers=frozenset({"number"}),
     calls={"call_expression": "function"},
     functions=frozenset(
         {"function_declaration", "method_definition", "arrow_function", "function_expression"}
     ),
-    branches=frozenset({"if_statement", "ternary_expression"}),
-    cases=frozenset({"switch_case"}),
-    tables=frozenset({"object", "array"}),
-    handlers=frozenset({"catch_clause"}),
 )
 _GO = SyntaxTable(
     strings=frozenset({"interpreted_string_literal", "raw_string_literal"}),
-    numbers=frozenset({"int_literal", "float_literal"}),
     calls={"call_expression": "function"},
     functions=frozenset({"function_declaration", "method_declaration"}),
-    branches=frozenset({"if_statement"}),
-    cases=frozenset({"expression_case"}),
-    tables=frozenset({"literal_value"}),
-    assignments=frozenset({"assignment_statement", "short_var_declaration"}),
 )
 _RUST = SyntaxTable(
     strings=frozenset({"string_literal", "raw_string_literal"}),
-    numbers=frozenset({"integer_literal", "float_literal"}),
     calls={"call_expression": "function", "macro_invocation": "macro"},
     functions=frozenset({"function_item"}),
-    branches=frozenset({"if_expression"}),
-    cases=frozenset({"match_pattern"}),
-    tables=frozenset(),
-    assignments=frozenset({"let_declaration"}),
     marks=frozenset({"attribute_item"}),
     test_name=_MARKED,
 )
 _JAVA = SyntaxTable(
     strings=frozenset({"string_literal"}),
-    numbers=frozenset({"decimal_integer_literal", "decimal_floating_point_literal"}),
     calls={"method_invocation": "name"},
     functions=frozenset({"method_declaration"}),
-    branches=frozenset({"if_statement", "ternary_expression"}),
-    cases=frozenset({"switch_label"}),
-    tables=frozenset(),
-    handlers=frozenset({"catch_clause"}),
     marks=frozenset({"marker_annotation", "annotation"}),
     test_name=_MARKED,
 )
 _RUBY = SyntaxTable(
     strings=frozenset({"string", "bare_string"}),
-    numbers=frozenset({"integer", "float"}),
     calls={"call": "method"},
     functions=frozenset({"method", "singleton_method"}),
-    branches=frozenset({"if", "elsif", "unless", "if_modifier", "unless_modifier", "conditional"}),
-    cases=frozenset({"when", "in_clause"}),
-    tables=frozenset({"hash", "array"}),
-    handlers=frozenset({"rescue", "rescue_modifier"}),
     test_name=re.compile(r"test_\w+[?!]?"),
     words_as_calls=True,
 )
 _PHP = SyntaxTable(
     strings=frozenset({"string", "encapsed_string"}),
-    numbers=frozenset({"integer", "float"}),
     calls={
         "function_call_expression": "function",
         "member_call_expression": "name",
@@ -163,21 +126,13 @@ _PHP = SyntaxTable(
         "scoped_call_expression": "name",
     },
     functions=frozenset({"function_definition", "method_declaration"}),
-    branches=frozenset({"if_statement", "else_if_clause", "conditional_expression"}),
-    cases=frozenset({"case_statement", "match_conditional_expression"}),
-    tables=frozenset({"array_creation_expression"}),
-    handlers=frozenset({"catch_clause"}),
     marks=frozenset({"attribute_list", "comment"}),
     test_name=re.compile(r"test\w*"),
 )
 _C = SyntaxTable(
     strings=frozenset({"string_literal"}),
-    numbers=frozenset({"number_literal"}),
     calls={"call_expression": "function"},
     functions=frozenset({"function_definition"}),
-    branches=frozenset({"if_statement", "conditional_expression"}),
-    cases=frozenset({"case_statement"}),
-    tables=frozenset({"initializer_list"}),
     test_name=re.compile(r"main|test_?\w*|\w+_test"),
 )
 SYNTAX_TABLES: Mapping[str, SyntaxTable] = {
@@ -192,10 +147,6 @@ SYNTAX_TABLES: Mapping[str, SyntaxTable] = {
 """By file extension, as in `coder.index.languages.LANGUAGES`."""
 SUFFIXES = tuple(f".{extension}" for extension in SYNTAX_TABLES)
 _RECEIVERS = ("object", "receiver", "scope")
-_CONSEQUENCES = ("consequence", "body")
-_LABELS = ("value", "pattern", "conditional_expressions")
-_LITERAL_PARTS = ("content", "fragment", "escape_sequence")
-"""Ends of the types of a string's parts that are plain text."""
 _BLOCKS = frozenset({"program", "body_statement", "block_body", "then", "else", "do"})
 """Types of nodes whose children are statements, where names alone may be calls."""
 
@@ -224,32 +175,7 @@ def function_name(node: SyntaxNode) -> str:
     return node_text(own)
 
 
-def consequence_of(branch: SyntaxNode) -> SyntaxNode | None:
-    """Return what a branch does if its condition holds."""
-    return next(filter(None, map(branch.child_by_field_name, _CONSEQUENCES)), None)
-
-
-def label_of(case: SyntaxNode) -> SyntaxNode:
-    """Return the values of a case of a switch; the node itself if it is nothing else."""
-    return next(filter(None, map(case.child_by_field_name, _LABELS)), case)
-
-
-def is_name(node: SyntaxNode) -> bool:
-    """Tell whether a node is the name of a variable, a constant, a function or a field."""
-    return not node.named_children and (
-        node.type.endswith("identifier") or node.type in ("name", "constant", "instance_variable")
-    )
-
-
 def literal_value(node: SyntaxNode) -> str:
     """Return the value of a string or number literal as text."""
     text = node_text(node).strip()
     return text.strip("r#b").strip("\"'`") if text[-1:] in "\"'`#" else text.replace("_", "")
-
-
-def literals_in(table: SyntaxTable, node: SyntaxNode | None) -> Iterator[str]:
-    """Yield the values of the literals in a node, without those of template strings with parts."""
-    for part in walk_syntax(node) if node is not None else ():
-        is_plain = all(child.type.endswith(_LITERAL_PARTS) for child in part.named_children)
-        if part.type in table.numbers or (part.type in table.strings and is_plain):
-            yield literal_value(part)

@@ -3,25 +3,21 @@
 import io
 import re
 import tokenize
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from coder.core.paths import is_test_path
-from coder.core.verdict import Effect, Finding, TestResult
+from coder.core.verdict import Effect, Finding
 from coder.files.regular_files import read_regular_text
 from coder.verify.change import JudgedChange
 from coder.verify.checks.harness import SUFFIXES as SCRIPT_SUFFIXES
-from coder.verify.checks.harness import harness_accesses, harness_accesses_js
-from coder.verify.checks.special_cases import overfitting_signs, symptom_signs
-from coder.verify.checks.test_quality import (
-    changed_runner_files,
-    vacuous_tests,
-    weak_test_findings,
-)
+from coder.verify.checks.harness import harness_accesses, harness_accesses_js, process_accesses
+from coder.verify.checks.how_tests_run import changed_runner_files
+from coder.verify.checks.special_cases import overfitting_signs
 from coder.verify.extensions import SUFFIXES as NATIVE_SUFFIXES
 from coder.verify.extensions import compiled_sources, find_native_accesses, find_projects
-from coder.verify.languages import SUFFIXES, find_edited_definitions
+from coder.verify.languages import SUFFIXES
 from coder.verify.layout import configuration_of_tests, is_injected, may_configure
 from coder.verify.mutate import differs_in_code
 from coder.verify.report import shorten_test_id
@@ -30,9 +26,7 @@ from coder.verify.test_files import (
     CODE,
     adds_only_fixtures,
     find_fixture_names,
-    inline_tests,
 )
-from coder.verify.test_files import SUFFIX as INLINE_SUFFIX
 from coder.verify.trees import LARGEST, read_texts
 from coder.verify.verdict import findings, sha256_of
 
@@ -62,27 +56,20 @@ class _Sides(NamedTuple):
         return read_texts(self.old, paths, suffixes), read_texts(self.new, paths, suffixes)
 
 
-def find_weaknesses(
-    change: JudgedChange, targets: Sequence[str], greens: Mapping[str, TestResult]
-) -> Weaknesses:
+def find_weaknesses(change: JudgedChange, targets: Sequence[str]) -> Weaknesses:
     """Return what weakens the proof that the targets, which are green on the change, give."""
-    before, issue = change.before, change.issue
+    before = change.before
     files = sorted({path for target in targets for path in change.files_of(target)})
-    results = [greens[test] for test in targets]
     with change.split.read("base") as old, change.split.read("change") as new:
         sides = _Sides(old, new)
         hashes = {
             path: digest for path in files if path not in change.sources and (digest := sha256_of(new / path))
         }
-        tests = read_texts(new, hashes)
-        edited = find_edited_definitions(*sides.texts(change.sources))
         has_code = any(path.endswith(CODE) for path in change.sources)
         rules: list[tuple[str, Effect, Iterable[str]]] = [
             ("wording", "cap", _find_wording(change, sides)),
             ("special-case", "note", _find_special_cases(change, sides, files)),
             ("harness-access", "cap", _find_harness_accesses(change, sides)),
-            ("vacuous-test", "note", vacuous_tests(tests, results, before)),
-            ("weak-test", "note", weak_test_findings(tests, results, before, changed=edited, issue=issue)),
             ("test-data", "open" if has_code else "cap", _unclear_data(change, targets, new)),
             ("unread", "cap", _unread_sources(new, change.sources)),
         ]
@@ -121,17 +108,11 @@ def _find_wording(change: JudgedChange, sides: _Sides) -> Iterator[str]:
 
 
 def _find_special_cases(change: JudgedChange, sides: _Sides, test_files: Sequence[str]) -> Iterator[str]:
-    """Yield where a change treats the symptom: special cases for inputs of its targets, swallowed errors."""
+    """Yield choices of a change by the length of its targets' inputs, and values that are equal to others."""
     old, new = sides.texts(change.sources)
     yield from _limit(
         overfitting_signs(old, new, read_texts(sides.new, test_files).values(), issue=change.issue)
     )
-    before, after = change.texts_in(SUFFIXES)
-    tests = {
-        path: inline_tests(text) if path.endswith(INLINE_SUFFIX) and path in change.sources else text
-        for path, text in read_texts(sides.new, test_files, SUFFIXES).items()
-    }
-    yield from _limit(symptom_signs(before, after, tests, issue=change.issue))
 
 
 def _find_harness_accesses(change: JudgedChange, sides: _Sides) -> Iterator[str]:
@@ -139,6 +120,13 @@ def _find_harness_accesses(change: JudgedChange, sides: _Sides) -> Iterator[str]
     yield from _limit(harness_accesses(*sides.texts(change.sources), are_tests=False))
     yield from _limit(harness_accesses(*sides.texts(change.tests), are_tests=True))
     known = (change.issue, *read_texts(sides.old, change.changed, SCRIPT_SUFFIXES).values())
+    before, after = change.texts_in(SUFFIXES)
+    words = "\n".join((change.issue, *before.values()))
+    yield from _limit(
+        access
+        for path, text in after.items()
+        for access in process_accesses(path, before.get(path, ""), text, known=words)
+    )
     scripts = sides.texts(change.sources, SCRIPT_SUFFIXES)
     yield from _limit(harness_accesses_js(*scripts, known="\n".join(known)))
     native = compiled_sources(change.sources)
