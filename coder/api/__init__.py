@@ -65,6 +65,7 @@ def verify(
     unrelated_tests: tuple[str, ...] = (),
     trust: bool = False,
     unsafe_no_sandbox: bool = False,
+    in_turn: bool = False,
     on_progress: Progress | None = None,
     stop: Event | None = None,
 ) -> Result:
@@ -82,6 +83,7 @@ def verify(
         unrelated_tests: ids of failing tests that are not about the issue.
         trust: run the repository's code without a full sandbox.
         unsafe_no_sandbox: run it without any sandbox.
+        in_turn: an agent waits: tests beside the targets get 20 s, the examination 10 s.
         on_progress: is called with a line of text from time to time.
         stop: setting it from another thread stops the work; the result is `stopped`.
 
@@ -103,6 +105,7 @@ def verify(
         needs_ties=bool(issue),
         accept_test_edits=accept_test_edits,
         unrelated_tests=unrelated_tests,
+        in_turn=in_turn,
     )
     return _run_session(setup, task, on_progress, stop)
 

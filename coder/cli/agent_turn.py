@@ -55,7 +55,7 @@ def _make_judge(*, unsafe_no_sandbox: bool) -> "Judge":
         timer.start()
         try:
             with clean_up_if_killed(), end_on_signals(stop.set):
-                return api.verify(**change, unsafe_no_sandbox=unsafe_no_sandbox, stop=stop)
+                return api.verify(**change, unsafe_no_sandbox=unsafe_no_sandbox, in_turn=True, stop=stop)
         finally:
             timer.cancel()
 

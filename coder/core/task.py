@@ -105,6 +105,8 @@ class Task(EventValue):
     message is no such issue."""
     accept_test_edits: bool = False
     """The user has looked at how the change edits existing tests, and accepts it."""
+    in_turn: bool = False
+    """Whether an agent waits for the verdict at the end of its turn: it gets half a minute."""
     require: Requirement = "fixed"
     """The least verdict that ends with exit code 0."""
     unrelated_tests: tuple[str, ...] = ()

@@ -365,6 +365,10 @@ class SuiteLimits(Value):
     """Longest time of any run."""
     waits: bool = False
     """The tests that reach a change get all of it."""
+    reaching_seconds: float = 120.0
+    """Longest time of these tests otherwise."""
+    examination_seconds: float = 60.0
+    """Longest examination."""
 
 
 class BaseSuite:

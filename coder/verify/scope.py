@@ -5,11 +5,11 @@ from coder.core.verdict import TestReport
 from coder.verify.base import SuiteLimits
 from coder.verify.select import SuiteSelection
 
-LEAST_BUDGET, TARGET_TIMES, MOST_BUDGET = 20.0, 3.0, 120.0
+LEAST_BUDGET, TARGET_TIMES = 20.0, 3.0
 """Seconds of the tests that reach a change: so many times as long as its targets took, within bounds."""
 LONG_START = 2.0
 """Seconds of a start of the test runner from which on chunks are few."""
-LEAST_FILE = 0.25
+LEAST_FILE = 1.0
 """Seconds that a test file takes at least, its collection included."""
 
 
@@ -37,7 +37,7 @@ def choose_scope(
         target_seconds: how long the targets took on the change.
         suite_seconds: how long the whole suite took when it last ran; None if it is not known.
     """
-    budget = max(LEAST_BUDGET, min(TARGET_TIMES * target_seconds, MOST_BUDGET))
+    budget = max(LEAST_BUDGET, min(TARGET_TIMES * target_seconds, limits.reaching_seconds))
     seconds = limits.suite_seconds if limits.waits else min(budget, limits.suite_seconds)
     if suite_seconds is not None and suite_seconds <= seconds:
         return Scope(seconds=max(seconds, LEAST_BUDGET))

@@ -26,6 +26,7 @@ PROSE = frozenset({".adoc", ".cff", ".md", ".po", ".pot", ".rst", ".txt"})
 PROSE_FOLDERS = frozenset(
     {"doc", "docs", "changes", "changelog", "changelog.d", "newsfragments", "release-notes", "releasenotes"}
 )
+META = frozenset({".mailmap", ".gitignore", ".gitattributes", ".editorconfig", "CODEOWNERS"})
 _TEST = re.compile(r"^\s*(?:async )?def (test\w*)", re.MULTILINE)
 
 
@@ -406,7 +407,8 @@ def is_prose(path: str) -> bool:
     if path.endswith(".py"):
         return False
     folders = {part.lower() for part in pure.parts[:-1]}
-    return pure.suffix in PROSE or bool(PROSE_FOLDERS & folders) or (not pure.suffix and pure.name.isupper())
+    is_named_so = pure.name in META or (not pure.suffix and pure.name.isupper())
+    return pure.suffix in PROSE or bool((PROSE_FOLDERS | {".github"}) & folders) or is_named_so
 
 
 MOST_FILES_OF_A_NAME = 40

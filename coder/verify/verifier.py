@@ -46,8 +46,8 @@ ORDER_DEPENDENT_HINT = (
 
 PLAIN_TIMES = 10.0
 """How many times as long as with the recorder the targets may take without it."""
-LEAST_EXAMINATION, MOST_EXAMINATION = 10.0, 60.0
-"""Seconds of an examination: as many as the first stage took, within bounds."""
+LEAST_EXAMINATION = 10.0
+"""Seconds that an examination may take, or as many as the first stage took."""
 NO_RUN = ("no_runner", "usage", "no_report")
 """Problems of the runner itself, which no test can change."""
 
@@ -422,7 +422,7 @@ class WorktreeVerifier:
         change, facts, runs = self._judged[verdict.tree]
         facts.is_examined = True
         started, cut = time.monotonic(), threading.Event()
-        limit = max(LEAST_EXAMINATION, min(verdict.seconds, MOST_EXAMINATION))
+        limit = max(LEAST_EXAMINATION, min(verdict.seconds, self._suite.examination_seconds))
         timer = threading.Timer(limit, cut.set)
         timer.start()
         with self._cutoff.offer(cut) if self._cutoff else nullcontext():

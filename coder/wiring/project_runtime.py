@@ -345,7 +345,7 @@ def build_project_runtime(
         ),
         memory=command_memory(root),
     )
-    suite = suite_limits(config, os.environ)
+    suite = suite_limits(config, os.environ, in_turn=task.in_turn)
     return ProjectRuntime(
         selection=selection,
         sandbox=sandbox,
@@ -379,8 +379,18 @@ def import_environment(project: Project, worktree: Path) -> dict[str, str]:
     return {"PYTHONPATH": roots} if roots else {}
 
 
-def suite_limits(config: Config, environment: Mapping[str, str]) -> SuiteLimits:
-    """Return the limits of test runs; where `CI` is set nobody waits, and tests have all of their time."""
+TURN_SECONDS, TURN_EXAMINATION_SECONDS = 20.0, 10.0
+"""Most seconds of tests beside the targets, and of the examination, while an agent waits."""
+
+
+def suite_limits(config: Config, environment: Mapping[str, str], *, in_turn: bool = False) -> SuiteLimits:
+    """Return the limits of test runs: short in an agent's turn, all of their time where `CI` is set."""
+    if in_turn:
+        return SuiteLimits(
+            suite_seconds=config.suite_seconds,
+            reaching_seconds=TURN_SECONDS,
+            examination_seconds=TURN_EXAMINATION_SECONDS,
+        )
     waits = config.wait or bool(environment.get("CI"))
     return SuiteLimits(suite_seconds=config.suite_seconds, waits=waits)
 

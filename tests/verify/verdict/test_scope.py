@@ -30,6 +30,7 @@ SELECTED = SuiteSelection(files=(TEST,))
         (10.0, SuiteLimits(), 29.0, True, 30.0),
         (10.0, SuiteLimits(waits=True), 31.0, True, 900.0),
         (10.0, SuiteLimits(suite_seconds=25.0), 29.0, False, 25.0),
+        (10.0, SuiteLimits(reaching_seconds=20.0), None, False, 20.0),
     ],
 )
 def test_budget_follows_from_the_targets(
@@ -39,7 +40,7 @@ def test_budget_follows_from_the_targets(
     assert (scope.selection is None, scope.seconds) == (whole, seconds)
 
 
-@pytest.mark.parametrize(("seconds", "busy", "size"), [(4.0, 4.0, 4), (6.0, 3.0, 5), (15.0, 0.0, 20)])
+@pytest.mark.parametrize(("seconds", "busy", "size"), [(4.0, 4.0, 4), (6.0, 3.0, 5), (15.0, 0.0, 5)])
 def test_chunks_grow_as_far_as_starts_allow(seconds: float, busy: float, size: int) -> None:
     result = passed_result(OLD).model_copy(update={"seconds": busy})
     report = TestReport(command="pytest", results=(result,), seconds=seconds)
