@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from coder.patching.errors import PatchError
 from coder.patching.mail import unwrap_mail
@@ -240,11 +240,15 @@ def _unrepeat_run(run: tuple[HunkLine, ...]) -> Sequence[HunkLine]:
 
 GIT_HEADER = re.compile(r'^diff --git "?(?:a/)?(?P<name>.+?)"? "?(?:b/)?(?P=name)"?\s*$')
 GIT_RENAME = re.compile(r"^diff --git a/(?P<old>\S+) b/(?P<new>\S+)\s*$")
+GIT_PREFIXES = re.compile(
+    r'^diff --git "?(?P<old>[^/" ]+)/(?P<name>.+?)"? "?(?P<new>[^/" ]+)/(?P=name)"?\s*$'
+)
 HUNK = re.compile(
     r"^@@+ -(?P<start>\d+)(?:,(?P<old>\d+))? "
     r"\+(?P<new_start>\d+)(?:,(?P<new>\d+))?(?: @@+ ?(?P<section>.*)|\s*)$"
 )
 BARE_HUNK = re.compile(r"^@@+ *(?:[-+,.\d\s]*@@+)? ?(?P<section>.*?)(?: @@+)?$")
+GIT_BLOB = re.compile(r"index [0-9a-f]+\.\.[0-9a-f]+|(?:new file|deleted file|old|new) mode \d")
 METADATA = re.compile(r"(?:new file|deleted file|old|new) mode \d+$|(?:rename|copy) (?:from|to) .+$")
 PREFIX = re.compile(r"^[ab]/")
 LINES_OF_HINTS = 4
@@ -252,6 +256,7 @@ LINES_OF_HINTS = 4
 
 def read_unified(lines: Sequence[str]) -> Iterator[RawFile]:
     """Yield the files of a diff; an empty part yields an empty value."""
+    lines = _with_usual_prefixes(lines)
     current = RawFile()
     is_header_complete = True  # False while a git header still lacks its --- and +++ lines
     index = 0
@@ -282,6 +287,40 @@ def read_unified(lines: Sequence[str]) -> Iterator[RawFile]:
             current = _with_metadata(current, line) if not is_header_complete else current
             index += 1
     yield current
+
+
+def _with_usual_prefixes(lines: Sequence[str]) -> list[str]:
+    """Return the lines with a/ and b/ for what diff.mnemonicPrefix and --src-prefix put before names."""
+    result: list[str] = []
+    for number, line in enumerate(lines):
+        if number < len(result):
+            continue
+        header = [line]
+        if line.startswith("diff --git "):
+            header += takewhile(
+                lambda below: not below.startswith(("diff --git ", "@@")), lines[number + 1 :]
+            )
+        result += _with_usual_prefix(header)
+    return result
+
+
+def _with_usual_prefix(header: Sequence[str]) -> Sequence[str]:
+    """Return the lines of a header with a/ and b/; only git writes a blob or mode, and one path twice.
+
+    Of a renamed file git writes the names without prefixes, too.
+    """
+    match = GIT_PREFIXES.match(header[0])
+    if match is None or match["old"] == match["new"] or not any(map(GIT_BLOB.match, header)):
+        return header
+    if any(line.startswith(("rename ", "copy ")) for line in header):
+        return header
+    quote = '"' if '"' in header[0] else ""
+    name = f"/{match['name']}{quote}"
+    usual = {f"--- {quote}{match['old']}/": f"--- {quote}a/", f"+++ {quote}{match['new']}/": f"+++ {quote}b/"}
+    below = list(header[1:])
+    for prefix, replacement in usual.items():
+        below = [line.replace(prefix, replacement, 1) if line.startswith(prefix) else line for line in below]
+    return [f"diff --git {quote}a{name} {quote}b{name}", *below]
 
 
 def parse_file_header(lines: Sequence[str], index: int) -> tuple[str, str, int] | None:
