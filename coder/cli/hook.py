@@ -19,7 +19,6 @@ from coder.core.text import sanitize_text
 if TYPE_CHECKING:
     from coder.hooks.agents import Agent
 
-BROKEN = 6
 app = typer.Typer(
     help="Have coder judge what other coding agents leave, and what git pushes.",
     rich_markup_mode=None,
@@ -74,7 +73,7 @@ def install(
     """Install the hook; all other settings and hooks are kept.
 
     When the agent ends its turn, `coder verify` judges what it changed. BROKEN and NOT FIXED send it back
-    with the reasons. Before a push, BROKEN refuses it.
+    with the reasons. Before a push, they refuse it, unless only tests are pushed.
     """
     from coder.hooks.agents import find_program, hook_command, install_entries
     from coder.hooks.git_hook import install_hook
@@ -171,15 +170,19 @@ def run(
 def _judge_push(*, remote: str, unsafe_no_sandbox: bool) -> int:
     from coder import api
     from coder.core.verdict_summary import summary_text
-    from coder.hooks.judging import judge_push
+    from coder.hooks.judging import is_push_refused, judge_push
 
     code = 0
     judge = partial(api.verify, unsafe_no_sandbox=unsafe_no_sandbox)
     try:
         with _show_heartbeat("coder judges the push"):
             for branch, result in judge_push(Path(), sys.stdin.read(), remote=remote, judge=judge):
+                if result is None:
+                    text = f"coder: {branch.name} is not judged, because {branch.obstacle}."
+                    print(sanitize_text(text), file=sys.stderr)
+                    continue
                 text = f"coder verify {branch.name}: {result.label}. {result.summary}"
-                if result.exit_code == BROKEN:
+                if is_push_refused(branch, result):
                     lines = summary_text(result.verdict, session=result.session) if result.verdict else text
                     ending = "Not pushed. To push anyway: git push --no-verify"
                     text = f"coder verify {branch.name}:\n{lines}\n{ending}"

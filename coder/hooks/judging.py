@@ -260,14 +260,24 @@ def join_names(names: Sequence[str]) -> str:
 
 def judge_push(
     directory: Path, lines: str, *, remote: str, judge: Judge
-) -> Iterator[tuple[PushedBranch, "Result"]]:
+) -> Iterator[tuple[PushedBranch, "Result | None"]]:
     """Judge each branch that a push changes; `lines` are those that git gives to a pre-push hook.
+
+    A branch with an obstacle has no result.
 
     Raises:
         CoderError: a branch cannot be judged.
     """
     for branch in find_pushed_branches(directory, lines, remote=remote):
-        yield branch, judge(branch.commit, repository=directory, against=branch.base)
+        if branch.obstacle:
+            yield branch, None
+        else:
+            yield branch, judge(branch.commit, repository=directory, against=branch.base)
+
+
+def is_push_refused(branch: PushedBranch, result: "Result") -> bool:
+    """Tell whether a push is refused: where an agent would be sent back, which is not for tests alone."""
+    return bool(failing_tests(result)) and not all(map(is_test_path, branch.changed))
 
 
 QUIET_SECONDS = 2.0

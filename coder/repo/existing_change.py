@@ -293,24 +293,46 @@ class PushedBranch:
     name: str
     commit: str
     base: str
-    """The commit that the remote repository has already."""
+    """The commit that the remote repository has already; empty if nothing says which."""
+    changed: tuple[str, ...] = ()
+    """Paths that differ from the base."""
+    obstacle: str = ""
+    """Why it is not judged: a clause; empty if it can be."""
 
 
 def find_pushed_branches(directory: Path, lines: str, *, remote: str) -> Iterator[PushedBranch]:
     """Yield the branches whose content a push changes, from the lines that git gives to a pre-push hook.
 
     Each line holds local name, local commit, remote name and remote commit; zeros stand for no commit. Of a
-    branch that is new to the remote repository, what its main branch has already is not judged.
+    branch that is new to the remote repository, what its main branch has already is not judged. What brings
+    commits that no known branch of the remote repository has, and cannot be judged, has an obstacle.
     """
+    from coder.repo.trees import changed_paths
+
     git = find_checkout(directory).git
     for fields in map(str.split, lines.splitlines()):
-        if len(fields) != 4 or not fields[2].startswith("refs/heads/") or not fields[1].strip("0"):
+        if len(fields) != 4 or not fields[1].strip("0"):
             continue
-        commit, known = fields[1], git.resolve_commit(fields[3]) if fields[3].strip("0") else None
+        name, commit = fields[2].removeprefix("refs/heads/"), fields[1]
+        known = git.resolve_commit(fields[3]) if fields[3].strip("0") else None
         base = known or _published_base(git, remote)
         base = _find_merge_base(git, base, commit) if base else None
-        if base is not None and git.resolve_tree(base) != git.resolve_tree(commit):
-            yield PushedBranch(name=fields[2].removeprefix("refs/heads/"), commit=commit, base=base)
+        if not fields[2].startswith("refs/heads/"):
+            obstacle = "only branches are"
+        elif base is None:
+            obstacle = (
+                f"no commit that {remote or 'the other side'} is known to have is a part of its history"
+            )
+        else:
+            if changed := changed_paths(git, old=base, new=commit):
+                yield PushedBranch(name=name, commit=commit, base=base, changed=changed)
+            continue
+        if _has_unpublished_commits(git, commit, remote=remote):
+            yield PushedBranch(name=name, commit=commit, base="", obstacle=obstacle)
+
+
+def _has_unpublished_commits(git: Git, commit: str, *, remote: str) -> bool:
+    return bool(git.text("rev-list", "--max-count=1", commit, "--not", f"--remotes={remote or '*'}").strip())
 
 
 def find_hooks_directory(directory: Path) -> Path:

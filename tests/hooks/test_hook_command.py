@@ -266,8 +266,48 @@ def test_tags_and_force_pushes(place: Place, tmp_path: Path) -> None:
     edit(place, "int(rest)", "int(rest) + 1")
     git(place.repository, "commit", "-qam", "another history")
     refused = pushes.push("--force", "origin", "main")
-    assert (refused.returncode, "coder verify main: BROKEN" in refused.stderr) == (1, True)
+    assert (refused.returncode, "coder verify main:\nBROKEN" in refused.stderr) == (1, True)
     assert git(tmp_path / "remote.git", "log", "-1", "--format=%s", "main") == "repair it"
+
+
+@pytest.mark.thorough
+def test_push_of_a_new_red_test_with_source_is_refused(place: Place, tmp_path: Path) -> None:
+    pushes = Pushes(place, tmp_path)
+    assert place.process("hook", "install", "git", *flags()).returncode == 0
+    tests = place.repository / "test_clock.py"
+    tests.write_text(
+        tests.read_text().replace(
+            "def test_nine", "def test_zero(self):\n        self.fail()\n\n    def test_nine"
+        )
+    )
+    git(place.repository, "commit", "-qam", "a red test")
+    alone = pushes.push("origin", "HEAD:refs/heads/tests")
+    assert (alone.returncode, "NOT FIXED" in alone.stderr) == (0, True)
+    edit(place, "* 60", "* 30 * 2")
+    git(place.repository, "commit", "-qam", "and source")
+    refused = pushes.push("origin", "HEAD:refs/heads/topic")
+    assert (refused.returncode, "NOT FIXED" in refused.stderr) == (1, True)
+
+
+def test_push_that_cannot_be_judged_is_named(place: Place, tmp_path: Path) -> None:
+    pushes = Pushes(place, tmp_path)
+    assert place.process("hook", "install", "git", *flags()).returncode == 0
+    git(place.repository, "tag", "pushed")
+    assert "coder" not in pushes.push("origin", "pushed").stderr  # the remote has its commit already
+    git(tmp_path, "init", "-q", "--bare", "empty.git")
+    git(place.repository, "remote", "add", "mirror", str(tmp_path / "empty.git"))
+    first = pushes.push("mirror", "main")
+    reason = (
+        "coder: main is not judged, because no commit that mirror is known to have is a part of its history."
+    )
+    assert (first.returncode, first.stderr.strip()) == (0, reason)
+    edit(place, "* 60", "* 61")
+    git(place.repository, "commit", "-qam", "break it")
+    git(place.repository, "tag", "broken")
+    assert (
+        "coder: refs/tags/broken is not judged, because only branches are."
+        in pushes.push("origin", "broken").stderr
+    )
 
 
 def test_hooks_elsewhere_are_refused_with_one_line(place: Place, tmp_path: Path) -> None:
