@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         TrustQuestion,
         UserRequest,
     )
+    from coder.verify.project import SuiteFacts
     from coder.wiring.session import SessionHandle
 
 SHOWN_SESSIONS = 2
@@ -218,7 +219,9 @@ class InterfaceRepository:
         return Overview(
             branch=describe_branch(self._root),
             test_command=command,
-            red_tests=SuiteHistory(suite_history_path(self._root), command).read().red,
+            red_tests=find_red_tests(
+                self._root, SuiteHistory(suite_history_path(self._root), command).read()
+            ),
             sessions=tuple(recent_requests(self._root, SHOWN_SESSIONS)),
             sandbox=limited if self._backend else "none",
         )
@@ -316,6 +319,17 @@ def _trust_question(
         can_decline=backend is not None,
         trust=trust,
     )
+
+
+def find_red_tests(root: Path, known: "SuiteFacts") -> tuple[str, ...]:
+    """Return the tests that failed when the suite last ran, if the checkout is what it ran on."""
+    from coder.repo.existing_change import read_work_tree
+
+    if not known.red or not known.red_at:
+        return ()
+    state = read_work_tree(root)
+    ran_on = state.git.call("rev-parse", "--verify", "--quiet", f"{known.red_at}^{{tree}}", accept=None)
+    return known.red if ran_on.stdout.decode().strip() == state.tree else ()
 
 
 class StoredSessions:

@@ -380,7 +380,7 @@ def describe_branch(root: Path) -> str:
     if git.resolve_commit("HEAD") is None:
         return "no commit yet"
     is_clean = git.succeeds("diff", "--quiet", "HEAD") and not git.items(
-        "ls-files", "-z", "--others", "--exclude-standard", "--directory"
+        "ls-files", "-z", "--others", "--exclude-standard", "--directory", "--no-empty-directory"
     )
     branch = _current_branch(git)
     return (

@@ -444,14 +444,14 @@ class BaseSuite:
                                 tree, timeout_seconds=seconds, progress=told, is_base=True
                             ),
                         )
-                        self.learn_duration(self.report)
+                        self.learn_duration(self.report, self._trees.base)
             return self.report
 
-    def learn_duration(self, report: TestReport) -> None:
-        """Remember how long a whole suite took, and what failed."""
+    def learn_duration(self, report: TestReport, tree: str) -> None:
+        """Remember how long a whole suite took on a tree, and what failed there."""
         if report.problem is None:
             red = tuple(result.id for result in report.project_failures[:MOST_RED])
-            update = {"seconds": report.seconds, "red": red}
+            update = {"seconds": report.seconds, "red": red, "red_at": tree}
             self._history.write(self._history.read().model_copy(update=update))
 
     def _reason_for_part(self, tree: Path, seconds: float) -> str:

@@ -929,6 +929,8 @@ class SuiteFacts(Value):
     """True if a test failed in a parallel run and passed alone."""
     red: tuple[str, ...] = ()
     """Tests that failed in the newest whole run, at most `MOST_RED`."""
+    red_at: str = ""
+    """The commit or tree of that run; empty if it is not known."""
 
 
 class SuiteHistory:

@@ -367,7 +367,7 @@ class WorktreeVerifier:
             )
             facts = judge.collect_facts()
         if facts.after is not None and facts.reaching is None and not facts.after.stored:
-            self._base.learn_duration(facts.after)
+            self._base.learn_duration(facts.after, patch.tree)
         failures = facts.after.failures if facts.after else facts.still_red
         facts.note("sandbox", *describe_sandbox_failures(facts.before, failures, self._sandbox_remedies))
         facts.details |= {

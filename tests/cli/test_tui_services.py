@@ -6,12 +6,21 @@ from threading import Event, Timer
 
 import pytest
 
-from coder.cli.tui import MOST_MESSAGES, IndexedNames, InterfaceSettings, SandboxShell, StoredHistory
+from coder.cli.tui import (
+    MOST_MESSAGES,
+    IndexedNames,
+    InterfaceSettings,
+    SandboxShell,
+    StoredHistory,
+    find_red_tests,
+)
 from coder.core.errors import UserError
 from coder.directories import prompt_history_file
+from coder.repo.checkout import describe_branch
 from coder.sandbox.choice import choose_backend
 from coder.ui.tui.keys import KeyBindings
-from tests.builders import write
+from coder.verify.project import SuiteFacts
+from tests.builders import git, repo, write
 from tests.walls import walls
 
 
@@ -50,6 +59,25 @@ def test_history_keeps_the_newest_messages(root: Path) -> None:
     StoredHistory(root).add("new")
     assert file.read_text().count("\n") == MOST_MESSAGES
     assert StoredHistory(root).read()[-2:] == ["old", "new"]
+
+
+def test_red_tests_are_offered_for_the_very_content_that_they_ran_on(tmp_path: Path) -> None:
+    root = repo(tmp_path / "box", {"box.py": "SIZE = 1\n"})
+    facts = SuiteFacts(red=("test_box.py::test_size",), red_at=git(root, "rev-parse", "HEAD"))
+    assert find_red_tests(root, facts) == facts.red
+    assert find_red_tests(root, facts.model_copy(update={"red_at": ""})) == ()
+    write(root, {"box.py": "SIZE = 2\n"})
+    assert find_red_tests(root, facts) == ()
+    git(root, "commit", "-qam", "resize")
+    assert find_red_tests(root, facts) == ()
+
+
+def test_branch_has_no_star_for_empty_directories(tmp_path: Path) -> None:
+    root = repo(tmp_path / "box", {"box.py": "SIZE = 1\n"})
+    (root / "build" / "lib").mkdir(parents=True)
+    assert not describe_branch(root).endswith("*")
+    write(root, {"build/lib/new.py": ""})
+    assert describe_branch(root).endswith("*")
 
 
 def test_command_reads_the_checkout_and_changes_nothing(root: Path) -> None:

@@ -118,7 +118,7 @@ class Overview(NamedTuple):
     """The branch, and a mark if there is uncommitted work."""
     test_command: str
     red_tests: tuple[str, ...]
-    """Tests that failed when the whole suite last ran."""
+    """Tests that failed when the whole suite last ran, if that was on what the checkout holds."""
     sessions: tuple[str, ...]
     """Lines on the newest sessions."""
     sandbox: str
