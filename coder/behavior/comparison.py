@@ -350,16 +350,29 @@ class BehaviorComparison:
     def _varied_near_targets(self) -> dict[tuple[str, str], dict[CallKey, tuple[str, str]]]:
         """Return the answers to variations of target calls of each function whose answers to targets differ.
 
-        Inputs that the function cannot take on either side are left out.
+        Inputs that the function cannot take on either side are left out, unless they raise the very error
+        that the targets are about.
         """
         varied: dict[tuple[str, str], dict[CallKey, tuple[str, str]]] = defaultdict(dict)
         for key, (old, new) in self.pairs.items():
             function = key.path, key.name
             is_near = key.kind != "own" and new.is_target and function in self._affected_calls
-            is_usable = not _is_alike(old.text, new.text) or _exception(old.text) not in ACCIDENTAL
-            if is_near and is_usable and _without_kinds(key.call) not in self._tested_values:
+            if not is_near:
+                continue
+            error = _exception(old.text)
+            is_usable = not _is_alike(old.text, new.text) or error not in ACCIDENTAL
+            is_usable |= error in self._errors_of_targets(function)
+            if is_usable and _without_kinds(key.call) not in self._tested_values:
                 varied[function][key] = old.text, new.text
         return varied
+
+    def _errors_of_targets(self, function: tuple[str, str]) -> set[str]:
+        """Return the exceptions that calls of targets raised before and raise no more.
+
+        Those that tell of a wrong type are left out: other calls may raise them rightly.
+        """
+        raised = {_exception(self.base[key].text) for key in self._affected_calls[function]}
+        return raised - {"", "TypeError", "AttributeError"}
 
     def _find_narrow(self) -> str:
         wide = {
@@ -373,8 +386,17 @@ class BehaviorComparison:
             near = sum(key.kind != "far" for key in rows)
             if len(rows) < LEAST_NARROW or near < LEAST_NEAR or not all(starmap(_is_alike, rows.values())):
                 continue
+            example = min(self._affected_calls[function], key=lambda key: len(key.call))
+            errors = self._errors_of_targets(function)
+            failing = [key for key, (old, _) in rows.items() if _exception(old) in errors]
+            if failing:
+                other = min(failing, key=lambda key: len(key.call))
+                still = f"{shorten_value(other.call)} raises {_exception(rows[other][0])} as before"
+                return (
+                    "the change alters nothing but the tested inputs: "
+                    f"{shorten_value(example.call)} differs, {still}"
+                )
             if len({old for old, _ in rows.values()}) >= LEAST_VARIED:
-                example = min(self._affected_calls[function], key=lambda key: len(key.call))
                 return (
                     "the change alters nothing but the tested inputs: "
                     f"{shorten_value(example.call)} differs, and none of {len(rows)} inputs around them does"

@@ -30,6 +30,7 @@ def rules(comparison: BehaviorComparison) -> list[str]:
     return [finding.rule.removeprefix("behavior-") for finding in comparison.findings()]
 
 
+CRASH, REFUSED = "raises ZeroDivisionError: division by zero", "raises TypeError: no"
 MANY = {str(number): f"'{number}th'" for number in range(20, 45)}
 
 
@@ -43,6 +44,17 @@ MANY = {str(number): f"'{number}th'" for number in range(20, 45)}
         (side({"1": "2"}, near=MANY), side({"1": "3"}, near={**MANY, "21": "'21st'"}), []),
         (side({"1": "2"}, near=MANY), side({"1": "'7'"}, near=dict.fromkeys(MANY, "'7'")), ["constant"]),
         (side({"1": "2"}, near=MANY), side({"1": "[]"}, near=dict.fromkeys(MANY, "[]")), []),
+        (
+            side({"0": CRASH}, near={**MANY, "1": CRASH}),
+            side({"0": "0"}, near={**MANY, "1": CRASH}),
+            ["narrow"],
+        ),
+        (side({"0": CRASH}, near={**MANY, "1": CRASH}), side({"0": "0"}, near={**MANY, "1": "0"}), []),
+        (
+            side({"0": REFUSED}, near=dict.fromkeys(MANY, REFUSED)),
+            side({"0": "0"}, near=dict.fromkeys(MANY, REFUSED)),
+            [],
+        ),
         (side({"1": "2"}, guards={"4": "5"}), side({"1": "3"}, guards={"4": "6"}), ["other"]),
         (side({"1": "2"}, guards={"4": "[5]"}), side({"1": "3"}, guards={"4": "[5.0]"}), []),
         (side({"1": "2"}, guards={"4": "'5'"}), side({"1": "3"}, guards={"4": "'5.0'"}), ["other"]),
