@@ -3,8 +3,9 @@
 A case is a JSON object a line: `repo`, `commit` (before the fix), `issue` and `files`, each path with the
 `lines` that the fix changed (start and count) and its `functions` (qualified names). `fix_commits.jsonl` has
 320 fixes of 16 projects on which no weight was fitted; the issue is the commit's message without the changed
-identifiers. Rows of SWE-bench's form with `gold_files` and `gold_functions` are accepted, too; of these no
-lines are known. `--mirrors` holds git directories, each as `owner+name/repo` or as a row's `mirror` says.
+identifiers. `fix_commits_scripts.jsonl` has 20 of axios and immutable-js. Rows of SWE-bench's form with
+`gold_files` and `gold_functions` are accepted, too; of these no lines are known. `--mirrors` holds git
+directories, each as `owner+name/repo` or as a row's `mirror` says.
 
     python -m benchmarks locate --mirrors DIR [--cases FILE] [--every N] [--jobs N] [--without SIGNAL ...]
 

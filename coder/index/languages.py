@@ -33,6 +33,11 @@ SCRIPT = """
 (variable_declarator name: (identifier) @name) @variable
 (pair key: (property_identifier) @name value: [(arrow_function) (function_expression)]) @method
 (assignment_expression left: (member_expression property: (_) @name) right: [(arrow_function) (function_expression)]) @function
+(export_statement "default" value: (function_expression name: (_) @name)) @function
+(export_statement "default" value: (binary_expression right: (function_expression name: (_) @name))) @function
+(export_statement "default" @name value: [(arrow_function) (function_expression !name)]) @function
+(export_statement "default" @name value: (binary_expression right: [(arrow_function) (function_expression !name)])) @function
+(export_statement "default" @name value: (binary_expression right: (parenthesized_expression [(arrow_function) (function_expression !name)]))) @function
 (import_statement source: (string) @source) @import
 (export_statement source: (string) @source) @import
 (call_expression function: (identifier) @require arguments: (arguments . (string) @source) (#eq? @require "require")) @import

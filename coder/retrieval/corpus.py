@@ -12,14 +12,19 @@ from coder.files.tokenize import count_terms, identifier_terms
 from coder.index.parsers import Definition
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
 from coder.retrieval.issue_terms import IssueTerms, is_code_like
-from coder.workspace.workspace import path_category
+from coder.workspace.workspace import is_declaration, is_derived, path_category
 
 
 class Corpus:
-    """The documents of a tree's source; those of its tests only on request."""
+    """The documents of a tree's source; those of its tests and of type declarations only on request.
 
-    def __init__(self, snapshot: IndexSnapshot, *, tests: bool = False) -> None:
+    Built and vendored files are left out as long as there are others.
+    """
+
+    def __init__(self, snapshot: IndexSnapshot, *, tests: bool = False, declarations: bool = False) -> None:
         self.snapshot = snapshot
+        self._tests, self._declarations = tests, declarations
+        self._has_sources = any(not path_category(path) for path in snapshot.sources)
         self.lengths = snapshot.lengths
         self.paths: list[str] = []
         """The included files, by number."""
@@ -28,11 +33,20 @@ class Corpus:
         self.owners = array("i", bytes(4 * len(self.lengths)))
         """For each document the number of its file plus one; 0 for excluded ones."""
         for first, count, paths in snapshot.document_ranges:
-            included = [path for path in paths if path_category(path) != 1 or tests]
+            included = [path for path in paths if self.includes(path)]
             if included:
                 self.paths.append(min(included, key=path_category))
                 self.sizes.append(sum(self.lengths[first : first + count]))
                 self.owners[first : first + count] = array("i", [len(self.paths)]) * count
+
+    def includes(self, path: str) -> bool:
+        """Tell whether a file's documents are included."""
+        return not self.is_left_out(path) and (path_category(path) != 1 or self._tests)
+
+    def is_left_out(self, path: str) -> bool:
+        """Tell whether a file is made from others, which are the places instead."""
+        is_wanted = self._declarations and is_declaration(path)
+        return self._has_sources and is_derived(path) and not is_wanted
 
     @cached_property
     def count(self) -> int:

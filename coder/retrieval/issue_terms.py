@@ -47,6 +47,7 @@ FENCE = re.compile(
     r"```.*?(?:```|\Z)|^(?:(?: {4}|\t|>>> |\.\.\. |In \[\d+\]).*\n?)+", re.DOTALL | re.MULTILINE
 )
 INLINE = re.compile(r"`+([^`\n]+)`+")
+LITERAL = re.compile(r"(?<![\w/.@-])[A-Za-z]\w*(?:[-:]\w+)+(?![\w/@-])")
 ADDRESS = re.compile(r"https?://\S+")
 FRAME = re.compile(
     r"^[ \t>E]*File \"(?P<path>[^\"\n]{1,400})\", line (?P<line>\d{1,7})"
@@ -57,6 +58,7 @@ FRAME = re.compile(
 METHOD = re.compile(r"\.([A-Za-z_]\w*)\(")
 MOST_NAMES = 60
 MOST_PHRASES = 8
+MOST_LITERALS = 12
 COLUMN_SEPARATOR = "\t"
 """Between parts of a phrase that stand in the code each for itself."""
 LONGEST_ISSUE = 60_000
@@ -99,6 +101,17 @@ class IssueTerms:
     """Resolved form of each dotted name, by the code's imports and assignments."""
     text: str
     """The text without comments and the description of the reporter's machine."""
+
+    @property
+    def title(self) -> str:
+        """The first line."""
+        return next((line for line in self.text.splitlines() if line.strip()), "")
+
+    @property
+    def literals(self) -> tuple[str, ...]:
+        """Words joined by hyphens or colons, such as `content-encoding`: perhaps strings of the code."""
+        text = ADDRESS.sub(" ", PATH.sub(" ", self.text))
+        return tuple(dict.fromkeys(word.lower() for word in LITERAL.findall(text)))[:MOST_LITERALS]
 
     @cached_property
     def qualified_methods(self) -> frozenset[str]:

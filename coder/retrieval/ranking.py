@@ -1,5 +1,6 @@
 """Ranking of the files and definitions of a tree for an issue, without a model."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -21,6 +22,12 @@ MOST_FILES = 50
 MOST_SYMBOLS = 60
 MAX_EXPLAINED = 12
 """Number of results with reasons."""
+ABOUT_TYPES = re.compile(
+    r"\.d\.[cm]?ts\b|\btyped?\b|\btypings?\b|typescript|\btypes?\b.*\b(?:definition|declaration|export)"
+    r"|\b(?:definition|declaration|export)s?\b.*\btypes?\b|\bflow\b|\bstubs?\b",
+    re.IGNORECASE,
+)
+"""Titles of issues whose place may be a file of type declarations."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +58,11 @@ class Localization:
 
 def locate_issue(snapshot: IndexSnapshot, issue_clues: IssueTerms) -> Localization:
     """Rank the files and definitions of a tree for an issue."""
-    terrain = Corpus(snapshot, tests=is_about_tests(snapshot, issue_clues))
+    terrain = Corpus(
+        snapshot,
+        tests=is_about_tests(snapshot, issue_clues),
+        declarations=ABOUT_TYPES.search(issue_clues.title) is not None,
+    )
     text_matches, references, name_uses = (
         match_terms(terrain, issue_clues),
         collect_references(terrain, issue_clues),

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
 from coder.files.tokenize import WORD, identifier_terms
@@ -37,6 +37,13 @@ class ReferenceEvidence:
         if reason and reason not in self.reasons[(path, name)]:
             self.reasons[(path, name)].append(reason)
 
+    def drop(self, paths: Container[str]) -> None:
+        """Remove the evidence for files that cannot be places."""
+        for path in [path for path in self.files if path in paths]:
+            del self.files[path]
+        for place in [place for place in self.definitions if place[0] in paths]:
+            del self.definitions[place]
+
 
 def collect_references(terrain: Corpus, clues: IssueTerms) -> ReferenceEvidence:
     """Collect all references."""
@@ -46,6 +53,8 @@ def collect_references(terrain: Corpus, clues: IssueTerms) -> ReferenceEvidence:
     _add_frames(terrain, clues, worktree_files, evidence)
     _add_imports(terrain, clues, evidence)
     _add_messages(terrain, clues, evidence)
+    _add_sole_literals(terrain, clues, evidence)
+    evidence.drop({path for path in terrain.snapshot.paths if terrain.is_left_out(path)})
     return evidence
 
 
@@ -152,6 +161,23 @@ def _add_messages(terrain: Corpus, clues: IssueTerms, evidence: ReferenceEvidenc
                 reason=f"says {said!r}",
             )
             evidence.add(path, "message", len(matches) ** -0.5, reason=f"says {said!r}")
+
+
+def _add_sole_literals(terrain: Corpus, clues: IssueTerms, evidence: ReferenceEvidence) -> None:
+    """Add the place of a string that the issue writes, where a single source file holds it."""
+    for literal in clues.literals:
+        matches = [
+            (path, definition)
+            for path, definition in _definitions_containing(terrain, f'"{literal}"')
+            if path_category(path) == 0
+        ]
+        if len({path for path, _ in matches}) != 1:
+            continue
+        for path, definition in matches:
+            reason = f"the only file with {literal!r}"
+            value = len(matches) ** -0.5
+            evidence.add(path, "message", value, name=definition.name if definition else "", reason=reason)
+            evidence.add(path, "message", value, reason=reason)
 
 
 def _definitions_containing(terrain: Corpus, phrase: str) -> Iterator[tuple[str, Definition | None]]:

@@ -104,20 +104,12 @@ class Workspace:
         return not self.only or any(matches_path(path, allowed) for allowed in self.only)
 
 
-NON_SOURCE_DIRECTORIES = frozenset(
-    {
-        "docs",
-        "doc",
-        "examples",
-        "example",
-        "benchmarks",
-        "static",
-        "vendor",
-        "_vendor",
-        "third_party",
-        "node_modules",
-    }
-)
+VENDOR_DIRECTORIES = frozenset({"vendor", "_vendor", "vendored", "third_party", "node_modules"})
+NON_SOURCE_DIRECTORIES = VENDOR_DIRECTORIES | {"docs", "doc", "examples", "example", "benchmarks", "static"}
+BUILT_DIRECTORIES = frozenset({"dist"})
+SCRIPT_SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
+BUNDLES = (".min.js", ".bundle.js", "_pb2.py", ".pb.go")
+DECLARATIONS = (".d.ts", ".d.mts", ".d.cts", ".flow", ".pyi")
 LARGEST_BYTES = 5_000_000
 MAX_LINE_WIDTH = 400
 
@@ -288,9 +280,22 @@ def path_category(path: str) -> int:
         not path.endswith(SOURCE_SUFFIXES)
         or NON_SOURCE_DIRECTORIES & set(folders)
         or (folders[-1:] == ["migrations"] and name[:4].isdigit())
+        or is_derived(path)
     ):
         return 2
     return 1 if is_test_path(path) else 0
+
+
+def is_derived(path: str) -> bool:
+    """Tell whether a file is made from others or copied, or declares what others hold."""
+    *folders, name = path.split("/")
+    is_built = not BUILT_DIRECTORIES.isdisjoint(folders) and name.endswith(SCRIPT_SUFFIXES)
+    return is_built or not VENDOR_DIRECTORIES.isdisjoint(folders) or name.endswith((*DECLARATIONS, *BUNDLES))
+
+
+def is_declaration(path: str) -> bool:
+    """Tell whether a file only declares types for code in other files."""
+    return path.endswith(DECLARATIONS)
 
 
 FRAME = re.compile(r'File "(?P<path>[^"\n]+)", line (?P<line>\d+)')

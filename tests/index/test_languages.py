@@ -323,3 +323,17 @@ def test_reads_language_without_grammar_by_lines() -> None:
         ("Box", 1, 7)
     ]
     assert facts.uses["size"] == [3]
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("export default function send(a) { return a; }", "send"),
+        ("export default isNode && function send(a) { return a; }", "send"),
+        ("export default isNode && (async (a) => a);", "default"),
+        ("export default (a) => a;", "default"),
+    ],
+)
+def test_default_export_is_function(source: str, name: str) -> None:
+    for path in ("a.js", "a.ts"):
+        assert [(item.name, item.kind) for item in parse_definitions(path, source)] == [(name, "function")]

@@ -216,3 +216,39 @@ def test_follows_objects_created_in_example(tmp_path: Path) -> None:
 )
 def test_resolves_names_bound_in_example(code: str, expected: dict[str, str]) -> None:
     assert resolve_local_names(code) == expected
+
+
+SCRIPTS = {
+    "lib/http.js": (
+        "import zlib from 'zlib';\n\nexport default isNode && function httpAdapter(config) {\n"
+        "  if (config.headers['content-encoding'] === 'gzip') {\n    return zlib.unzip(config);\n  }\n};\n"
+    ),
+    "lib/response.js": "export function response(config) {\n  // content, encoding of a response\n}\n",
+    "dist/bundle.js": "function response(config) {\n  return 'content-encoding';\n}\n",
+    "index.d.ts": "export interface Response { content: string; encoding: string; }\n",
+    "vendor/zip.js": "function response(encoding) {\n  return content;\n}\n",
+}
+
+
+def test_derived_files_are_no_places_beside_sources(tmp_path: Path) -> None:
+    location = locate_in_tree(tmp_path, "response of dist/bundle.js lacks content and encoding", SCRIPTS)
+    assert {place.path for place in (*location.files, *location.symbols)} == {"lib/response.js"}
+
+
+def test_declarations_are_places_where_title_is_about_types(tmp_path: Path) -> None:
+    location = locate_in_tree(tmp_path, "TypeScript: the encoding of Response is no string", SCRIPTS)
+    assert "index.d.ts" in [place.path for place in location.files]
+
+
+def test_derived_files_are_places_without_sources(tmp_path: Path) -> None:
+    location = locate_in_tree(tmp_path, "response lacks content", {"index.d.ts": SCRIPTS["index.d.ts"]})
+    assert [place.path for place in location.files] == ["index.d.ts"]
+
+
+def test_string_of_one_file_outranks_prose(tmp_path: Path) -> None:
+    issue = "Downloads are cut\n\nA response with a long response body and a Content-Encoding is cut"
+    place = locate_in_tree(tmp_path, issue, SCRIPTS).symbols[0]
+    assert (place.name, place.reasons[0]) == (
+        "lib/http.js::httpAdapter",
+        "the only file with 'content-encoding'",
+    )
