@@ -1,6 +1,6 @@
 """Protocols that cross a layer, and the values of their signatures."""
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from decimal import Decimal
 from pathlib import Path
@@ -337,36 +337,6 @@ class DependencyInstaller(Protocol):
 
         Return why that failed, or an empty string.
         """
-        ...
-
-
-class ImpactedTests(Value):
-    """The tests that an edit may affect."""
-
-    tests: tuple[str, ...] = ()
-    """Node ids in collection order, then files of new tests."""
-    soonest: tuple[str, ...] = ()
-    """The same, ordered so that a failure is likely to come early."""
-    everything: bool = False
-    """Any test may be affected, whatever `tests` holds."""
-    why: str = ""
-    """Why every test may be affected, half a sentence."""
-
-
-class Impact(Protocol):
-    """Test impact analysis: the code that each test of a tree executes and reads."""
-
-    def impacted_tests(self, edits: Mapping[str, str | None]) -> ImpactedTests:
-        """Return the tests whose result may change when files get other texts (None: no such file).
-
-        `edits` is keyed by path relative to the tree.
-
-        Unknown code affects every test; the result never claims that no test is affected.
-        """
-        ...
-
-    def analyse_incrementally(self) -> Iterator[str]:
-        """Analyse one source after another while iterated, so that later queries are answered immediately."""
         ...
 
 

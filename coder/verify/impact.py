@@ -6,7 +6,6 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from coder.core.paths import is_test_path, test_file_of
-from coder.core.ports import ImpactedTests
 from coder.verify.coverage_map import CoverageMap, MapOnTree, RecordedTest, split_source
 from coder.verify.layout import may_configure, module_name
 from coder.verify.select import (
@@ -19,15 +18,7 @@ from coder.verify.select import (
     select_test_files,
 )
 from coder.verify.trees import Trees
-from coder.verify.warm_server import module_of
 
-SLOW_SECONDS = 0.25
-"""A test that takes longer than this is slow, and runs after the others."""
-QUICK_TESTS_FIRST = 16
-"""So many of the quickest tests, no two of which cover the same code, run first. Over 130 failing edits of 7
-projects the first red test came after 2 ms of test time at the median, after 17 ms in collection order;
-ordering by coverage size gained less.
-"""
 Edits = Mapping[str, str | None]
 """New texts by path, None where the file is deleted."""
 
@@ -283,53 +274,3 @@ def _has_import_effects(view: MapOnTree, edits: Edits) -> bool:
         for path, text in edits.items()
         if path.endswith(".py") and not view.is_test_file(path) and PurePosixPath(path).name != "conftest.py"
     )
-
-
-class TracedImpact:
-    """Test impact of one tree, from recorded coverage of its tests."""
-
-    def __init__(self, tree: Path, coverage: CoverageMap, *, command: str = "") -> None:
-        """Compare the map with `tree`, which must stay as it is."""
-        self._view = MapOnTree(tree, coverage, command=command)
-
-    def analyse_incrementally(self) -> Iterator[str]:
-        """Parse one source after another, yielding each path, so that later queries are quick."""
-        for path in self._view.python_files:
-            is_known = path in self._view.coverage.versions and not is_test_path(path)
-            if is_known and (text := self._view.files.text_of(path)) is not None:
-                module_of(text)
-                yield path
-
-    def impacted_tests(self, edits: Edits) -> ImpactedTests:
-        """Return the tests that edits can affect, also in the order of their seconds."""
-        if not self._view.coverage.tests:
-            return ImpactedTests(everything=True, why="it is not known yet what the tests reach")
-        try:
-            selection = _Selection(self._view, edits, None)
-        except UnboundedImpact as error:
-            return ImpactedTests(everything=True, why=str(error))
-        new = [
-            path
-            for path in selection.changed
-            if self._view.files.text_of(path) is None and edits[path] is not None
-        ]
-        if not selection.reached and not new:
-            return ImpactedTests(everything=True, why="no test is known to reach the change")
-        selected = {*selection.reached, *selection.incomplete}
-        order = [test for path in self._view.test_files for test in self._view.tests_of(path) or ()]
-        tests = [test for test in order if test in selected]
-        files = [*selection.unknown, *new]
-        return ImpactedTests(tests=(*tests, *files), soonest=(*self._quickest_first(tests), *files))
-
-    def _quickest_first(self, tests: Sequence[str]) -> list[str]:
-        runs = {test: self._view.coverage.tests[test][0] for test in tests}
-        slowest_first = sorted(tests, key=lambda test: -runs[test].seconds)
-        representatives = {
-            runs[test].entry: test for test in slowest_first
-        }  # the quickest test of each entry
-        quickest = sorted(representatives.values(), key=lambda test: runs[test].seconds)[:QUICK_TESTS_FIRST]
-        rank_of = {test: rank for rank, test in enumerate(quickest)}
-        return sorted(
-            tests,
-            key=lambda test: (runs[test].seconds > SLOW_SECONDS, rank_of.get(test, QUICK_TESTS_FIRST)),
-        )

@@ -15,8 +15,6 @@ from coder.core.paths import is_test_path, match_test_ids
 from coder.core.ports import (
     CallComparison,
     Edit,
-    Impact,
-    ImpactedTests,
     Limits,
     Sandbox,
     TrialResult,
@@ -333,33 +331,21 @@ class WarmRunner:
 
 
 class WarmBase:
-    """Prepares the base in the background, on demand.
+    """Collects the tests of the base in the background, on demand.
 
-    Until it is ready, and if it cannot be prepared, all queries return immediately.
+    Until they are, and if they cannot be, a run is refused at once.
     """
 
     def __init__(
-        self,
-        checkout: Callable[[], AbstractContextManager[Path]],
-        *,
-        warm: Callable[[Path], WarmRunner],
-        learn: Callable[[Path], Impact],
-        stop: Callable[[], None],
+        self, checkout: Callable[[], AbstractContextManager[Path]], *, warm: Callable[[Path], WarmRunner]
     ) -> None:
-        """Store how to prepare the base, without starting.
-
-        `checkout` creates a clean worktree of the base; `learn` traces what each test reaches, for minutes,
-        until `stop`.
-        """
+        """Store how to prepare the base, without starting; `checkout` creates a clean worktree of it."""
         self._checkout = checkout
         self._warm_of = warm
-        self._learn = learn
-        self._stop = stop
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self._is_closing = threading.Event()
         self._warm: WarmRunner | None = None
-        self._impact: Impact | None = None
 
     def start(self) -> None:
         """Start the preparation and return immediately; a second call does nothing."""
@@ -370,8 +356,8 @@ class WarmBase:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the coverage of the tests is known."""
-        return self._impact is not None
+        """Whether tests can run."""
+        return self._warm is not None
 
     def run(
         self, edits: Edits, tests: Sequence[str], *, in_order: bool = False, on_red: OnRed = None
@@ -384,40 +370,21 @@ class WarmBase:
             else NOT_COLLECTED_YET
         )
 
-    def reach(self, edits: Edits) -> ImpactedTests:
-        """Return the tests whose outcome these texts may change."""
-        impact = self._impact
-        return (
-            impact.impacted_tests(edits)
-            if impact is not None
-            else ImpactedTests(everything=True, why="it is not known yet")
-        )
-
     def close(self) -> None:
-        """End the process and remove the worktree; tracing that still runs is stopped."""
+        """End the process and remove the worktree."""
         with self._lock:
             self._is_closing.set()
         if self._thread is not None:
-            if self._impact is None:
-                self._stop()
             self._thread.join()
 
     def _prepare(self) -> None:
         try:
-            self._keep_base_ready()
+            with self._checkout() as tree, self._warm_of(tree) as warm:
+                warm.wait()
+                self._warm = warm
+                self._is_closing.wait()
         except (FileNotFoundError, GitError):  # the session ended and removed a worktree that was being read
-            self._warm = self._impact = None
-
-    def _keep_base_ready(self) -> None:
-        with self._checkout() as tree, self._warm_of(tree) as warm:
-            warm.wait()
-            self._warm = warm
-            if not self._is_closing.is_set():
-                self._impact = self._learn(tree)
-                next(
-                    (path for path in self._impact.analyse_incrementally() if self._is_closing.is_set()), None
-                )
-            self._is_closing.wait()
+            self._warm = None
             self._warm = self._impact = None
 
 

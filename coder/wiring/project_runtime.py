@@ -24,7 +24,6 @@ from coder.verify.coverage_map import CoverageMap, MapProgress, load_coverage, r
 from coder.verify.dependencies import OverlayInstaller
 from coder.verify.examination import ExaminationTools
 from coder.verify.extensions import ExtensionBuilder
-from coder.verify.impact import TracedImpact
 from coder.verify.issue import IssueScripts, answer_issue_code
 from coder.verify.linters import LinterChecks
 from coder.verify.project import Overlay, Project, SuiteHistory, find_candidates, use_interpreter
@@ -37,8 +36,6 @@ from coder.verify.warm import PytestTrials, WarmBase, WarmRunner
 from coder.wiring.preparation import OVERLAYS, command_memory
 
 UNSAFE_REMEDY = f"{UNSAFE_FLAG} runs them without a sandbox"
-LEARNING_SECONDS = 180.0
-"""Time to record coverage while a model thinks."""
 COVERAGE_SECONDS = 60.0
 """Time to trace the tests of new code."""
 COLLECTING_SECONDS = 30.0
@@ -249,12 +246,7 @@ class ProjectRuntime:
                 self.selection.settle(tree)
 
     def _warm_base(self, repository: Repository) -> WarmBase:
-        warm_base = WarmBase(
-            lambda: repository.checkout(repository.base, ()),
-            warm=self.warm_runner,
-            learn=partial(self._impact, repository),
-            stop=self.sandbox.stop,
-        )
+        warm_base = WarmBase(lambda: repository.checkout(repository.base, ()), warm=self.warm_runner)
         self.warm_bases.append(warm_base)
         return warm_base
 
@@ -286,14 +278,6 @@ class ProjectRuntime:
             cores=1 if is_serial else cores or processor_count(),
         )
         return coverage, covered
-
-    def _impact(self, repository: Repository, tree: Path) -> TracedImpact:
-        """Return the impact of edits of the warm base, recording for a while what the map lacks."""
-        coverage = self.coverage()
-        if self.project.command.is_recorded:
-            with repository.checkout(repository.base, ()) as own_tree:  # tests may change its files
-                coverage, _ = self.record_map(own_tree, seconds=LEARNING_SECONDS, cores=1)
-        return TracedImpact(tree, coverage, command=self.project.command.text)
 
 
 def build_project_runtime(

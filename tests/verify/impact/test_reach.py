@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports import ImpactedTests, Limits
+from coder.core.ports import Limits
 from coder.core.verdict import TestReport, TestResult
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.coverage_map import (
@@ -18,7 +18,7 @@ from coder.verify.coverage_map import (
     record_map,
     split_source,
 )
-from coder.verify.impact import TracedImpact, select_tests
+from coder.verify.impact import select_tests
 from coder.verify.project import find_project
 from coder.verify.run import PytestRunner
 from coder.verify.select import SuiteSelection
@@ -135,42 +135,42 @@ def edited_texts(path: str, old: str, new: str) -> dict[str, str | None]:
     [
         (
             edited_texts("shop.py", "number * rates.RATE", "number * 3"),
-            ImpactedTests(tests=(FIRST, SECOND, ELSEWHERE, ASKED)),
+            (FIRST, SECOND, ELSEWHERE, ASKED),
         ),
-        (edited_texts("shop.py", ".read_text()", ".read_text()[1:]"), ImpactedTests(tests=(NOTE, ELSEWHERE))),
-        (edited_texts("shop.py", "return rates.RATE", "return 5"), ImpactedTests(tests=ALL)),
-        (edited_texts("shop.py", "def nobody():\n    return 0\n", ""), ImpactedTests(tests=ALL)),
-        (edited_texts("shop.py", "\ndef opened", "\nEXTRA = 1\n\n\ndef opened"), ImpactedTests(tests=ALL)),
-        (edited_texts("shop.py", "\ndef opened", "\n# How.\n\n\ndef opened"), ImpactedTests(everything=True)),
-        (edited_texts("rates.py", "RATE = 2", "RATE = 3"), ImpactedTests(tests=ALL)),
-        (edited_texts("other.py", "return 1", "return 2"), ImpactedTests(tests=(ALONE, ELSEWHERE))),
+        (edited_texts("shop.py", ".read_text()", ".read_text()[1:]"), (NOTE, ELSEWHERE)),
+        (edited_texts("shop.py", "return rates.RATE", "return 5"), ALL),
+        (edited_texts("shop.py", "def nobody():\n    return 0\n", ""), ALL),
+        (edited_texts("shop.py", "\ndef opened", "\nEXTRA = 1\n\n\ndef opened"), ALL),
+        (edited_texts("shop.py", "\ndef opened", "\n# How.\n\n\ndef opened"), (ELSEWHERE,)),
+        (edited_texts("rates.py", "RATE = 2", "RATE = 3"), ALL),
+        (edited_texts("other.py", "return 1", "return 2"), (ALONE, ELSEWHERE)),
         (
             {**edited_texts("note.txt", "note", "other"), "README.md": "Hello, you."},
-            ImpactedTests(tests=(NOTE, ELSEWHERE)),
+            (NOTE, ELSEWHERE),
         ),
-        (edited_texts("tests/test_other.py", "== 1", "== 2"), ImpactedTests(tests=(ALONE, ELSEWHERE))),
+        (edited_texts("tests/test_other.py", "== 1", "== 2"), (ALONE, ELSEWHERE)),
         (
             {"tests/test_new.py": "def test_new(): pass\n"},
-            ImpactedTests(tests=(ELSEWHERE, "tests/test_new.py")),
+            (ELSEWHERE, "tests/test_new.py"),
         ),
-        (edited_texts("shop.py", "event.wait()", "event.wait(9)"), ImpactedTests(tests=(ELSEWHERE, THREAD))),
-        (edited_texts("shop.py", "request.get", "request . get"), ImpactedTests(tests=(ELSEWHERE, ASKED))),
-        (edited_texts("shop.py", "return 0", "return 1"), ImpactedTests(everything=True)),
-        ({"README.md": ""}, ImpactedTests(everything=True)),
-        ({"data.json": ""}, ImpactedTests(everything=True)),
-        ({"pytest.ini": "[pytest]\naddopts = -x\n"}, ImpactedTests(everything=True)),
-        ({"json.py": ""}, ImpactedTests(everything=True)),
-        ({"other.py": None}, ImpactedTests(tests=(ALONE, ELSEWHERE))),
-        ({"tests/conftest.py": ""}, ImpactedTests(tests=(ALONE, *ALL))),
+        (edited_texts("shop.py", "event.wait()", "event.wait(9)"), (ELSEWHERE, THREAD)),
+        (edited_texts("shop.py", "request.get", "request . get"), (ELSEWHERE, ASKED)),
+        (edited_texts("shop.py", "return 0", "return 1"), (ELSEWHERE,)),
+        ({"README.md": ""}, (ELSEWHERE,)),
+        ({"data.json": ""}, None),
+        ({"pytest.ini": "[pytest]\naddopts = -x\n"}, None),
+        ({"json.py": ""}, None),
+        ({"other.py": None}, (ALONE, ELSEWHERE)),
+        ({"tests/conftest.py": ""}, (ALONE, *ALL)),
     ],
 )  # fmt: skip
 def test_edit_reaches_callers_readers_and_importers(
-    recorded: tuple[Path, CoverageMap], edits: Mapping[str, str | None], expected: ImpactedTests
+    recorded: tuple[Path, CoverageMap], edits: Mapping[str, str | None], expected: tuple[str, ...] | None
 ) -> None:
-    reach = TracedImpact(*recorded).impacted_tests(edits)
-    assert (reach.everything, sorted(reach.tests)) == (expected.everything, sorted(expected.tests))
-    assert sorted(reach.soonest) == sorted(reach.tests)
-    assert bool(reach.why) == reach.everything
+    selection = select_tests(recorded[0], edits, recorded[1], None)
+    whole = {file: [test for test in (ALONE, *ALL) if test.startswith(f"{file}::")] for file in FILES}
+    tests = [test for name in selection.tests for test in whole.get(name, [name])] if selection else None
+    assert (tests and sorted(tests)) == (expected and sorted(expected))
 
 
 NAMED = SuiteSelection(files=("tests/test_shop.py",))
@@ -249,7 +249,7 @@ def test_new_module_reaches_tests_of_importing_edits(recorded: tuple[Path, Cover
     assert selection.tests == ("tests/test_other.py",)
 
 
-def test_orders_quick_and_diverse_tests_first(tmp_path: Path) -> None:
+def test_selects_a_file_whose_tests_are_all_reached(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "def one():\n    return 1\n", "test_t.py": ""})
     seconds = {"long": 9.0, "slow": 0.03, "also": 0.02, "quick": 0.01, "other": 0.02}
     tests = [f"test_t.py::{name}" for name in seconds]
@@ -265,16 +265,9 @@ def test_orders_quick_and_diverse_tests_first(tmp_path: Path) -> None:
     coverage.add_run(files, report, records)
     coverage.complete_files(files, ["test_t.py"], report)
     edits = {"a.py": "def one():\n    return 2\n"}
-    reach = TracedImpact(tmp_path, coverage).impacted_tests(edits)
-    assert sorted(reach.tests) == sorted(tests)
-    assert [test[11:] for test in reach.soonest] == ["quick", "other", "slow", "also", "long"]
     selection = select_tests(tmp_path, edits, coverage, None)
     assert selection is not None
     assert (selection.tests, selection.count) == (("test_t.py",), 5)
-
-
-def test_everything_is_reached_without_data(tmp_path: Path) -> None:
-    assert TracedImpact(tmp_path, CoverageMap()).impacted_tests({"a.py": ""}).everything
 
 
 def test_map_survives_storage_and_edits_of_other_functions(
@@ -368,7 +361,6 @@ def test_setup_of_class_belongs_to_all_of_its_tests(tmp_path: Path) -> None:
     coverage = CoverageMap()
     command = "python -m unittest"
     assert record(tree, coverage, command=command)[:3] == (2, 2, 6)
-    impact = TracedImpact(tree, coverage)
 
     def reached(old: str, new: str) -> list[str]:
         edits = {"stock.py": UNITTEST["stock.py"].replace(old, new)}
@@ -380,9 +372,9 @@ def test_setup_of_class_belongs_to_all_of_its_tests(tmp_path: Path) -> None:
     assert reached("len(items)", "0") == ["Filled::test_count"]
     assert reached("items.clear()", "pass") == ["Filled::test_items"]
     assert reached("SIZE = 3", "SIZE = 4") == ["test_stock.py"]
-    assert {"test_missing.py", "test_stock.py::Broken::test_never"} <= {
-        *impact.impacted_tests({"stock.py": ""}).tests
-    }
+    selection = select_tests(tree, {"stock.py": ""}, coverage, None)
+    assert selection is not None
+    assert {"test_missing.py", "test_stock.py"} <= {*selection.tests}
 
 
 @pytest.mark.thorough

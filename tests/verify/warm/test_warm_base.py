@@ -8,12 +8,9 @@ from typing import NoReturn
 
 import pytest
 
-from coder.core.ports import Impact, Limits
+from coder.core.ports import Limits
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.coverage_map import CoverageMap, record_map
-from coder.verify.impact import TracedImpact
 from coder.verify.project import find_project
-from coder.verify.run import PytestRunner
 from coder.verify.warm import WarmBase, WarmRefusal, WarmResult, WarmRunner, read_edits
 
 SOURCE = "def one():\n    return 1\n\n\ndef two():\n    return 2\n"
@@ -44,30 +41,21 @@ def warm_base(tree: Path, sandbox: ProcessSandbox, tmp_path: Path) -> Iterator[W
     def warm(place: Path) -> WarmRunner:
         return WarmRunner(project, place, sandbox=sandbox, scratch=sandbox.scratch, limits=LIMITS)
 
-    def learn_impact(place: Path) -> Impact:
-        coverage = CoverageMap()
-        runner = PytestRunner(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=LIMITS)
-        record_map(runner, place, coverage, tmp_path / "map", seconds=60)
-        return TracedImpact(place, coverage)
-
-    base = WarmBase(checkout, warm=warm, learn=learn_impact, stop=sandbox.stop)
+    base = WarmBase(checkout, warm=warm)
     yield base
     base.close()
 
 
 def test_reports_not_ready_yet(warm_base: WarmBase) -> None:
     assert isinstance(warm_base.run({}, ()), WarmRefusal)
-    assert warm_base.reach({"numbers_.py": ""}).everything
     assert not warm_base.is_ready
 
 
 @pytest.mark.thorough
-def test_knows_what_an_edit_reaches_and_runs_tests_with_it(warm_base: WarmBase) -> None:
+def test_runs_tests_with_an_edit(warm_base: WarmBase) -> None:
     warm_base.start()
     while not warm_base.is_ready:
         time.sleep(0.02)
-    reach = warm_base.reach({"numbers_.py": SOURCE.replace("return 2", "return 3")})
-    assert reach.tests == ("test_numbers.py::test_two",)
     ran = warm_base.run({"numbers_.py": SOURCE.replace("return 1", "return 0")}, ())
     assert isinstance(ran, WarmResult)
     assert [result.id for result in ran.report.failures] == ["test_numbers.py::test_one"]
@@ -88,14 +76,14 @@ def test_rejects_edits_of_non_text_files(tmp_path: Path) -> None:
     assert read_edits(tmp_path, ["link.py"]) is None
 
 
-def test_ends_quietly_when_worktree_is_gone(tree: Path, sandbox: ProcessSandbox) -> None:
+def test_ends_quietly_when_worktree_is_gone(tree: Path) -> None:
     """A thread that dies of an exception is an error of the test: warnings are."""
 
     @contextmanager
     def checkout() -> Iterator[Path]:
         yield next((tree / "gone").iterdir())
 
-    base = WarmBase(checkout, warm=fail_on_call, learn=fail_on_call, stop=sandbox.stop)
+    base = WarmBase(checkout, warm=fail_on_call)
     base.start()
     base.close()
     assert isinstance(base.run({}, ()), WarmRefusal)
