@@ -227,6 +227,10 @@ def _choose_local(provider: str, model: str, *, reason: str, environment: Mappin
     return ModelChoice(provider=provider, model=selected, base_url=url, reason=reason)
 
 
+_ENDPOINT = re.compile(r"(?:/chat/completions|(?<=/v1)/(?:completions|responses|models)|/v1/messages)$")
+"""Ends of addresses of single requests, which documentation shows more often than the base URL."""
+
+
 def _choose_at_url(base_url: str, *, name: str, reason: str) -> ModelChoice:
     """Select a model at a URL that the user gave.
 
@@ -239,9 +243,8 @@ def _choose_at_url(base_url: str, *, name: str, reason: str) -> ModelChoice:
         )
     prefix, model = _split_name(name)
     dialect = prefix or COMPATIBLE_PROVIDER
-    url = base_url.rstrip("/") + (
-        "/v1" if not parts.path.strip("/") and dialect not in ("anthropic", "google") else ""
-    )
+    base_url = _ENDPOINT.sub("", base_url.rstrip("/"))
+    url = base_url + ("/v1" if not parts.path.strip("/") and dialect not in ("anthropic", "google") else "")
     if model:
         return ModelChoice(provider=dialect, model=model, base_url=url, reason=f"{reason}, at {url}")
     models = list_models(url)

@@ -4,7 +4,7 @@ import os
 import re
 import ssl
 from base64 import b64decode
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, MutableMapping
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -277,6 +277,10 @@ def _make_reply(
     if message.calls:
         return Reply(message=message, finish="calls")
     if not message.text.strip():
+        # Servers whose parser takes the whole reply for reasoning leave the answer in `reasoning_content`.
+        thought = "".join(part.content for part in response.parts if isinstance(part, ThinkingPart))
+        if thought.strip():
+            return Reply(message=message.model_copy(update={"text": thought.strip()}))
         raise ModelError(f"The reply of {name} was empty.", retryable=True)
     return Reply(message=message)
 
@@ -350,6 +354,8 @@ LEGACY_LIMIT_PROFILE = OpenAIModelProfile(openai_chat_supports_max_completion_to
 def make_http_client(base_url: str | None, limits: ReplyLimits, quirks: ServerQuirks) -> httpx2.AsyncClient:
     """Create an HTTP client for one request; requests to this machine bypass any proxy."""
     trusts_environment = base_url is None or not is_loopback(base_url)
+    if trusts_environment:
+        _respell_socks_proxies(os.environ)
     return QuirkClient(
         quirks=quirks,
         timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
@@ -357,6 +363,13 @@ def make_http_client(base_url: str | None, limits: ReplyLimits, quirks: ServerQu
         verify=_load_certificates(trusts_environment),
         event_hooks=limit_hooks(limits),
     )
+
+
+def _respell_socks_proxies(environment: MutableMapping[str, str]) -> None:
+    """Write `socks://`, as GNOME exports it, in the spelling that HTTP clients know."""
+    for name, value in environment.items():
+        if name.lower().endswith("_proxy") and value.lower().startswith("socks://"):
+            environment[name] = f"socks5h{value[len('socks') :]}"
 
 
 @cache

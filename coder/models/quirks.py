@@ -108,6 +108,10 @@ def _with_body(request: httpx2.Request, body: Body) -> httpx2.Request:
     )
 
 
+_EVENT_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+
+
 class _EventStream(httpx2.AsyncByteStream):
     """Body of a reply as server-sent events, also if the server sent one JSON object instead."""
 
@@ -121,15 +125,34 @@ class _EventStream(httpx2.AsyncByteStream):
         while not head.lstrip(_BLANK) and (chunk := await anext(chunks, None)) is not None:
             head += chunk
         if not head.lstrip(_BLANK).startswith((b"{", b"[")):
-            yield head
-            async for chunk in chunks:
-                yield chunk
+            async for event in _plain_events(head, chunks):
+                yield event
             return
         for event in _whole_reply(b"".join([head, *[chunk async for chunk in chunks]]), self._events):
             yield event
 
     async def aclose(self) -> None:
         await self._stream.aclose()
+
+
+async def _plain_events(head: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the events that carry data, each without comments, `id:` and `retry:`.
+
+    The SDKs take an event of those alone, or of empty data, for one with a body. What follows the last blank
+    line is yielded as it is.
+    """
+    rest = head
+    while True:
+        *events, rest = _EVENT_END.split(rest)
+        for event in events:
+            lines = [line for line in _LINE_END.split(event) if line.startswith((b"event", b"data"))]
+            if any(line[len(b"data:") :].strip() for line in lines if line.startswith(b"data:")):
+                yield b"\n".join(lines) + b"\n\n"
+        if (chunk := await anext(chunks, None)) is None:
+            break
+        rest += chunk
+    if rest:
+        yield rest
 
 
 def _whole_reply(data: bytes, events: Events) -> list[bytes]:

@@ -1,13 +1,16 @@
 """Errors of model providers, retries, and limits of requests."""
 
 import asyncio
+import json
 import random
 import re
+import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from socket import gaierror
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 from pydantic import SecretStr
@@ -24,6 +27,13 @@ REQUEST_ERRORS = (wrong.AgentRunError, wrong.UserError, httpx2.HTTPError)
 MALFORMED_STREAM_ERRORS = (ValueError, TypeError, AttributeError, LookupError, AssertionError, RecursionError)
 """Exceptions of the SDKs for stream events that are JSON but not of the documented shape."""
 QUOTED_CHARACTERS = 200
+TOO_LARGE = 413
+TRANSIENT_ERROR = re.compile(
+    r"overload|loading|rate.?limit|time.?out|temporar|try again|retry|unavailable|busy|server.?error|internal"
+    r"|\"(?:code|status)\": \"?(?:408|409|425|429|5\d\d)\b",
+    re.I,
+)
+"""An error sent in a reply that began as a success, which may pass."""
 CONTEXT_ADVICE = (
     "Start the server with a larger context (Ollama: OLLAMA_CONTEXT_LENGTH), or take another with --model."
 )
@@ -115,12 +125,33 @@ def _transient_error(error: Exception, choice: ModelChoice, message: str) -> Mod
         case wrong.ModelTimeoutError() | wrong.ModelRequestTimeout() | httpx2.TimeoutException():
             return ModelError(f"{name} did not answer in time: {message}", retryable=True)
         case wrong.ModelConnectionError() | httpx2.TransportError():
-            return ModelError(f"The connection to {name} broke: {message}", retryable=True)
+            proxy = _proxy_of(choice)
+            way = f", by way of the proxy {proxy}" if proxy else ""
+            return ModelError(f"The connection to {name} broke{way}: {message}", retryable=True)
         case wrong.ModelAPIError() if "finish_reason" in message:
             return ModelError(f"The reply of {name} broke off in the middle.", retryable=True)
         case wrong.ModelRequestRejectedError() | wrong.ModelHTTPError():
             return _rejection_error(name, error, message)
+        case wrong.ModelAPIError() if error.__cause__ is not None and _is_refusal(error.__cause__):
+            return ModelError(f"{name} refused the request: {message}")
     return ModelError(f"{name} sent something unreadable: {message}", retryable=True)
+
+
+def _proxy_of(choice: ModelChoice) -> str:
+    """Return host and port of the environment's proxy for a model; empty if there is none."""
+    from urllib.request import getproxies, proxy_bypass
+
+    url = urlsplit(choice.base_url or "https://")
+    if choice.base_url and (is_loopback(choice.base_url) or proxy_bypass(url.hostname or "")):
+        return ""
+    proxies = getproxies()
+    return urlsplit(proxies.get(url.scheme) or proxies.get("all") or "").netloc.rpartition("@")[2]
+
+
+def _is_refusal(error: BaseException) -> bool:
+    """Tell whether an error in a reply that began as a success names what will not pass by itself."""
+    body = getattr(error, "body", None)
+    return isinstance(body, dict) and "message" in body and not TRANSIENT_ERROR.search(json.dumps(body))
 
 
 def _rejection_error(name: str, error: wrong.ModelAPIError, message: str) -> ModelError:
@@ -128,13 +159,16 @@ def _rejection_error(name: str, error: wrong.ModelAPIError, message: str) -> Mod
 
     Local servers use generic status codes for everything.
     """
+    status = error.status_code if isinstance(error, wrong.ModelHTTPError) else 0
+    if status == TOO_LARGE:
+        text = f"The request is larger than {name}, or a gateway before it, accepts: {message}"
+        return ModelError(text, context_overflow=True)
     if OVERFLOW_ERROR.search(message):
         return ModelError(
             f"The conversation does not fit into the context of {name}: {message} {CONTEXT_ADVICE}",
             context_overflow=True,
         )
-    is_retryable = isinstance(error, wrong.ModelHTTPError) and error.status_code in (408, 409, 425)
-    return ModelError(f"{name} rejected the request: {message}", retryable=is_retryable)
+    return ModelError(f"{name} rejected the request: {message}", retryable=status in (408, 409, 425))
 
 
 def _provider_message(error: Exception, secret: str) -> str:
@@ -154,7 +188,8 @@ def _provider_message(error: Exception, secret: str) -> str:
         or type(error).__name__
     )
     if text.lower().startswith(("<!doctype html", "<html")):
-        text = "a web page came instead of a reply of an API: check the base URL"
+        is_elsewhere = getattr(error, "status_code", 200) in (200, 403, 404, 405)
+        text = f"a web page came instead of a reply of an API{': check the base URL' if is_elsewhere else ''}"
     text = text.replace(secret, "***") if len(secret) >= MIN_OWN_LENGTH else text
     status = f"HTTP {error.status_code}, " if isinstance(error, wrong.ModelHTTPError) else ""
     return f"{status}{text[:QUOTED_CHARACTERS].rstrip('.')}."
@@ -233,8 +268,9 @@ _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]', re.DOTALL)
 def limit_hooks(limits: ReplyLimits) -> dict[str, list[Callable[..., Any]]]:
     """Return httpx event hooks that enforce the limits on each reply, and refuse web pages.
 
-    Compression is not requested, and refused if used, so that received bytes equal stored bytes. Hooks are
-    used because a client with its own transport ignores the proxies of the environment.
+    Compression is not requested; gzip and deflate, which some gateways use nevertheless, are undone before
+    the bytes are counted, others are refused. Hooks are used because a client with its own transport ignores
+    the proxies of the environment.
     """
     return {"request": [_request_identity_encoding], "response": [partial(_limit_response, limits)]}
 
@@ -262,7 +298,7 @@ async def _request_identity_encoding(request: httpx2.Request) -> None:
 
 async def _limit_response(limits: ReplyLimits, response: httpx2.Response) -> None:
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
-    if encoding not in ("", "identity"):
+    if encoding not in ("", "identity", *COMPRESSIONS):
         raise ModelError(
             f"{response.url.host} compressed its reply ({encoding[:40]}) although it was asked not to; "
             "nothing of it was read."
@@ -273,7 +309,37 @@ async def _limit_response(limits: ReplyLimits, response: httpx2.Response) -> Non
             "whether a proxy or the network asks you to sign in first."
         )
     assert isinstance(response.stream, httpx2.AsyncByteStream)
+    if encoding in COMPRESSIONS:
+        del response.headers["Content-Encoding"]
+        response.stream = _InflatedStream(response.stream, zlib.MAX_WBITS | COMPRESSIONS[encoding])
     response.stream = _LimitedStream(response.stream, limits, host=response.url.host)
+
+
+COMPRESSIONS = {"gzip": 16, "x-gzip": 16, "deflate": 0}
+"""Compressions that are undone, each with zlib's flag of its header."""
+INFLATED_BYTES = 1 << 16
+
+
+class _InflatedStream(httpx2.AsyncByteStream):
+    """Undoes compression piece by piece, so that limits see each piece before the next is made."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, window: int) -> None:
+        self._stream = stream
+        self._inflater = zlib.decompressobj(window)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._stream:
+            while chunk:
+                try:
+                    piece = self._inflater.decompress(chunk, INFLATED_BYTES)
+                except zlib.error as error:
+                    raise httpx2.DecodingError(str(error)) from error
+                chunk = self._inflater.unconsumed_tail
+                if piece:
+                    yield piece
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
 class _LimitedStream(httpx2.AsyncByteStream):

@@ -124,6 +124,10 @@ def test_openai_base_url_needs_no_key() -> None:
         ),
         ("https://proxy.example", "anthropic:claude-x", "anthropic:claude-x", "https://proxy.example"),
         ("http://box:11434", "ollama:gemma3", "ollama:gemma3", "http://box:11434/v1"),
+        ("http://box/v1/chat/completions", "openai:gemma3", "openai:gemma3", "http://box/v1"),
+        ("https://box/api/v1/responses/", "gemma3", "compatible:gemma3", "https://box/api/v1"),
+        ("https://box/models", "gemma3", "compatible:gemma3", "https://box/models"),
+        ("https://box/v1/messages", "anthropic:claude", "anthropic:claude", "https://box"),
     ],
 )
 def test_model_at_url_keeps_prefix(base_url: str, model: str, name: str, url: str) -> None:

@@ -1,7 +1,9 @@
 """Behaviours of OpenAI-compatible servers: one scripted server, one row each."""
 
 import asyncio
+import gzip
 import json
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,11 +12,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from typing import Any
 
+import httpx2
 import pytest
 
+from coder.core.errors import ModelError
 from coder.core.messages import AssistantMessage, Reply, Request, ToolCall, ToolMessage, UserMessage
 from coder.models.catalog import ModelChoice
 from coder.models.opening import open_model
+from coder.models.provider import make_http_client
+from coder.models.quirks import ServerQuirks
+from coder.models.request_errors import ReplyLimits
 from tests.builders import by_hand
 from tests.models.contract import READ, record_pauses
 from tests.models.fakes import running
@@ -53,6 +60,7 @@ class Server:
     whole: Any = None
     """A whole JSON reply, sent instead of a stream."""
     mime: str = "text/event-stream"
+    encoding: str = "identity"
 
 
 @dataclass
@@ -86,6 +94,7 @@ def serve(server: Server, bodies: list[Body]) -> Iterator[str]:
         def _send(self, status: int, data: bytes, mime: str) -> None:
             self.send_response(status)
             self.send_header("Content-Type", mime)
+            self.send_header("Content-Encoding", server.encoding)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
@@ -233,7 +242,31 @@ def whole(message: Any, finish: str | None = "stop", **more: Any) -> Any:
 FUNCTION = {"name": "read", "arguments": '{"path": "a.py"}'}
 ANSWERED = (ANSWER, (), "stop")
 CALLED = ("", (("read", '{"path": "a.py"}'),), "calls")
+EVENTS = [
+    b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}).encode()
+    for delta, finish in [({"content": "It is "}, None), ({"content": "line 7."}, None), ({}, "stop")]
+]
 REPLIES = {
+    "events, numbered, with comments": (
+        b"".join(b"id: %d\n%s\n\n: ping\n\n" % numbered for numbered in enumerate(EVENTS)),
+        "text/event-stream",
+        ANSWERED,
+    ),
+    "events after one of `retry` alone": (
+        b"\r\n\r\n".join([b"retry: 3000", *EVENTS, b"data: [DONE]", b""]),
+        "text/event-stream",
+        ANSWERED,
+    ),
+    "events, some of them empty": (
+        b"data:\n\n" + b"\n\nevent: ping\ndata:\n\n".join([*EVENTS, b"data: [DONE]", b""]),
+        "text/event-stream",
+        ANSWERED,
+    ),
+    "reasoning alone": (
+        whole({"role": "assistant", "content": None, "reasoning_content": ANSWER}),
+        "application/json",
+        ANSWERED,
+    ),
     "whole": (whole({"role": "assistant", "content": ANSWER}), "application/json", ANSWERED),
     "whole, wrong type": (whole({"content": ANSWER}), "text/event-stream", ANSWERED),
     "whole, byte order mark": (
@@ -272,6 +305,33 @@ def test_reads_a_whole_reply(name: str) -> None:
     reply = exchange(Server(whole=reply_body, mime=mime)).reply
     calls = tuple((call.name, call.arguments) for call in reply.message.calls)
     assert (reply.message.text, calls, reply.finish) == expected
+
+
+def test_client_knows_socks_proxies_of_desktops(monkeypatch: pytest.MonkeyPatch) -> None:
+    for proxy in ("socks://127.0.0.1:9/", "socks5h://127.0.0.1:9"):
+        for variable in ("ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(variable, proxy)
+        client = make_http_client("http://model.example.com/v1", ReplyLimits(), ServerQuirks())
+        with pytest.raises(httpx2.ConnectError):
+            asyncio.run(client.get("http://model.example.com/v1/models"))
+
+
+def test_reads_a_reply_that_a_gateway_compressed() -> None:
+    for encoding, data in (("gzip", gzip.compress), ("deflate", zlib.compress)):
+        server = Server(whole=data(b"\n\n".join([*EVENTS, b""])), encoding=encoding)
+        assert exchange(server).reply.message.text == ANSWER
+
+
+def test_limits_count_what_was_compressed() -> None:
+    with pytest.raises(ModelError, match="longer than 8,388,608 bytes"):
+        exchange(Server(whole=gzip.compress(b"x" * 9_000_000), encoding="gzip"))
+
+
+def test_error_in_a_success_is_repeated_only_if_it_may_pass() -> None:
+    for message, may_pass in (("Insufficient balance", False), ("The model is overloaded", True)):
+        with pytest.raises(ModelError, match=message) as failed:
+            exchange(Server(whole={"error": {"message": message, "type": "x", "code": "1008"}}))
+        assert failed.value.retryable is may_pass
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,8 @@ def http_error(
         ),
         (
             http_error(None, 413, {"error": {"message": "Request\n  too large"}}),
-            "openai:gpt-6-luna rejected the request: HTTP 413, Request too large.",
+            "The request is larger than openai:gpt-6-luna, or a gateway before it, accepts: HTTP 413, "
+            "Request too large.",
             False,
         ),
         (
@@ -117,10 +118,22 @@ def test_unresolved_host_fails_at_once_by_name() -> None:
     assert not translated.retryable
 
 
+def test_broken_connection_names_the_proxy_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks5h://user:pass@proxy.example:1080")
+    error = exceptions.ModelConnectionError("m", "Connection error.", phase="connect")
+    line = (
+        "The connection to openai:gpt-6-luna broke, by way of the proxy proxy.example:1080: Connection error."
+    )
+    assert str(translate_error(error, choice=CHOICE, key=None)) == line
+
+
 def test_web_page_instead_of_reply_points_to_base_url() -> None:
     choice = ModelChoice(provider="compatible", model="m", reason="")
     error = exceptions.ModelHTTPError(404, "m", body="<!DOCTYPE html><html>Log in</html>")
     assert "check the base URL" in str(translate_error(error, choice=choice, key=None))
+    for status in (413, 502):
+        error = exceptions.ModelHTTPError(status, "m", body="<html>502 Bad Gateway</html>")
+        assert "base URL" not in str(translate_error(error, choice=choice, key=None))
 
 
 def test_pauses_are_bounded_and_spread() -> None:

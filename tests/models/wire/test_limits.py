@@ -60,8 +60,8 @@ def bench(wire: str, turn: Turn, limits: ReplyLimits = SMALL) -> Iterator[Bench]
         (Turn(text="word " * 5_000), "is longer than 20,000 bytes; the rest was not read."),
         (Turn(text="It is", stalls=True), "was not complete after 0.5 s."),
         (
-            Turn(headers=(("Content-Encoding", "gzip"),), garbage=compress(b"x" * 1_000)),
-            "compressed its reply (gzip)",
+            Turn(headers=(("Content-Encoding", "br"),), garbage=compress(b"x" * 1_000)),
+            "compressed its reply (br)",
         ),
         (
             Turn(headers=(("Content-Type", "text/html; charset=utf-8"),), garbage=b"<html>Sign in</html>"),
