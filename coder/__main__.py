@@ -27,6 +27,7 @@ def main() -> None:
         )
         raise SystemExit(2)
     _open_missing_streams()
+    _leave_missing_directory()
     _remove_current_directory()
     _remove_relative_search_directories()
     _configure_encodings(sys.stdin, sys.stdout, sys.stderr)
@@ -121,6 +122,21 @@ def _configure_encodings(stdin: TextIO, *outputs: TextIO) -> None:
     for output in outputs:
         if isinstance(output, io.TextIOWrapper):
             output.reconfigure(errors="replace")
+
+
+def _leave_missing_directory() -> None:
+    """End with one sentence if the current directory was removed; hooks go on, since an event has its own.
+
+    An agent may remove its own worktree; git runs no hook in such a place.
+    """
+    try:
+        os.getcwd()  # noqa: PTH109 (this runs before anything else is imported)
+    except OSError:
+        if sys.argv[1:3] == ["hook", "run"] or "--help" in sys.argv[1:]:
+            os.chdir("/")
+            return
+        print("coder: The current directory no longer exists. Change to one that does.", file=sys.stderr)
+        raise SystemExit(2) from None
 
 
 def _remove_current_directory() -> None:

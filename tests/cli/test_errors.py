@@ -1,7 +1,9 @@
 """Messages on wrong use: in one or two lines what happened, what is true and what to do; exit code 2."""
 
 import io
+import json
 import shlex
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 
 from coder.cli.app import run_command_line
 from tests.builders import git, repo, write
+from tests.portable import coder_command
 
 MESSAGES = {
     "fix x --tset y": "coder fix has no option --tset. Did you mean --test? All options: coder fix --help",
@@ -143,3 +146,19 @@ def test_named_test_that_does_not_exist_is_wrong_use(
     code = run_command_line([*shlex.split(FAILS), "--test", "tests/test_gone.py::test_x"])
     last = capsys.readouterr().out.splitlines()[-1]
     assert (code, last) == (2, "stopped  --test: tests/test_gone.py::test_x: there is no such test")
+
+
+def test_removed_current_directory_is_one_sentence_and_silence_in_hooks(tmp_path: Path) -> None:
+    def run(arguments: str, event: str = "") -> tuple[int, str]:
+        gone = tmp_path / "gone"
+        gone.mkdir()
+        command = f'rmdir "{gone}" && exec {shlex.join(coder_command())} {arguments}'
+        ran = subprocess.run(
+            ["sh", "-c", command], cwd=gone, input=event, capture_output=True, text=True, check=False
+        )
+        return ran.returncode, ran.stdout + ran.stderr
+
+    sentence = "coder: The current directory no longer exists. Change to one that does.\n"
+    assert [run(words) for words in ("verify", "mcp serve", "log")] == [(2, sentence)] * 3
+    event = {"hook_event_name": "Stop", "session_id": "a", "cwd": str(tmp_path / "gone")}
+    assert run("hook run claude", json.dumps(event)) == (0, "")
