@@ -72,7 +72,7 @@ MISSING_OBJECT = re.compile(
     r"unable to (?:read|find|parse)|missing (?:blob|tree|commit|object)|bad (?:object|tree|revision)"
     r"|invalid object|not a valid object|not a tree|could not (?:read|parse|get object)"
     r"|failed to (?:read|traverse|unpack)|promisor|lazy fetch"
-    r"|transport '.*' not allowed|cannot read (?:blob|object)|unknown revision",
+    r"|transport '.*' not allowed|cannot read (?:blob|object)|unknown revision|needed a single revision",
     re.I,
 )
 FAULTS = (

@@ -63,6 +63,12 @@ def test_missing_objects_name_the_partial_clone(origin: Path, tmp_path: Path, ki
         find_checkout(clone).git.call("read-tree", "--reset", "-u", "HEAD~1")
 
 
+def test_treeless_clone_is_named_where_a_commit_has_no_tree_here(origin: Path, tmp_path: Path) -> None:
+    clone = _clone(origin, tmp_path, "--filter=tree:0")
+    with pytest.raises(UserError, match=PARTIAL):
+        resolve_change(clone, revision="HEAD", against=None)
+
+
 def _damage_index(root: Path) -> None:
     (root / ".git" / "index").write_bytes(b"DIRCgarbage")
 
