@@ -137,3 +137,12 @@ def is_test_file(path: str) -> bool:
         or (name.startswith("test_") and name.endswith(".py"))
         or (name == "test.py" and is_test_path(path))
     )
+
+
+UNTRACKED = "untracked"
+"""Begin of the reason why work that nobody made for the change, such as a dump, was left out of it."""
+
+
+def is_bystander(exclusion: str) -> bool:
+    """Tell whether work that was left out (`path (reason)`) lies beside the change."""
+    return f"({UNTRACKED}, " in exclusion

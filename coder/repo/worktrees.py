@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from coder.core.errors import GitError, UserError
-from coder.core.paths import SOURCE_SUFFIXES
+from coder.core.paths import SOURCE_SUFFIXES, UNTRACKED
 from coder.files.discard import discard_tree
 from coder.files.regular_files import copy_regular
 from coder.permissions.private_files import parse_configuration
@@ -447,14 +447,14 @@ def commit_tree(git: Git, *, tree: str, parent: str, subject: str) -> str:
 
 def _exclusion_reason(root: Path, path: str) -> str:
     if path.endswith("/"):
-        return "a git repository of its own"
+        return f"{UNTRACKED}, a git repository of its own"
     file = root / path
     if file.is_symlink():
         return ""
     if not os.access(file, os.R_OK):
-        return "not readable"
+        return f"{UNTRACKED}, not readable"
     size = file.stat().st_size
-    return f"untracked, {size >> 20} MB" if size > LARGEST_UNTRACKED_BYTES else ""
+    return f"{UNTRACKED}, {size >> 20} MB" if size > LARGEST_UNTRACKED_BYTES else ""
 
 
 def _is_file(root: Path, path: str) -> bool:

@@ -9,6 +9,7 @@ from coder.core.messages import UserMessage
 from coder.core.paths import (
     extract_node_ids,
     find_command_tests,
+    is_bystander,
     is_test_path,
     match_test_ids,
     test_file_of,
@@ -281,14 +282,22 @@ def judge_existing_change(
 
 
 def _leave_exclusions_open(verdict: Verdict, exclusions: tuple[str, ...]) -> Verdict:
+    """Add what was left out: a part of the work keeps it from PROVEN, what lies beside it is one note."""
+    beside = [exclusion for exclusion in exclusions if is_bystander(exclusion)]
     open_findings = tuple(
-        Finding(rule="left-out", effect="open", text=f"not judged: {exclusion}") for exclusion in exclusions
+        Finding(rule="left-out", effect="open", text=f"not judged: {exclusion}")
+        for exclusion in exclusions
+        if exclusion not in beside
+    )
+    notes = (f"not looked at: {', '.join(beside)}",) if beside else ()
+    lowered = verdict.model_copy(
+        update={
+            "findings": tuple(dict.fromkeys((*verdict.findings, *open_findings))),
+            "notes": tuple(dict.fromkeys((*verdict.notes, *notes))),
+        }
     )
     if not open_findings:
-        return verdict
-    lowered = verdict.model_copy(
-        update={"findings": tuple(dict.fromkeys((*verdict.findings, *open_findings)))}
-    )
+        return lowered
     return (
         lowered.model_copy(update={"kind": VerdictKind.FIXED})
         if verdict.kind is VerdictKind.PROVEN

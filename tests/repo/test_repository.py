@@ -376,7 +376,7 @@ def test_excludes_nested_repository_and_runs_nothing(root: Path, tmp_path: Path)
         git(candidate.worktree, "init", "-q")
         git(candidate.worktree, "config", "core.fsmonitor", f"touch {tmp_path}/ran")
         assert repository.candidate_patch(candidate).paths == ("tests/test_b.py", "tests/test_new.py")
-        assert repository.exclusions == ("nested/ (a git repository of its own)",)
+        assert repository.exclusions == ("nested/ (untracked, a git repository of its own)",)
     assert not (tmp_path / "ran").exists()
 
 

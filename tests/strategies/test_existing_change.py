@@ -47,6 +47,14 @@ def test_unfitting_diff_is_usage_error(tmp_path: Path) -> None:
     assert session_end.summary.startswith("The diff does not fit base: a.py")
 
 
+def test_what_lies_beside_a_change_is_one_note(tmp_path: Path) -> None:
+    beside = ("dump.bin (untracked, 3072 MB)", "nested/ (untracked, a git repository of its own)")
+    session_end, _, _ = verify_diff(tmp_path, DIFF, beside)
+    assert session_end.verdict is not None
+    assert session_end.verdict.kind is VerdictKind.PROVEN and session_end.verdict.open_findings == ()
+    assert f"not looked at: {', '.join(beside)}" in session_end.verdict.notes
+
+
 def test_left_out_work_keeps_a_change_from_being_proven(tmp_path: Path) -> None:
     left_out = "data.bin (the git filter lfs is not run)"
     session_end, _, _ = verify_diff(tmp_path, DIFF, (left_out,))

@@ -143,8 +143,8 @@ def test_skips_huge_unreadable_and_nested_repositories(
     result = snapshot(root, tmp_path / "i")
     assert result.exclusions == (
         "data.bin (untracked, 3 MB)",
-        "nested/ (a git repository of its own)",
-        "unborn/ (a git repository of its own)",
+        "nested/ (untracked, a git repository of its own)",
+        "unborn/ (untracked, a git repository of its own)",
     )
     assert set(git(root, "diff", "--name-only", "HEAD", result.commit).splitlines()) == {"kept.py"}
 
