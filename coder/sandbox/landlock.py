@@ -19,6 +19,9 @@ OLDEST_ABI = 3
 """Older versions do not restrict truncating files."""
 DEVICES = ("null", "zero", "full", "random", "urandom")
 SCOPED_ABI = 6
+SHARED_MEMORY = Path("/dev/shm")
+OWN_NAMES = ("sem.", "psm_")
+"""Starts of names of semaphores, and of Python's shared memory."""
 INTERNET_FAMILIES = seccomp.NAMESPACED_FAMILIES[1:]
 """Without AF_UNIX: Landlock cannot refuse a connection to a socket in the file system."""
 
@@ -42,6 +45,7 @@ class Landlock:
         if not seccomp.is_machine_supported():
             raise SandboxError(f"no system call filter is known for {os.uname().machine}")
         self._metadata = seccomp.metadata_calls() if can_broker() else {}
+        self._shared_memory = (str(SHARED_MEMORY),) if is_unused(SHARED_MEMORY) else ()
         self._sockets = seccomp.socket_calls() if self._metadata and can_share_sockets() else {}
 
     @property
@@ -57,11 +61,20 @@ class Landlock:
             if self._sockets
             else "no sockets"
         )
-        servers = "" if self._sockets else "servers or "
+        fails = [
+            *([] if self._sockets else ["servers"]),
+            *([] if self._shared_memory else ["multiprocessing locks"]),
+        ]
+        lacking = f"tests with {' or '.join(fails)} fail; " if fails else ""
+        memory = (
+            "the /dev/shm of this machine, which nothing else uses"
+            if self._shared_memory
+            else "no /dev/shm, which other programs use"
+        )
         signals = "" if self._abi >= SCOPED_ABI else ", and commands can send signals to your other programs"
         return (
-            f"reduced isolation: commands have {sockets} and no /dev/shm, so tests with {servers}"
-            "multiprocessing locks fail; the names and arguments of your other processes, and private "
+            f"reduced isolation: commands have {sockets} and {memory}; {lacking}"
+            "the names and arguments of your other processes, and private "
             f"files of the worktree such as .env, can be read{signals}{metadata}"
         )
 
@@ -84,7 +97,7 @@ class Landlock:
         brokered = self._metadata if network else {**self._metadata, **self._sockets}
         confinement: dict[str, Any] = {
             "read": readable,
-            "write": [*map(str, view.writable), *(f"/dev/{name}" for name in DEVICES)],
+            "write": [*map(str, view.writable), *self._shared_memory, *(f"/dev/{name}" for name in DEVICES)],
             "network": network,
             "scoped": True,
             "filter": seccomp.build_filter(
@@ -102,6 +115,14 @@ class Landlock:
 
     def exit_code(self, code: int, output: str) -> int:  # noqa: ARG002
         return code
+
+
+def is_unused(directory: Path) -> bool:
+    """Tell whether no program keeps anything in a directory of shared memory but what tests leave there."""
+    try:
+        return all(entry.name.startswith(OWN_NAMES) for entry in os.scandir(directory))
+    except OSError:
+        return False
 
 
 def visible_paths(hidden: tuple[Path, ...]) -> Iterator[Path]:

@@ -32,6 +32,7 @@ from coder.sandbox.view import (
     find_private_files,
     find_tool_directories,
     git_directory,
+    git_identity,
     home_directories,
     plan_view,
     private_directories,
@@ -39,7 +40,7 @@ from coder.sandbox.view import (
 )
 
 REDUCED = (
-    "Commands and tests run in a reduced sandbox here: network within one command at most, no shared memory. "
+    "Commands and tests run in a reduced sandbox here: network within one command at most. "
     "What is missing, and how to get it: coder doctor"
 )
 REPLAN_LIMIT = 10
@@ -83,6 +84,7 @@ class ProcessSandbox:
         self._default_policy = default_policy
         self._access_by_directory: dict[Path, tuple[Path | None, tuple[Path, ...]]] = {}
         self._tools: dict[tuple[str, str], tuple[Path, ...]] = {}
+        self._identity: str | None = None
         self._launcher = Launcher()
         self._lock = threading.Lock()
         self._lifelines: set[ParentPipe] = set()
@@ -187,6 +189,8 @@ class ProcessSandbox:
             SandboxError: the command cannot be wrapped, or `cwd` does not exist or must not be exposed.
         """
         policy = policy or self._default_policy
+        scratch = private or self._scratch.path
+        self._make_home(scratch / "home")
         builds = self._builds.prepare(private.name if private else None, cwd)
         variables = {
             **self._environment,
@@ -200,7 +204,6 @@ class ProcessSandbox:
             **(private_directories(private, self._environment) if private else {}),
             **(environment or {}),
         }
-        scratch = private or self._scratch.path
         if self.backend is None:
             return WrappedCommand(argv=tuple(argv), directory=str(cwd), environment=variables)
         directory = Path(os.path.realpath(cwd))
@@ -240,6 +243,16 @@ class ProcessSandbox:
                 limits=limits or Limits(),
             )
         )
+
+    def _make_home(self, home: Path) -> None:
+        """Make a private HOME with the user's name and e-mail address for git, unless commands ran there."""
+        with self._lock:
+            if os.path.lexists(home):
+                return
+            if self._identity is None:
+                self._identity = git_identity(self._user_environment)
+            home.mkdir()
+            (home / ".gitconfig").write_text(self._identity, encoding="utf-8")
 
     def select_builds(self, private: Path, content: str) -> None:
         self._builds.select(private.name, content)

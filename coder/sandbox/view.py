@@ -1,8 +1,10 @@
 """Plan of a command's view of the file system, which each backend applies as far as it can."""
 
+import json
 import os
 import pwd
 import re
+import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -262,6 +264,24 @@ def private_directories(directory: Path, environment: Mapping[str, str]) -> dict
         path.mkdir(exist_ok=True)
     site = {"PYTHONUSERBASE": f"{environment['HOME']}/.local"} if environment.get("HOME") else {}
     return {**{name: str(path) for name, path in directories.items()}, **site}
+
+
+def git_identity(environment: Mapping[str, str]) -> str:
+    """Return a git configuration with the user's name and e-mail address alone, as far as they are set."""
+    query = ("git", "config", "--global", "--null", "--get-regexp", r"^user\.(name|email)$")
+    try:
+        found = subprocess.run(
+            query, env=dict(environment), cwd="/", capture_output=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    entries = dict(
+        entry.split("\n", 1) for entry in found.stdout.decode(errors="replace").split("\0") if "\n" in entry
+    )
+    return "".join(
+        f"[user]\n\t{name.removeprefix('user.')} = {json.dumps(value, ensure_ascii=False)}\n"
+        for name, value in entries.items()
+    )
 
 
 VISIBLE_SECTIONS = ("core", "extensions")

@@ -10,7 +10,7 @@ from typing import Any
 
 from coder.core.paths import is_test_file, is_test_path, test_file_of
 from coder.core.values import Value
-from coder.verify.layout import pytest_options, source_roots
+from coder.verify.layout import pytest_options, shadows_library, source_roots
 from coder.verify.packages import PackageRun, find_packages, package_of
 from coder.verify.project import Command, Project
 
@@ -27,6 +27,32 @@ REPORT = "coder_pytest_report"
 DEFAULT_HASH_SEED = "0"
 """Used if the project's environment sets none."""
 EXCLUDED_DIRECTORIES = frozenset({"site-packages", "node_modules", "venv", "env", "build", "dist"})
+
+
+PLAIN_START = """\
+import importlib, os, runpy, sys, threading, time
+seconds, shadowing, folder, module, *sys.argv[1:] = sys.argv[1:]
+shadowing = shadowing.split(os.pathsep) if shadowing else []
+sys.path[:1] = [] if folder in shadowing else [folder]
+index = next((index for index, entry in enumerate(sys.path) if entry.endswith("-packages")), len(sys.path))
+sys.path[index:index] = shadowing
+def end(code):
+    time.sleep(float(seconds))
+    os._exit(code)
+try:
+    if module.endswith(".py"):
+        sys.argv[0] = module
+        runpy.run_path(module, run_name="__main__")
+    else:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+except SystemExit as ending:
+    code = ending.code if ending.code is None or isinstance(ending.code, int) else 1
+    threading.Thread(target=end, args=(code or 0,), daemon=True).start()
+    raise
+"""
+"""Program that starts a runner as `python -m` or a script does, and ends it although a thread is left."""
+LINGER_SECONDS = 5
+"""The time that threads and children of tests have after the runner's own end."""
 
 
 class Launch(Value):
@@ -74,6 +100,7 @@ def prepare_launch(
             **project.environment,
             **command.environment,
             **variables,
+            **({"PYTHONSAFEPATH": "1"} if shadowing_roots(project, tree, folder) else {}),
             "PYTHONPATH": os.pathsep.join([*search_path(project, tree, folder), *PLUGIN_PATH]),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTEST_ADDOPTS": f"{user_options} {our_options}".strip(),
@@ -85,15 +112,28 @@ def search_path(project: Project, tree: Path, folder: str = ".") -> list[str]:
     """Return the directories to import from before the standard library.
 
     Those of `folder` come first, then others of the tree, those of the command, and packages that coder
-    installed.
+    installed. Directories that hold modules called like some of the standard library are left out.
     """
     command_paths = filter(None, project.command.environment.get("PYTHONPATH", "").split(os.pathsep))
-    own = source_roots(tree / folder) if folder != "." else ()
     return [
-        *map(str, dict.fromkeys((*own, *project.import_roots(tree)))),
+        *(str(root) for root in _roots(project, tree, folder) if not shadows_library(root)),
         *command_paths,
         *([str(project.overlay.directory)] if project.overlay and project.overlay.directory else []),
     ]
+
+
+def shadowing_roots(project: Project, tree: Path, folder: str = ".") -> list[str]:
+    """Return the directories to import from after the standard library: they hold modules called like it.
+
+    A runner puts directories of tests onto the path only once it has loaded what it needs itself.
+    """
+    roots = dict.fromkeys((*_roots(project, tree, folder), tree / folder))
+    return [str(root) for root in roots if shadows_library(root)]
+
+
+def _roots(project: Project, tree: Path, folder: str) -> tuple[Path, ...]:
+    own = source_roots(tree / folder) if folder != "." else ()
+    return tuple(dict.fromkeys((*own, *project.import_roots(tree))))
 
 
 def _start_in(folder: str, argv: Sequence[str]) -> tuple[str, ...]:
@@ -130,7 +170,7 @@ def prepare_cold_launch(
         folder=run.root,
     )
     argv = (str(project.interpreter), str(TARGET / "coder_start.py"), *arguments)
-    environment = {**launched.environment, "PYTHONPATH": ""}
+    environment = {**launched.environment, "PYTHONPATH": "", "PYTHONSAFEPATH": ""}
     if not project.command.is_pytest:
         del environment["PYTEST_ADDOPTS"]
     return launched.model_copy(update={"argv": _start_in(run.root, argv), "environment": environment})
@@ -141,8 +181,9 @@ def prepare_plain_launch(project: Project, tree: Path, place: Path, *, run: Pack
     launched = prepare_launch(project, tree, place, paths=(), requests={}, folder=run.root)
     paths = search_path(project, tree, run.root)
     tests = [os.path.relpath(test, run.root) if run.root != "." else test for test in run.tests]
-    argv = (*launched.argv, *tests)
     command = project.command
+    is_module = command.argv[1:2] == ("-m",)
+    arguments: tuple[str, ...] = (*command.argv[3 if is_module else 2 :], *tests)
     if not command.is_pytest:
         files = tuple(dict.fromkeys(map(test_file_of, tests)))
         labelled = prepare_labelled_run(command, files, tree / run.root)
@@ -150,13 +191,17 @@ def prepare_plain_launch(project: Project, tree: Path, place: Path, *, run: Pack
         labels = {path: label for label, path in labelled.labels.items()}
         known = (test for test in tests if test_file_of(test) in labels)
         names = (f"{labels[test_file_of(test)]}.{_dotted_name(test)}" for test in known)
-        start = 3 if command.runner == "unittest" else 2
-        argv = (str(project.interpreter), *command.argv[1:start], *options, *names)
-        argv = _start_in(run.root, argv)
+        arguments = (*options, *names)
         paths += [str(tree / run.root / labelled.root)] if labelled.root else []
-    path = os.pathsep.join(paths)
+    start = command.argv[2] if is_module else command.argv[1]
+    folder = tree / run.root if is_module else (tree / run.root / start).parent
+    shadowing = os.pathsep.join(shadowing_roots(project, tree, run.root))
+    program = ("-c", PLAIN_START, str(LINGER_SECONDS), shadowing, os.path.normpath(folder), start)
     return launched.model_copy(
-        update={"argv": argv, "environment": {**launched.environment, "PYTHONPATH": path}}
+        update={
+            "argv": _start_in(run.root, (str(project.interpreter), *program, *arguments)),
+            "environment": {**launched.environment, "PYTHONPATH": os.pathsep.join(paths)},
+        }
     )
 
 
@@ -175,6 +220,8 @@ def _start_request(
         "runner": command.runner,
         "script": "" if runs_module else command.argv[1],
         "path": search_path(project, tree, run.root),
+        "shadowing": shadowing_roots(project, tree, run.root),
+        "linger": LINGER_SECONDS,
         "own_runner": any(
             (root / name).exists()
             for root in source_roots(tree)

@@ -117,6 +117,15 @@ def is_injected(old: Path, path: str) -> bool:
     )
 
 
+def shadows_library(root: Path) -> bool:
+    """Tell whether a directory holds a module that is called like one of the standard library."""
+    names = {entry.name for entry in root.iterdir()} if root.is_dir() else set()
+    return any(
+        f"{name}.py" in names or (name in names and (root / name / "__init__.py").is_file())
+        for name in sys.stdlib_module_names.difference(NEVER_SHADOWED)
+    )
+
+
 def configuration_of_tests(root: Path, path: str) -> str:
     """Return the part of a file that affects how tests run, for comparison; empty if none does."""
     file = root / path

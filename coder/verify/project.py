@@ -829,17 +829,21 @@ def interpreter_candidates(
 
 
 def _on_path(root: Path, environment: Mapping[str, str], sandbox: Sandbox) -> Iterator[tuple[Path, str]]:
-    """Yield, in CI, interpreters on PATH outside of the repository but coder's own, those with pytest first.
+    """Yield interpreters on PATH, outside of the repository and not coder's own, that have pytest.
 
-    A CI job, and pre-commit, install coder apart and the project's packages where `python3` finds them.
+    Containers, CI jobs, pyenv and conda's base install coder apart and the project's packages where `python3`
+    finds them. In CI, and for pre-commit, coder's own may come before them, and those without pytest follow.
     """
-    if not (environment.get("CI") or environment.get("PRE_COMMIT")):
-        return
+    is_automatic = bool(environment.get("CI") or environment.get("PRE_COMMIT"))
     others: list[Path] = []
     for directory in dict.fromkeys(filter(None, environment.get("PATH", "").split(os.pathsep))):
         found = Path(directory, "python3")
-        if not found.is_file() or found.parent.resolve() == Path(sys.executable).parent.resolve():
+        if not found.is_file():
             continue
+        if found.parent.resolve() == Path(sys.executable).parent.resolve():
+            if is_automatic:
+                continue
+            return
         if found.resolve().is_relative_to(root) or Path(directory).resolve().is_relative_to(root):
             continue
         answer = _run_query((str(found), "-I", "-c", RUNNER_QUERY), root, sandbox)
@@ -850,7 +854,7 @@ def _on_path(root: Path, environment: Mapping[str, str], sandbox: Sandbox) -> It
             yield Path(executable), "python3 on PATH, which has pytest"
         else:
             others.append(Path(executable))
-    for interpreter in others:
+    for interpreter in others if is_automatic else ():
         yield interpreter, "python3 on PATH"
 
 

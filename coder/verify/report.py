@@ -283,7 +283,7 @@ def denied_resource(failure: Failure) -> Denied | None:
         return "network"
     if error.name in PERMISSION_ERRORS and error.path.startswith("/"):
         return "files"
-    if error.name == "EPERM" and not error.path:
+    if error.name in ("EACCES", "EPERM") and not error.path:  # EACCES: semaphores and shared memory
         return "calls"
     is_hidden = error.name == "ENOENT" and error.path.startswith("~/") and _is_in_home(error.path)
     return "home" if is_hidden else None

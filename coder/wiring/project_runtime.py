@@ -25,6 +25,7 @@ from coder.verify.dependencies import OverlayInstaller
 from coder.verify.examination import ExaminationTools
 from coder.verify.extensions import ExtensionBuilder
 from coder.verify.issue import IssueScripts, answer_issue_code
+from coder.verify.layout import shadows_library
 from coder.verify.linters import LinterChecks
 from coder.verify.project import Overlay, Project, SuiteHistory, find_candidates, use_interpreter
 from coder.verify.report import Denied
@@ -359,7 +360,7 @@ def sandbox_remedies(config: Config) -> dict[Denied, str]:
 
 def import_environment(project: Project, worktree: Path) -> dict[str, str]:
     """Return the variables that make commands import a worktree instead of an editable installation."""
-    roots = os.pathsep.join(map(str, project.import_roots(worktree)))
+    roots = os.pathsep.join(str(root) for root in project.import_roots(worktree) if not shadows_library(root))
     return {"PYTHONPATH": roots} if roots else {}
 
 

@@ -2,7 +2,9 @@
 
 Standard library only, Python 3.8 or later; runs as a script in the project's interpreter. The JSON file named
 in CODER_PYTEST_REQUEST holds, beside the recorder's settings: `runner` (pytest, unittest or django), `path`
-(directories before the standard library, as in PYTHONPATH), `script` (the runner's own script; empty for
+(directories before the standard library, as in PYTHONPATH), `shadowing` (directories with modules that are
+called like some of it, which come behind it), `linger` (seconds that threads and children of
+tests have after the runner's end), `script` (the runner's own script; empty for
 `python -m`, which puts the working directory first), `own_runner` (the tree is pytest's own repository),
 `trace` (coverage is recorded), `calls` (calls are answered in place).
 The file is deleted before any code of the project runs.
@@ -15,6 +17,8 @@ import json
 import os
 import runpy
 import sys
+import threading
+import time
 from typing import Any
 
 
@@ -30,7 +34,11 @@ def main() -> None:
     audit = Audit(request["tree"], (file, request["report"], here))
     other_entries = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
     folder = os.path.dirname(os.path.abspath(request["script"])) if request["script"] else os.getcwd()
-    project = [folder, *request["path"]]
+    shadowing = request["shadowing"]
+    project = [entry for entry in (folder, *request["path"]) if entry not in shadowing]
+    installed = [index for index, entry in enumerate(other_entries) if entry.endswith("-packages")]
+    behind = installed[0] if installed else len(other_entries)
+    other_entries[behind:behind] = shadowing
     sys.path[:] = [*(project if request["own_runner"] else []), here, *other_entries]
     calls = make_call_recorder(request)
     recorder = load_recorder(request, file, audit, make_tracer(request))
@@ -38,6 +46,16 @@ def main() -> None:
         calls.watch(recorder.Recorder if request["runner"] == "pytest" else type(recorder))
     sys.path[:] = [*project, *other_entries, here]
     os.environ["PYTHONPATH"] = os.pathsep.join(request["path"])
+    try:
+        run_tests(request, recorder)
+    except SystemExit as ending:
+        code = ending.code if isinstance(ending.code, int) else int(bool(ending.code))
+        threading.Thread(target=end_after, args=(request["linger"], code), daemon=True).start()
+        raise
+
+
+def run_tests(request: dict[str, Any], recorder: Any) -> None:
+    """Run the runner, which ends with SystemExit."""
     if request["runner"] != "pytest":
         recorder.run()
     elif request["script"]:
@@ -46,6 +64,13 @@ def main() -> None:
     else:
         sys.argv[0] = "pytest"
         runpy.run_module("pytest", run_name="__main__", alter_sys=True)
+
+
+def end_after(seconds: float, code: int) -> None:
+    """End this process although a thread or a child of the tests has not ended."""
+    time.sleep(seconds)
+    os.write(2, b"coder: a thread or child of the tests outlived them by %g s and was ended\n" % seconds)
+    os._exit(code)
 
 
 def make_call_recorder(request: dict[str, Any]) -> Any:

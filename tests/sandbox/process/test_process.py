@@ -12,8 +12,10 @@ import pytest
 
 from coder.core.errors import SandboxError
 from coder.core.ports import Limits
+from coder.sandbox.landlock import SHARED_MEMORY, Landlock, is_unused
 from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.toolchain import build_environment
+from tests.builders import write
 from tests.portable import adopts_orphans
 from tests.sandbox.processes import MARK, all_gone, child_processes, has_appeared, marked_processes
 
@@ -261,6 +263,7 @@ import os, sys
 from pathlib import Path
 from coder.sandbox.bubblewrap import Bubblewrap
 from coder.sandbox.landlock import Landlock
+from coder.sandbox.landlock import SHARED_MEMORY, Landlock, is_unused
 from coder.sandbox.process import ProcessSandbox
 walls = {backend_expression(sandbox)}
 ProcessSandbox(os.environ, backend=walls).run(
@@ -312,3 +315,26 @@ def test_leaks_no_descriptors(sandbox: ProcessSandbox, tree: Path) -> None:
     for _ in range(5):
         sandbox.run(["true"], cwd=tree)
     assert len([*Path("/dev/fd").iterdir()]) == before
+
+
+def test_private_home_has_git_identity_alone(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, place = tmp_path / "user", tmp_path / "run-1"
+    write(
+        home,
+        {".gitconfig": '[user]\n\tname = "Ada \\"A\\" L"\n\temail = a@example.com\n[alias]\n\tx = !ls\n'},
+    )
+    place.mkdir()
+    environment = {**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(home)}
+    monkeypatch.delenv("GIT_CONFIG_GLOBAL", raising=False)
+    with ProcessSandbox(environment) as sandbox:
+        listed = sandbox.run(["git", "config", "--global", "--list"], cwd=tree, private=place)
+    assert sorted(listed.output.splitlines()) == ["user.email=a@example.com", 'user.name=Ada "A" L']
+
+
+def test_processes_share_semaphores(sandbox: ProcessSandbox, tree: Path) -> None:
+    if isinstance(sandbox.backend, Landlock) and not is_unused(SHARED_MEMORY):
+        pytest.skip("other programs use the shared memory of this machine")
+    code = "import multiprocessing as m; m.Lock(); m.get_context('spawn').Semaphore(1); print('shared')"
+    assert sandbox.run(python(code), cwd=tree).output == "shared\n"

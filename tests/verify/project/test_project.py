@@ -11,7 +11,7 @@ from coder.sandbox.process import ProcessSandbox
 from coder.verify.project import DEFAULT_COMMAND, Project, find_project
 from tests.builders import by_hand, write
 
-OWN = {"PATH": os.environ["PATH"]}
+OWN = {"PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))}
 
 
 DJANGO = "import os\n\nos.environ.setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')\n"
@@ -126,6 +126,22 @@ def test_finds_environments_of_other_tools(tmp_path: Path, sandbox: ProcessSandb
     assert discover(
         tmp_path / "b", sandbox, environment={**conda, "CONDA_DEFAULT_ENV": "base"}
     ).interpreter == Path(sys.executable)
+
+
+def test_takes_python_on_path_that_has_pytest(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    places = {name: tmp_path / name / "bin" for name in ("bare", "full")}
+    python = f'#!/bin/sh\nexec {sys.executable} "$@"\n'
+    answer = "#!/bin/sh\necho '{}'\n"
+    write(places["bare"], {"python3": answer.format(f"{places['bare']}/python3\t")})
+    write(places["full"], {"python3": python})
+    for place in places.values():
+        (place / "python3").chmod(0o755)
+    (tmp_path / "repo").mkdir()
+    path = os.pathsep.join((str(places["bare"]), str(places["full"]), "/usr/bin", "/bin"))
+    own = f"{Path(sys.executable).parent}{os.pathsep}{path}"
+    found = discover(tmp_path / "repo", sandbox, environment={"PATH": path})
+    assert "Interpreter: " in found.why[0] and "python3 on PATH, which has pytest" in found.why[0]
+    assert "since no environment" in discover(tmp_path / "repo", sandbox, environment={"PATH": own}).why[0]
 
 
 def test_asks_poetry_where_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -416,3 +416,37 @@ def test_trees_of_other_content_build_elsewhere(tmp_path: Path, make_runner: Run
     runner = make_runner(trees["base"], command="sh run.sh")
     seen = {name: [result.id for result in runner.run(tree).results] for name, tree in trees.items()}
     assert seen == {"base": ["new"], "change": ["new"], "again": ["seen"]}
+
+
+@pytest.mark.parametrize("command", ["python -m pytest", "python -m unittest"])
+def test_modules_named_like_standard_library_lie_beside_code(
+    tmp_path: Path, make_runner: Run, command: str
+) -> None:
+    own = "import sys\n\nprint('mine', file=sys.stderr)\n"
+    code = "import unittest\nfrom calc import add\n\n\nclass T(unittest.TestCase):\n"
+    files = {
+        **dict.fromkeys(("random.py", "types.py", "logging.py"), own),
+        "calc.py": "def add(a, b):\n    return a + b\n",
+        "test_calc.py": f"{code}    def test_add(self):\n        self.assertEqual(add(1, 2), 3)\n",
+    }
+    root = write_tree(tmp_path, files)
+    runner = make_runner(root, command=command)
+    report = runner.run(root)
+    assert (report.problem, outcomes(report)) == (None, {"test_calc.py::T::test_add": "passed"})
+    assert runner.run_plainly(root, ["test_calc.py::T::test_add"], timeout_seconds=60) == 0
+
+
+def test_thread_that_does_not_end_is_not_waited_for(
+    tmp_path: Path, make_runner: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coder.verify.launch.LINGER_SECONDS", 0.2)
+    code = (
+        "import threading, time\n\n\n"
+        "def test_it():\n    threading.Thread(target=time.sleep, args=(1000,)).start()\n"
+    )
+    root = write_tree(tmp_path, {"test_it.py": code})
+    runner = make_runner(root)
+    report = runner.run(root)
+    assert (report.problem, report.exit_code) == (None, 0)
+    assert "outlived them by 0.2 s" in report.output
+    assert runner.run_plainly(root, ["test_it.py::test_it"], timeout_seconds=60) == 0
