@@ -51,6 +51,10 @@ LAUNCHER_OPTIONS_WITH_VALUES: Mapping[str, frozenset[str]] = {
     "pnpm": frozenset({"-C", "--dir", "-F", "--filter"}),
     "yarn": frozenset({"--cwd"}),
 }
+WRAPPED = frozenset({"jest", "mocha", "vitest"})
+"""Runners that a script of the project may start, as in `node wrapper.js mocha test`."""
+SEQUENCES = frozenset({"npm-run-all", "npm-run-all2", "run-p", "run-s"})
+"""Programs that run scripts, which their operands name."""
 WITHOUT_ADAPTER = frozenset(
     {"ava", "cypress", "jasmine", "karma", "lab", "playwright", "qunit", "tap", "tape", "uvu", "wtr"}
 )
@@ -60,6 +64,7 @@ SCRIPT_CALL = re.compile(
     r"(?:npm|pnpm|yarn|bun)(?: --?[\w-]+)* (?:(?:run|run-script) (?P<script>[\w:.-]+)|(?:t|tst|test)\b)"
     r"(?: --)?(?P<rest>(?: .*)?)"
 )
+TEST_SCRIPT = re.compile(r"^(?:tests?|units?)\b|[:-](?:tests?|units?)$")
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 STACK_FRAME = re.compile(
     r"^\s*at (?:(?P<function>[^(\n]*) \()?(?:file://)?(?P<path>[^()\s]+):(?P<line>\d+):\d+\)?$"
@@ -75,8 +80,7 @@ VITEST_ASSERTION = re.compile(
     re.MULTILINE,
 )
 """Messages of Vitest's assertions on snapshots and promises, whose type is Error, too."""
-ENVIRONMENT: Mapping[str, str] = {"CI": "1", "NO_COLOR": "1", "FORCE_COLOR": "0"}
-"""With CI set, no snapshot is written and no file is watched."""
+ENVIRONMENT: Mapping[str, str] = {"NO_COLOR": "1", "FORCE_COLOR": "0"}
 
 
 class NodeAdapter:
@@ -116,9 +120,9 @@ def _table(manifest: Mapping[str, Any], key: str) -> Mapping[str, str]:
 
 
 def find_test_scripts(scripts: Mapping[str, str]) -> Iterator[str]:
-    """Yield the names of the scripts that are named after tests, `test` first."""
-    for name in sorted(scripts, key=lambda name: (name != "test", not name.startswith("test:unit"), name)):
-        if re.match(r"test\b", name) and not re.search(r"watch|cov|e2e|lint|types?\b|update", name):
+    """Yield the names of the scripts that are named after tests: `test`, unit tests, others as they stand."""
+    for name in sorted(scripts, key=lambda name: (name != "test", re.search(r"\bunit", name) is None)):
+        if TEST_SCRIPT.search(name) and not re.search(r"watch|cov|e2e|lint|types?\b|update", name):
             yield name
 
 
@@ -145,13 +149,52 @@ def find_parts(command: str, scripts: Mapping[str, str]) -> Iterator[ScriptPart]
 def _parts_of(script: str, command: str, scripts: Mapping[str, str], seen: set[str]) -> Iterator[ScriptPart]:
     for part in map(str.strip, re.split(r"&&|\|\||;", command)):
         if not (match := SCRIPT_CALL.fullmatch(part)):
-            yield ScriptPart(script, part)
+            names = _sequence(part, scripts)
+            if names is None:
+                yield ScriptPart(script, part)
+            for name in names or ():
+                yield from _parts_of(script, f"npm run {name}", scripts, seen)
             continue
         called = match["script"] or "test"
         for name, rest in ((f"pre{called}", ""), (called, match["rest"])):
             if name in scripts and name not in seen:
                 seen.add(name)
                 yield from _parts_of(name, scripts[name] + rest, scripts, seen)
+
+
+def _sequence(command: str, scripts: Mapping[str, str]) -> list[str] | None:
+    """Return the scripts that npm-run-all and its like run, in order; None if it is another command."""
+    program, *words = command.split() or [""]
+    if program not in SEQUENCES:
+        return None
+    patterns = [word.strip("'\"") for word in words if not word.startswith("-")]
+    return [name for pattern in patterns for name in scripts if _matches_script(name, pattern)]
+
+
+def _matches_script(name: str, pattern: str) -> bool:
+    """Tell whether a pattern, whose `*` stands for one part between colons, names a script."""
+    expression = re.escape(pattern).replace(r"\*\*", ".+").replace(r"\*", "[^:]+")
+    return re.fullmatch(expression, name) is not None
+
+
+def split_wrapper(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the script of the project that starts a test runner, with Node before it, and the runner."""
+    is_wrapped = (
+        len(words) > 2
+        and words[0] == "node"
+        and words[1].endswith((".js", ".cjs", ".mjs"))
+        and words[2] in WRAPPED
+    )
+    return (tuple(words[:2]), tuple(words[2:])) if is_wrapped else ((), tuple(words))
+
+
+def expand_as_shell(text: str, words: Sequence[str], root: Path) -> tuple[str, ...]:
+    """Return the words of a command with `**` outside of quotes as a shell reads it: as `*`, if that fits."""
+    unquoted = {word for word in text.split() if "**" in word and not word.startswith(("'", '"'))}
+    return tuple(
+        word.replace("**", "*") if word in unquoted and any(root.glob(word.replace("**", "*"))) else word
+        for word in words
+    )
 
 
 def split_launchers(words: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -378,7 +421,8 @@ class Vitest(_JsonReporter):
         report = (f"--reporter={VITEST_REPORTER}", f"--outputFile={run.place / JEST_REPORT}")
         options = ("--run", *report, "--coverage.enabled=false")
         argv = (find_binary(run.tree, run.argv[0]), *words, *options, *run.files)
-        return Invocation(argv=argv, environment=ENVIRONMENT)
+        # No option of all its versions keeps it from writing snapshots.
+        return Invocation(argv=argv, environment={**ENVIRONMENT, "CI": "1"})
 
 
 class Jest(_JsonReporter):

@@ -11,6 +11,7 @@ from coder.verify.runners.javascript import (
     Mocha,
     NodeTest,
     Vitest,
+    expand_as_shell,
     find_parts,
     find_test_scripts,
     is_build,
@@ -18,6 +19,7 @@ from coder.verify.runners.javascript import (
     read_manifest,
     read_scripts,
     split_launchers,
+    split_wrapper,
 )
 from coder.verify.runners.jvm import Gradle, Maven
 from coder.verify.runners.others import CTest, DotnetTest, PHPUnit, RSpec
@@ -44,9 +46,11 @@ def find_commands(root: Path) -> Iterator[tuple[str, str]]:
     Test scripts of the package come first, then those of its workspaces; one without an adapter is last.
     """
     scripts = read_scripts(root)
-    for name in find_test_scripts(scripts):
-        call = "npm test" if name == "test" else f"npm run {name}"
-        if found := recognize_command(call, root):
+    calls = ("npm test" if name == "test" else f"npm run {name}" for name in find_test_scripts(scripts))
+    recognized = [(call, found) for call in calls if (found := recognize_command(call, root))]
+    unbuilt = {found.argv for _, found in recognized if not found.builds}
+    for call, found in recognized:
+        if not found.builds or found.argv not in unbuilt:  # else a script runs the same tests without a build
             source = f"the project's use of {found.adapter}"
             assignments = (f"{name}={value}" for name, value in found.environment.items())
             yield call if found.builds else shlex.join((*assignments, *found.argv)), source
@@ -71,7 +75,8 @@ def recognize_command(text: str, root: Path) -> RecognizedCommand | None:
             return None
         if WORKSPACES.recognizes(part.words):
             found.append(RecognizedCommand(adapter=WORKSPACES.name, argv=part.words))
-        elif adapter := next((adapter for adapter in ADAPTERS if adapter.recognizes(argv)), None):
+        elif adapter := next((known for known in ADAPTERS if known.recognizes(split_wrapper(argv)[1])), None):
+            argv = expand_as_shell(part.text, argv, root)
             found.append(
                 RecognizedCommand(
                     adapter=adapter.name, environment=environment, argv=argv, builds=tuple(builds)

@@ -27,6 +27,7 @@ from coder.verify.runners.javascript import (
     read_manifest,
     read_scripts,
     selects_compiled_tests,
+    split_wrapper,
     with_source_ids,
 )
 from coder.verify.runners.reports import with_unique_ids
@@ -39,7 +40,10 @@ def prepare_run(adapter: Adapter, run: Run, builds: Sequence[str]) -> Invocation
     """Return what to execute so that a run's results can be read afterwards, after the builds."""
     whole = run.model_copy(update={"files": (), "tests": ()})
     selected = whole if selects_compiled_tests(run, builds) else run
-    return add_builds(adapter.prepare(selected), builds, run.place)
+    wrapper, argv = split_wrapper(selected.argv)
+    invocation = adapter.prepare(selected.model_copy(update={"argv": argv}))
+    wrapped = invocation.model_copy(update={"argv": (*wrapper, *invocation.argv)})
+    return add_builds(wrapped, builds, run.place)
 
 
 def read_results(

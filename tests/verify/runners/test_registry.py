@@ -1,5 +1,6 @@
 """Recognition of commands by adapters, and the choice among runners that a project's files suggest."""
 
+import json
 import os
 from pathlib import Path
 
@@ -7,7 +8,10 @@ import pytest
 
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.project import find_project
-from coder.verify.runners.registry import recognize_command
+from coder.verify.runners.adapter import Run
+from coder.verify.runners.javascript import Mocha
+from coder.verify.runners.registry import find_commands, recognize_command
+from coder.verify.runners.workspaces import prepare_run
 from tests.builders import write, write_tree
 
 MANIFESTS = {
@@ -58,3 +62,43 @@ def test_project_is_found_by_its_files(tmp_path: Path, sandbox: ProcessSandbox, 
     python = find_project(root, sandbox=sandbox, environment=os.environ)
     assert (found.command.runner, found.command.text) == MANIFESTS[manifest]
     assert python.command.runner == "pytest"
+
+
+WRAPPED = "node bin/ssl.js mocha test/unit/**/*.js --timeout 30000"
+SCRIPTS: dict[str, tuple[dict[str, str], str]] = {
+    "wrapper": (
+        {
+            "test": "npm run test:eslint && npm run test:mocha && npm run test:exports",
+            "test:eslint": "node bin/ssl.js eslint lib/**/*.js",
+            "test:mocha": WRAPPED,
+            "test:exports": "node bin/ssl.js mocha test/module/test.js",
+        },
+        "node bin/ssl.js mocha 'test/unit/*/*.js' --timeout 30000",
+    ),
+    "sequence": (
+        {
+            "test": "run-s lint build unit-test",
+            "lint": "run-s lint:*",
+            "lint:js": "eslint src",
+            "build": "run-s build:*",
+            "build:dist": "rollup -c",
+            "unit-test": "jest",
+        },
+        "jest",
+    ),
+    "sequence that builds": ({"test": "npm-run-all build jest", "build": "tsc", "jest": "jest"}, "npm test"),
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_takes_command_from_scripts(tmp_path: Path, name: str) -> None:
+    scripts, expected = SCRIPTS[name]
+    write(tmp_path, {"package.json": json.dumps({"scripts": scripts}), "test/unit/core/a.js": ""})
+    command, _ = next(find_commands(tmp_path))
+    assert command == expected
+    assert recognize_command(command, tmp_path) is not None
+
+
+def test_keeps_wrapper_of_runner(tmp_path: Path) -> None:
+    run = Run(argv=("node", "bin/ssl.js", "mocha", "test/*.js"), tree=tmp_path, place=tmp_path)
+    assert prepare_run(Mocha(), run, ()).argv[:4] == ("node", "bin/ssl.js", "mocha", "test/*.js")
