@@ -311,9 +311,14 @@ def _program(words: Sequence[str]) -> str:
     return words[0].rpartition("/")[2] if words else ""
 
 
-def add_builds(invocation: Invocation, builds: Sequence[str], place: Path) -> Invocation:
-    """Return an invocation that runs the builds first, and no test if one of them fails."""
-    if not builds:
+def start_with(
+    invocation: Invocation, *, builds: Sequence[str], wrapper: Sequence[str], place: Path
+) -> Invocation:
+    """Return an invocation that runs the builds first, and no test if one of them fails.
+
+    The wrapper starts the runner; builds and wrapper find installed programs, as in a script of the package.
+    """
+    if not builds and not wrapper:
         return invocation
     script = "\n".join(
         [
@@ -323,7 +328,7 @@ def add_builds(invocation: Invocation, builds: Sequence[str], place: Path) -> In
             'exec "$@"',
         ]
     )
-    return invocation.model_copy(update={"argv": ("sh", "-c", script, "sh", *invocation.argv)})
+    return invocation.model_copy(update={"argv": ("sh", "-c", script, "sh", *wrapper, *invocation.argv)})
 
 
 def selects_compiled_tests(run: Run, builds: Sequence[str]) -> bool:

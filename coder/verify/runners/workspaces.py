@@ -22,12 +22,12 @@ from coder.verify.runners.adapter import (
     plain_text,
 )
 from coder.verify.runners.javascript import (
-    add_builds,
     read_failed_build,
     read_manifest,
     read_scripts,
     selects_compiled_tests,
     split_wrapper,
+    start_with,
     with_source_ids,
 )
 from coder.verify.runners.reports import with_unique_ids
@@ -42,8 +42,7 @@ def prepare_run(adapter: Adapter, run: Run, builds: Sequence[str]) -> Invocation
     selected = whole if selects_compiled_tests(run, builds) else run
     wrapper, argv = split_wrapper(selected.argv)
     invocation = adapter.prepare(selected.model_copy(update={"argv": argv}))
-    wrapped = invocation.model_copy(update={"argv": (*wrapper, *invocation.argv)})
-    return add_builds(wrapped, builds, run.place)
+    return start_with(invocation, builds=builds, wrapper=wrapper, place=run.place)
 
 
 def read_results(

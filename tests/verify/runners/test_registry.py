@@ -101,4 +101,4 @@ def test_takes_command_from_scripts(tmp_path: Path, name: str) -> None:
 
 def test_keeps_wrapper_of_runner(tmp_path: Path) -> None:
     run = Run(argv=("node", "bin/ssl.js", "mocha", "test/*.js"), tree=tmp_path, place=tmp_path)
-    assert prepare_run(Mocha(), run, ()).argv[:4] == ("node", "bin/ssl.js", "mocha", "test/*.js")
+    assert prepare_run(Mocha(), run, ()).argv[4:8] == ("node", "bin/ssl.js", "mocha", "test/*.js")
