@@ -5,6 +5,7 @@ import re
 import shutil
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -27,12 +28,50 @@ CheckResult = tuple[bool, str, str]
 """Whether it works, its name, and a description."""
 
 
-def doctor(repo: RepositoryOption = Path()) -> None:
+def doctor(
+    repo: RepositoryOption = Path(),
+    tests: Annotated[
+        bool, typer.Option("--tests", help="Run one test of HEAD, or all where one cannot be selected.")
+    ] = False,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="With --tests: trust this repository this once.")
+    ] = False,
+) -> int:
     """Say what does not work here and what to do about it, then what works."""
     if not repo.is_dir():
         raise UserError(f"{repo} is not a directory; name the repository to look at.")
+    if tests:
+        return _try_tests(repo, trust=trust)
     for line in doctor_lines(repo):
         print(line)
+    return 0
+
+
+def _try_tests(directory: Path, *, trust: bool) -> int:
+    """Print how the tests of HEAD run, and what came of it; return 1 if they cannot be run."""
+    from coder.wiring.mapping import try_tests
+
+    project, report, count = try_tests(directory, trusted=trust)
+    command = project.command
+    lines = {"command": command.text}
+    if command.uses_interpreter:
+        lines["interpreter"] = f"{project.interpreter} {project.python}".strip()
+    if command.environment:
+        lines["environment"] = " ".join(f"{name}={value}" for name, value in command.environment.items())
+    if command.builds:
+        lines["before"] = "; ".join(command.builds)
+    ran = Counter(result.outcome for result in report.results)
+    outcomes = ", ".join(f"{number:,} {outcome}" for outcome, number in sorted(ran.items()))
+    lines["tests"] = f"{count:,} found" if command.is_recorded else f"{count:,} ran"
+    lines["ran"] = f"{outcomes or 'none'} in {report.seconds:.1f} s"
+    first = next((result.failure for result in report.failures if result.failure), None)
+    if report.problem is not None:
+        lines["no"] = report.problem.text
+    elif not count:
+        lines["no"] = first.message if first else "no test was found"
+    for name, text in lines.items():
+        print(f"{name:<12} {text}")
+    return int("no" in lines)
 
 
 def doctor_lines(repo: Path) -> Iterator[str]:

@@ -1,11 +1,13 @@
-"""Recording of the coverage map of a repository's HEAD."""
+"""Runs of the tests of a repository's HEAD: the coverage map, and a trial of the test command."""
 
 from pathlib import Path
 from typing import Unpack
 
 from coder.core.errors import UserError
 from coder.core.ports import Progress
+from coder.core.verdict import TestReport
 from coder.verify.coverage_map import MapProgress
+from coder.verify.project import Project
 from coder.wiring.session import RuntimeOptions, open_runtime
 
 
@@ -35,3 +37,24 @@ def record_head(
             )
         _, covered = runtime.record_map(tree, seconds=seconds, progress=progress)
         return covered, runtime.coverage_path
+
+
+def try_tests(directory: Path, **options: Unpack[RuntimeOptions]) -> tuple[Project, TestReport, int]:
+    """Run one test of HEAD, or all where none can be selected; return how, the report, and the count.
+
+    Raises:
+        UserError: the repository cannot be worked on.
+    """
+    with (
+        open_runtime(directory, **options) as (repository, runtime),
+        repository.checkout(repository.head) as tree,
+    ):
+        runtime.selection.settle(tree)
+        runner = runtime.runner()
+        if not runtime.project.command.is_recorded:
+            report = runner.run(tree)
+            return runtime.project, report, len(report.results)
+        listed = runner.collect(tree)
+        if listed.problem is not None or not listed.collected:
+            return runtime.project, listed, len(listed.collected)
+        return runtime.project, runner.run(tree, listed.collected[:1]), len(listed.collected)

@@ -75,3 +75,16 @@ def test_says_no_where_settings_or_model_cannot_work(
     assert "no  model        compatible:m" in output
     assert ": nothing answers at http://127.0.0.1:9/v1" in output
     assert "nothing answers at http://127.0.0.1:9/v1 (OLLAMA_HOST)" in output
+
+
+@pytest.mark.parametrize(
+    ("code", "status"), [("def test_a(): pass\ndef test_b(): assert 0\n", 0), ("1 +\n", 1)]
+)
+def test_runs_one_test(tmp_path: Path, capsys: pytest.CaptureFixture[str], code: str, status: int) -> None:
+    if walls() is None:
+        pytest.skip("no sandbox works here")
+    root = repo(tmp_path / "repository", {"test_x.py": code})
+    assert run_command_line(["doctor", "--tests", "--trust", "--repo", str(root)]) == status
+    output = capsys.readouterr().out
+    assert "command      python -m pytest\ninterpreter  " in output
+    assert ("tests        2 found\nran          1 passed in " in output) == (status == 0)
