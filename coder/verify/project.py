@@ -513,10 +513,7 @@ def parse_command(text: str, interpreter: Path, *, root: Path | None = None) -> 
     Raises:
         ValueError: quotes do not match, or there is no command.
     """
-    words = shlex.split(text)
-    environment: dict[str, str] = {}
-    while words and re.fullmatch(r"[A-Za-z_]\w*=.*", words[0], re.DOTALL):
-        name, _, environment[name] = words.pop(0).partition("=")
+    environment, words = _split_assignments(shlex.split(text))
     if not words:
         raise ValueError("there is no command in it")
     is_plain = not SHELL.search(text.replace("&&", ""))
@@ -549,6 +546,23 @@ def parse_command(text: str, interpreter: Path, *, root: Path | None = None) -> 
             argv = [str(interpreter), *words[1:]] if _is_python(words[0]) else words
             return Command(text=text, environment=environment, argv=tuple(argv), runner=OTHER)
     return Command(text=text, environment=environment, argv=(str(interpreter), *words), runner=runner)
+
+
+def _split_assignments(words: list[str]) -> tuple[dict[str, str], list[str]]:
+    """Return the variables that the start of a command sets, unset ones as empty, and the rest."""
+    environment: dict[str, str] = {}
+    by_program = words[:1] == ["env"]
+    rest = words[1:] if by_program else words
+    while rest:
+        if re.fullmatch(r"[A-Za-z_]\w*=.*", rest[0], re.DOTALL):
+            name, _, environment[name] = rest[0].partition("=")
+            rest = rest[1:]
+        elif rest[0] in ("-u", "--unset") and by_program and len(rest) > 1:
+            environment[rest[1]] = ""
+            rest = rest[2:]
+        else:
+            break
+    return environment, words if rest and rest[0].startswith("-") else rest
 
 
 def _find_runner(words: list[str], root: Path | None) -> tuple[str, int]:

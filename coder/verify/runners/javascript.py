@@ -30,6 +30,8 @@ LAUNCHERS = frozenset(
     {"npx", "yarn", "pnpm", "bunx", "npm", "exec", "x", "--", "env", "cross-env", "c8", "nyc"}
 )
 """Programs and words that only choose where a runner is found, set variables, or measure coverage."""
+UNSET = frozenset({"-u", "--unset"})
+"""Options of env before a variable that the command is not to see; here it is empty."""
 LAUNCHER_OPTIONS_WITH_VALUES: Mapping[str, frozenset[str]] = {
     "c8": frozenset(
         {
@@ -46,7 +48,7 @@ LAUNCHER_OPTIONS_WITH_VALUES: Mapping[str, frozenset[str]] = {
             *("--lines", "--functions", "--branches", "--statements", "--parser-plugins"),
         }
     ),
-    "env": frozenset({"-u", "--unset"}),
+    "env": UNSET,
     "npx": frozenset({"-p", "--package"}),
     "pnpm": frozenset({"-C", "--dir", "-F", "--filter"}),
     "yarn": frozenset({"--cwd"}),
@@ -210,6 +212,8 @@ def split_launchers(words: Sequence[str]) -> tuple[dict[str, str], tuple[str, ..
             with_values = LAUNCHER_OPTIONS_WITH_VALUES.get(word, frozenset())
         elif not word.startswith("-"):
             break
+        elif word in UNSET and word in with_values:
+            environment[remaining[1] if len(remaining) > 1 else ""] = ""
         del remaining[: 2 if word in with_values else 1]
     return environment, tuple(remaining)
 

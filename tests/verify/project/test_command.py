@@ -62,6 +62,13 @@ def test_assignments_become_environment() -> None:
     assert (command.environment, command.argv) == ({"A": "1", "B": "x y"}, MODULE)
 
 
+def test_program_env_sets_and_unsets_variables() -> None:
+    command = parse_command("env -u CI --unset B A=1 pytest -x", PYTHON)
+    assert (command.runner, command.environment) == ("pytest", {"CI": "", "B": "", "A": "1"})
+    assert command.argv == (*MODULE, "-x")
+    assert parse_command("env -i pytest", PYTHON).argv == ("env", "-i", "pytest")
+
+
 def test_options_of_interpreter_become_environment() -> None:
     command = parse_command("python -W error -X dev -W ignore::ResourceWarning -m unittest", PYTHON)
     assert (command.environment, command.runner) == (

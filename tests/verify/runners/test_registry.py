@@ -99,6 +99,11 @@ def test_takes_command_from_scripts(tmp_path: Path, name: str) -> None:
     assert recognize_command(command, tmp_path) is not None
 
 
+def test_unset_variables_are_empty(tmp_path: Path) -> None:
+    recognized = recognize_command("env -u CI jest", tmp_path)
+    assert recognized is not None and recognized.environment == {"CI": ""}
+
+
 def test_keeps_wrapper_of_runner(tmp_path: Path) -> None:
     run = Run(argv=("node", "bin/ssl.js", "mocha", "test/*.js"), tree=tmp_path, place=tmp_path)
     assert prepare_run(Mocha(), run, ()).argv[4:8] == ("node", "bin/ssl.js", "mocha", "test/*.js")
