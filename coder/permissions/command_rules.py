@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 from posixpath import normpath
 from typing import Literal
 
 from coder.core.values import Value
-from coder.permissions.private_files import is_read_denied
-from coder.permissions.shell import ParsedCommand, SimpleCommand, parse_command
+from coder.permissions.shell import SHELLS, ParsedCommand, SimpleCommand, parse_command
 
 Action = Literal["allow", "ask", "deny"]
 Mode = Literal["read-only", "ask", "auto-edit", "full"]
@@ -96,8 +96,9 @@ WRAPPERS = {
     "xargs": 0,
 }
 """Programs that start the one their arguments name, after so many arguments of their own."""
-SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "fish"})
 _SCRIPT = re.compile(r"-[elux]*c")
+SCRATCH = re.compile(r"(?:\$TMPDIR|\$\{TMPDIR\}|/tmp)/(?!.*\.\.)[\w./@%+=:,-]*")
+"""Scratch files of a command: private to the sandbox."""
 
 
 def find_program_runs(parsed: ParsedCommand) -> tuple[tuple[ProgramRun, ...], str]:
@@ -118,7 +119,7 @@ def _unwrap(simple: SimpleCommand) -> tuple[list[ProgramRun], str]:
         return [], ""
     sure = not simple.assignments and all(word.sure and not word.glob for word in simple.words)
     first = next((word for word in simple.words[1:] if not word.text.startswith("-")), simple.words[0])
-    known = not first.glob and all(word.sure for word in simple.words)
+    known = not first.glob and all(word.sure or SCRATCH.fullmatch(word.text) for word in simple.words)
     whole = ProgramRun(names=(simple.words[0].text,), arguments=simple.arguments, sure=sure, known=known)
     name = whole.names[0].rpartition("/")[2]
     if name in SHELLS and len(simple.words) > 2 and _SCRIPT.fullmatch(simple.words[1].text):
@@ -189,215 +190,67 @@ def parse_rule(pattern: str, action: Action) -> Rule:
     )
 
 
-def _rules(action: Action, why: str, *patterns: str, network: bool = False) -> Iterator[Rule]:
-    for pattern in patterns:
+PUBLISHERS = ("npm", "yarn", "pnpm", "cargo", "poetry", "uv", "flit", "hatch")
+
+
+def _rules(action: Action, why: str, patterns: str, *, network: bool = False) -> Iterator[Rule]:
+    for pattern in patterns.split(", "):
         program, *arguments = pattern.split()
         yield Rule(action=action, program=program, arguments=tuple(arguments), why=why, network=network)
 
 
 BUILT_IN: tuple[Rule, ...] = (
-    *_rules(
-        "deny",
-        "would publish: only you send what leaves this machine",
-        "git push",
-        "git send-email",
-        "twine upload",
-    ),
-    *_rules(
-        "deny",
-        "would publish",
-        "npm publish",
-        "yarn publish",
-        "pnpm publish",
-        "cargo publish",
-        "poetry publish",
-        "uv publish",
-    ),
-    *_rules(
-        "deny",
-        "would publish",
-        "flit publish",
-        "hatch publish",
-        "gem push",
-        "docker push",
-        "podman push",
-        "gh",
-        "hub",
-        "glab",
-    ),
-    *_rules(
-        "deny",
-        "changes where git sends and fetches",
-        "git remote add",
-        "git remote set-url",
-        "git config *url*",
-        "git config --global",
-    ),
-    *_rules("deny", "takes another user's rights", "sudo", "su", "doas", "pkexec", "runuser"),
-    *_rules(
-        "deny",
-        "changes this machine",
-        "mount",
-        "umount",
-        "mkfs*",
-        "fdisk",
-        "shutdown",
-        "reboot",
-        "systemctl",
-        "crontab",
-        "insmod",
-    ),
-    *_rules(
-        "ask",
-        "installs packages",
-        "pip* install",
-        "pip* download",
-        "uv add",
-        "uv sync",
-        "uv pip install",
-        "uv tool",
-        network=True,
-    ),
-    *_rules(
-        "ask",
-        "installs packages",
-        "python* -m pip install",
-        "poetry add",
-        "poetry install",
-        "conda install",
-        network=True,
-    ),
-    *_rules(
-        "ask",
-        "installs packages",
-        "npm install",
-        "npm i",
-        "npm ci",
-        "npx",
-        "yarn add",
-        "yarn install",
-        "pnpm install",
-        network=True,
-    ),
-    *_rules(
-        "ask",
-        "installs packages",
-        "cargo install",
-        "cargo add",
-        "go get",
-        "go install",
-        "gem install",
-        "bundle install",
-        network=True,
-    ),
-    *_rules("ask", "installs packages", "apt*", "yum", "dnf", "apk", "brew", network=True),
-    *_rules(
-        "ask",
-        "reaches the network",
-        "curl",
-        "wget",
-        "aria2c",
-        "http",
-        "https",
-        "ftp",
-        "ssh",
-        "scp",
-        "sftp",
-        "rsync",
-        network=True,
-    ),
-    *_rules(
-        "ask",
-        "reaches the network",
-        "nc",
-        "ncat",
-        "netcat",
-        "socat",
-        "telnet",
-        "nslookup",
-        "dig",
-        "host",
-        "ping",
-        network=True,
-    ),
-    *_rules(
-        "ask",
-        "reaches the network",
-        "git fetch",
-        "git pull",
-        "git clone",
-        "git ls-remote",
-        "git submodule update",
-        network=True,
-    ),
-    *_rules(
-        "ask",
-        "controls other machines",
-        "docker",
-        "podman",
-        "kubectl",
-        "helm",
-        "terraform",
-        "aws",
-        "gcloud",
-        "az",
-        "heroku",
-        network=True,
-    ),
+    *_rules("deny", "would publish: only you send what leaves this machine", "git push, git send-email"),
+    *_rules("deny", "would publish", "twine upload, gem push, docker push, podman push, gh, hub, glab"),
+    *_rules("deny", "would publish", ", ".join(f"{program} publish" for program in PUBLISHERS)),
+    *_rules("deny", "changes where git sends and fetches", "git remote add, git remote set-url"),
+    *_rules("deny", "changes where git sends and fetches", "git config *url*, git config --global"),
+    *_rules("deny", "takes another user's rights", "sudo, su, doas, pkexec, runuser"),
+    *_rules("deny", "changes this machine", "mount, umount, mkfs*, fdisk, shutdown, reboot, systemctl"),
+    *_rules("deny", "changes this machine", "crontab, insmod"),
+    *_rules("ask", "installs packages", "pip* install, pip* download, python* -m pip install", network=True),
+    *_rules("ask", "installs packages", "uv add, uv sync, uv pip install, uv tool", network=True),
+    *_rules("ask", "installs packages", "poetry add, poetry install, conda install", network=True),
+    *_rules("ask", "installs packages", "npm install, npm i, npm ci, npx, yarn add", network=True),
+    *_rules("ask", "installs packages", "yarn install, pnpm install, gem install", network=True),
+    *_rules("ask", "installs packages", "cargo install, cargo add, go get, go install", network=True),
+    *_rules("ask", "installs packages", "bundle install, apt*, yum, dnf, apk, brew", network=True),
+    *_rules("ask", "reaches the network", "curl, wget, aria2c, http, https, ftp, ssh, scp", network=True),
+    *_rules("ask", "reaches the network", "sftp, rsync, nc, ncat, netcat, socat, telnet", network=True),
+    *_rules("ask", "reaches the network", "nslookup, dig, host, ping, git submodule update", network=True),
+    *_rules("ask", "reaches the network", "git fetch, git pull, git clone, git ls-remote", network=True),
+    *_rules("ask", "controls other machines", "docker, podman, kubectl, helm, terraform", network=True),
+    *_rules("ask", "controls other machines", "aws, gcloud, az, heroku", network=True),
 )
 INTERPRETERS = SHELLS | {"python", "python3", "perl", "ruby", "node"}
 FETCHERS = frozenset({"curl", "wget", "aria2c", "http", "https", "ftp", "nc", "ncat"})
-INSPECTIONS = frozenset(
-    {
-        *(
-            "basename",
-            "cat",
-            "cmp",
-            "cut",
-            "diff",
-            "dirname",
-            "du",
-            "echo",
-            "false",
-            "head",
-            "ls",
-            "nl",
-            "od",
-            "printf",
-            "pwd",
-        ),
-        *("readlink", "realpath", "stat", "tail", "test", "[", "tr", "true", "wc"),
-    }
-)
-"""Programs that only read, whatever their options are."""
 CHANGES = frozenset(
     {"rm", "rmdir", "shred", "unlink", "mv", "dd", "truncate", "chmod", "chown", "chgrp", "ln", "tee", "cp"}
 )
 """Programs that change the files they are told."""
-GIT_READS = frozenset(
-    {"blame", "describe", "diff", "log", "ls-files", "ls-tree", "rev-list", "rev-parse", "shortlog", "status"}
-)
-"""Subcommands that show no content of other commits, where private files may lie."""
-_GIT_HARMLESS = re.compile(
-    r"--(?:oneline|stat|name-only|name-status|short|porcelain|cached|staged|graph|all|follow)|-[nsLSG]?\d*|--max-count=\d+"
-)
-_LINES = re.compile(r"(?:\d+|\$)(?:,(?:\d+|\$))?p(?:;(?:\d+|\$)(?:,(?:\d+|\$))?p)*")
 
 
-def find_built_in_rule(run: ProgramRun, *, root: str) -> Rule | None:
+def find_built_in_rule(run: ProgramRun, *, root: str, is_sandboxed: bool = False) -> Rule | None:
     """Return the built-in rule for a program; `root` is the directory that commands start in."""
+    if is_sandboxed and run.names[0] == "npx" and _is_installed(run, root):
+        return None
     if found := select_rule(BUILT_IN, run):
         return found
     name = run.names[0]
-    if name in CHANGES and any(may_leave_root(argument, root) for argument in run.arguments):
+    outside = [argument for argument in run.arguments if may_leave_root(argument, root)]
+    if name in CHANGES and any(not (is_sandboxed and SCRATCH.fullmatch(argument)) for argument in outside):
         return Rule(
             action="deny" if name in ("rm", "shred") else "ask",
             program=name,
             why="reaches outside of the repository",
         )
-    if _reads(run, root=root):
-        return Rule(action="allow", program=name, why="only reads")
     return None
+
+
+def _is_installed(run: ProgramRun, root: str) -> bool:
+    """Tell whether npx runs a program of the project's own `node_modules`."""
+    name = run.arguments[0] if run.arguments else "/"
+    return run.sure and "/" not in name and Path(root, "node_modules", ".bin", name).exists()
 
 
 def pipes_download_into_shell(found: Sequence[ProgramRun]) -> bool:
@@ -416,38 +269,6 @@ def depends_on_arguments(rules: Iterable[Rule], run: ProgramRun) -> bool:
         rule.action != "allow" and any(fnmatchcase(name, rule.program) for name in run.names)
         for rule in (*rules, *BUILT_IN)
     )
-
-
-def _reads(run: ProgramRun, *, root: str) -> bool:
-    """Tell whether a program only reads the repository's own files."""
-    name, arguments = run.names[0], run.arguments
-    if (
-        not run.sure
-        or run.own
-        or any(
-            may_leave_root(argument, root) or is_read_denied(argument.rpartition(":")[2])
-            for argument in arguments
-        )
-    ):
-        return False
-    if name == "sed":
-        return (
-            len(arguments) >= 3
-            and arguments[0] == "-n"
-            and bool(_LINES.fullmatch(arguments[1]))
-            and not any(argument.startswith("-") for argument in arguments[2:])
-        )
-    if name == "git":
-        verb, *rest = arguments or ("",)
-        return verb in GIT_READS and all(
-            not option.startswith("-") or _GIT_HARMLESS.fullmatch(option) for option in rest
-        )
-    if name == "grep":
-        return not any(
-            re.fullmatch(r"-[A-Za-z]*[rRf].*|--(recursive|dereference-recursive|file|include).*", argument)
-            for argument in arguments
-        )
-    return name in INSPECTIONS
 
 
 def may_leave_root(argument: str, root: str) -> bool:

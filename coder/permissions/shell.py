@@ -14,6 +14,7 @@ STRUCTURAL_WORDS = frozenset(
     {"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "{", "}", "!"}
 )
 """Reserved words around commands: however the shell interprets them, only those commands can run."""
+SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "fish"})
 RESERVED = frozenset({"case", "esac", "select", "function", "[[", "coproc"})
 STATE_CHANGING_COMMANDS = frozenset(
     {"eval", "source", ".", "exec", "alias", "unalias", "trap", "set", "shopt", "enable", "hash", "builtin"}
@@ -77,8 +78,14 @@ def parse_command(command: str) -> ParsedCommand:
     """
     commands: list[SimpleCommand] = []
     try:
-        for tokens in _split_commands(_tokens(command)):
+        substituted: list[str] = []
+        for tokens in _split_commands(_tokens(command, substituted)):
             commands.append(_simple(tokens))
+        for inner in substituted:
+            parsed = parse_command(inner)
+            commands += parsed.commands
+            if parsed.unsure:
+                raise _UncertainError(parsed.unsure)
     except _UncertainError as error:
         return ParsedCommand(commands=tuple(commands), unsure=str(error))
     return ParsedCommand(
@@ -86,6 +93,30 @@ def parse_command(command: str) -> ParsedCommand:
             simple for simple in commands if simple.words or simple.redirections or simple.assignments
         )
     )
+
+
+def _substitutions(text: str) -> Iterator[str]:
+    """Yield the commands that a shell substitutes in a here-document."""
+    position = text.find("$(")
+    while position >= 0:
+        inner, end = _parse_substitution(text, position)
+        yield inner
+        position = text.find("$(", end)
+    if "`" in text:
+        raise _UncertainError("holds a command in backquotes: write $(...)")
+
+
+def _parse_substitution(text: str, position: int) -> tuple[str, int]:
+    """Return the command in the `$(...)` at a position, and where it ends."""
+    depth, quote = 0, ""
+    for index in range(position + 1, len(text)):
+        character = text[index]
+        if character in "'\"" and text[index - 1] != "\\":
+            quote = "" if quote == character else quote or character
+        depth += ((character == "(") - (character == ")")) if not quote else 0
+        if not depth:
+            return text[position + 2 : index], index + 1
+    raise _UncertainError("a parenthesis is not closed")
 
 
 def _split_commands(tokens: Iterator[ShellWord | str]) -> Iterator[list[ShellWord | str]]:
@@ -113,11 +144,7 @@ def _simple(tokens: list[ShellWord | str]) -> SimpleCommand:
     for token in rest:
         if isinstance(token, str):
             target = next(rest, None)
-            if not isinstance(target, ShellWord) or token.startswith("<<"):
-                raise _UncertainError("holds a here-document")
-            if token.startswith("&"):
-                raise _UncertainError(f"{token!r} means one thing to one shell and another to the next")
-            redirections.append(Redirection(operator=token, target=target))
+            redirections.append(_redirection(token, target))
             if (
                 words and words[-1].text.isdigit()
             ):  # the descriptor in `2>file`; mistaking an argument for one is harmless
@@ -127,7 +154,18 @@ def _simple(tokens: list[ShellWord | str]) -> SimpleCommand:
         else:
             words.append(token)
     _check(words)
-    return SimpleCommand(words=tuple(words), assignments=tuple(assignments), redirections=tuple(redirections))
+    files = tuple(redirection for redirection in redirections if not redirection.operator.startswith("<<"))
+    if len(files) < len(redirections) and any(word.text.rpartition("/")[2] in SHELLS for word in words):
+        raise _UncertainError("gives a shell a here-document: write the commands themselves")
+    return SimpleCommand(words=tuple(words), assignments=tuple(assignments), redirections=files)
+
+
+def _redirection(operator: str, target: ShellWord | str | None) -> Redirection:
+    if not isinstance(target, ShellWord):
+        raise _UncertainError("a redirection names no file")
+    if operator.startswith("&"):
+        raise _UncertainError(f"{operator!r} means one thing to one shell and another to the next")
+    return Redirection(operator=operator, target=target)
 
 
 def _loop(tokens: list[ShellWord | str]) -> SimpleCommand:
@@ -149,9 +187,11 @@ def _check(words: list[ShellWord]) -> None:
         raise _UncertainError(f"{first.text!r} makes it a program of its own")
 
 
-def _tokens(command: str) -> Iterator[ShellWord | str]:
-    """Yield words and operators; comments are skipped."""
+def _tokens(command: str, substituted: list[str]) -> Iterator[ShellWord | str]:
+    """Yield words and operators; comments are skipped, and substituted commands added to a list."""
     position = 0
+    documents: list[tuple[str, str]] = []
+    before = ""
     while position < len(command):
         if command[position] in " \t":
             position += 1
@@ -161,10 +201,36 @@ def _tokens(command: str) -> Iterator[ShellWord | str]:
             position = _line_end(command, position)
         elif operator := _OPERATOR.match(command, position):
             position = operator.end()
-            yield operator[0]
+            before = operator[0]
+            yield before
+            if before == "\n":
+                position = _skip_here_documents(command, position, documents, substituted)
         else:
-            word, position = _word(command, position)
+            start = position
+            word, position = _word(command, position, substituted)
+            if before in ("<<", "<<-"):
+                documents.append((before, command[start:position]))
+            before = ""
             yield word
+
+
+def _skip_here_documents(
+    command: str, position: int, documents: list[tuple[str, str]], substituted: list[str]
+) -> int:
+    """Return where the bodies of here-documents end; add the commands that a shell substitutes in them."""
+    for operator, written in documents:
+        end = re.sub(r"['\"\\]", "", written)
+        body: list[str] = []
+        while position < len(command):
+            stop = _line_end(command, position)
+            line, position = command[position:stop], stop + 1
+            if (line.lstrip("\t") if operator == "<<-" else line) == end:
+                break
+            body.append(line)
+        if end == written:
+            substituted += _substitutions("\n".join(body))
+    documents.clear()
+    return min(position, len(command))
 
 
 def _line_end(command: str, position: int) -> int:
@@ -172,7 +238,7 @@ def _line_end(command: str, position: int) -> int:
     return len(command) if end < 0 else end
 
 
-def _word(command: str, position: int) -> tuple[ShellWord, int]:
+def _word(command: str, position: int, substituted: list[str]) -> tuple[ShellWord, int]:
     text, is_certain, glob = "", True, False
     while (
         position < len(command) and command[position] not in " \t" and not _OPERATOR.match(command, position)
@@ -183,12 +249,17 @@ def _word(command: str, position: int) -> tuple[ShellWord, int]:
             text += piece
             continue
         if character == '"':
-            piece, position, is_literal = _double_quoted(command, position)
+            piece, position, is_literal = _double_quoted(command, position, substituted)
             text, is_certain = text + piece, is_certain and is_literal
             continue
         if character == "\\" and position + 1 < len(command):
             text += command[position + 1].replace("\n", "")
             position += 2
+            continue
+        if command.startswith("$(", position):
+            inner, position = _parse_substitution(command, position)
+            substituted.append(inner)
+            is_certain = False
             continue
         is_certain = is_certain and not _expands(command, position, text)
         glob = glob or character in _GLOB
@@ -200,8 +271,8 @@ def _word(command: str, position: int) -> tuple[ShellWord, int]:
 def _expands(command: str, position: int, before: str) -> bool:
     """Tell whether an unquoted character begins an expansion."""
     character = command[position]
-    if character == "`" or command.startswith("$(", position):
-        raise _UncertainError("holds a command substitution")
+    if character == "`":
+        raise _UncertainError("holds a command in backquotes: write $(...)")
     if character == "~":
         return not before
     return character in "${" and command[position + 1 : position + 2] not in ("", " ", "/")
@@ -214,7 +285,7 @@ def _single_quoted(command: str, position: int) -> tuple[str, int]:
     return command[position + 1 : end], end + 1
 
 
-def _double_quoted(command: str, position: int) -> tuple[str, int, bool]:
+def _double_quoted(command: str, position: int, substituted: list[str]) -> tuple[str, int, bool]:
     text, is_certain = "", True
     position += 1
     while position < len(command):
@@ -225,8 +296,13 @@ def _double_quoted(command: str, position: int) -> tuple[str, int, bool]:
             text += command[position + 1].replace("\n", "")
             position += 2
             continue
-        if character == "`" or command.startswith("$(", position):
-            raise _UncertainError("holds a command substitution")
+        if character == "`":
+            raise _UncertainError("holds a command in backquotes: write $(...)")
+        if command.startswith("$(", position):
+            inner, position = _parse_substitution(command, position)
+            substituted.append(inner)
+            is_certain = False
+            continue
         is_certain = is_certain and character != "$"
         text += character
         position += 1

@@ -25,6 +25,7 @@ from coder.core.notes import Plan
 from coder.core.values import Value
 from coder.patching.git_hunks import split_git_diff
 from coder.permissions.command_rules import (
+    SCRATCH,
     Action,
     Mode,
     ProgramRun,
@@ -125,7 +126,9 @@ def _denial_reason(runs_found: Sequence[ProgramRun], matching_rules: Sequence[Ru
 def _find_rule(rights: Permissions, run: ProgramRun, root: Path) -> Rule | None:
     user_rule = select_rule(rights.rules, run)
     return (
-        user_rule or find_built_in_rule(run, root=str(root)) or _test_command_rule(rights.test_command, run)
+        user_rule
+        or find_built_in_rule(run, root=str(root), is_sandboxed=rights.is_sandboxed)
+        or _test_command_rule(rights.test_command, run)
     )
 
 
@@ -161,9 +164,15 @@ def _unsafe_redirections(parsed_command: ParsedCommand, rights: Permissions, roo
         redirection for simple in parsed_command.commands for redirection in simple.redirections
     ):
         target = redirection.target
-        is_unsafe = not target.sure or may_leave_root(target.text, str(root)) or is_read_denied(target.text)
+        is_scratch = rights.is_sandboxed and SCRATCH.fullmatch(target.text) is not None
+        is_unsafe = not is_scratch and (
+            not target.sure or may_leave_root(target.text, str(root)) or is_read_denied(target.text)
+        )
         if is_unsafe or (redirection.writes and rights.mode == "read-only"):
-            doubts.append(f"{'writes to' if redirection.writes else 'reads'} {target.text}")
+            scratch = (
+                ": scratch files belong in $TMPDIR" if rights.is_sandboxed and redirection.writes else ""
+            )
+            doubts.append(f"{'writes to' if redirection.writes else 'reads'} {target.text}{scratch}")
     return doubts
 
 

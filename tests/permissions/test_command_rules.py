@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from coder.permissions.command_rules import (
@@ -11,6 +13,7 @@ from coder.permissions.command_rules import (
     select_rule,
 )
 from coder.permissions.shell import parse_command
+from tests.builders import write
 
 
 def rule_verdicts(command: str) -> list[str | None]:
@@ -59,45 +62,18 @@ def test_asks_about_commands_that_use_network(command: str) -> None:
     assert rule_verdicts(command) == ["ask"]
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["ls -la src", "cat a.py", "sed -n '1,20p' a.py", "git log --oneline -5", "git diff", "wc -l /repo/a.py"],
-)
-def test_allows_read_only_commands(command: str) -> None:
-    assert rule_verdicts(command) == ["allow"]
+def test_npx_asks_unless_project_has_program(tmp_path: Path) -> None:
+    write(tmp_path, {"node_modules/.bin/jest": ""})
 
+    def action(command: str, *, is_sandboxed: bool = True) -> str | None:
+        runs, _ = find_program_runs(parse_command(command))
+        rule = find_built_in_rule(runs[0], root=str(tmp_path), is_sandboxed=is_sandboxed)
+        return rule.action if rule else None
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        *(
-            "cat /etc/passwd",
-            "cat ~/.netrc",
-            "cat .env",
-            "cat *.py",
-            "head $FILE",
-            "A=1 ls",
-            "sed -n 1p a.py -i",
-            "grep -r key .",
-        ),
-        *(
-            "git -c core.fsmonitor=evil status",
-            "git diff --ext-diff",
-            "git log -p",
-            "git show HEAD:.env",
-            "git diff HEAD:.env",
-            "git log push --output=x",
-            "diff a.py ../b.py",
-            "grep -fkeys/../../x y",
-        ),
-    ],
-)
-def test_asks_when_command_may_do_more_than_read(command: str) -> None:
-    assert rule_verdicts(command) == [None]
-
-
-def test_project_program_is_never_read_only() -> None:
-    assert find_built_in_rule(ProgramRun(names=("ls", "ls"), own=True), root="/repo") is None
+    assert action("npx jest --ci a.js") is None
+    outside = [action(command) for command in ("npx mocha", "npx ../x", "npx -p x jest", "npx $X", "npx")]
+    assert outside == ["ask"] * 5
+    assert action("npx jest", is_sandboxed=False) == "ask"
 
 
 def test_denies_piping_downloads_into_shell() -> None:

@@ -27,6 +27,14 @@ def programs(command: str) -> list[tuple[str, ...]]:
         ("if test -f x; then git push; else ! ls; fi", [("test", "-f", "x"), ("git", "push"), ("ls",)]),
         ("for f in *.py; do wc -l $f; done > out", [("wc", "-l", "$f")]),
         ("f() { git push; }; f", [("f",), ("git", "push"), ("f",)]),
+        (
+            "echo $(git push) \"$(sh -c 'x)' $(ls))\"",
+            [("echo", "", ""), ("git", "push"), ("sh", "-c", "x)", ""), ("ls",)],
+        ),
+        ("cat <<END > x; ls\ngit push\nEND\npwd", [("cat",), ("ls",), ("pwd",)]),
+        ("cat <<-'END'\n$(git push)\n\tEND", [("cat",)]),
+        ("cat <<END\n$(git push)\nEND", [("cat",), ("git", "push")]),
+        ("echo '<<END'\ngit push\nEND", [("echo", "<<END"), ("git", "push"), ("END",)]),
     ],
 )
 def test_splits_command_as_shell_does(command: str, expected: list[tuple[str, ...]]) -> None:
@@ -37,8 +45,9 @@ def test_splits_command_as_shell_does(command: str, expected: list[tuple[str, ..
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        ("echo $(git push)", "command substitution"),
-        ('echo "`git push`"', "command substitution"),
+        ('echo "`git push`"', "backquotes"),
+        ("echo $(git push", "not closed"),
+        ("echo $($PROGRAM push)", "only known when it runs"),
         ("$PROGRAM push", "only known when it runs"),
         ("g*t push", "only known when it runs"),
         ("eval git push", "'eval'"),
@@ -46,9 +55,9 @@ def test_splits_command_as_shell_does(command: str, expected: list[tuple[str, ..
         ("case x in x) git push;; esac", "'case'"),
         ("f() { for x do git push; done; }; f 1", "'for'"),
         ("echo &>out git push", "'&>'"),
-        ("cat <(git push)", "here-document"),
+        ("cat <(git push)", "names no file"),
         ("$'git' push", "only known when it runs"),
-        ("cat <<END\ngit push\nEND", "here-document"),
+        ("env sh <<END\ngit push\nEND", "gives a shell a here-document"),
         ("echo 'never closed", "not closed"),
     ],
 )

@@ -65,13 +65,6 @@ def run(command: str, **more: object) -> ToolCall:
     return call("run_command", {"command": command, **more})
 
 
-def test_read_only_command_needs_no_question(tmp_path: Path) -> None:
-    context = kit(tmp_path)
-    tool_result, _ = run_tool_call(context, run("ls"))
-    assert tool_result.message.ok
-    assert not any(isinstance(record.event, QuestionAsked) for record in context.log.records)
-
-
 def test_refuses_command_when_unattended(tmp_path: Path) -> None:
     context = kit(tmp_path)
     tool_result, _ = run_tool_call(context, run("make docs"))
