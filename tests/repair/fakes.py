@@ -79,6 +79,7 @@ class FakeRunner:
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
         is_base: bool = False,
+        observe: bool = False,
         cut: threading.Event | None = None,
     ) -> TestReport:
         outcome: Outcome = "passed" if self._right in self._path.read_text() else "failed"
