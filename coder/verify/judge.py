@@ -64,6 +64,7 @@ from coder.verify.report import (
 from coder.verify.run import OUT_OF_TIME
 from coder.verify.run_store import NO_STORE, RunStore
 from coder.verify.scope import Scope, next_chunk_size
+from coder.verify.select import names_packages
 from coder.verify.trees import Side
 from coder.verify.verdict import UNTIED, Facts, findings
 from coder.workspace.workspace import format_count
@@ -189,12 +190,27 @@ class Judge:
         if self._change.is_prose:
             self._facts.cap("unseen", "nothing that tests can see has changed")
             return self._facts
+        if self._has_packages_alone():
+            return self._facts
         for step in (self._check_base, *steps):
             step()
             if self._facts.obstacle:
                 break
         self._facts.before = self._change.before
         return self._facts
+
+    def _has_packages_alone(self) -> bool:
+        """Tell whether nothing but the needed packages has changed; note it where other files have, too."""
+        packages = [path for path in self._change.changed if names_packages(path)]
+        names = ", ".join(packages[:SHOWN])
+        if packages and len(packages) == len(self._change.changed):
+            self._facts.obstacle = (
+                f"Only the packages that the project needs have changed ({names}), and tests run with "
+                "those that are installed: install them and run the tests."
+            )
+        elif packages:
+            self._facts.note("packages", f"tests ran with the installed packages, not with those of {names}")
+        return bool(self._facts.obstacle)
 
     def _check_base(self) -> None:
         """Stop where the base cannot be tested."""

@@ -83,7 +83,7 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
     sources: list[str] = []
     helpers: list[str] = []
     for path in changed:
-        if path in touched or is_prose(path):
+        if path in touched or is_prose(path) or names_packages(path):
             continue
         if PurePosixPath(path).name == "conftest.py":
             files |= dict.fromkeys(
@@ -409,6 +409,17 @@ def is_prose(path: str) -> bool:
     folders = {part.lower() for part in pure.parts[:-1]}
     is_named_so = pure.name in META or (not pure.suffix and pure.name.isupper())
     return pure.suffix in PROSE or bool((PROSE_FOLDERS | {".github"}) & folders) or is_named_so
+
+
+REQUIREMENTS = re.compile(
+    r"requirements[\w.-]*\.(?:txt|in)|Pipfile|[\w.-]+\.lock|package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml"
+    r"|go\.sum"
+)
+
+
+def names_packages(path: str) -> bool:
+    """Tell whether a file does nothing but name the packages that a project needs."""
+    return REQUIREMENTS.fullmatch(PurePosixPath(path).name) is not None
 
 
 MOST_FILES_OF_A_NAME = 40

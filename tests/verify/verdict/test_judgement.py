@@ -394,6 +394,15 @@ def test_break_that_a_hook_hides_is_found(tmp_path: Path) -> None:
     assert f"{OTHER} passes only with conftest.py" in [finding.text for finding in verdict.findings]
 
 
+def test_packages_alone_are_not_tested(tmp_path: Path) -> None:
+    lock = {"uv.lock": "a = 2"}
+    verdict = judge(tmp_path, lock, base={**BASE, "uv.lock": "a = 1"})
+    assert (verdict.kind, "uv.lock" in verdict.reason) == (VerdictKind.NOT_TESTED, True)
+    verdict = judge(tmp_path, {**FIX, **NEW_TEST, **lock}, base={**BASE, "uv.lock": "a = 1"})
+    assert verdict.kind is VerdictKind.PROVEN
+    assert "tests ran with the installed packages, not with those of uv.lock" in verdict.notes
+
+
 def test_other_parts_of_a_configuration_file_may_change(tmp_path: Path) -> None:
     change = {**FIX, **NEW_TEST, "pyproject.toml": "[project]\nname = 'x'\n"}
     assert judge(tmp_path, change, base={**BASE, "pyproject.toml": "[project]\n"}).kind == VerdictKind.PROVEN
