@@ -117,6 +117,9 @@ def _table(
     count = format_count(len(functions), "function")
     lines = [f"{label}: {answers}; {share} of {count}{cut}."]
     for row in differing:
-        lines += ["", f"{row.path} {row.name}: {row.changed} of {row.inputs} inputs differ"]
+        lines += [
+            "",
+            f"{row.path} {row.name}: {row.changed} of {row.inputs} tried calls now answer differently",
+        ]
         lines += [f"  {describe_example(example)}" for example in row.examples]
     return lines

@@ -64,10 +64,10 @@ def _rows(verdict: Verdict, *, session: str, by: str, has_seconds: bool) -> Iter
         yield Row("fixed", f"red before, green now: {condense_tests(verdict.targets)}{_in_brackets(kinds)}")
     if verdict.after or verdict.runs:
         yield Row("tests", _describe_runs(verdict, has_seconds=has_seconds))
-    if verdict.behavior:
-        yield Row("behavior", describe_changes(verdict.behavior, has_targets=bool(verdict.targets)))
+    if verdict.behavior and (text := describe_changes(verdict.behavior, has_targets=bool(verdict.targets))):
+        yield Row("behavior", text)
     for line in describe_open(verdict):
-        yield Row("open", line)
+        yield Row("open" if verdict.kind is VerdictKind.FIXED else "missing", line)
     if session:
         notes = f" ({len(verdict.notes)} note{'s' * (len(verdict.notes) != 1)})" if verdict.notes else ""
         yield Row("evidence", f"coder log evidence {session}{notes}")
@@ -225,12 +225,15 @@ def describe_mutation(mutation: MutationReport | None) -> str:
 
 
 def describe_changes(behavior: BehaviorReport, *, has_targets: bool) -> str:
-    """Return the most telling calls with another result than before, in one line."""
+    """Return the most telling calls with another result than before, in one line.
+
+    Empty where tests went green and no call differs: what these tests see was not compared.
+    """
     compared = f"{behavior.compared} of {behavior.calls} calls"
     if not behavior.inputs:
         return f"not compared (0 of {behavior.calls} calls of targets and passing tests could be repeated)"
     if not behavior.changed and has_targets:
-        return f"no difference seen in {behavior.inputs} inputs: what the tests see is not compared"
+        return ""
     if not behavior.changed:
         return (
             f"same results as before for {behavior.inputs} inputs ({compared} of targets and passing tests)"
@@ -240,7 +243,8 @@ def describe_changes(behavior: BehaviorReport, *, has_targets: bool) -> str:
         if text and len(text) + len(line) > EXAMPLES_CHARACTERS:
             break
         text += f"; {line}" if text else line
-    return f"{text}{' ' if text else ''}({behavior.changed} of {behavior.inputs} inputs differ)"
+    counted = f"({behavior.changed} of {behavior.inputs} tried calls now answer differently)"
+    return f"{text} {counted}" if text else counted
 
 
 def format_result(run: TestRun) -> str:

@@ -64,6 +64,8 @@ class SearchState:
             name = self.survivors[0].place.partition("::")[2]
             edit = self.survivors[0].edit.summary.removeprefix(f"{name}: ")
             best = f"; best: {edit}{f' in {name}' if name else ''}"
+        if self.tried == 1:
+            return f"the candidate {'passes' if self.survivors else 'fails'}{best}"
         passing = "passes" if len(self.survivors) == 1 else "pass"
         return f"{len(self.survivors) or 'none'} of {self.tried:,} candidates {passing}{best}"
 
@@ -274,12 +276,14 @@ class SurvivorSelector:
             return SelectionResult(tuple(held), compared, FLATTENED)
         if held and not is_decisive([*held, *others], failing_test_count=len(self._case.failing)):
             has_disagreement = len({opinion.answers for opinion in held}) > 1
+            count = sum(len(opinion.members) for opinion in held)
+            edits = f"{count} edits pass your tests"
             reason = (
-                "what holds disagrees on other calls"
+                f"{edits}; they differ in what other calls give"
                 if has_disagreement
-                else "what holds could not be asked where it differs"
+                else f"{edits}; where they differ could not be tried"
             )
-            return SelectionResult(tuple(held), compared, f"{reason}, and nothing decides")
+            return SelectionResult(tuple(held), compared, reason)
         return SelectionResult(tuple(held), compared)
 
     def _compare(self, ranked: Sequence[RepairCandidate]) -> CallComparison:

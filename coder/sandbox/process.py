@@ -39,10 +39,7 @@ from coder.sandbox.view import (
     repository_contains,
 )
 
-REDUCED = (
-    "Commands and tests run in a reduced sandbox here: network within one command at most. "
-    "What is missing, and how to get it: coder doctor"
-)
+REDUCED = "Commands cannot reach the network here. What else is missing, and how to get it: coder doctor"
 REPLAN_LIMIT = 10
 """The number of times mounts are planned again after a path to cover has disappeared."""
 MEMORY_SHARE = 0.8

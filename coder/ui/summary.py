@@ -138,25 +138,22 @@ WAITING = "your answers"
 
 
 def format_cost(finish_event: SessionFinished) -> str:
-    """Format the seconds by what they were spent on, which add up, then requests, tokens and money."""
+    """Format the seconds, of which the larger parts have names, then requests, tokens and money."""
     stages = finish_event.stages
     seconds = round(finish_event.seconds - stages.get(WAITING, 0.0))
     shares = {
         "tests": round(sum(stages.get(name, 0.0) for name in TEST_STAGES)),
         **{name: round(stages.get(name, 0.0)) for name in ("search", "checks", "tools", "model")},
     }
-    shares["other"] = max(0, seconds - sum(shares.values()))
     shown = [f"{name} {share} s" for name, share in shares.items() if share]
     split = f" ({', '.join(shown)})" if len(shown) > 1 else ""
     attempts, spent = finish_event.attempts, finish_event.spent
-    hint = " (the setting max_tokens limits it)" if spent.cost_usd is None and spent.requests else ""
-    *spending, money = format_spending(spent) or [""]
+    spending = format_spending(spent)
     return ", ".join(
         [
             f"{seconds} s{split}",
             *([f"{attempts} attempts"] if attempts > 1 else []),
             *spending,
-            *([f"{money}{hint}"] if money else []),
         ]
     )
 

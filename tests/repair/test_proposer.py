@@ -143,8 +143,8 @@ APART = CallComparison(
     [
         (FakeTracer("passed"), None, "The tests that failed pass when they run by themselves."),
         (FakeTracer(problem=RunProblem(kind="no_runner", text=NOT_INSTALLED)), None, NOT_INSTALLED),
-        (FakeTracer(), APART, "what holds disagrees on other calls, and nothing decides"),
-        (FakeTracer(), None, "what holds could not be asked where it differs, and nothing decides"),
+        (FakeTracer(), APART, "3 edits pass your tests; they differ in what other calls give"),
+        (FakeTracer(), None, "3 edits pass your tests; where they differ could not be tried"),
     ],
     ids=["green", "no runner", "apart", "no answers"],
 )

@@ -265,7 +265,7 @@ def _summary_widgets(event: SessionFinished, lines: Sequence[str]) -> Iterable[W
     """Show the end: the change, the report, and `lines`, of which the first is the outcome or empty."""
     delivery = event.delivery
     if delivery and (diff := delivery.diff):
-        yield Fold(Content.assemble(("the fix", "bold"), "  as a diff"), lambda: render_diff(diff))
+        yield Fold(Content.assemble(("the change", "bold"), "  as a diff"), lambda: render_diff(diff))
     if report := report_body(event):
         yield Markdown(quote_names(sanitize_text(report)), classes="report", open_links=False)
     first, *rest = lines
