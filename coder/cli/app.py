@@ -222,7 +222,10 @@ def _describe_misuse(error: Any, path: str) -> str:
         return f"{message}. {names}See {path} --help"
     if request := re.match("No such command '(.*?)'", message, re.DOTALL):
         if " " in request[1]:
-            return f"{request[1]!r} is no command. To fix an issue: coder fix 'what is wrong'"
+            return (
+                "A message alone opens the interface, which needs a terminal. In a pipe: coder fix "
+                "'what is wrong'"
+            )
         if path == "coder config":
             return f"coder config {request[1]} does not exist. Settings are set in a file: see coder config"
         names = suggest_name(request[1], context.command.list_commands(context) if context else ())

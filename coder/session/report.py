@@ -82,7 +82,7 @@ def _evidence_lines(verdict: Verdict) -> list[str]:
         ended = "" if guarded.ended else ", as far as time went"
         lines.append(f"Tests caught {guarded.share} deliberate defects{ended}.")
     if verdict.is_deliverable:
-        lines.append("Not verified: only its own tests and a reviewer say that it does what was asked.")
+        lines.append("Its tests were written with it: look whether they ask for what you wanted.")
     return ["", *lines] if lines else []
 
 

@@ -27,7 +27,9 @@ MESSAGES = {
     ),
     "vrify": "coder has no command 'vrify'. Did you mean verify? All commands: coder --help",
     "log shwo": "coder log has no command 'shwo'. Did you mean show? All commands: coder log --help",
-    "'f returns 1'": "'f returns 1' is no command. To fix an issue: coder fix 'what is wrong'",
+    "'f returns 1'": (
+        "A message alone opens the interface, which needs a terminal. In a pipe: coder fix 'what is wrong'"
+    ),
     "fix": (
         "coder fix needs ISSUE (what is wrong: text, @file, or - for standard input). See coder fix --help"
     ),
