@@ -17,7 +17,7 @@ from coder.core.values import Value
 from coder.core.verdict import Counts, RunProblem, TestReport, TestResult, TestRun
 from coder.verify.project import MOST_RED, SuiteHistory
 from coder.verify.report import merge_reports
-from coder.verify.run import processor_count, with_label
+from coder.verify.run import has_found_port_taken, processor_count, with_label
 from coder.verify.run_store import NO_STORE, RunStore, content_key
 from coder.verify.select import find_tests
 from coder.verify.trees import ChangeSplit, Side, Trees
@@ -78,6 +78,7 @@ class Runs:
         self._store = store
         self._tell = tell or (lambda _event: None)
         self._cut = threading.Event()
+        self._shares_ports = False
         self.changed = split.changed
         """Paths of all changed files."""
         self.is_cut = False
@@ -117,10 +118,11 @@ class Runs:
     def run_both(self, first: "SideRun", second: "SideRun") -> tuple[TestReport, TestReport]:
         """Run tests on two sides at the same time.
 
-        Once one has ended, the other is cut off after ten times as long, at least 20 s: it hangs.
+        Once one has ended, the other is cut off after ten times as long, at least 20 s: it hangs. Once a test
+        found its port taken, they run one after the other.
         """
         runs = (first, second)
-        if processor_count() < 2:
+        if self._shares_ports or processor_count() < 2:
             return self.run(*first), self.run(*second)
         cuts = (threading.Event(), threading.Event())
         with ThreadPoolExecutor(2) as pool:
@@ -132,6 +134,9 @@ class Runs:
             for future in pending:
                 cuts[futures.index(future)].set()
             reports = [future.result() for future in futures]
+        if any(has_found_port_taken(result) for report in reports for result in report.failures):
+            self._shares_ports = True
+            return self.run_both(first, second)
         hanging = RunProblem(
             kind="timeout", text=f"It had not ended after {limit:.0f} s, unlike the other side."
         )
@@ -173,7 +178,10 @@ class Runs:
                 (self._content_of(side, place), label, *tests),
                 run,
                 # Red tests of large runs are seen again before they count.
-                keeps=lambda report: side != "change" or label in PARALLEL_RUNS or not report.failures,
+                keeps=lambda report: (
+                    (side != "change" or label in PARALLEL_RUNS or not report.failures)
+                    and not any(map(has_found_port_taken, report.failures))
+                ),
             )
         self._account(summarize_run(label, tests, report), started)
         if label in PARALLEL_RUNS:
@@ -206,7 +214,7 @@ class Runs:
 
         Return, as a sentence, how their exit codes contradict what was recorded; empty where they do not.
         """
-        with ThreadPoolExecutor(2) as pool:
+        with ThreadPoolExecutor(1 if self._shares_ports else 2) as pool:
             base, change = pool.map(
                 lambda side: self.run_plainly(side, tests, seconds=seconds), ("tests", "change")
             )

@@ -613,7 +613,7 @@ class ParallelRunner:
 
         Without network namespaces, runs at the same time share the ports of this machine.
         """
-        files = {test_file_of(result.id) for result in report.failures if _has_found_port_taken(result)}
+        files = {test_file_of(result.id) for result in report.failures if has_found_port_taken(result)}
         if not files or report.problem is not None or not self._runner.is_recorded:
             return report
         own = [result.id for result in report.results if test_file_of(result.id) in files]
@@ -642,9 +642,12 @@ class ParallelRunner:
         self._seconds |= seconds
 
 
-def _has_found_port_taken(result: TestResult) -> bool:
-    error = result.failure.os_error if result.failure else None
-    return error is not None and error.name == "EADDRINUSE"
+def has_found_port_taken(result: TestResult) -> bool:
+    """Tell whether a test failed since another process listens at its port."""
+    if result.failure is None:
+        return False
+    error = result.failure.os_error
+    return "EADDRINUSE" in (result.failure.message if error is None else error.name)
 
 
 def processor_count() -> int:

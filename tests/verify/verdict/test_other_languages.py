@@ -1,6 +1,8 @@
 """Judgement of changes in other languages, with a scripted runner whose ids are not paths."""
 
 import re
+import threading
+import time
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -296,3 +298,35 @@ def test_moved_program_is_followed(tmp_path: Path) -> None:
     lost = {"text.c": "n * 2", "tests/test_text.c": "", **more}
     verdict = judge(tmp_path, base, lost, runner)
     assert (verdict.label, [finding.rule for finding in verdict.open_findings]) == ("FIXED", ["removed-test"])
+
+
+class PortRunner(TapRunner):
+    """Runner whose tests fail as long as another run is at their port, which both keep for a while."""
+
+    def __init__(self) -> None:
+        super().__init__("src/lib.rs", "src/lib.rs", "tests::doubles")
+        self._port = threading.Lock()
+        self.is_taken = False
+
+    def run(self, tree: Path, tests: Sequence[str] = (), **options: Unpack[LargeRunOptions]) -> TestReport:
+        report = super().run(tree, tests, **options)
+        if self._port.acquire(blocking=False):
+            time.sleep(0.2)
+            self._port.release()
+            return report
+        self.is_taken = True
+        message = "listen EADDRINUSE: address already in use :::4444"
+        results = (failed_result(result.id, "Error", message, frames=()) for result in report.results)
+        return report.model_copy(update={"results": tuple(results)})
+
+    run_parallel = run
+
+
+def test_sides_that_use_one_port_run_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coder.verify.base.processor_count", lambda: 2)
+    runner = PortRunner()
+    change = {"src/lib.rs": INLINE.format("* 2", 4)}
+    verdict = judge(tmp_path, {"src/lib.rs": WITHOUT_TEST}, change, runner)
+    assert (runner.is_taken, verdict.label) == (True, "FIXED")
