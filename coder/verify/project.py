@@ -642,12 +642,12 @@ GUIDES = ("CONTRIBUTING*", ".github/CONTRIBUTING*", "docs/CONTRIBUTING*", "docs/
 MOST_FILES = 20
 """Files read of one kind."""
 PLACEHOLDERS = (
-    (re.compile(r"\{posargs[^}]*\}"), ""),
+    (re.compile(r"\{posargs:?([^{}]*)\}"), r"\1"),
     (re.compile(r"\{envpython\}|\$[({](?:PYTHON3?|PY)[)}]"), "python"),
     (re.compile(r"\{toxinidir\}/"), ""),
     (re.compile(r"\$\([A-Z_]+\)|\"?\$@\"?|\"?\$\*\"?|\{+\s*args[^}]*\}+"), ""),
 )
-"""Placeholders with a known meaning, or whose default is empty."""
+"""Placeholders with a known meaning or default; others whose default is empty."""
 IN_FOLDER = re.compile(
     r"cd (?P<folder>[\w./-]+) && (?P<python>\S*python[\d.]* )?(?:\./)?(?P<rest>(?:runtests|manage)\.py.*)"
 )

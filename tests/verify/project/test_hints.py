@@ -38,7 +38,10 @@ GUIDE = "Run pytest often.\n\n```console\n$ pip install pytest\n$ python -m unit
     ("files", "commands"),
     [
         ({"pyproject.toml": "[tool.coder]\ntest = 'make check'"}, ["make check"]),
-        ({"tox.ini": "[testenv]\ncommands =\n  pip check\n  pytest tests {posargs:-v}\n"}, ["pytest tests"]),
+        (
+            {"tox.ini": "[testenv]\ncommands =\n  pip check\n  pytest tests {posargs:-v}\n"},
+            ["pytest tests -v"],
+        ),
         (
             {"tox.ini": "[testenv]\nchangedir = tests\ncommands =\n    {envpython} runtests.py {posargs}\n"},
             ["python tests/runtests.py"],
