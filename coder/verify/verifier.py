@@ -46,7 +46,7 @@ ORDER_DEPENDENT_HINT = (
 
 PLAIN_TIMES = 10.0
 """How many times as long as with the recorder the targets may take without it."""
-LEAST_EXAMINATION = 10.0
+LEAST_EXAMINATION = 15.0
 """Seconds that an examination may take, or as many as the first stage took."""
 NO_RUN = ("no_runner", "usage", "no_report")
 """Problems of the runner itself, which no test can change."""
