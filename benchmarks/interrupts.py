@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.verification import descendants
+from coder.sandbox.launcher import descendants, parents
 
 LIMIT_SECONDS = 2.0
 PATIENCE_SECONDS = 60.0
@@ -201,7 +201,7 @@ def wait_for_end(
 def interrupt(place: Place, number: signal.Signals, running: "subprocess.Popen[bytes]") -> Ending:
     """Interrupt a process as a terminal (its group) or `kill` does, and watch how it ends."""
     before, phase, pid = place.user_state(), place.newest_event(), running.pid
-    known = {pid, *descendants(pid)}
+    known = {pid, *descendants(pid, parents())}
     with contextlib.suppress(ProcessLookupError):
         if number is signal.SIGINT:
             os.killpg(pid, number)
