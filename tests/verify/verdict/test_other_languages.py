@@ -2,7 +2,6 @@
 
 import re
 import threading
-import time
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -301,20 +300,20 @@ def test_moved_program_is_followed(tmp_path: Path) -> None:
 
 
 class PortRunner(TapRunner):
-    """Runner whose tests fail as long as another run is at their port, which both keep for a while."""
+    """Runner whose tests fail where another run is at their port; a run keeps it until two have met."""
 
     def __init__(self) -> None:
         super().__init__("src/lib.rs", "src/lib.rs", "tests::doubles")
         self._port = threading.Lock()
-        self.is_taken = False
+        self.met = threading.Event()
 
     def run(self, tree: Path, tests: Sequence[str] = (), **options: Unpack[LargeRunOptions]) -> TestReport:
         report = super().run(tree, tests, **options)
         if self._port.acquire(blocking=False):
-            time.sleep(0.2)
+            self.met.wait(2.0)
             self._port.release()
             return report
-        self.is_taken = True
+        self.met.set()
         message = "listen EADDRINUSE: address already in use :::4444"
         results = (failed_result(result.id, "Error", message, frames=()) for result in report.results)
         return report.model_copy(update={"results": tuple(results)})
@@ -329,4 +328,4 @@ def test_sides_that_use_one_port_run_one_after_the_other(
     runner = PortRunner()
     change = {"src/lib.rs": INLINE.format("* 2", 4)}
     verdict = judge(tmp_path, {"src/lib.rs": WITHOUT_TEST}, change, runner)
-    assert (runner.is_taken, verdict.label) == (True, "FIXED")
+    assert (runner.met.is_set(), verdict.label) == (True, "FIXED")
