@@ -1,6 +1,7 @@
 """The tool `read`."""
 
 import difflib
+import re
 from collections.abc import Sequence
 
 from coder.core.errors import ToolError
@@ -15,6 +16,7 @@ from coder.workspace.workspace import Workspace, format_count, load_source, numb
 MOST_LINES = 300
 MOST_CHARACTERS = 16_000
 MOST_NAMES = 30
+RANGE = re.compile(r"(?P<first>\d{1,7})(?:\s*-\s*(?P<last>\d{1,7}))?")
 
 
 @tool
@@ -26,12 +28,12 @@ def read(
     before: int = 10,
     after: int = 60,
 ) -> str:
-    """Open a file of up to 300 lines whole, lines around `line`, or a whole `symbol`; of a longer file alone its outline; of a directory its files.
+    """Open a file of up to 300 lines whole, lines around `line`, or whole symbols; of a longer file alone its outline, as of one that nothing has named yet (search first); of a directory its files.
 
     Args:
         path: Relative to the root.
         line: The line to look at.
-        symbol: A definition of the file: `Parser.parse`.
+        symbol: Definitions of the file, or ranges: `Parser.parse, 210-240`.
         before: Lines above `line`.
         after: Lines below `line`.
     """
@@ -42,6 +44,15 @@ def read(
     if not source.lines:
         return f"{escape_path(relative)} is empty."
     file_definitions = definitions(relative, source.text)
+    if file_definitions and not workspace.is_named(relative):
+        return _introduce(relative, len(source.lines), file_definitions)
+    if symbol and "," in symbol:
+        parts = dict.fromkeys(part.strip() for part in symbol.split(",") if part.strip())
+        windows = {_part_lines(part, source, relative, file_definitions) for part in parts}
+        return "\n\n".join(
+            render_window(source, relative, first=first, last=last, file_definitions=file_definitions)
+            for first, last in sorted(windows)
+        )
     if line is None and not symbol and len(source.lines) > MOST_LINES:
         if file_definitions:
             return outline(relative, len(source.lines), file_definitions)
@@ -71,12 +82,36 @@ def _window(
     """Return the first and last line to show."""
     total = len(source.lines)
     if symbol:
-        return _symbol_lines(symbol, path, file_definitions)
+        return _part_lines(symbol, source, path, file_definitions)
     if line is None:
         return 1, total
     if not 1 <= line <= total:
         raise ToolError(f"{escape_path(path)} has lines 1 to {total}; there is no line {line}.")
     return max(1, line - max(0, before)), min(total, line + max(0, after))
+
+
+def _introduce(path: str, line_count: int, file_definitions: Sequence[Definition]) -> str:
+    """Return the outline of a file that nothing has named, and the searches that lead to it."""
+    names = [definition.name for definition in file_definitions if definition.kind != "variable"]
+    searches = " or ".join(f"search(pattern={name!r})" for name in dict.fromkeys(names[:2]))
+    return (
+        f"Nothing has named {escape_path(path)} so far, so this is its outline; {searches or 'a search'} leads "
+        "here, and says who uses it. If it is the right file, read(path=..., symbol=...) opens it now.\n"
+        f"{outline(path, line_count, file_definitions)}"
+    )
+
+
+def _part_lines(
+    part: str, source: TextFile, path: str, file_definitions: Sequence[Definition]
+) -> tuple[int, int]:
+    """Return the first and last line of a definition, or of a range such as `10-40`."""
+    match = RANGE.fullmatch(part)
+    if match is None:
+        return _symbol_lines(part, path, file_definitions)
+    first, total = int(match["first"]), len(source.lines)
+    if not 1 <= first <= total:
+        raise ToolError(f"{escape_path(path)} has lines 1 to {total}; there is no line {first}.")
+    return first, max(first, min(total, int(match["last"] or first)))
 
 
 def _symbol_lines(symbol: str, path: str, file_definitions: Sequence[Definition]) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from coder.core.paths import SOURCE_SUFFIXES
 from coder.files.ripgrep import FileMatches, Hit, SearchResult, count_matches, escape_path, grep
 from coder.index import Definition, definitions
 from coder.tools.support.listing import list_directory
-from coder.tools.support.symbols import describe_symbol
+from coder.tools.support.symbols import describe_reach, describe_symbol
 from coder.tools.support.uses import group_by_definition, sample_places
 from coder.tools.tool import tool
 from coder.workspace.workspace import (
@@ -35,6 +35,7 @@ MAX_LISTED_LINES = 20_000
 """Lines, including context, from which hits are only counted."""
 NAME = re.compile(r"[^\W\d][\w$]*(?:(?:\.|::)[^\W\d][\w$]*)*(?:\(\))?")
 """A bare or dotted name."""
+QUESTION = re.compile(rf"(?:(?P<who>who depends on)|tests that run) (?P<name>{NAME.pattern})\??")
 LONGEST_PATTERN = 4000
 LARGEST_PARSED = 1_000_000
 """Bytes; in a larger file the enclosing definition of a hit is not shown."""
@@ -50,7 +51,7 @@ def search(
     ignore_case: bool = False,
     context: int = 0,
 ) -> str:
-    """Search the code. A name alone, bare or dotted (`parse`, `Parser.parse`), gives its definitions and its uses in code by enclosing function; anything else is a regular expression for one line of text, with ripgrep.
+    """Search the code. A name alone, bare or dotted (`parse`, `Parser.parse`), gives its definitions and its uses in code by enclosing function; `who depends on NAME` its callers, `tests that run NAME` the tests that reach it; anything else is a regular expression for one line of text, with ripgrep.
 
     Too many matches are counted by file.
 
@@ -66,6 +67,8 @@ def search(
     if not pattern:
         return list_directory(workspace, where, glob)
     _check(pattern, glob)
+    if question := QUESTION.fullmatch(pattern):
+        return describe_reach(workspace, question["name"], of_tests=question["who"] is None)
     is_alone = not (path or glob or literal or ignore_case or context)
     if is_alone and NAME.fullmatch(pattern) and (answer := describe_symbol(workspace, pattern)):
         return answer

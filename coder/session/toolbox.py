@@ -1,13 +1,15 @@
 """Execution of tool calls: the only place where tools run, ToolErrors are caught and long output is cut."""
 
 import asyncio
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from coder.core.errors import ToolError, ToolRefusedError
 from coder.core.events import ToolFinished, ToolStarted
-from coder.core.messages import ToolCall, ToolMessage
+from coder.core.messages import AssistantMessage, Message, ToolCall, ToolMessage
 from coder.core.notes import Note
 from coder.core.phases import Phase, Policy
 from coder.core.state import candidate_messages, unanswered_calls
@@ -78,9 +80,22 @@ async def _run(
     context: SessionContext, candidate: Candidate, tool: Tool, call: ToolCall, *, policy: Policy
 ) -> str:
     workspace = replace(
-        context.workspace(candidate), progress=context.log.progress_listener(candidate.id), policy=policy
+        context.workspace(candidate),
+        progress=context.log.progress_listener(candidate.id),
+        policy=policy,
+        is_named=partial(_is_named, candidate_messages(context.log.records, candidate.id)),
     )
     return await asyncio.to_thread(tool.call, workspace, call.arguments)
+
+
+def _is_named(messages: Sequence[Message], path: str) -> bool:
+    """Tell whether a message to the model has named a file, by its path or as an import does."""
+    *folders, name = path.split("/")
+    stem = name.partition(".")[0]
+    word = folders[-1] if stem in ("__init__", "index", "mod") and folders else stem
+    pattern = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
+    texts = (message.text for message in messages if not isinstance(message, AssistantMessage))
+    return any(path in text or pattern.search(text) is not None for text in texts)
 
 
 async def _check_permission(

@@ -59,6 +59,8 @@ class Workspace:
     """Whether nothing may be written."""
     only: tuple[str, ...] = ()
     """Paths or globs that may be written; empty is all."""
+    is_named: Callable[[str], bool] = field(default=lambda _path: True)
+    """Tells whether the conversation has named a path: a search, a trace, an import or the user."""
     progress: Progress = field(default=lambda _line: None)
     failed_hunks: Counter[str] = field(default_factory=Counter)
     """How often each hunk of a patch was refused, by its fingerprint."""

@@ -15,6 +15,8 @@ from coder.permissions.command_rules import Rule
 from coder.session.approval import Approval, Permissions
 from coder.session.context import SessionContext
 from coder.session.toolbox import OUTPUT_CHARACTERS, run_call, truncate_output
+from coder.session.turn import add_user_message
+from tests.builders import write
 from tests.session.fakes import FakeStore, events, kit
 from tests.tools.fakes import FakeSandbox
 
@@ -235,3 +237,25 @@ async def test_time_of_a_command_excludes_the_wait_for_the_user(tmp_path: Path) 
     finished = context.log.records[-1].event
     assert isinstance(finished, ToolFinished)
     assert finished.seconds < waited
+
+
+@pytest.mark.parametrize(
+    ("text", "is_named"),
+    [
+        ("# The issue\nIt is slow.", False),
+        ("# The issue\nshop/cart.py is slow.", True),
+        ("from shop.cart import Cart", True),
+        ("The carts of a shop-cart", False),
+    ],
+)
+def test_file_is_read_once_something_has_named_it(tmp_path: Path, text: str, is_named: bool) -> None:
+    context = kit(tmp_path)
+    write(
+        context.repository.root,
+        {"shop/cart.py": "class Cart:\n    total = 1\n\n    def add(self):\n        pay()\n"},
+    )
+    candidate = Candidate(id="c1", worktree=context.repository.root, base="base")
+    add_user_message(context, candidate, text)
+    for shown in (is_named, True):  # what the outline has named is open
+        tool_result, _ = run_tool_call(context, call("read", {"path": "shop/cart.py"}))
+        assert ("pay()" in tool_result.message.text) is shown

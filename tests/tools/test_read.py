@@ -1,5 +1,6 @@
 """Output of `read` for files and directories."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from coder.tools.read import MOST_CHARACTERS, read
@@ -142,3 +143,23 @@ def test_opens_nothing_outside_worktree(tmp_path: Path) -> None:
     assert "belongs to git" in call_refused_tool(read, space, path=".GIT/config")
     assert call_refused_tool(read, space, path="circle")
     assert call_tool(read, space, path="inner", line=1).endswith("    1| x")
+
+
+def test_opens_several_definitions_and_ranges(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"box.py": BOX + "\n\ndef pack():\n    return Box()\n"})
+    text = call_tool(read, space, path="box.py", symbol="pack, 5-6, Box.size, 2")
+    heads = [line.partition(" of ")[0] for line in text.splitlines() if line.startswith("box.py")]
+    assert heads == [f"box.py, lines {lines}" for lines in ("2-2", "4-7", "5-6", "10-11")]
+    assert "lines 1 to 11" in call_refused_tool(read, space, path="box.py", symbol="pack, 90-95")
+
+
+def test_file_that_nothing_named_is_introduced_by_outline(tmp_path: Path) -> None:
+    space = replace(
+        workspace(tmp_path, {"box.py": BOX, "notes.txt": "Packed.\n"}), is_named=lambda path: path == "a.py"
+    )
+    text = call_tool(read, space, path="box.py", symbol="Box.size")
+    assert text.startswith("Nothing has named box.py so far")
+    assert "search(pattern='Box')" in text
+    assert "def size(self)" in text
+    assert "a = 1" not in text
+    assert "Packed." in call_tool(read, space, path="notes.txt")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from coder.tools.search import search
-from tests.tools.fakes import call_tool, workspace
+from tests.tools.fakes import call_refused_tool, call_tool, workspace
 
 BOX = '''LIMIT = 3
 
@@ -100,3 +100,20 @@ def test_reveals_nothing_of_private_file(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.py": "token()\n", ".env.py": "token()\n"})
     space.deny_read = (".env*",)
     assert ".env" not in call_tool(search, space, pattern="token")
+
+
+def test_answers_who_depends_on_name_and_which_tests_run_it(tmp_path: Path) -> None:
+    space = workspace(
+        tmp_path,
+        {
+            "box.py": "def size():\n    return 1\n\n\ndef pack():\n    return size()\n",
+            "tests/test_box.py": "from box import pack\n\n\ndef test_pack():\n    assert pack() == 1\n",
+        },
+    )
+    assert call_tool(search, space, pattern="who depends on size") == (
+        "1 place outside of tests that use size, as far as names tell:\n  box.py:5  pack"
+    )
+    assert "tests/test_box.py::test_pack  names pack, line 5" in call_tool(
+        search, space, pattern="tests that run size"
+    )
+    assert "Nothing named" in call_refused_tool(search, space, pattern="tests that run absent")

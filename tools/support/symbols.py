@@ -3,10 +3,13 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from coder.core.errors import ToolError
 from coder.files.ripgrep import escape_path, grep
-from coder.index import match_definitions
+from coder.index import enclosing_definitions, match_definitions
+from coder.index.index import find_uses
 from coder.index.resolve import find_re_exports, resolve_name
 from coder.index.snapshot import IndexedPlace, IndexSnapshot, NameUse, module_name
+from coder.retrieval.test_examples import find_reaching_tests
 from coder.tools.support.uses import order_uses, render_uses, sample_places
 from coder.workspace.workspace import Workspace, format_count, path_category, replace_control_characters
 
@@ -47,6 +50,39 @@ def describe_symbol(workspace: Workspace, name: str) -> str:
             *_text_lines(workspace, bare, [*places, *overrides], uses),
         ]
     )
+
+
+def describe_reach(workspace: Workspace, name: str, *, of_tests: bool) -> str:
+    """Return the tests that reach a definition by the index, or the definitions that use it."""
+    symbol = name.removesuffix("()").replace("::", ".")
+    snapshot = workspace.index.refresh()
+    places = [place for place in find_definitions(snapshot, symbol) if workspace.may_read(place.path)]
+    if not places:
+        raise ToolError(f"Nothing named {symbol!r} is defined here. search(pattern={symbol!r}) says more.")
+    if of_tests:
+        tests = find_reaching_tests(snapshot, places)
+        lines = [f"  {escape_path(test.id)}  names {test.names}, line {test.line}" for test in tests]
+        what = f"{format_count(len(tests), 'test')} with {symbol} or a caller of it, likeliest first"
+    else:
+        lines = list(dict.fromkeys(_dependent_lines(workspace, snapshot, places)))
+        what = f"{format_count(len(lines), 'place')} outside of tests that use {symbol}"
+    more = f"\n  and {len(lines) - MOST_USES} more" if len(lines) > MOST_USES else ""
+    return "\n".join([f"{what}, as far as names tell:" if lines else f"{what}.", *lines[:MOST_USES]]) + more
+
+
+def _dependent_lines(
+    workspace: Workspace, snapshot: IndexSnapshot, places: Sequence[IndexedPlace]
+) -> Iterator[str]:
+    own = {(place.path, place.definition.name) for place in places if place.definition}
+    for use in order_uses(find_uses(snapshot, places)):
+        if path_category(use.path) == 1 or not workspace.may_read(use.path):
+            continue
+        for line in use.lines:
+            around = enclosing_definitions(line, snapshot.definitions(use.path))
+            if not around:
+                yield f"  {escape_path(use.path)}:{line}"
+            elif (use.path, around[-1].name) not in own:
+                yield f"  {escape_path(use.path)}:{around[-1].line}  {around[-1].name}"
 
 
 def find_definitions(snapshot: IndexSnapshot, symbol: str) -> list[IndexedPlace]:

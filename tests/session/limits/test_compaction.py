@@ -152,7 +152,7 @@ def test_superseded_results_go_before_older_ones(tmp_path: Path) -> None:
 def test_result_becomes_one_line_and_the_rest_stays(tmp_path: Path) -> None:
     context, _ = window_context(tmp_path, 10)
     start(context)
-    converse(context, ["first line\n" * 600] * 10)
+    converse(context, ["first line\n" * 560] * 10)
     messages = candidate_messages(context.log.records, "c1")
     shortened = [message.text for message in messages if message.text.startswith("[")]
     assert shortened
@@ -186,7 +186,7 @@ def test_note_says_what_was_found_changed_and_added(tmp_path: Path) -> None:
         "# What has happened so far",
         "The rest is lost in clock.py:3",
         "keep the signature",
-        "file_40.py",
+        "file_45.py",
     ):
         assert part in note
 
