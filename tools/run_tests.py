@@ -1,5 +1,6 @@
 """The tool `run_tests`."""
 
+import re
 from collections.abc import Sequence
 
 from coder.core.errors import ToolError
@@ -11,6 +12,7 @@ MOST_SHOWN = 6
 MOST_LISTED = 20
 MOST_CHARACTERS = 1_500
 MOST_FRAMES = 4
+COLOR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 @tool
@@ -23,12 +25,11 @@ def run_tests(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
     named = tuple(validate_test_id(workspace, test) for test in tests)
     report = workspace.run(named, workspace.progress)
     if report.problem is not None:
-        tail = "\n".join(report.output.splitlines()[-30:])
-        return (
-            f"The run says nothing about the code: {report.problem.text}\n[{report.command}]\n{tail}".rstrip()
-        )
+        tail = "\n".join(COLOR.sub("", report.output).splitlines()[-30:])
+        reason = "it found no test." if report.problem.kind == "no_tests" else report.problem.text
+        return f"The run says nothing about the code: {reason}\n[{report.command}]\n{tail}".rstrip()
     if report.by_exit_code:
-        tail = "\n".join(report.output.splitlines()[-60:])
+        tail = "\n".join(COLOR.sub("", report.output).splitlines()[-60:])
         return (
             f"{'Passed' if not report.failures else 'Failed'} (the command's exit code is "
             f"{report.exit_code}).\n[{report.command}]\n{tail}"
@@ -93,19 +94,24 @@ def _explain_failures(results: Sequence[TestResult]) -> list[str]:
 
 def _failure_line(result: TestResult) -> str:
     failure = result.failure
-    reason = next((line for line in failure.message.splitlines() if line.strip()), "") if failure else ""
+    message = COLOR.sub("", failure.message) if failure else ""
+    reason = next((line for line in message.splitlines() if line.strip()), "")
     description = ": ".join(filter(None, (failure.type, reason)))[:200] if failure else result.outcome
     return f"- {result.id}: {description}"
 
 
 def _describe_failure(result: TestResult) -> str:
-    """Describe one failure: reason, innermost frames of the project, pytest's own extract."""
+    """Describe one failure: reason, innermost frames of the project that the runner's extract lacks, that extract."""
     lines = [_failure_line(result) + (f" (at {result.when})" if result.when != "call" else "")]
     if result.failure is None:
         return lines[0]
-    project_frames = [frame for frame in result.failure.frames if not frame.path.startswith("/")]
-    lines += [f"    {frame.path}:{frame.line} in {frame.function}" for frame in project_frames[-MOST_FRAMES:]]
-    text = result.failure.text.strip("\n")
+    text = COLOR.sub("", result.failure.text).strip("\n")
+    frames = [frame for frame in result.failure.frames if not frame.path.startswith("/")][-MOST_FRAMES:]
+    lines += [
+        f"    {frame.path}:{frame.line} in {frame.function}"
+        for frame in frames
+        if f"{frame.path}:{frame.line}" not in text
+    ]
     if len(text) > MOST_CHARACTERS:
         text = f"[...]\n{text[-MOST_CHARACTERS:]}"
     return "\n".join([*lines, *(f"    {line}" for line in text.splitlines())])

@@ -114,3 +114,27 @@ def test_refuses_invalid_test_id(tmp_path: Path) -> None:
         == "test_box.py does not exist. Did you mean tests/test_box.py?"
     )
     assert tests.calls == []
+
+
+def test_shows_each_frame_once_and_no_color_codes(tmp_path: Path) -> None:
+    result = failed_result(NEW)
+    assert result.failure is not None
+    text = "\x1b[31mE   assert 1 == 2\x1b[0m\ntests/test_box.py:4: AssertionError"
+    failure = result.failure.model_copy(update={"text": text})
+    tests = FakeTests(report=fake_tests(result.model_copy(update={"failure": failure})), before=fake_tests())
+    space = workspace(tmp_path, {"tests/test_box.py": ""}, tests=tests)
+    shown = call_tool(run_tests, space, tests=["tests/test_box.py"])
+    assert "\x1b" not in shown
+    assert shown.count("tests/test_box.py:4") == 1
+
+
+def test_run_without_tests_gives_no_advice_for_user(tmp_path: Path) -> None:
+    problem = RunProblem(kind="no_tests", text="No test was found. Name a test command with --test.")
+    space = workspace(
+        tmp_path,
+        {"tests/test_box.py": ""},
+        tests=FakeTests(report=fake_tests(problem=problem), before=fake_tests()),
+    )
+    shown = call_tool(run_tests, space, tests=["tests/test_box.py"])
+    assert shown.startswith("The run says nothing about the code: it found no test.")
+    assert "--test" not in shown
