@@ -150,6 +150,8 @@ REMEDIES: Mapping[str, str] = {
     "no-target": "add a test of the new behavior, or name one: coder verify --test ID",
     "untied-target": "use a name or value of the issue in the test, or name the test: coder verify --test ID",
     "special-case": "name the inputs that the change is about: coder verify --issue 'TEXT'",
+    "contradicted-test": "look at the edits, then accept them: coder verify --accept-test-edits",
+    "unexamined": "once the machine is less busy: coder verify",
     "rewritten-test": "look at the edits, then accept them: coder verify --accept-test-edits",
     "weakened-test": "look at the edits, then accept them: coder verify --accept-test-edits",
     "weak-test": "assert the result itself in the test, then: coder verify",
