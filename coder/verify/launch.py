@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -40,7 +41,7 @@ def end(code):
     time.sleep(float(seconds))
     os._exit(code)
 try:
-    if module.endswith(".py"):
+    if module.endswith(".py") or os.path.isabs(module):
         sys.argv[0] = module
         runpy.run_path(module, run_name="__main__")
     else:
@@ -51,6 +52,8 @@ except SystemExit as ending:
     raise
 """
 """Program that starts a runner as `python -m` or a script does, and ends it although a thread is left."""
+VALUE_OPTIONS = ("-k", "-m", "-p", "-c", "-n", "-o", "-W")
+"""Short options of pytest that are followed by a value."""
 LINGER_SECONDS = 5
 """The time that threads and children of tests have after the runner's own end."""
 
@@ -183,11 +186,12 @@ def prepare_plain_launch(project: Project, tree: Path, place: Path, *, run: Pack
     tests = [os.path.relpath(test, run.root) if run.root != "." else test for test in run.tests]
     command = project.command
     is_module = command.argv[1:2] == ("-m",)
-    arguments: tuple[str, ...] = (*command.argv[3 if is_module else 2 :], *tests)
+    options = _without_paths(command.argv[3 if is_module else 2 :], tree / run.root)
+    arguments: tuple[str, ...] = (*options, *tests)
     if not command.is_pytest:
         files = tuple(dict.fromkeys(map(test_file_of, tests)))
         labelled = prepare_labelled_run(command, files, tree / run.root)
-        options = labelled.arguments[: len(labelled.arguments) - len(labelled.labels)]
+        options = [*labelled.arguments[: len(labelled.arguments) - len(labelled.labels)]]
         labels = {path: label for label, path in labelled.labels.items()}
         known = (test for test in tests if test_file_of(test) in labels)
         names = (f"{labels[test_file_of(test)]}.{_dotted_name(test)}" for test in known)
@@ -203,6 +207,18 @@ def prepare_plain_launch(project: Project, tree: Path, place: Path, *, run: Pack
             "environment": {**launched.environment, "PYTHONPATH": os.pathsep.join(paths)},
         }
     )
+
+
+def _without_paths(arguments: Sequence[str], root: Path) -> list[str]:
+    """Return a command's arguments without the test paths, which would run more than the selected tests."""
+    return [
+        argument
+        for before, argument in pairwise(("", *arguments))
+        if argument.startswith("-")
+        or (before.startswith("--") and "=" not in before)
+        or before in VALUE_OPTIONS
+        or not (root / argument.partition("::")[0]).exists()
+    ]
 
 
 def _dotted_name(test: str) -> str:

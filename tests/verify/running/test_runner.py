@@ -436,6 +436,19 @@ def test_modules_named_like_standard_library_lie_beside_code(
     assert runner.run_plainly(root, ["test_calc.py::T::test_add"], timeout_seconds=60) == 0
 
 
+def test_plain_run_leaves_other_tests_of_command_out(tmp_path: Path, make_runner: Run) -> None:
+    root = write_tree(
+        tmp_path,
+        {
+            "tests/test_a.py": "def test_a(): pass\n",
+            "tests/test_b.py": "def test_b(): assert 0\n",
+        },
+    )
+    runner = make_runner(root, command="python -m pytest -k tests tests/")
+    assert runner.run_plainly(root, ["tests/test_a.py::test_a"], timeout_seconds=60) == 0
+    assert runner.run_plainly(root, ["tests/test_b.py::test_b"], timeout_seconds=60) == 1
+
+
 def test_thread_that_does_not_end_is_not_waited_for(
     tmp_path: Path, make_runner: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
