@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.faults import fault
@@ -14,6 +14,8 @@ from coder.core.paths import is_test_path
 
 MOST_FAILING = 12
 """A fault that more tests detect is too easy."""
+ENDLESS_SECONDS = 20.0
+"""A faulty program whose tests run longer does not end."""
 HELPERS = ("/__init__.py", "/conftest.py")
 SMALLEST = 400
 """Minimum length in characters of a source file for a fault."""
@@ -25,7 +27,7 @@ class Case:
     """One fault; the tree is a directory of its own that is not in git yet."""
 
     kind: str
-    """`single`, `double`, `real` or `classic`."""
+    """`single`, `double`, `real`, `classic` or `quixbugs`."""
     name: str
     tree: Path
     failing: tuple[str, ...]
@@ -73,6 +75,48 @@ def classic(folder: Path, scratch: Path, suite: Suite) -> Iterator[Case]:
             expected=passing_tests(before),
             suite=suite,
             note=line.strip(),
+        )
+
+
+def quixbugs(repository: Path, scratch: Path, suite: Suite) -> Iterator[Case]:
+    """Yield the programs of a checkout of QuixBugs, each alone with its tests."""
+    suite = replace(suite, seconds=ENDLESS_SECONDS)
+    for file in sorted((repository / "python_programs").glob("*.py")):
+        right = repository / "correct_python_programs" / file.name
+        test = repository / "python_testcases" / f"test_{file.name}"
+        if not (right.is_file() and test.is_file()):
+            continue
+        tree = scratch / file.stem
+        shutil.rmtree(tree, ignore_errors=True)
+        (tree / "python_programs").mkdir(parents=True)
+        for folder in ("json_testcases", "python_testcases"):
+            (tree / folder).mkdir()
+        shutil.copy(repository / "conftest.py", tree)
+        for helper in ("load_testdata.py", "node.py"):
+            shutil.copy(repository / "python_testcases" / helper, tree / "python_testcases")
+        text = test.read_text(encoding="utf-8")
+        (tree / "python_testcases" / test.name).write_text(
+            re.sub(r"\bcorrect_python_programs\b", "python_programs", text), "utf-8"
+        )
+        data = repository / "json_testcases" / f"{file.stem}.json"
+        if data.is_file():
+            shutil.copy(data, tree / "json_testcases")
+        program = tree / "python_programs" / file.name
+        shutil.copy(right, program)
+        before = suite.results(tree)
+        shutil.copy(file, program)
+        after = suite.results(tree)
+        failing = passing_tests(before) if after is None else newly_failing(before, after)
+        rights = {f"python_programs/{file.name}": right.read_text(encoding="utf-8")}
+        expected = passing_tests(before)
+        yield Case(
+            kind="quixbugs",
+            name=file.stem,
+            tree=tree,
+            failing=failing,
+            right=rights,
+            expected=expected,
+            suite=suite,
         )
 
 

@@ -1,6 +1,7 @@
 """Repair without a model (`coder fix --offline`) on faults whose right answer is known.
 
     python -m benchmarks.repair --classic
+    python -m benchmarks.repair --quixbugs DIR
     python -m benchmarks.repair --project DIR [--project DIR ...] [--count N] [--doubles N] [--seed N]
     python -m benchmarks.repair --mine DIR [--mine DIR ...] [--count N] [--depth N] [--lines N]
 
@@ -31,12 +32,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cases import Case, classic, copy_tree, mine_fixes, mutants
+from benchmarks.cases import Case, classic, copy_tree, mine_fixes, mutants, quixbugs
 from benchmarks.judging import answers, changed_functions
 from benchmarks.suites import Suite
 from coder.patching import apply
 from coder.patching.git_hunks import split_git_diff
-from coder.repair.clusters import EquivalenceNormalizer
+from coder.repair.proposer import EquivalenceNormalizer
 
 TRIED = re.compile(r"tried ([\d,]+) candidates(?:, (\d+) a second)?")
 
@@ -245,6 +246,8 @@ def all_cases(options: argparse.Namespace, scratch: Path) -> Iterator[Case]:
     suite = Suite(options.python, tuple(options.pytest))
     if options.classic:
         yield from classic(Path(__file__).parent / "classic", scratch, suite)
+    if options.quixbugs:
+        yield from quixbugs(options.quixbugs, scratch, suite)
     for project in options.project:
         yield from mutants(project, scratch, suite, seed=options.seed, count=options.count, edits=1)
         yield from mutants(project, scratch, suite, seed=options.seed, count=options.doubles, edits=2)
@@ -259,6 +262,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--classic", action="store_true")
+    parser.add_argument("--quixbugs", type=Path, help="a checkout of jkoppel/QuixBugs")
     parser.add_argument("--project", type=Path, action="append", default=[])
     parser.add_argument("--mine", type=Path, action="append", default=[])
     parser.add_argument("--count", type=int, default=5, help="single faults, or mined fixes, of each project")

@@ -75,8 +75,10 @@ DIFF = "--- a/a.py\n+++ b/a.py\n@@ -2 +2 @@\n-x\n+y\n"
 HINTS = Proposals(
     suspects=(Suspect(place="a.py::f", line=2, score=1.0),),
     proposals=(
-        Proposal(diff=DIFF, summary="f: y for x", place="a.py::f", apart="f(1) gives 2, elsewhere 3"),
+        Proposal(diff=DIFF, summary="f: y for x", place="a.py::f", answer="2"),
+        Proposal(diff=DIFF.replace("+y", "+z"), summary="f: z for x", place="a.py::f", answer="3"),
     ),
+    call="f(1)",
 )
 CASES: dict[str, dict[str, Any]] = {
     "system": {},

@@ -168,6 +168,18 @@ class BehaviorRuns:
             problem=problems[0] if problems else "",
         )
 
+    def answers(
+        self, tree: Path, code: ChangedCode, *, targets: Sequence[str], tests: Sequence[str]
+    ) -> CallAnswers:
+        """Return the answers to the calls that tests make in a tree, and to variations; may be empty."""
+        side = self._sides[1]
+        if not side.runner.is_recorded:
+            return {}
+        records, _ = self._record(
+            side, tree, code, targets=targets, tests=tests, run_seconds=STARTING_SECONDS
+        )
+        return read_answers(records)
+
     def _record(
         self,
         side: Side,

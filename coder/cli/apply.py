@@ -52,6 +52,12 @@ def apply(
         bool, typer.Option("--verify", help="Judge a session's fix on HEAD first, where that is newer.")
     ] = False,
     attempt: AttemptOption = None,
+    candidate: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="The Nth of the edits that pass and between which no test decides."
+        ),
+    ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Do not show a session's fix for a choice of its parts first.")
     ] = False,
@@ -67,11 +73,14 @@ def apply(
     only where no such file exists. A fix whose base is no longer HEAD is applied as UNVERIFIED, unless
     --verify judges it there: the exit code is then that of the verdict, and only a good one applies it.
     On a terminal a session's fix is shown first; of a part, which nothing has proven, only files change.
-    With --attempt it is one of the changes that a session tried and did not deliver.
+    With --attempt it is one of the changes that a session tried and did not deliver, with --candidate one of
+    the edits that a search without a model offered.
     """
-    refuse_conflicts({"verify": verify, "check": check, "reverse": reverse, "attempt": attempt})
-    if attempt is not None:
-        return _apply_attempt(repo, "last" if what == "-" else what, attempt, check=check, reverse=reverse)
+    chosen = {"attempt": attempt, "candidate": candidate}
+    refuse_conflicts({"verify": verify, "check": check, "reverse": reverse, **chosen})
+    if attempt is not None or candidate is not None:
+        name = "last" if what == "-" else what
+        return _apply_tried(repo, name, attempt, candidate, check=check, reverse=reverse)
     text = _read_diff(what)
     id = what.removeprefix("session:")
     if verify and text is not None:
@@ -258,29 +267,34 @@ def _decode_line(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def _apply_attempt(repo: Path, name: str, number: int, *, check: bool, reverse: bool) -> int:
-    """Bring a change that a session tried into the files, and say what its verdict was.
+def _apply_tried(
+    repo: Path, name: str, attempt: int | None, candidate: int | None, *, check: bool, reverse: bool
+) -> int:
+    """Bring a change that a session tried or offered into the files, and say what is known of it.
 
     Raises:
-        UserError: there is no such session or attempt, or its diff cannot be applied.
+        UserError: there is no such session, attempt or candidate, or its diff cannot be applied.
     """
     from coder.permissions.secrets import PLACEHOLDER
     from coder.repo.git import find_checkout
-    from coder.session.report import find_attempt
+    from coder.session.report import find_attempt, find_offer
     from coder.store.jsonl import find_session, read_records
     from coder.wiring.conversations import recover_sessions
 
     recover_sessions()
     root = find_checkout(repo).root
-    directory = find_session(name.removeprefix("session:"), repository=root)
-    attempt = find_attempt(list(read_records(directory)), number)
-    if PLACEHOLDER.search(attempt.diff):
+    records = list(read_records(find_session(name.removeprefix("session:"), repository=root)))
+    if candidate is not None:
+        diff, known = find_offer(records, candidate), f"Candidate {candidate} passes the tests."
+    else:
+        assert attempt is not None
+        tried = find_attempt(records, attempt)
+        diff, known = tried.diff, f"Attempt {attempt} was {tried.verdict.label}: {tried.verdict.reason}"
+    if PLACEHOLDER.search(diff):
         raise UserError("The stored diff holds masked secrets: it cannot be applied.")
-    _apply_diff(repo, attempt.diff, check=check, reverse=reverse)
+    _apply_diff(repo, diff, check=check, reverse=reverse)
     if not (check or reverse):
-        print(
-            f"Attempt {number} was {attempt.verdict.label}: {attempt.verdict.reason} Judge it: coder verify"
-        )
+        print(f"{known} Judge it: coder verify")
     return 0
 
 

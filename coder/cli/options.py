@@ -295,7 +295,8 @@ CONFLICTS: Sequence[tuple[str, str, tuple[str, ...]]] = (
     ("offline", "works without a model", ("deep", "model", "base_url", "plan", "plan_only", "strategy")),
     ("plan", "runs a plan", ("plan_only", "strategy")),
     ("plan_only", "shows a plan", ("strategy",)),
-    ("verify", "judges a fix and applies it", ("check", "reverse", "attempt")),
+    ("verify", "judges a fix and applies it", ("check", "reverse", "attempt", "candidate")),
+    ("attempt", "applies what was tried", ("candidate",)),
 )
 """Options with their purposes, and those that they cannot be combined with."""
 OWN_STRATEGIES = {"offline": "offline", "plan": "plan", "plan_only": "plan"}

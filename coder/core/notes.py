@@ -127,6 +127,17 @@ class GiveUp(Value):
     summary: str
     places: tuple[str, ...] = ()
     """Suspected places, most suspicious first."""
+    test: str = ""
+    """Id of a failing test for the issue that is all of the change; empty if nothing is left behind."""
+
+
+class Offers(Value):
+    """Edits found by search that pass and differ: the first is judged, each can be applied."""
+
+    kind: Literal["offers"] = "offers"
+    summary: str
+    diffs: tuple[str, ...]
+    """Unified diffs, plainest first."""
 
 
 class WrittenAnswer(Value):
@@ -233,6 +244,7 @@ Note = Annotated[
     | Diagnosis
     | Findings
     | GiveUp
+    | Offers
     | WrittenAnswer
     | ResearchPlan
     | ResearchResult

@@ -568,17 +568,6 @@ class TrialResult(Value):
     """The first test that was not green."""
 
 
-class CallComparison(Value):
-    """Results of the same calls under several edits; empty where they could not be observed."""
-
-    calls: tuple[str, ...] = ()
-    """As source text: the calls that tests make into the project, then variants with one argument changed."""
-    before: tuple[str, ...] = ()
-    """Results of the unchanged code, one for each call."""
-    after: tuple[tuple[str, ...], ...] = ()
-    """Results of each edit, in the order of the edits; empty for an edit that could not be run."""
-
-
 class Tracer(Protocol):
     """Runs tests and records the lines that each of them executes."""
 
@@ -613,14 +602,21 @@ class Trials(Protocol):
         """
         ...
 
-    def compare_calls(
-        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float
-    ) -> CallComparison:
-        """Record the results of calls under each edit.
 
-        The calls are those that `tests` and the edits' guards make, and variants of them.
-        """
-        ...
+class ReproducedExample(Value):
+    """An example of an issue whose wrong result the untouched code gives, as a test that fails."""
+
+    call: str
+    wrong: str
+    """What the call gives, or `raises X`."""
+    right: str
+    """What it should give; empty if only an exception is unwanted."""
+    path: str
+    """The test file, relative to the tree."""
+    text: str
+    """Its text with the new test."""
+    test: str
+    """Id of the new test."""
 
 
 class Proposer(Protocol):
@@ -643,6 +639,13 @@ class Proposer(Protocol):
         changed; None allows all. `guards` are tests (ids) that must stay green, besides those found to
         execute the change.
         """
+
+    def reproduce(self, tree: Path, issue: str) -> ReproducedExample | str:
+        """Return the issue's own example as a failing test, or the reason why there is none.
+
+        It is run on the untouched code twice, where a sandbox holds it.
+        """
+        ...
 
 
 class FaultLocator(Protocol):

@@ -196,18 +196,21 @@ class Proposal(Value):
     """Summary of the change, fit for a commit subject."""
     place: str
     """`path::Qualified.name` of the changed function."""
-    apart: str = ""
-    """A call that returns something else than under another proposal."""
+    answer: str = ""
+    """Its answer to the deciding call."""
 
 
 class Proposals(Value):
     """Result of a search without a model."""
 
     proposals: tuple[Proposal, ...] = ()
-    """Most credible first."""
-    alternatives: tuple[Proposal, ...] = ()
-    """Other changes that turned the tests green, or that evidence cannot rank; for the user to judge, at most
-    three."""
+    """Changes that pass the tests and answer other calls differently, plainest first; at most three.
+
+    One alone is the only kind of change that was found."""
+    more: int = 0
+    """Further kinds of changes, which are not kept."""
+    call: str = ""
+    """A call that the proposals answer differently; empty if none was seen."""
     suspects: tuple[Suspect, ...] = ()
     """Most suspicious first."""
     tried: int = 0
@@ -215,3 +218,15 @@ class Proposals(Value):
     seconds: float = 0.0
     note: str = ""
     """Search that was made, or the reason why none was; one line."""
+
+    @property
+    def open_question(self) -> str:
+        """A sentence on what the tests leave open; empty where one kind of change was found."""
+        count = len(self.proposals) + self.more
+        if count < 2:
+            return ""
+        edits = f"the tests do not decide between {count} edits"
+        if not self.call:
+            return f"{edits}; where they differ could not be tried"
+        *first, last = [proposal.answer for proposal in self.proposals]
+        return f"{edits}; they differ in `{self.call}`: {', '.join(first)} or {last}"

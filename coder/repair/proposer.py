@@ -1,56 +1,114 @@
-"""Proposer without a model: localize the fault, generate candidates, try them, and rank the survivors."""
+"""Proposer without a model: localize the fault, try candidates, and group what passes by its behavior."""
 
+import ast
 import difflib
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar, Protocol
 
-from coder.core.ports import Progress, TestRunner, Tracer, Trials
+from coder.core.paths import match_test_ids
+from coder.core.ports import Edit, Progress, ReproducedExample, TestRunner, Tracer, TrialResult, Trials
+from coder.core.value_text import shorten_value
 from coder.core.values import Proposal, Proposals, Suspect
 from coder.index.index import SymbolIndex
-from coder.python.source import PythonSource, decode_text
+from coder.python.source import PythonSource, decode_source, dump_node, parse_module
 from coder.repair.candidates import RepairCandidate
-from coder.repair.clusters import find_distinguishing_call
-from coder.repair.credibility import CredibilityEvidence, rate_credibility
-from coder.repair.fault import MAX_SUSPECTS, FaultCase, trace_fault
-from coder.repair.search import (
-    MAX_CONFIRMED_CLUSTERS,
-    SearchState,
-    SelectionResult,
-    SurvivorSelector,
-    partial_fixes,
-    search_candidates,
-    search_in_fresh_processes,
-    search_pairs,
-)
+from coder.repair.localization import MAX_SUSPECTS, FaultCase, trace_fault
 from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.ranking import locate_issue
 
-TRACING_SHARE = 0.25
-MAX_TRACING_SECONDS = 15.0
+TRACING_SHARE, MAX_TRACING_SECONDS = 0.25, 15.0
 """Share of the time, and seconds, for tracing. Failing tests run first; their neighbours only sharpen the
 suspicion."""
-CONFIRMATION_SHARE = 0.3
-SINGLE_EDIT_SHARE = 0.6
-"""Share of the time for single edits if several tests fail: a pair may fix what no single edit does. If one
-test fails, a survivor is enough after this share."""
-MIN_SECONDS_FOR_PAIRS = 10.0
-"""Seconds that must be left to search for pairs of edits if no single edit passes."""
-MAX_TIMED_OUT, MIN_SECONDS_FOR_TIMED_OUT = 12, 5.0
-"""Number of timed-out candidates that get more time for each test, and seconds that must be left for them."""
-MIN_SECONDS_TO_CONTINUE = 12.0
-"""Seconds that must be left to continue if no survivor passes in a fresh process, or none is credible."""
+SEARCH_SHARE = 0.5
+"""Share of the time after which no further candidate is tried: what passes is still to be compared."""
+MAX_SURVIVORS, MAX_TRIED_AFTER_SURVIVOR = 12, 300
+"""Number of survivors, and of candidates tried after the first, after which the search ends."""
+MAX_COMPARED, MAX_CONFIRMED = 6, 3
+"""Survivors, plainest first, whose answers are compared, each by a run of the failing tests; and those of
+equal answers that are tried in a fresh process until one passes."""
+MAX_PROPOSALS = 3
+MAX_FRESH = 12
+"""Candidates that only a fresh process can judge to run in one, if nothing else passes."""
+PROGRESS_INTERVAL_SECONDS = 0.5
+COPIED_FAMILIES = frozenset(
+    {"copied_statement", "value_elsewhere", "similar_expression", "wrapped_elsewhere"}
+)
+
+
+class AnswerClassifier(Protocol):
+    """Groups edits by the answers that calls get under them."""
+
+    def __call__(
+        self,
+        tree: Path,
+        edits: Sequence[Edit],
+        *,
+        targets: Sequence[str],
+        tests: Sequence[str],
+        seconds: float,
+    ) -> "EditClasses":
+        """Group edits of a tree by the answers that calls of `targets` and `tests` get under each."""
+
+
+class EditClasses(Protocol):
+    """Edits by equal answers."""
+
+    @property
+    def classes(self) -> Sequence[Sequence[int]]:
+        """Places in the order of the edits."""
+
+    @property
+    def call(self) -> str:
+        """A call that the classes answer differently; empty if none was seen."""
+
+    @property
+    def answers(self) -> Sequence[str]:
+        """Its answers, one for each class; empty without a call."""
+
+
+@dataclass
+class SearchState:
+    """Outcomes of the candidates tried so far."""
+
+    survivors: list[RepairCandidate] = field(default_factory=list)
+    cold: list[RepairCandidate] = field(default_factory=list)
+    """Candidates that only a fresh process can judge."""
+    late: list[RepairCandidate] = field(default_factory=list)
+    """Candidates with which a target test timed out: a test that failed at once before may pass slowly."""
+    tried: int = 0
+
+    @property
+    def progress_line(self) -> str:
+        """The progress in one line: `4 of 618 candidates pass; first: use `<=` in merge`."""
+        first = f"; first: {self.survivors[0].edit.summary}" if self.survivors else ""
+        if self.tried == 1:
+            return f"the candidate {'passes' if self.survivors else 'fails'}{first}"
+        passing = "passes" if len(self.survivors) == 1 else "pass"
+        return f"{len(self.survivors) or 'none'} of {self.tried:,} candidates {passing}{first}"
 
 
 class TemplateProposer:
-    """Search-based repair with templates."""
+    """Search-based repair with rewrite rules."""
 
-    def __init__(self, *, tracer: Tracer, trials: Trials, runner: TestRunner) -> None:
+    def __init__(
+        self,
+        *,
+        tracer: Tracer,
+        trials: Trials,
+        runner: TestRunner,
+        classify: AnswerClassifier,
+        reproduce: Callable[[Path, str], ReproducedExample | str],
+    ) -> None:
         self._tracer = tracer
         self._trials = trials
         self._runner = runner
+        self._classify = classify
+        self.reproduce = reproduce
 
     def propose(
         self,
@@ -63,144 +121,235 @@ class TemplateProposer:
         may_write: Callable[[str], bool] | None = None,
         guards: Sequence[str] = (),
     ) -> Proposals:
-        """Trace, localize, search and select; see `Proposer`."""
+        """Trace, localize, search and compare; see `Proposer`."""
         started = time.monotonic()
-        if not tests:
-            return Proposals(
-                suspects=suspects_from_issue(tree, issue), note="There is no failing test to search with."
-            )
-        case = trace_fault(
-            self._tracer,
-            tree,
-            tests,
-            seconds=min(seconds * TRACING_SHARE, MAX_TRACING_SECONDS),
-            progress=progress,
+        deadline = started + seconds
+        tracing_seconds = min(seconds * TRACING_SHARE, MAX_TRACING_SECONDS)
+        case = (
+            trace_fault(self._tracer, tree, tests, seconds=tracing_seconds, progress=progress)
+            if tests
+            else "There is no failing test to search with."
         )
         if isinstance(case, str):
             return Proposals(suspects=suspects_from_issue(tree, issue), note=case)
-        ranked = [
+        candidates = [
             candidate
             for candidate in case.list_candidates(guards)
             if may_write is None or may_write(candidate.edit.path)
         ]
-        evidence = CredibilityEvidence(
-            sources=case.sources,
-            issue=issue,
-            tests=_read_test_files(tree, case.failing),
-            undefined=case.undefined_names,
-        )
-        chooser = SurvivorSelector(case, trials=self._trials, runner=self._runner, deadline=started + seconds)
-        earlier, choice = SearchState(), SelectionResult()
-        untried: Sequence[RepairCandidate] = ranked
-        while True:
-            new, untried = self._search_in_stages(case, untried, until=started + seconds, progress=progress)
-            total = new + earlier
-            if new.survivors or new.cold:
-                credible = {
-                    candidate: rate_credibility(candidate, evidence)
-                    for candidate in (*total.survivors, *total.cold)
-                }
-                choice = chooser.select_survivors(total, credible, ranked)
-            if (
-                not choice.should_continue_search
-                or not new.survivors
-                or not untried
-                or started + seconds - time.monotonic() < MIN_SECONDS_TO_CONTINUE
-            ):
-                break
-            earlier = replace(total, survivors=total.survivors if choice.confirmed_clusters else [], cold=[])
-        proposals = _build_proposals(choice, case)
+        state = self._search(case, candidates, deadline - seconds * (1 - SEARCH_SHARE), progress)
+        proposals, call, more = self._compare(case, state.survivors, deadline)
         return Proposals(
-            proposals=() if choice.abstention_reason else proposals,
-            alternatives=proposals if choice.abstention_reason else proposals[1:],
+            proposals=proposals,
+            more=more,
+            call=call,
             suspects=case.suspects[:MAX_SUSPECTS],
-            tried=total.tried,
+            tried=state.tried,
             seconds=time.monotonic() - started,
-            note="; ".join(filter(None, (total.progress_line, choice.abstention_reason))),
+            note=state.progress_line,
         )
 
-    def _search_in_stages(
-        self, case: FaultCase, ranked: Sequence[RepairCandidate], *, until: float, progress: Progress | None
-    ) -> tuple[SearchState, Sequence[RepairCandidate]]:
-        """Search in stages until an edit passes: single, timed-out, pairs, remaining ones.
+    def _search(
+        self, case: FaultCase, candidates: Sequence[RepairCandidate], until: float, progress: Progress | None
+    ) -> SearchState:
+        """Try candidates in their order; those that a fork cannot judge, in fresh processes at the end."""
+        state = SearchState()
+        if not case.has_collection_error:
+            _try_in_forks(self._trials, case, candidates, state, until=until, progress=progress)
+            if state.late and not state.survivors:
+                late, state.late = state.late[:MAX_FRESH], []
+                _try_in_forks(self._trials, case, late, state, until=until, progress=progress, patient=True)
+        fresh = candidates if case.has_collection_error else state.cold[:MAX_FRESH]
+        for candidate in fresh:
+            if time.monotonic() > until or len(state.survivors) >= MAX_PROPOSALS:
+                break
+            if case.has_collection_error or not state.survivors:
+                state.tried += case.has_collection_error
+                if self._passes(case, candidate, case.failing, seconds=until - time.monotonic()):
+                    state.survivors.append(candidate)
+        return state
 
-        Pairs come last if no edit fixes a part. Returns the single edits that have not been tried as well.
+    def _compare(
+        self, case: FaultCase, survivors: Sequence[RepairCandidate], deadline: float
+    ) -> tuple[tuple[Proposal, ...], str, int]:
+        """Return a proposal for each way in which survivors behave, the deciding call, and how many more.
+
+        A survivor counts only if it passes with all tests that execute its place, in a fresh process.
         """
-        tree, failing, trials = case.tree, case.failing, self._trials
+        plain = sort_by_plainness(survivors, case.sources)[:MAX_COMPARED]
+        classes: Sequence[Sequence[int]] = [[index] for index in range(len(plain))]
+        call, answers = "", [""] * len(classes)
+        if len(plain) > 1 and not case.has_collection_error:
+            guards = [*dict.fromkeys(test for item in plain for test in item.edit.guards)]
+            seconds = max(deadline - time.monotonic(), MIN_CONFIRMATION_SECONDS)
+            edits = [candidate.edit for candidate in plain]
+            found = self._classify(case.tree, edits, targets=case.failing, tests=guards, seconds=seconds)
+            classes, call = found.classes, found.call
+            answers = [*found.answers] or [""] * len(classes)
+        proposals = [
+            build_proposal(candidate, case.sources[candidate.edit.path], answer)
+            for places, answer in zip(classes, answers, strict=True)
+            if (candidate := self._first_confirmed(case, [plain[place] for place in places], deadline))
+        ]
+        more = max(0, len(proposals) - MAX_PROPOSALS)
+        return tuple(proposals[:MAX_PROPOSALS]), shorten_value(call, limit=200), more
 
-        def time_for(share: float) -> float:
-            return max(until - time.monotonic(), 0.0) * (1 - CONFIRMATION_SHARE) * share
+    def _first_confirmed(
+        self, case: FaultCase, members: Sequence[RepairCandidate], deadline: float
+    ) -> RepairCandidate | None:
+        """Return the first of equal edits that passes in a fresh process; the plainest if no time is left."""
+        for candidate in members[:MAX_CONFIRMED]:
+            seconds = deadline - time.monotonic()
+            tests = [*case.failing, *case.impacted_tests(candidate)]
+            if seconds <= 0 or self._passes(case, candidate, tests, seconds=seconds, unless_late=True):
+                return candidate
+        return None
 
-        def should_continue(least: float) -> bool:
-            return not total.survivors and until - time.monotonic() > least
+    def _passes(
+        self,
+        case: FaultCase,
+        candidate: RepairCandidate,
+        tests: Sequence[str],
+        *,
+        seconds: float,
+        unless_late: bool = False,
+    ) -> bool:
+        """Tell whether the failing tests pass, and no test fails, in a fresh process with the edit on disk.
 
-        if case.has_collection_error:
-            total = search_in_fresh_processes(
-                self._runner, tree, failing, ranked, seconds=time_for(1.0), progress=progress
+        `unless_late`: a timeout does not refute it, since the final verification runs everything again.
+        """
+        with apply_temporarily(case.tree, candidate.edit):
+            report = self._runner.run(
+                case.tree, tests, timeout_seconds=seconds, expect_loaded=[candidate.edit.path]
             )
-            return total, ranked[total.tried :]
-        share, satisfied = (SINGLE_EDIT_SHARE, 1.0) if len(failing) > 1 else (1.0, SINGLE_EDIT_SHARE)
-        total = search_candidates(
-            trials,
-            tree,
-            failing,
-            ranked,
-            seconds=time_for(share),
-            single_survivor_share=satisfied,
-            progress=progress,
-        )
-        untried = ranked[total.tried :]
-        if total.late and should_continue(MIN_SECONDS_FOR_TIMED_OUT):
-            late, seconds = total.late[:MAX_TIMED_OUT], time_for(SINGLE_EDIT_SHARE)
-            total = (
-                search_candidates(
-                    trials, tree, failing, late, seconds=seconds, progress=progress, patient=True
-                )
-                + total
-            )
-        has_halves = bool(partial_fixes(total.failed_by_test))
-        if has_halves and not total.cold and should_continue(MIN_SECONDS_FOR_PAIRS):
-            seconds = time_for(SINGLE_EDIT_SHARE if untried else 1.0)
-            total = (
-                search_pairs(
-                    trials, tree, failing, ranked, total.failed_by_test, seconds=seconds, progress=progress
-                )
-                + total
-            )
-        if untried and should_continue(MIN_SECONDS_TO_CONTINUE):
-            last = search_candidates(trials, tree, failing, untried, seconds=time_for(1.0), progress=progress)
-            total, untried = last + total, untried[last.tried :]
-        if not has_halves and not total.cold and should_continue(MIN_SECONDS_FOR_PAIRS):
-            total = (
-                search_pairs(
-                    trials,
-                    tree,
-                    failing,
-                    ranked,
-                    total.failed_by_test,
-                    seconds=time_for(1.0),
-                    progress=progress,
-                )
-                + total
-            )
-        return total, untried
+        if any(result.red for result in report.results):
+            return False
+        if report.problem is not None:
+            return unless_late and report.problem.kind == "timeout"
+        green = [result.id for result in report.results if result.green]
+        return all(any(map(match_test_ids([target]), green)) for target in case.failing)
 
 
-def _build_proposals(choice: SelectionResult, case: FaultCase) -> tuple[Proposal, ...]:
-    """Return at most three proposals, each with a call that distinguishes it from the others."""
-    confirmed = choice.confirmed_clusters[:MAX_CONFIRMED_CLUSTERS]
-    proposals = []
-    for opinion in confirmed:
-        difference = find_distinguishing_call(
-            opinion, [other for other in confirmed if other is not opinion], choice.comparison
-        )
-        proposals.append(
-            build_proposal(opinion.representative, case.sources[opinion.representative.edit.path], difference)
-        )
-    return tuple(proposals)
+MIN_CONFIRMATION_SECONDS = 5.0
 
 
-def build_proposal(candidate: RepairCandidate, source: PythonSource, apart: str = "") -> Proposal:
+def _try_in_forks(
+    trials: Trials,
+    case: FaultCase,
+    candidates: Sequence[RepairCandidate],
+    state: SearchState,
+    *,
+    until: float,
+    progress: Progress | None,
+    patient: bool = False,
+) -> None:
+    """Try candidates in order until enough survive, and add their outcomes to `state`."""
+    last_report, first = time.monotonic(), 0
+    results = trials.try_out(
+        case.tree,
+        case.failing,
+        [candidate.edit for candidate in candidates],
+        seconds=max(until - time.monotonic(), 0.0),
+        patient=patient,
+    )
+    with closing(results):
+        for candidate, tried in zip(candidates, results, strict=False):
+            state.tried += 1
+            if tried.outcome == "passed":
+                first = first or state.tried
+                state.survivors.append(candidate)
+            elif tried.outcome == "cold":
+                state.cold.append(candidate)
+            elif tried.outcome == "timeout" and tried.test in case.failing:
+                state.late.append(candidate)
+            if progress is not None and time.monotonic() - last_report > PROGRESS_INTERVAL_SECONDS:
+                last_report = time.monotonic()
+                progress(state.progress_line)
+            if len(state.survivors) == MAX_SURVIVORS or (
+                first and state.tried >= first + MAX_TRIED_AFTER_SURVIVOR
+            ):
+                return
+
+
+@contextmanager
+def apply_temporarily(tree: Path, edit: Edit) -> Iterator[None]:
+    """Apply the edit to the tree, and restore the file on exit."""
+    file = tree / edit.path
+    before = file.read_bytes()
+    try:
+        text, encoding = decode_source(before)
+        file.write_bytes(edit.apply(text).encode(encoding))
+        yield
+    finally:
+        file.write_bytes(before)
+
+
+def sort_by_plainness(
+    survivors: Sequence[RepairCandidate], sources: Mapping[str, PythonSource]
+) -> list[RepairCandidate]:
+    """Return survivors that differ in code, plainest first.
+
+    A changed constant, operator or name comes before copied code, fewer new operations before more, and the
+    likelier edit before the others; of equal code the shortest text is kept.
+    """
+    sizes = {path: _node_count(source.text) for path, source in sources.items()}
+
+    def plainness(candidate: RepairCandidate) -> tuple[bool, int, float]:
+        edit = candidate.edit
+        added = _node_count(edit.apply(sources[edit.path].text)) - sizes[edit.path]
+        return edit.family in COPIED_FAMILIES, max(added, 0), -candidate.score
+
+    shortest: dict[str, RepairCandidate] = {}
+    for candidate in survivors:
+        text = candidate.edit.apply(sources[candidate.edit.path].text)
+        code = f"{candidate.edit.path}\n{normalize_module(text)}"
+        known = shortest.get(code)
+        if known is None or len(text) < len(known.edit.apply(sources[known.edit.path].text)):
+            shortest[code] = candidate
+    return sorted(shortest.values(), key=plainness)
+
+
+def _node_count(text: str) -> int:
+    try:
+        return sum(1 for _ in ast.walk(parse_module(text)))
+    except (SyntaxError, ValueError):
+        return len(text)
+
+
+def normalize_module(text: str) -> str:
+    """Return a dump that is equal for `not x in y` and `x not in y`; the text itself if it is not Python."""
+    try:
+        return dump_node(EquivalenceNormalizer().visit(parse_module(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text
+
+
+class EquivalenceNormalizer(ast.NodeTransformer):
+    """Normalizes equivalent code: `not (a == b)` and `a != b`, keyword arguments in any order."""
+
+    OPPOSITES: ClassVar[dict[type[ast.cmpop], ast.cmpop]] = {
+        ast.Eq: ast.NotEq(), ast.NotEq: ast.Eq(), ast.In: ast.NotIn(), ast.NotIn: ast.In(),
+        ast.Is: ast.IsNot(), ast.IsNot: ast.Is(),
+    }  # fmt: skip
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:  # NodeTransformer requires this name
+        self.generic_visit(node)
+        match node:
+            case ast.UnaryOp(op=ast.Not(), operand=ast.Compare(ops=[operator]) as comparison) if (
+                type(operator) in self.OPPOSITES
+            ):
+                comparison.ops = [self.OPPOSITES[type(operator)]]
+                return comparison
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        if all(keyword.arg for keyword in node.keywords):
+            node.keywords.sort(key=lambda keyword: str(keyword.arg))
+        return node
+
+
+def build_proposal(candidate: RepairCandidate, source: PythonSource, answer: str = "") -> Proposal:
     """Build the proposal of a candidate, with its edit as a unified diff."""
     edit = candidate.edit
     # Not splitlines: it also splits at form feeds and the like, which git does not treat as line ends.
@@ -209,7 +358,7 @@ def build_proposal(candidate: RepairCandidate, source: PythonSource, apart: str 
     diff = "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )
-    return Proposal(diff=diff, summary=edit.summary, place=candidate.place, apart=apart)
+    return Proposal(diff=diff, summary=edit.summary, place=candidate.place, answer=shorten_value(answer))
 
 
 def suspects_from_issue(tree: Path, issue: str) -> tuple[Suspect, ...]:
@@ -220,6 +369,30 @@ def suspects_from_issue(tree: Path, issue: str) -> tuple[Suspect, ...]:
     )
 
 
-def _read_test_files(tree: Path, tests: Sequence[str]) -> str:
-    files: Mapping[str, None] = dict.fromkeys(test.split("::")[0] for test in tests)
-    return "\n".join(decode_text((tree / path).read_bytes()) for path in files if (tree / path).is_file())
+class CountedTrials:
+    """Tries a limited number of edits in all; without a limit, as many as the time allows.
+
+    Unlike a time limit, the number is the same on every machine.
+    """
+
+    def __init__(self, trials: Trials, *, max_edits: int | None) -> None:
+        self._trials = trials
+        self._left = max_edits
+
+    def try_out(
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        edits: Sequence[Edit],
+        *,
+        seconds: float,
+        patient: bool = False,
+    ) -> Generator[TrialResult]:
+        allowed = edits if self._left is None else edits[: self._left]
+        if not allowed:
+            return
+        with closing(self._trials.try_out(tree, tests, allowed, seconds=seconds, patient=patient)) as results:
+            for result in results:
+                if self._left is not None:
+                    self._left -= 1
+                yield result

@@ -7,7 +7,16 @@ from contextlib import suppress
 
 from coder.core.errors import GitError, UserError
 from coder.core.events import NoteMade, Warned
-from coder.core.notes import Diagnosis, Done, Plan, ResearchReport, Sites, WrittenAnswer, format_report
+from coder.core.notes import (
+    Diagnosis,
+    Done,
+    GiveUp,
+    Plan,
+    ResearchReport,
+    Sites,
+    WrittenAnswer,
+    format_report,
+)
 from coder.core.paths import is_test_path
 from coder.core.plan import format_plan
 from coder.core.state import (
@@ -85,7 +94,8 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
         or not patch.paths
         or (has_given_up(context.log.records, candidate.id) and not newest.kind.shows_fix)
     ):
-        return _outcome_without_delivery(context, candidate, newest)
+        outcome = _outcome_without_delivery(context, candidate, newest)
+        return await _leave_failing_test(context, candidate, patch, outcome)
     if context.task.minimise:
         patch, newest = await minimize_change(context, candidate, patch, newest)
     newest = newest.model_copy(
@@ -192,6 +202,31 @@ def _outcome_without_delivery(
         return outcome_without_fix(VerdictKind.GAVE_UP, "Nothing was verified.", context)
     kind = VerdictKind.NOT_TESTED if verdict.kind is VerdictKind.NOT_TESTED else VerdictKind.GAVE_UP
     return outcome_without_fix(kind, verdict.reason, context)
+
+
+async def _leave_failing_test(
+    context: SessionContext, candidate: Candidate, patch: Patch, outcome: SessionOutcome
+) -> SessionOutcome:
+    """Put the failing test that a given-up session leaves behind on a branch, or hand it over as a diff."""
+    notes = candidate_notes(context.log.records, candidate.id)
+    test = next((note.test for note in reversed(notes) if isinstance(note, GiveUp)), "")
+    rebased = await asyncio.to_thread(context.repository.rebase_on_head, patch) if test else None
+    if not test or not patch.paths:
+        return outcome
+    if rebased is None or context.task.dry_run:
+        delivery = Delivery(diff=patch.diff, needs_uncommitted_work=rebased is None)
+    else:
+        subject = format_subject(
+            f"Add a failing test: {test.rpartition('::')[2]}", context.repository.recent_subjects(30)
+        )
+        message = (
+            f"{subject}\n\nThe issue's own example, which fails on the code as it is. Nothing is fixed.\n"
+        )
+        slug = branch_slug(subject)
+        delivery = await asyncio.to_thread(
+            context.repository.deliver, rebased, message=message, evidence="", slug=slug
+        )
+    return outcome.model_copy(update={"delivery": delivery})
 
 
 async def _deliver(

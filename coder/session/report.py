@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from coder.core.errors import UserError
 from coder.core.events import CandidateDropped, FilesChanged, NoteMade, Record, SessionStarted, Verified
-from coder.core.notes import Component, Diagnosis, Done, Findings, GiveUp, ResearchResult, Sites
+from coder.core.notes import Component, Diagnosis, Done, Findings, GiveUp, Offers, ResearchResult, Sites
 from coder.core.paths import is_test_path, test_file_of
 from coder.core.state import active_candidates, component_plan
 from coder.core.verdict import Cause, TestResult, Verdict, VerdictKind
@@ -200,6 +200,21 @@ def find_attempt(records: Sequence[Record], number: int) -> AttemptedChange:
     if not attempts[number - 1].diff:
         raise UserError(f"Attempt {number} changed nothing.")
     return attempts[number - 1]
+
+
+def find_offer(records: Sequence[Record], number: int) -> str:
+    """Return the diff of an edit that a session offered, by its number.
+
+    Raises:
+        UserError: it offered none, or not so many.
+    """
+    notes = (record.event.note for record in reversed(records) if isinstance(record.event, NoteMade))
+    diffs = next((note.diffs for note in notes if isinstance(note, Offers)), ())
+    if not diffs:
+        raise UserError("The session offered no edits to choose from.")
+    if number > len(diffs):
+        raise UserError(f"The session offered {len(diffs)} edits; there is no candidate {number}.")
+    return diffs[number - 1]
 
 
 def best_attempt(records: Sequence[Record]) -> AttemptedChange | None:

@@ -14,7 +14,8 @@ Each is a composition over that loop (`strategies/registry.py` names them all):
   a reader who proposes the correction. Stops at the first that is proven and approved.
 - auto: locate; plan where three files or more belong to it; else one linear attempt; then the tree. Stops
   as the strategy it chose, each with its reason in the log.
-- offline: `search_repair`: no model. Stops at the first proposal that is proven.
+- offline: `search_repair`: no model. Stops at the first kind of edit that holds; ends with a fix, with the
+  edits that pass and the call that decides, or with the issue's example as a failing test.
 
 A security reviewer is added only where a change touches risky files (`permissions/risk.py`), a reviewer of
 behavior where calls beyond those of the tests are answered otherwise: it sees issue, diff and these calls in
@@ -72,8 +73,8 @@ rounds of `fan_out`, which does parts in parallel, and again where the evaluatio
 - Documents, pages and packages that the user allows (`cli/question_sources.py`) are laid into the worktree
   below `coder-sources/`, which is never delivered: tools read and search them, and citations name them,
   like any file.
-- `offline_answer.py` answers without a model: names in the question, else the
-  ranking of `retrieval/ranking.py`, then definitions, uses, tests and `git log -L` as a page.
+- `offline_answer.py` answers without a model: definition, uses, tests and last commits of what the question
+  names, else the places that `retrieval/ranking.py` finds by its words.
 
 Building new code
 

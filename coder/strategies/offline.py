@@ -1,14 +1,15 @@
 """Repair without a model: a proposer searches for edits, and the verifier judges them."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
-from coder.core.notes import Done, GiveUp, Note, Sites
+from coder.core.notes import Done, GiveUp, Note, Offers, Reproduction, Sites
 from coder.core.phases import PhaseName
 from coder.core.values import Candidate, Proposal, Proposals
-from coder.core.verdict import ReproductionResult, TestResult, Verdict, VerdictKind
+from coder.core.verdict import Finding, TestResult, Verdict, VerdictKind
 from coder.patching import apply
 from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.orientation import related_failures
@@ -22,100 +23,104 @@ from coder.strategies.verify_phase import (
     verify_change,
 )
 
-SEARCH_SECONDS = 120.0
+SEARCH_SECONDS = 60.0
 COUNTED_SECONDS = 600.0
 """Time limit if candidates are counted: only a safeguard, so that a slow machine finds the same edits."""
 SEARCH_SHARE = 0.6
 """Share of the remaining time for the search, since the result must still be proven."""
-MAX_ATTEMPTS = 3
 MAX_NEW_GUARDS = 20
 """Most broken tests to add as guards after each search; these suffice to exclude similar edits."""
-NEEDS_A_TEST = (
-    "Repair without a model needs a test that fails because of the issue, and none does. Name one in the "
-    "issue or with --test "
-    "(such as --test 'pytest tests/test_x.py::test_y'), write one, or configure a model."
-)
-DECIDING_TEST_HINT = "A test of a call in which they differ would decide."
-SINGLE_EDIT_HINT = "If it is what you want, apply it by hand; a further test of the same fault speaks for it."
-NARROWING_HINT = (
-    "A further failing test, smaller than these, narrows the place down; more than one small edit needs a "
-    "model."
-)
+NEITHER = "neither"
+NEXT_COMMAND = "Go on from it with a model: coder fix --continue --model MODEL"
+UNDECIDED = "undecided-edits"
+"""Rule of the finding that several edits pass and differ."""
 
 
 def search_repair() -> Strategy:
-    """Return a strategy that tries proposals in their order and keeps the first that is FIXED.
+    """Return a strategy that searches for an edit, and ends with a fix, the edits that pass, or a red test.
 
-    Tests that a proposal broke must stay green in the next search.
+    Tests that an edit broke must stay green in the next search.
     """
 
     async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
         _log_phase(context, candidate, "locate")
-        failing = await failing_tests(context, candidate)
-        attempts = min(MAX_ATTEMPTS, context.task.budget.attempts)
-        tests, guards = failing.tests, tuple[str, ...]()
-        tried_proposals: list[Proposal] = []
+        tests, why, example = await _find_failing_tests(context, candidate)
+        guards: tuple[str, ...] = ()
+        left = max(context.task.budget.attempts, 1)
         while True:
-            search_result = await propose_edits(context, candidate, tests, guards=guards)
-            matching_tests = _related_tests(
-                context.task.issue, [TestResult(id=test, outcome="failed") for test in tests]
+            found = await propose_edits(context, candidate, tests, guards=guards)
+            tried = await _ask_which(context, found)
+            _log_note(
+                context,
+                candidate,
+                "locate",
+                Sites(summary=_describe(tried), places=_places(found), tests=tests),
             )
-            if not search_result.proposals and matching_tests not in (
-                (),
-                tests,
-            ):  # there may be several faults, and the issue names one of them
-                tests, search_result = (
-                    matching_tests,
-                    await propose_edits(context, candidate, matching_tests, guards=guards),
-                )
-            places = tuple(suspect.place for suspect in search_result.suspects)
-            if not tests:
-                note: Note = GiveUp(summary=_missing_test_message(failing), places=places)
-                _log_note(context, candidate, "locate", note)
-                return candidate
-            note = Sites(summary=_describe_proposals(search_result), places=places, tests=tests)
-            _log_note(context, candidate, "locate", note)
-            broken_tests: list[str] = []
-            for proposal in [
-                untried for untried in search_result.proposals if untried not in tried_proposals
-            ][: attempts - len(tried_proposals)]:
-                verdict = await _judge_proposal(context, candidate, proposal, tests)
-                is_untested = verdict.kind is VerdictKind.NOT_TESTED
-                if is_untested or verdict.is_good_enough or verdict.untied:
+            broken: list[str] = []
+            while tried.proposals and left:
+                _log_offers(context, candidate, tried)
+                verdict = await _judge_proposal(context, candidate, tried, tests)
+                if verdict.is_deliverable or verdict.kind is VerdictKind.NOT_TESTED:
                     return candidate
-                tried_proposals.append(proposal)
-                broken_tests += [result.id for result in verdict.broken if result.id not in guards]
-            if not broken_tests or len(tried_proposals) >= attempts:
+                left -= 1
+                broken += [result.id for result in verdict.broken if result.id not in guards]
+                tried = tried.model_copy(update={"proposals": tried.proposals[1:]})
+            if not broken or not left:
                 break
-            guards = (*guards, *broken_tests[:MAX_NEW_GUARDS])
+            guards = (*guards, *broken[:MAX_NEW_GUARDS])
             _log_phase(context, candidate, "locate")
-        _log_note(
-            context, candidate, "repair", GiveUp(summary=_failure_summary(search_result), places=places)
-        )
+        summary = _describe_failure(found, why, example)
+        _log_note(context, candidate, "repair", GiveUp(summary=summary, places=_places(found), test=example))
         return candidate
 
     return strategy
 
 
-async def failing_tests(context: SessionContext, candidate: Candidate) -> ReproductionResult:
-    """Return tests that fail on the base for the right reason, and why others do not count.
+async def _find_failing_tests(
+    context: SessionContext, candidate: Candidate
+) -> tuple[tuple[str, ...], str, str]:
+    """Return the tests that fail because of the issue, why there are none, and the id of one written for it.
 
-    Tests that the issue or the command names, else all. If some are named, do not wait for the baseline: the
-    session measures it during the search.
+    They are those that the issue or the command names, else the red ones that it is about, else its own
+    example, which is written into the worktree. Red tests that an issue does not speak of are used only if it
+    names no code either: they would point to another fault.
     """
-    named_tests = requested_tests(context, candidate)
-    report = None if named_tests else await measure_baseline(context, candidate, whole=True)
-    tests = named_tests or (tuple(result.id for result in report.project_failures) if report else ())
-    if not tests:
-        return ReproductionResult()
     patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
-    return await asyncio.to_thread(context.verifier.check_reproduction, patch, tests)
+    named = requested_tests(context, candidate)
+    report = None if named else await measure_baseline(context, candidate, whole=True)
+    reds = report.project_failures if report else ()
+    tests = named or _related_tests(context.task.issue, reds)
+    reason = ""
+    if tests:
+        checked = await asyncio.to_thread(context.verifier.check_reproduction, patch, tests)
+        if checked.tests:
+            return checked.tests, "", ""
+        reason = "; ".join(checked.rejected[:2]).rstrip(".")
+    proposer = context.make_proposer()
+    example = await asyncio.to_thread(proposer.reproduce, candidate.worktree, context.task.issue)
+    if not isinstance(example, str):
+        file = candidate.worktree / example.path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        await asyncio.to_thread(file.write_text, example.text, "utf-8")
+        patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+        checked = await asyncio.to_thread(context.verifier.check_reproduction, patch, (example.test,))
+        if checked.tests:
+            summary = f"The issue's example fails here: {example.call} gives {example.wrong}."
+            _log_note(context, candidate, "reproduce", Reproduction(summary=summary, tests=checked.tests))
+            return checked.tests, "", example.test
+        await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
+        example = "; ".join(checked.rejected[:1]) or "the issue's example could not be run as a test"
+    if reds and not tests and not _names_code(context.task.issue):
+        ids = tuple(result.id for result in reds)
+        checked = await asyncio.to_thread(context.verifier.check_reproduction, patch, ids)
+        if checked.tests:
+            return checked.tests, "", ""
+    return (), f"no test fails because of the issue{f' ({reason})' if reason else ''}, and {example}", ""
 
 
-def _missing_test_message(failing: ReproductionResult) -> str:
-    if not failing.rejected:
-        return NEEDS_A_TEST
-    return f"No failing test shows the bug: {'; '.join(failing.rejected[:2]).rstrip('.')}.\n{NEEDS_A_TEST}"
+def _names_code(issue: str) -> bool:
+    """Tell whether an issue names code, such as `chunk_size` or `chunks(...)`."""
+    return re.search(r"\w_\w|[a-z][A-Z]|`[^`]+`|\w\(", issue) is not None
 
 
 def _related_tests(issue: str, failing: Sequence[TestResult]) -> tuple[str, ...]:
@@ -154,53 +159,82 @@ async def propose_edits(
     return await asyncio.to_thread(search)
 
 
+async def _ask_which(context: SessionContext, found: Proposals) -> Proposals:
+    """Ask which answer to the deciding call is right, where somebody can say; keep the edits that give it."""
+    if len(found.proposals) < 2 or not found.call or not context.approval.attended:
+        return found
+    options = tuple(dict.fromkeys(item.answer for item in found.proposals))
+    text = f"{found.open_question.capitalize()}. Which is right?"
+    chosen = await context.approval.ask(text, options=(*options, NEITHER), default=NEITHER)
+    kept = tuple(item for item in found.proposals if item.answer == chosen)
+    if not kept:
+        return found
+    note = f"{found.note}; you said that {found.call} gives {chosen}"
+    return found.model_copy(update={"proposals": kept, "more": 0, "note": note})
+
+
+def _log_offers(context: SessionContext, candidate: Candidate, found: Proposals) -> None:
+    """Record the edits that pass and differ, so that each can be applied."""
+    if found.open_question:
+        offers = Offers(summary=found.open_question, diffs=tuple(item.diff for item in found.proposals))
+        _log_note(context, candidate, "locate", offers)
+
+
 async def _judge_proposal(
-    context: SessionContext, candidate: Candidate, proposal: Proposal, tests: tuple[str, ...]
+    context: SessionContext, candidate: Candidate, found: Proposals, tests: tuple[str, ...]
 ) -> Verdict:
-    """Apply and judge a proposal; roll it back unless it is a fix, or one but for its tie to the issue."""
+    """Apply and judge the first proposal; roll it back unless it may be delivered.
+
+    Where several proposals pass and differ, it is PASSING: rank alone makes nothing FIXED.
+    """
+    proposal = found.proposals[0]
+    start = await asyncio.to_thread(context.repository.candidate_patch, candidate)
     _log_phase(context, candidate, "edit")
     await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
     patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
     context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
     _log_note(context, candidate, "edit", Done(summary=proposal.summary))
     _log_phase(context, candidate, "verify")
-    verdict = await judge_change(context, candidate, patch, tests)
-    if not verdict.is_good_enough and not verdict.untied:
-        await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
-        context.log.append(FilesChanged(candidate=candidate.id, paths=(), diff=""))
+    verdict = await judge_change(context, candidate, patch, tests, findings=undecided_findings(found))
+    if not verdict.is_deliverable:
+        await asyncio.to_thread(context.repository.rollback, candidate, start.tree or candidate.base)
+        context.log.append(FilesChanged(candidate=candidate.id, paths=start.paths, diff=start.diff))
     return verdict
 
 
-def _describe_proposals(proposals: Proposals) -> str:
-    """Describe the search and the other edits that pass the tests."""
-    if not proposals.proposals or not proposals.alternatives:
-        return proposals.note
-    others = map(_format_proposal, proposals.alternatives)
-    return "\n".join([proposals.note, "Other candidates that pass, and where they differ:", *others])
+def undecided_findings(found: Proposals) -> tuple[Finding, ...]:
+    """Return the finding that the tests do not decide between several edits, if they do not."""
+    text = found.open_question
+    return (Finding(rule=UNDECIDED, effect="cap", text=text),) if text else ()
 
 
-def _format_proposal(proposal: Proposal) -> str:
-    return f"- {proposal.summary}{f' ({proposal.apart})' if proposal.apart else ''}"
+def _describe(found: Proposals) -> str:
+    """Describe the search and the edits that pass, with a test that would decide between them."""
+    if len(found.proposals) < 2:
+        return found.note
+    rows = [
+        f"{number}. {item.summary}{f': {item.answer}' if item.answer else ''}"
+        for number, item in enumerate(found.proposals, 1)
+    ]
+    decide = [f"A test decides: assert {found.call} == ..."] if found.call else []
+    take = "Take another one: coder apply last --candidate 2"
+    return "\n".join([f"{found.open_question[0].upper()}{found.open_question[1:]}.", *rows, *decide, take])
 
 
-def _failure_summary(proposals: Proposals) -> str:
-    suspects = ", ".join(suspect.place.rpartition("::")[2] for suspect in proposals.suspects[:3])
-    where = f" The fault is most likely in {suspects}." if suspects else ""
-    if proposals.proposals:
-        return f"No proposal was proven ({proposals.note}).{where}"
-    if proposals.alternatives:
-        alternatives = "\n\n".join(
-            f"{_format_proposal(alternative)}\n{alternative.diff}" for alternative in proposals.alternatives
-        )
-        found = (
-            "Several edits turn the failing tests green, and none can be told to be right"
-            if len(proposals.alternatives) > 1
-            else "One edit turns the failing tests green, and too little shows that it is right"
-        )
-        hint = DECIDING_TEST_HINT if len(proposals.alternatives) > 1 else SINGLE_EDIT_HINT
-        return f"{found} ({proposals.note}).{where} {hint}\n\n{alternatives}"
-    missing = f"No simple edit was found that turns the failing tests green ({proposals.note})."
-    return f"{missing}{where} {NARROWING_HINT}"
+def _describe_failure(found: Proposals, why: str, example: str) -> str:
+    """Say what was tried, where the fault may be, what is on the branch and what to do next."""
+    places = ", ".join(place.rpartition("::")[2] for place in _places(found)[:3])
+    where = f" Likeliest places: {places}." if places else ""
+    left = f" The branch holds the issue's example as a failing test: {example}." if example else ""
+    if why:
+        tried = f"{why[0].upper()}{why[1:]}."
+        return f"{tried}{where} Name a failing test with --test, or use a model: coder fix --model MODEL"
+    tried = f"No small edit was found that passes and breaks nothing ({found.note})."
+    return f"{tried}{where}{left} {NEXT_COMMAND}"
+
+
+def _places(found: Proposals) -> tuple[str, ...]:
+    return tuple(suspect.place for suspect in found.suspects)
 
 
 def _log_phase(context: SessionContext, candidate: Candidate, phase: PhaseName) -> None:
@@ -216,28 +250,22 @@ OFFLINE_NOTE = "written by the built-in engine; the model was not asked"
 
 
 def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Strategy:
-    """Return a strategy that first runs a short search, and asks the model unless an edit is FIXED.
+    """Return a strategy that first runs a short search, and asks the model unless one kind of edit is FIXED.
 
-    Other findings go into the first message as unproven hints. The search takes at most `seconds`.
+    Other findings go into the first message as hints. The search takes at most `seconds`.
     """
 
     async def search_first(context: SessionContext, candidate: Candidate) -> Candidate:
-        tests = (
-            ()
-            if context.task.plan_only or context.task.plan
-            else await _failing_issue_tests(context, candidate)
-        )
+        is_planned = context.task.plan_only or context.task.plan
+        tests = () if is_planned else await _failing_issue_tests(context, candidate)
         if not tests:
             return await strategy(context, candidate)
         context.log.append(PhaseEntered(candidate=candidate.id, phase="locate", attempt=1))
-        search_result = await propose_edits(context, candidate, tests, max_seconds=seconds)
-        if (
-            search_result.proposals
-            and not search_result.alternatives
-            and await _prove(context, candidate, search_result.proposals[0], search_result, tests)
-        ):
+        found = await propose_edits(context, candidate, tests, max_seconds=seconds)
+        is_decided = len(found.proposals) == 1 and not found.more
+        if is_decided and await _prove(context, candidate, found.proposals[0], found, tests):
             return candidate
-        return await strategy(replace(context, hints=search_result), candidate)
+        return await strategy(replace(context, hints=found), candidate)
 
     return search_first
 
@@ -258,7 +286,7 @@ async def _prove(
     context: SessionContext,
     candidate: Candidate,
     proposal: Proposal,
-    proposals: Proposals,
+    found: Proposals,
     tests: tuple[str, ...],
 ) -> bool:
     """Tell whether the proposal is good enough; else log nothing, since it is no attempt of the model's."""
@@ -271,8 +299,7 @@ async def _prove(
         await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
         return False
     verdict = verdict.model_copy(update={"notes": (*verdict.notes, OFFLINE_NOTE)})
-    places = tuple(suspect.place for suspect in proposals.suspects)
-    note = Sites(summary=proposals.note, places=places, tests=tests)
+    note = Sites(summary=found.note, places=_places(found), tests=tests)
     _log_note(context, candidate, "locate", note)
     attempt = attempt_number(context)
     _log_phase(context, candidate, "edit")

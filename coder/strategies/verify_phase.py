@@ -33,11 +33,12 @@ async def judge_change(
     test_ids: tuple[str, ...],
     *,
     exclusions: tuple[str, ...] = (),
+    findings: tuple[Finding, ...] = (),
 ) -> Verdict:
     """Verify a change and log its verdict, then examine it and log the second verdict.
 
     A change that an earlier good verdict covers is not verified again. `exclusions` say what of the work the
-    change lacks.
+    change lacks, `findings` cap the verdict.
     """
     judgements = candidate_verdicts(context.log.records, candidate.id)
     known_verdict = next(
@@ -53,7 +54,7 @@ async def judge_change(
     attempt = attempt_number(context)
 
     def log(verdict: Verdict) -> Verdict:
-        verdict = _leave_exclusions_open(verdict, exclusions)
+        verdict = _cap_by_findings(_leave_exclusions_open(verdict, exclusions), findings)
         context.log.append(Verified(candidate=candidate.id, attempt=attempt, verdict=verdict))
         return verdict
 
@@ -303,6 +304,15 @@ def _leave_exclusions_open(verdict: Verdict, exclusions: tuple[str, ...]) -> Ver
         if verdict.kind is VerdictKind.PROVEN
         else lowered
     )
+
+
+def _cap_by_findings(verdict: Verdict, findings: tuple[Finding, ...]) -> Verdict:
+    """Lower a fix to PASSING for findings that cap it."""
+    if not findings or not verdict.is_deliverable:
+        return verdict
+    added = {"findings": tuple(dict.fromkeys((*findings, *verdict.findings)))}
+    lowered = {"kind": VerdictKind.PASSING, "reason": f"{findings[0].text[0].upper()}{findings[0].text[1:]}."}
+    return verdict.model_copy(update={**added, **lowered})
 
 
 def _apply_change(context: SessionContext, candidate: Candidate, change: Patch) -> None:

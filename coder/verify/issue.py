@@ -416,7 +416,7 @@ def answer_issue_code(
     persisting, unchanged, examples = [], [], []
     pieces = quoted_code(issue) if tests else ()
     request = json.dumps({"imports": imports, "modules": modules, "pieces": pieces, "changed": [*changed]})
-    sides = [_read_answers(scripts.run_request(request, tree)) if pieces else () for tree in (old, new)]
+    sides = [read_answers(scripts.run_request(request, tree)) if pieces else () for tree in (old, new)]
     for code, before, after in zip(pieces, *sides, strict=False):
         if before is None or after is None or (before.error and before.error.type in _INCOMPLETE):
             continue
@@ -453,7 +453,7 @@ def quoted_code(issue: str) -> tuple[str, ...]:
     text = _FENCE.sub("", issue)
     inline = [match["code"].strip() for match in _INLINE.finditer(text)]
     pieces = [code for code in inline if _is_evaluable(code)]
-    pieces += [text[start:end] for start, end in _calls_in_prose(_INLINE.sub("", _SESSION.sub("", text)))]
+    pieces += [text[start:end] for start, end in calls_in_prose(_INLINE.sub("", _SESSION.sub("", text)))]
     for code in code_in_issue(issue):
         with suppress(ValueError):  # a session that is not written as doctest requires
             examples = doctest.DocTestParser().get_examples(code) if ">>>" in code else []
@@ -461,7 +461,7 @@ def quoted_code(issue: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(pieces))[:MOST]
 
 
-def _calls_in_prose(text: str) -> Iterator[tuple[int, int]]:
+def calls_in_prose(text: str) -> Iterator[tuple[int, int]]:
     """Yield the places of Python calls in a text, with what is called on their results."""
     position = 0
     while begin := _CALL_BEGIN.search(text, position):
@@ -479,7 +479,7 @@ def _calls_in_prose(text: str) -> Iterator[tuple[int, int]]:
 
 def _separate_calls(text: str) -> tuple[frozenset[str], str]:
     """Return the calls in a text, and the rest of it."""
-    places = [*_calls_in_prose(text)]
+    places = [*calls_in_prose(text)]
     rest = text
     for start, end in reversed(places):
         rest = f"{rest[:start]}(){rest[end:]}"
@@ -527,7 +527,7 @@ class CodeAnswer(Value):
         return _ADDRESS.sub("", self.text)
 
 
-def _read_answers(output: str) -> list[CodeAnswer | None]:
+def read_answers(output: str) -> list[CodeAnswer | None]:
     """Return the answers on the last line of output, by piece; empty if there are none."""
     try:
         return _ANSWERS.validate_json(output.strip().rpartition("\n")[2])

@@ -13,7 +13,6 @@ from typing import Any, Literal, Self
 from coder.core.errors import GitError
 from coder.core.paths import is_test_path, match_test_ids
 from coder.core.ports import (
-    CallComparison,
     Edit,
     Limits,
     Sandbox,
@@ -25,7 +24,6 @@ from coder.patching import PatchError
 from coder.patching.plan import ConfinedTree
 from coder.python.source import decode_source
 from coder.verify.failures import NEVER_ENDING
-from coder.verify.launch import source_files
 from coder.verify.layout import may_configure, module_name
 from coder.verify.project import Project
 from coder.verify.recording import run_problem, wrong_code_problem
@@ -423,10 +421,6 @@ def read_utf8(file: Path) -> str | None:
 
 
 GLANCE_SECONDS = 0.02
-LEAST_ANSWERED = 0.5
-"""An edit that answered a smaller share of the calls is left out; the others are compared up to the slowest
-one.
-"""
 
 
 class PytestTrials:
@@ -471,26 +465,6 @@ class PytestTrials:
                 (served.place / "stop").touch()
                 requester.join()
 
-    def compare_calls(
-        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float
-    ) -> CallComparison:
-        """Return how the unchanged code and each edit answer the calls that the tests make."""
-        tree = tree.resolve()
-        guards = _guards_of(edits)
-        with closing(self._start_server(tree, [*tests, *guards])) as served:
-            functions = write_candidates(served.place / "candidates", tree, edits, guards)
-            request = {
-                "tests": [*tests],
-                "guards": guards,
-                "functions": functions,
-                "compare": True,
-                "sources": [*source_files(tree)],
-            }
-            self._request_trials(served, request, seconds)
-            results = served.place / "results"
-            complete = results.read_bytes().rpartition(b"\n")[0] if results.exists() else b""
-            return _to_comparison([json.loads(line) for line in complete.splitlines()], len(edits))
-
     def _start_server(self, tree: Path, tests: Sequence[str]) -> WarmServer:
         options = ["-s", "--assert=plain", "-p", "no:faulthandler"]
         return WarmServer(
@@ -512,30 +486,6 @@ class PytestTrials:
 
 def _guards_of(edits: Sequence[Edit]) -> list[str]:
     return [*dict.fromkeys(test for edit in edits for test in edit.guards)]
-
-
-def _to_comparison(records: Sequence[Mapping[str, Any]], count: int) -> CallComparison:
-    """Return the answers that the process recorded.
-
-    Records hold the calls, the answers of the unchanged code twice, then those of each edit as far as it got.
-    Calls whose two answers differ are left out.
-    """
-    if len(records) != count + 3:
-        return CallComparison()
-    calls, first, second, *edits = records[0]["calls"], *(record["answers"] for record in records[1:])
-    common = min(
-        len(first),
-        len(second),
-        *(len(answers) for answers in edits if len(answers) >= LEAST_ANSWERED * len(first)),
-        len(calls),
-    )
-    stable = [index for index in range(common) if first[index] == second[index]]
-    complete = [answers if len(answers) >= common else [] for answers in edits]
-    return CallComparison(
-        calls=tuple(calls[index] for index in stable),
-        before=tuple(first[index] for index in stable),
-        after=tuple(tuple(answers[index] for index in stable) if answers else () for answers in complete),
-    )
 
 
 def write_candidates(

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -9,9 +10,20 @@ from pathlib import Path
 from threading import Event
 
 from coder import __version__
-from coder.behavior.runs import BehaviorRuns, Side
+from coder.behavior.classes import AnswerClasses, group_by_answers
+from coder.behavior.comparison import CallAnswers
+from coder.behavior.runs import BehaviorRuns, Side, find_changed_code
 from coder.core.phases import Cutoff
-from coder.core.ports import FaultLocator, Limits, Progress, Proposer, Repository, Sandbox
+from coder.core.ports import (
+    Edit,
+    FaultLocator,
+    Limits,
+    Progress,
+    Proposer,
+    Repository,
+    ReproducedExample,
+    Sandbox,
+)
 from coder.core.task import Task
 from coder.core.values import Environment
 from coder.directories import index_database, state_directory
@@ -23,6 +35,7 @@ from coder.verify.base import NO_LIMITS, SuiteLimits
 from coder.verify.coverage_map import CoverageMap, MapProgress, load_coverage, record_map
 from coder.verify.dependencies import OverlayInstaller
 from coder.verify.examination import ExaminationTools
+from coder.verify.example import ExampleReproducer
 from coder.verify.extensions import ExtensionBuilder
 from coder.verify.issue import IssueScripts, answer_issue_code
 from coder.verify.layout import shadows_library
@@ -32,6 +45,7 @@ from coder.verify.report import Denied
 from coder.verify.run import CommandSelection, ParallelRunner, PytestRunner, processor_count
 from coder.verify.run_store import NO_STORE, RunStore, describe_environment
 from coder.verify.tracing import PytestTracer
+from coder.verify.trees import read_texts
 from coder.verify.verifier import WorktreeVerifier
 from coder.verify.warm import PytestTrials, WarmBase, WarmRunner
 from coder.wiring.preparation import OVERLAYS, command_memory
@@ -39,6 +53,8 @@ from coder.wiring.preparation import OVERLAYS, command_memory
 UNSAFE_REMEDY = f"{UNSAFE_FLAG} runs them without a sandbox"
 COVERAGE_SECONDS = 60.0
 """Time to trace the tests of new code."""
+COMPARED_SECONDS, MOST_COMPARED_TESTS = 3.0, 20
+"""Time for the answers to calls under one of several edits, and number of tests beside the failing ones."""
 COLLECTING_SECONDS = 30.0
 """Longest collection of tests for which a warm test process is kept."""
 
@@ -114,7 +130,7 @@ class ProjectRuntime:
         )
 
     def faults(self) -> FaultLocator:
-        from coder.repair.fault import SpectrumFaults
+        from coder.repair.localization import SpectrumFaults
 
         return SpectrumFaults(self.tracer())
 
@@ -155,8 +171,7 @@ class ProjectRuntime:
         )
 
     def proposer(self) -> Proposer:
-        from coder.repair.proposer import TemplateProposer
-        from coder.repair.search import CountedTrials
+        from coder.repair.proposer import CountedTrials, TemplateProposer
 
         scratch = self.sandbox.scratch
         trials = PytestTrials(project=self.project, sandbox=self.sandbox, scratch=scratch, limits=self.limits)
@@ -164,7 +179,43 @@ class ProjectRuntime:
             tracer=self.tracer(),
             trials=CountedTrials(trials, max_edits=self.max_candidates),
             runner=self.runner(),
+            classify=self._classify_edits,
+            reproduce=self._reproduce_example,
         )
+
+    def _reproduce_example(self, tree: Path, issue: str) -> ReproducedExample | str:
+        if not self.sandbox.is_sandboxed:
+            return "the issue's example is a stranger's text, which is run in a sandbox only"
+        scripts = IssueScripts(self.project, self.sandbox, self.sandbox.scratch)
+        return ExampleReproducer(scripts).reproduce(tree, issue)
+
+    def _classify_edits(
+        self,
+        tree: Path,
+        edits: Sequence[Edit],
+        *,
+        targets: Sequence[str],
+        tests: Sequence[str],
+        seconds: float,
+    ) -> AnswerClasses:
+        """Group edits of a tree by the answers to the calls of some tests, in a run for each edit."""
+        from coder.repair.proposer import apply_temporarily
+
+        old = read_texts(tree, [edit.path for edit in edits])
+        changed = [find_changed_code(old, {**old, edit.path: edit.apply(old[edit.path])}) for edit in edits]
+        code = changed[0]._replace(
+            functions=tuple(dict.fromkeys(row for part in changed for row in part.functions)),
+            literals=tuple(dict.fromkeys(value for part in changed for value in part.literals)),
+        )
+        deadline = time.monotonic() + seconds
+        runs = self.behavior_runs(seconds=COMPARED_SECONDS)
+        answers: list[CallAnswers] = []
+        for edit in edits:
+            if time.monotonic() > deadline:
+                break
+            with apply_temporarily(tree, edit):
+                answers.append(runs.answers(tree, code, targets=targets, tests=tests[:MOST_COMPARED_TESTS]))
+        return group_by_answers(answers)
 
     def installer(self, root: Path, on_install: Callable[[str], None]) -> OverlayInstaller:
         return OverlayInstaller(

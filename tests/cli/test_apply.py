@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from coder.cli.app import run_command_line
-from coder.core.events import FilesChanged, Verified
+from coder.core.events import FilesChanged, NoteMade, Verified
+from coder.core.notes import Offers
 from coder.core.verdict import TestResult, Verdict, VerdictKind
 from tests.builders import git, repo, write
 from tests.portable import coder_command
@@ -265,3 +266,16 @@ def test_applies_attempt_of_a_session_by_its_number(coder: Coder, tmp_path: Path
     assert box_source() == BOX
     assert "there is no attempt 3" in coder("--attempt", "3").err
     assert "--verify" in coder("--attempt", "2", "--verify").err
+
+
+def test_applies_candidate_that_a_search_offered(coder: Coder) -> None:
+    root = repo(Path(), {})
+    offers = Offers(summary="the tests do not decide between 2 edits", diffs=("", GIT_DIFF))
+    store_session(root, "20260101-abcd", NoteMade(candidate="c1", phase="locate", note=offers))
+    answer = coder("last", "--candidate", "2")
+    assert (answer.code, box_source()) == (0, FIXED)
+    assert answer.out.endswith("Candidate 2 passes the tests. Judge it: coder verify\n")
+    assert "there is no candidate 3" in coder("last", "--candidate", "3").err
+    assert "--candidate" in coder("last", "--candidate", "2", "--attempt", "1").err
+    store_session(root, "20260102-abcd")
+    assert "offered no edits" in coder("last", "--candidate", "1").err

@@ -100,7 +100,7 @@ def test_answers_without_a_model(place: Place, tmp_path: Path) -> None:
     page = tmp_path / "answer.md"
     result = place.coder("ask", "Who calls `minutes`?", "--offline", "--output", str(page))
     assert result.returncode == 0, result.stdout + result.stderr
-    assert "A function at `clock.py:1`" in page.read_text()
+    assert "- `clock.py:1` to 3: function" in page.read_text()
     assert place.user_state() == before
     records = place.coder("ask", "Who calls `minutes`?", "--offline", "--json").stdout
     finished = json.loads(records.splitlines()[-1])

@@ -113,7 +113,6 @@ def broken_rules(path: Path) -> list[str]:
 
 
 FOLDERS = {
-    "repair": ("generators", ""),
     "verify": ("target", "runners", ""),
 }
 """Folders of a package, the lowest first; the empty name is its own modules and those of other folders."""

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
-from coder.core.ports import CallComparison, Edit, Progress, TrialResult
+from coder.core.ports import Edit, Progress, TrialResult
 from coder.core.verdict import Outcome, RunProblem, TestReport, TestResult
 
 
@@ -19,12 +19,10 @@ class FakeTrials:
         *right: str,
         slow: Sequence[str] = (),
         failing: Callable[[Edit, Sequence[str]], str] | None = None,
-        compared: CallComparison | None = None,
     ) -> None:
         self._right = right
         self._slow = slow
         self._failing = failing
-        self._compared = compared or CallComparison()
         self.closed = False
         self.tried: list[Edit] = []
 
@@ -53,11 +51,6 @@ class FakeTrials:
                     )
         finally:
             self.closed = True
-
-    def compare_calls(
-        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float
-    ) -> CallComparison:
-        return self._compared
 
 
 class FakeRunner:

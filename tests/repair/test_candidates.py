@@ -1,20 +1,18 @@
 """Generation and order of candidate edits."""
 
-import pytest
-
 from coder.core.verdict import Failure
 from coder.python.source import PythonSource
-from coder.repair.candidates import RepairCandidate, generate_candidates
+from coder.repair import candidates
+from coder.repair.candidates import RepairCandidate, combine_repeated_edits, generate_candidates
+from coder.repair.rules import RULES
+from coder.repair.templates import TEMPLATES
 
 TEXT = "def near(a, b):\n    return a < b\n\n\ndef far(a, b):\n    return a < b\n"
 
 
-def generate(
-    text: str, lines: dict[int, float], *failures: Failure, family: str = ""
-) -> list[RepairCandidate]:
-    """Return the candidates of a family, or all, in a text with these suspicious lines."""
-    found = generate_candidates({"a.py": PythonSource("a.py", text)}, {"a.py": lines}, failures)
-    return [candidate for candidate in found if family in ("", candidate.edit.family)]
+def generate(text: str, lines: dict[int, float], *failures: Failure) -> list[RepairCandidate]:
+    """Return the candidates of a text with these suspicious lines."""
+    return generate_candidates({"a.py": PythonSource("a.py", text)}, {"a.py": lines}, failures)
 
 
 def generate_texts(text: str, lines: dict[int, float]) -> list[str]:
@@ -23,19 +21,10 @@ def generate_texts(text: str, lines: dict[int, float]) -> list[str]:
 
 def test_orders_by_suspicion_and_skips_unsuspicious_lines() -> None:
     first, *others = generate(TEXT, {2: 0.4, 6: 1.0})
-    assert (first.edit.line, first.place, first.edit.summary) == (
-        6,
-        "a.py::far",
-        "far: use `<=` instead of `<`",
-    )
+    found = first.edit.line, first.place, first.edit.summary
+    assert found == (6, "a.py::far", "far: use `<=` instead of `<`")
     assert {candidate.edit.line for candidate in others} == {2, 6}
     assert {candidate.edit.line for candidate in generate(TEXT, {2: 0.04, 6: 1.0})} == {6}
-
-
-def test_includes_less_suspicious_lines_if_few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert {candidate.edit.line for candidate in generate(TEXT, {2: 0.15, 6: 1.0})} == {2, 6}
-    monkeypatch.setattr("coder.repair.candidates.MAX_CANDIDATES", 10)
-    assert {candidate.edit.line for candidate in generate(TEXT, {2: 0.15, 6: 1.0})} == {6}
 
 
 def test_order_is_deterministic_without_duplicates() -> None:
@@ -60,28 +49,38 @@ def test_suspects_condition_of_suspicious_block() -> None:
     assert any("if a and b:" in new or "if b and a:" in new for new in generate_texts(text, {2: 0.2, 3: 1.0}))
 
 
-def test_prefers_copy_with_same_predecessor() -> None:
-    others = "".join(f"    a({number})\n" for number in range(9))
-    text = f"def g(x):\n    told = x\n    say(told)\n{others}\n\ndef f(x):\n    told = 2 * x\n    pass\n"
-    copies = generate(text, {text.count("\n"): 1.0}, family="copied")
-    assert copies[0].edit.apply(text) == text.replace("pass", "say(told)")
+def test_prefers_variable_named_like_parameter() -> None:
+    text = "def g(first=0, size=1):\n    return size\n\n\ndef f(a, b, c, size):\n    return g(0, a)\n"
+    at_argument = [
+        found.edit.apply(text)
+        for found in generate(text, {6: 1.0})
+        if found.edit.family == "variable" and text[found.edit.changes[0].start :].startswith("a)")
+    ]
+    assert at_argument[0] == text.replace("g(0, a)", "g(0, size)")
 
 
-@pytest.mark.parametrize("call", ["g(size=a)", "g(0, a)"])
-def test_prefers_variable_named_like_parameter(call: str) -> None:
-    text = f"def g(first=0, size=1):\n    return size\n\n\ndef f(a, b, c, size):\n    return {call}\n"
-    ranked = generate(text, {6: 1.0}, family="variable")
-    assert ranked[0].edit.apply(text) == text.replace(call, call.replace("a)", "size)"))
+def test_limits_candidates_of_large_table() -> None:
+    found = generate(f"TABLE = [{', '.join(map(str, range(9000)))}]\n", {1: 1.0})
+    assert len(found) == candidates.MAX_CANDIDATES
 
 
-def test_limits_candidates_of_large_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coder.repair.candidates.MAX_GENERATED", 50)
-    assert len(generate(f"TABLE = [{', '.join(map(str, range(1000)))}]\n", {1: 1.0})) == 50
+def test_every_family_is_counted() -> None:
+    families = {rule.family for rule in RULES} | {template.__name__ for template in TEMPLATES}
+    assert candidates.FAMILY_COUNTS.keys() <= families
+    assert all(exact <= offered for exact, offered in candidates.FAMILY_COUNTS.values())
 
 
-def test_prefers_member_that_failures_quote() -> None:
-    text = "def f(unit):\n    unit = unit or 'minutes'\n    return unit in ('days', 'hours')\n"
-    failure = Failure(type="ValueError", message="valid units are `days`, `hours` and `minutes`")
-    first, second, *_ = generate(text, {3: 1.0}, failure, family="enlisted")
-    assert "('days', 'hours', 'minutes')" in first.edit.apply(text)
-    assert first.score > 1.5 * second.score
+REPEATED = "def f(a, b):\n    if a < b:\n        return a < b\n\n\ndef g(a, b):\n    return a < b\n"
+
+
+def combine(text: str, lines: dict[int, float]) -> set[str]:
+    sources = {"a.py": PythonSource("a.py", text)}
+    single = generate_candidates(sources, {"a.py": lines}, [])
+    return {found.edit.apply(text) for found in combine_repeated_edits(single, sources)}
+
+
+def test_repeats_edit_within_function() -> None:
+    everywhere = REPEATED.replace("a < b", "a <= b", 2)
+    assert everywhere in combine(REPEATED, {2: 1.0, 3: 1.0, 7: 1.0})
+    assert REPEATED.replace("a < b", "a <= b") not in combine(REPEATED, {2: 1.0, 3: 1.0, 7: 1.0})
+    assert combine(REPEATED, {7: 1.0}) == set()

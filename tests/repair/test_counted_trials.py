@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from coder.core.ports import Edit
-from coder.repair.search import CountedTrials
+from coder.repair.proposer import CountedTrials
 from tests.repair.fakes import FakeTrials
 from tests.repair.places import candidate
 

@@ -3,7 +3,7 @@
 from coder.core.ports import Trace
 from coder.core.verdict import TestResult
 from coder.python.source import PythonSource
-from coder.repair.fault_localization import GuardSelector
+from coder.repair.localization import GuardSelector
 from tests.repair.places import candidate
 
 TEXT = "LIMIT = 1\n\n\ndef f(a):\n    return a < 1\n\n\ndef g(a):\n    return a > 1\n"

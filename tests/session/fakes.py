@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from coder.core.events import Event as LogEvent
 from coder.core.events import SessionCommand, SessionFinished
-from coder.core.ports import Progress, Repository, RunListener, Verifier
+from coder.core.ports import Progress, Repository, ReproducedExample, RunListener, Verifier
 from coder.core.task import Budget, Task
 from coder.core.values import Candidate, Delivery, Environment, NewCommit, Patch, Proposals
 from coder.core.verdict import (
@@ -244,6 +244,9 @@ class FakeProposer:
         guards: Sequence[str] = (),
     ) -> Proposals:
         return self.found
+
+    def reproduce(self, tree: Path, issue: str) -> ReproducedExample | str:
+        return "no example"
 
 
 @dataclass

@@ -9,28 +9,35 @@ from typing import Any
 import pytest
 
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
-from coder.core.notes import Done, GiveUp, Note, Sites
-from coder.core.ports import Progress, RunListener
+from coder.core.notes import Done, GiveUp, Note, Offers, Reproduction, Sites
+from coder.core.ports import Progress, ReproducedExample, RunListener
 from coder.core.task import Budget
 from coder.core.values import Patch, Proposal, Proposals, Suspect
 from coder.core.verdict import ReproductionResult, TestReport, Verdict, VerdictKind
 from coder.session.context import SessionContext
-from coder.strategies.offline import NEEDS_A_TEST, search_repair
+from coder.strategies.offline import search_repair
 from tests.session.fakes import PROVEN, RED, STILL_RED, FakeVerifier, kit, run_strategy
 
 SUSPECTS = (Suspect(place="a.py::value", line=1, score=0.9), Suspect(place="b.py::other", line=7, score=0.4))
 REDS = TestReport(
     command="pytest", results=(RED, RED.model_copy(update={"id": "tests/test_a.py::test_other"}))
 )
+BOTH = (RED.id, "tests/test_a.py::test_other")
 PLACES = ("a.py::value", "b.py::other")
-LIKELY = "The fault is most likely in value, other."
-NONE_PROVEN = GiveUp(summary=f"No proposal was proven (tried 40 candidates). {LIKELY}", places=PLACES)
 DOUBTFUL = Verdict(kind=VerdictKind.NOT_TESTED, reason="The wrong code was loaded.")
+EXAMPLE = ReproducedExample(
+    call="value()",
+    wrong="1",
+    right="2",
+    path="tests/test_a.py",
+    text="def test_value_example():\n    assert value() == 2\n",
+    test="tests/test_a.py::test_value_example",
+)
 
 
-def proposal(value: int) -> Proposal:
+def proposal(value: int, answer: str = "") -> Proposal:
     diff = f"--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = {value}\n"
-    return Proposal(diff=diff, summary=f"value: use {value} instead of 1", place="a.py::value")
+    return Proposal(diff=diff, summary=f"value: use {value} instead of 1", place="a.py::value", answer=answer)
 
 
 @dataclass
@@ -38,6 +45,7 @@ class ScriptedProposer:
     """Proposer that gives each answer in turn, and the last one repeatedly."""
 
     answers: list[Proposals]
+    example: ReproducedExample | str = "the issue quotes no call with its wrong and its right result"
     calls: list[tuple[str, ...]] = field(default_factory=list)
     guards: list[tuple[str, ...]] = field(default_factory=list)
     seconds: float = 0.0
@@ -59,10 +67,17 @@ class ScriptedProposer:
         self.seconds, self.may_write = seconds, may_write
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
+    def reproduce(self, tree: Path, issue: str) -> ReproducedExample | str:
+        return self.example
 
-def proposals(*values: int) -> Proposals:
+
+def proposals(*values: int, call: str = "") -> Proposals:
     return Proposals(
-        proposals=tuple(map(proposal, values)), suspects=SUSPECTS, tried=40, note="tried 40 candidates"
+        proposals=tuple(proposal(value, str(value)) for value in values),
+        call=call,
+        suspects=SUSPECTS,
+        tried=40,
+        note="tried 40 candidates",
     )
 
 
@@ -71,7 +86,7 @@ def offline_context(
     proposed: Proposals | ScriptedProposer,
     *verdicts: Verdict,
     verifier: FakeVerifier | None = None,
-    issue: str = "a.py says 1",
+    issue: str = "the suite fails",
     **options: Any,
 ) -> SessionContext:
     """Return a context in which this is proposed and judged so, on a base with two red tests."""
@@ -104,80 +119,75 @@ def run_offline(
     return entries
 
 
-def notes(entries: list[object]) -> list[Note]:
-    return [entry for entry in entries if isinstance(entry, Sites | Done | GiveUp)]
+def notes(entries: list[object], kind: type[Note]) -> list[Any]:
+    return [entry for entry in entries if isinstance(entry, kind)]
 
 
-def test_keeps_first_proven_proposal(tmp_path: Path) -> None:
-    verifier = FakeVerifier(verdicts=[STILL_RED, PROVEN], report=REDS)
-    assert run_offline(tmp_path, proposals(5, 2, 3), verifier=verifier) == [
+def test_keeps_the_one_kind_of_edit_that_passes(tmp_path: Path) -> None:
+    assert run_offline(tmp_path, proposals(2)) == [
         "locate",
         Sites(summary="tried 40 candidates", places=PLACES, tests=(RED.id,)),
-        *("edit", ("a.py",), Done(summary="value: use 5 instead of 1")),
-        *("verify", VerdictKind.NOT_FIXED, ()),
         *("edit", ("a.py",), Done(summary="value: use 2 instead of 1")),
         *("verify", VerdictKind.PROVEN),
     ]
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
-    judged = ("verify", (RED.id,))
-    assert verifier.calls == [("reproduces", (RED.id, "tests/test_a.py::test_other")), judged, judged]
 
 
-UNTIED = Verdict(
-    kind=VerdictKind.PASSING, reason="Nothing ties it to this issue.", targets=(RED.id,), untied=(RED.id,)
-)
+def test_several_kinds_of_edits_are_passing_and_offered(tmp_path: Path) -> None:
+    entries = run_offline(tmp_path, proposals(2, 3, call="value()"))
+    (sites,) = notes(entries, Sites)
+    question = "the tests do not decide between 2 edits; they differ in `value()`: 2 or 3"
+    assert sites.summary.splitlines() == [
+        f"T{question[1:]}.",
+        "1. value: use 2 instead of 1: 2",
+        "2. value: use 3 instead of 1: 3",
+        "A test decides: assert value() == ...",
+        "Take another one: coder apply last --candidate 2",
+    ]
+    (offers,) = notes(entries, Offers)
+    assert (offers.summary, len(offers.diffs)) == (question, 2)
+    assert entries[-1] == VerdictKind.PASSING
+    assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
 
 
 @pytest.mark.parametrize(
-    ("verdict", "attempts", "tries", "last", "value"),
-    [
-        (UNTIED, 3, 1, [VerdictKind.PASSING], 2),
-        (
-            STILL_RED,
-            3,
-            3,
-            [GiveUp(summary=f"No proposal was proven (tried 40 candidates). {LIKELY}", places=PLACES)],
-            1,
-        ),
-        (STILL_RED, 1, 1, None, 1),
-        (DOUBTFUL, 3, 1, [VerdictKind.NOT_TESTED, ()], 1),
-    ],
-    ids=["lacks only the tie to the issue", "three tries", "attempts of the budget", "inconclusive"],
+    ("verdict", "attempts", "tries"),
+    [(STILL_RED, 3, 3), (STILL_RED, 1, 1), (DOUBTFUL, 3, 1)],
+    ids=["three tries", "attempts of the budget", "not tested"],
 )
-def test_tries_until_one_holds(
-    tmp_path: Path, verdict: Verdict, attempts: int, tries: int, last: list[object] | None, value: int
-) -> None:
-    entries = run_offline(tmp_path, proposals(2, 6, 7, 8), verdict, budget=Budget(attempts=attempts))
+def test_tries_until_one_holds(tmp_path: Path, verdict: Verdict, attempts: int, tries: int) -> None:
+    entries = run_offline(tmp_path, proposals(2, 6, 7), verdict, budget=Budget(attempts=attempts))
     assert entries.count("verify") == tries
-    assert last is None or entries[-len(last) :] == last
-    assert (tmp_path / "a.py").read_text() == f"VALUE = {value}\n"
+    assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
+    assert bool(notes(entries, GiveUp)) is (verdict is STILL_RED)
 
 
 def test_tests_broken_by_proposal_guard_next_search(tmp_path: Path) -> None:
     other = RED.model_copy(update={"id": "tests/test_b.py::test_other"})
     broke = Verdict(kind=VerdictKind.BROKEN, reason="A test broke.", broken=(other,))
-    proposing = ScriptedProposer([proposals(5), proposals(5, 2)])
+    proposing = ScriptedProposer([proposals(5), proposals(2)])
     entries = run_offline(tmp_path, proposing, broke, PROVEN)
     assert proposing.guards == [(), (other.id,)]
-    assert [entry for entry in entries if isinstance(entry, Done | VerdictKind)] == [
-        Done(summary="value: use 5 instead of 1"),
-        VerdictKind.BROKEN,
-        Done(summary="value: use 2 instead of 1"),
-        VerdictKind.PROVEN,
-    ]
+    kinds = [entry for entry in entries if isinstance(entry, VerdictKind)]
+    assert kinds == [VerdictKind.BROKEN, VerdictKind.PROVEN]
 
 
-def test_without_failing_test_names_suspect_places(tmp_path: Path) -> None:
+def test_without_failing_test_says_why_and_names_places(tmp_path: Path) -> None:
     proposer = ScriptedProposer([Proposals(suspects=SUSPECTS)])
     entries = run_offline(tmp_path, proposer, verifier=FakeVerifier())
-    assert entries == ["locate", GiveUp(summary=NEEDS_A_TEST, places=PLACES)]
+    (gave_up,) = notes(entries, GiveUp)
+    assert gave_up.places == PLACES
+    assert gave_up.summary == (
+        "No test fails because of the issue, and the issue quotes no call with its wrong and its right "
+        "result. Likeliest places: value, other. Name a failing test with --test, or use a model: coder fix "
+        "--model MODEL"
+    )
+
+
+def test_red_tests_of_another_matter_are_not_followed(tmp_path: Path) -> None:
+    proposer = ScriptedProposer([Proposals(suspects=SUSPECTS)])
+    run_offline(tmp_path, proposer, issue="chunks(items, 2) loses the last one")
     assert proposer.calls == [()]
-
-
-def test_ignores_tests_failing_for_other_reason(tmp_path: Path) -> None:
-    verifier = FakeVerifier(reproduced=[ReproductionResult()], report=REDS)
-    entries = run_offline(tmp_path, proposals(), verifier=verifier)
-    assert notes(entries)[0] == GiveUp(summary=NEEDS_A_TEST, places=PLACES)
 
 
 def test_uses_test_named_in_issue(tmp_path: Path) -> None:
@@ -186,13 +196,30 @@ def test_uses_test_named_in_issue(tmp_path: Path) -> None:
     assert verifier.calls[0] == ("reproduces", (RED.id,))
 
 
-def test_falls_back_to_tests_named_in_issue(tmp_path: Path) -> None:
-    both = ("tests/test_a.py::test_prices", "tests/test_a.py::test_colours")
-    verifier = FakeVerifier(reproduced=[ReproductionResult(tests=both)], report=REDS)
-    proposer = ScriptedProposer([proposals(), proposals(2)])
-    entries = run_offline(tmp_path, proposer, verifier=verifier, issue="Colours look odd")
-    assert proposer.calls == [both, both[1:]]
-    assert entries[-1] == VerdictKind.PROVEN
+def test_example_of_issue_becomes_its_test(tmp_path: Path) -> None:
+    verifier = FakeVerifier(
+        reproduced=[ReproductionResult(tests=(EXAMPLE.test,))],
+        verdicts=[PROVEN],
+        report=TestReport(command=""),
+    )
+    proposer = ScriptedProposer([proposals(2)], example=EXAMPLE)
+    entries = run_offline(tmp_path, proposer, verifier=verifier, issue="value() returns 1 instead of 2")
+    (reproduction,) = notes(entries, Reproduction)
+    assert reproduction.summary == "The issue's example fails here: value() gives 1."
+    assert proposer.calls == [(EXAMPLE.test,)]
+    assert (tmp_path / EXAMPLE.path).read_text() == EXAMPLE.text
+
+
+def test_gives_up_with_the_example_as_failing_test(tmp_path: Path) -> None:
+    verifier = FakeVerifier(
+        reproduced=[ReproductionResult(tests=(EXAMPLE.test,))], report=TestReport(command="")
+    )
+    proposer = ScriptedProposer([proposals()], example=EXAMPLE)
+    entries = run_offline(tmp_path, proposer, verifier=verifier, issue="value() returns 1 instead of 2")
+    (gave_up,) = notes(entries, GiveUp)
+    assert gave_up.test == EXAMPLE.test
+    assert f"The branch holds the issue's example as a failing test: {EXAMPLE.test}." in gave_up.summary
+    assert (tmp_path / EXAMPLE.path).read_text() == EXAMPLE.text
 
 
 def test_passes_on_only_paths_and_remaining_time(tmp_path: Path) -> None:
@@ -201,20 +228,6 @@ def test_passes_on_only_paths_and_remaining_time(tmp_path: Path) -> None:
     assert proposer.may_write is not None
     may_write = [proposer.may_write(path) for path in ("lib/a.py", "a.py")]
     assert (may_write, proposer.seconds) == ([True, False], 30.0)
-
-
-def test_shows_ambiguous_edits_with_differing_inputs(tmp_path: Path) -> None:
-    ambiguous = Proposals(
-        alternatives=(proposal(2).model_copy(update={"apart": "f(5) gives 2, elsewhere 3"}), proposal(3)),
-        suspects=SUSPECTS,
-        note="tried 40 candidates; they disagree",
-    )
-    entries = run_offline(tmp_path, ambiguous)
-    (gave_up,) = [note for note in entries if isinstance(note, GiveUp)]
-    assert (f"none can be told to be right (tried 40 candidates; they disagree). {LIKELY}") in gave_up.summary
-    assert "- value: use 2 instead of 1 (f(5) gives 2, elsewhere 3)\n--- a/a.py" in gave_up.summary
-    assert "- value: use 3 instead of 1\n--- a/a.py" in gave_up.summary
-    assert "verify" not in entries
 
 
 async def test_skips_slow_suite_when_failing_test_is_named(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_proven_edit_is_examined_again(tmp_path: Path) -> None:
 
 
 def test_ambiguous_edit_is_only_hint(tmp_path: Path) -> None:
-    rivals = proposals(2).model_copy(update={"alternatives": (proposal(3),)})
+    rivals = proposals(2, 3)
     verifier = FakeVerifier(report=REDS)
     (kit,) = fallback_calls(offline_context(tmp_path, rivals, verifier=verifier, issue=ISSUE))
     assert kit.hints == rivals

@@ -25,8 +25,10 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 from _pytest.warnings import catch_warnings_for_item
-from coder_compare import EditComparison  # type: ignore[import-not-found]  # on the import path of the run
-from coder_fork import ForkedChild, limit  # type: ignore[import-not-found]
+from coder_fork import (  # type: ignore[import-not-found]  # on the import path of the run
+    ForkedChild,
+    limit,
+)
 from coder_limits import TooLong  # type: ignore[import-not-found]
 from coder_straight import forget  # type: ignore[import-not-found]
 from coder_swap import Swapper, UnreliableSwap, edited_text, overlay_import  # type: ignore[import-not-found]
@@ -80,11 +82,9 @@ class EditTrials:
                 factory.getbasetemp()
 
     def run_request(self) -> None:
-        """Compare the candidates or try them all, as requested."""
+        """Try all candidates."""
         warnings.simplefilter("ignore")  # such as the one about forking with threads
-        if self.request.get("compare"):
-            EditComparison(self).compare()
-        elif self.measure_base():
+        if self.measure_base():
             self.try_all()
 
     def write(self, **fields: Any) -> None:

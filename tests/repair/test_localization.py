@@ -6,15 +6,13 @@ from coder.core.ports import Trace
 from coder.core.values import Suspect
 from coder.core.verdict import Failure, Frame, Outcome, TestResult
 from coder.python.source import PythonSource
-from coder.repair.fault_localization import (
+from coder.repair.localization import (
     lower_comparison_methods,
     ochiai_scores,
     raise_class_bodies,
-    raise_confused_names,
     raise_failure_frames,
     raise_import_time_code,
     raise_miscalled_functions,
-    raise_misnamed_definitions,
     rank_suspects,
 )
 
@@ -95,26 +93,10 @@ def test_raises_function_called_at_import_by_shared_names() -> None:
     assert scores["b.py"] == {1: pytest.approx(0.28)}
 
 
-def test_equal_parameter_names_are_not_shared() -> None:
-    method = "    def {}(self, text):\n        self.text = text\n"
-    made = method.format("__init__")
-    text = "\n".join(["class A:", made, "class B:", made, method.format("read"), "A(1)", "B(1)"])
-    scores = raise_import_time_code({"a.py": {10: 1.0}}, sources(text), {"a.py": (3, 7)})["a.py"]
-    assert scores == {10: 1.0, 9: pytest.approx(0.4), 7: pytest.approx(0.4)}
-
-
 def test_divides_suspicion_of_long_table() -> None:
     text = "TABLE = [\n" + "    1,\n" * 62 + "]\n\ndef read():\n    return TABLE[0]\n"
     scores = raise_import_time_code({"a.py": {67: 1.0}}, sources(text), {})["a.py"]
     assert scores[1] == scores[64] == pytest.approx(0.4 * 0.5)
-
-
-def test_raises_lines_with_confused_names() -> None:
-    unread = "def keep(one, other):\n    saved = one\n    return saved + one\n"
-    swapped = "def give(size, depth):\n    told = make(size=depth)\n    return told + size\n"
-    sources = {"a.py": PythonSource("a.py", unread), "b.py": PythonSource("b.py", swapped)}
-    scores = raise_confused_names({"a.py": {2: 0.01, 3: 0.8}, "b.py": {2: 0.02, 3: 0.02}}, sources)
-    assert scores == {"a.py": {2: pytest.approx(0.2), 3: 0.8}, "b.py": {2: pytest.approx(0.2), 3: 0.02}}
 
 
 def test_raises_function_that_builds_suspicious_data() -> None:
@@ -151,12 +133,3 @@ def test_raises_body_of_class_that_failed() -> None:
     scores = raise_class_bodies({"a.py": {3: 1.3}}, sources(text))["a.py"]
     assert scores[5] == scores[6] > 1.0
     assert 9 not in scores
-
-
-def test_raises_definition_named_like_missing_name() -> None:
-    text = "def totl(x):\n    return x\n\ndef other(x):\n    return x\n"
-    frame = Frame(path="tests/test_a.py", line=1, function="<module>")
-    failure = Failure(
-        type="ImportError", message="cannot import name 'total' from 'a' (a.py)", frames=(frame,)
-    )
-    assert raise_misnamed_definitions({}, sources(text), [failure]) == {"a.py": {1: 0.9}}

@@ -1,30 +1,147 @@
-"""Spectrum-based fault localization: lines that failing tests execute and passing tests do not.
+"""Places of a fault: lines that failing tests execute and passing tests do not; tests that guard them.
 
 The measure is Ochiai, from R. Abreu, P. Zoeteweij and A. J. C. van Gemund, "On the Accuracy of Spectrum-based
 Fault Localization" (TAIC PART 2007): failed(line) / sqrt(failed * (failed(line) + passed(line))).
 """
 
 import ast
+import builtins
 import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 
-from coder.core.paths import is_test_path
-from coder.core.ports import Trace
-from coder.core.values import Suspect
+from coder.core.paths import is_test_path, match_test_ids
+from coder.core.ports import Progress, Trace, Tracer, Traces
+from coder.core.values import Suspect, SuspectRanking
 from coder.core.verdict import Failure
-from coder.python.source import Function, PythonSource, find_nodes, header_lines
-from coder.repair.candidates import RepairCandidate
-from coder.repair.generators.conditions import TIMEOUT_TYPE
-from coder.repair.generators.donor_code import BUILTIN_NAMES, names_bound_in
-from coder.repair.generators.names import MIN_SIMILARITY, defined_names, names_missing_in_tests
-from coder.repair.generators.site import (
-    assigned_names,
-    name_similarity,
-    parameter_names,
-    parameters_never_read,
+from coder.python.source import Function, PythonSource, decode_source, find_nodes, header_lines
+from coder.repair.candidates import (
+    RepairCandidate,
+    combine_repeated_edits,
+    generate_candidates,
+    rank_candidates,
 )
+from coder.repair.site import assigned_names, local_names
+
+MAX_SUSPECTS = 10
+MAX_IMPACTED_TESTS, IMPACTED_SECONDS = 300, 10.0
+TIMEOUT_TYPE = "TooLong"
+"""The type of a failure whose test was stopped because it did not end by itself."""
+
+
+class FaultCase:
+    """One fault: the failing tests, the lines they execute, and the suspicion of each line."""
+
+    def __init__(self, tree: Path, traces: Traces, reds: Sequence[Trace]) -> None:
+        self.tree = tree
+        self.failing = tuple(trace.result.id for trace in reds)
+        self.has_collection_error = any(trace.result.when == "collect" for trace in reds)
+        """Whether tests could not be collected: then no process that has collected them can judge an edit."""
+        self._failures = tuple(trace.result.failure for trace in reds if trace.result.failure)
+        others = [trace for trace in traces.tests if not trace.result.red]
+        scores = raise_failure_frames(ochiai_scores([*reds, *others]), self._failures)
+        paths = [*sorted(scores), *sorted(traces.imported.keys() - scores.keys())]
+        self.sources = {path: source for path in paths if (source := read_source(tree, path)) is not None}
+        scores = lower_comparison_methods(scores, self.sources)
+        self.suspects: tuple[Suspect, ...] = rank_suspects(scores, self.sources)
+        scores = raise_miscalled_functions(
+            raise_import_time_code(
+                scores, self.sources, traces.imported, _names_in_tests(tree, self.failing)
+            ),
+            self.sources,
+            self._failures,
+        )
+        self._scores = raise_class_bodies(scores, self.sources) if self.has_collection_error else scores
+        self._guards = GuardSelector(others)
+
+    def list_candidates(self, guards: Sequence[str] = ()) -> list[RepairCandidate]:
+        """Return the candidates in the order to try them, each with these guards and its own."""
+        single = generate_candidates(self.sources, self._scores, self._failures)
+        return [
+            self._with_guards(candidate, guards)
+            for candidate in rank_candidates([*single, *combine_repeated_edits(single, self.sources)])
+        ]
+
+    def impacted_tests(self, candidate: RepairCandidate) -> tuple[str, ...]:
+        """Return all passing tests that execute the changed function, within the time of one process."""
+        return self._guards.select_guards(
+            candidate,
+            self.sources[candidate.edit.path],
+            max_tests=MAX_IMPACTED_TESTS,
+            max_seconds=IMPACTED_SECONDS,
+        )
+
+    def _with_guards(self, candidate: RepairCandidate, guards: Sequence[str]) -> RepairCandidate:
+        own = self._guards.select_guards(candidate, self.sources[candidate.edit.path])
+        edit = candidate.edit.model_copy(update={"guards": tuple(dict.fromkeys([*guards, *own]))})
+        return RepairCandidate(edit=edit, score=candidate.score, place=candidate.place)
+
+
+def trace_fault(
+    tracer: Tracer, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
+) -> FaultCase | str:
+    """Run failing tests and their neighbours, and build a case from what they execute.
+
+    Returns the reason if there is none.
+    """
+    traces = tracer.trace(tree, tests, seconds=seconds, progress=progress)
+    if traces.problem is not None:
+        return traces.problem.text
+    is_named = match_test_ids(tests)
+    reds = [trace for trace in traces.tests if trace.result.red and is_named(trace.result.id)]
+    if reds:
+        return FaultCase(tree, traces, reds)
+    if not any(is_named(trace.result.id) for trace in traces.tests):
+        return f"No test ran that is named {', '.join(tests)}: see that it exists."
+    return "The tests that failed pass when they run by themselves."
+
+
+class SpectrumFaults:
+    """Faults port: Ochiai over the lines that failing and passing tests execute."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+
+    def rank_suspects(
+        self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
+    ) -> SuspectRanking:
+        case = trace_fault(self._tracer, tree, tests, seconds=seconds, progress=progress)
+        if isinstance(case, str):
+            return SuspectRanking(problem=case)
+        return SuspectRanking(suspects=case.suspects[:MAX_SUSPECTS], tests=case.failing)
+
+
+def _names_in_tests(tree: Path, tests: Sequence[str]) -> frozenset[str]:
+    """Return the names and attributes that the functions of these tests read."""
+    names: set[str] = set()
+    for path, function_name in {
+        (test.split("::")[0], test.rpartition("::")[2].partition("[")[0]) for test in tests
+    }:
+        source = read_source(tree, path)
+        for function in (
+            (definition for definition in source.functions if definition.name == function_name)
+            if source
+            else ()
+        ):
+            names |= {
+                node.id if isinstance(node, ast.Name) else node.attr
+                for node in ast.walk(function)
+                if isinstance(node, ast.Name | ast.Attribute)
+            }
+    return frozenset(names)
+
+
+def read_source(tree: Path, path: str) -> PythonSource | None:
+    """Read a source file; None if its encoding is wrong, or this interpreter cannot parse it."""
+    try:
+        return PythonSource(path, decode_source((tree / path).read_bytes())[0])
+    except (OSError, SyntaxError, ValueError):
+        return None
+
+
+# Suspicion of lines.
 
 FRAME_FACTORS = (1.3, 1.15, 1.05)
 """Suspicion factors of the innermost frame of a failure, of the next outer one, and of the one after."""
@@ -37,8 +154,6 @@ TABLE_LINES = 16
 CALL_ERROR, HEADER_SHARE = re.compile(r"\b(\w+)\(\) (?:takes|got|missing)"), 0.9
 """Pattern that names a function called with wrong arguments, and the share of the highest suspicion for its
 header."""
-CONFUSED_NAMES_SHARE = 0.25
-"""Share of the highest suspicion for lines with signs of confused names."""
 COMPARISON_FACTOR = 0.6
 """Suspicion factor of comparison methods: assertions call them whatever they are about."""
 COMPARISON_METHODS = frozenset(f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge", "hash", "bool"))
@@ -109,21 +224,6 @@ def raise_miscalled_functions(
             if function.name in function_names:
                 lines = raised.setdefault(path, {})
                 lines[function.lineno] = max(lines.get(function.lineno, 0.0), highest * HEADER_SHARE)
-    return raised
-
-
-def raise_misnamed_definitions(
-    scores: SuspicionScores, sources: Mapping[str, PythonSource], failures: Sequence[Failure]
-) -> dict[str, dict[int, float]]:
-    """Raise definitions with names similar to names that tests use and do not find."""
-    highest = max((score for lines in scores.values() for score in lines.values()), default=1.0)
-    raised = {path: dict(lines) for path, lines in scores.items()}
-    for wanted_name in names_missing_in_tests(failures):
-        for path, source in sources.items():
-            for node in source.top_level:
-                if any(name_similarity(name, wanted_name) >= MIN_SIMILARITY for name in defined_names(node)):
-                    lines = raised.setdefault(path, {})
-                    lines[node.lineno] = max(lines.get(node.lineno, 0.0), highest * HEADER_SHARE)
     return raised
 
 
@@ -210,7 +310,7 @@ def _non_local_names(source: PythonSource, function: Function) -> frozenset[str]
     """Return non-local names that a function uses: it may share state with others through them."""
     names = {node.id for node in find_nodes(function, ast.Name)}
     globals_declared = {name for node in find_nodes(function, ast.Global) for name in node.names}
-    return frozenset(names - BUILTIN_NAMES - (names_bound_in(source, function) - globals_declared))
+    return frozenset(names - {*dir(builtins)} - ({*local_names(source, function)} - globals_declared))
 
 
 def _raise_lines(scores: dict[int, float], lines: Collection[int], suspicion: float) -> None:
@@ -253,40 +353,6 @@ def raise_class_bodies(
             )
             lines |= {line: max(lines.get(line, 0.0), score * HEADER_SHARE) for line in body_lines}
     return raised
-
-
-def raise_confused_names(
-    scores: SuspicionScores, sources: Mapping[str, PythonSource]
-) -> dict[str, dict[int, float]]:
-    """Raise executed lines with signs of confused names, even if all tests execute them."""
-    least = CONFUSED_NAMES_SHARE * max(
-        (score for lines in scores.values() for score in lines.values()), default=0.0
-    )
-    raised = {path: dict(lines) for path, lines in scores.items()}
-    for path, source in sources.items():
-        for function in source.functions if raised.get(path) else ():
-            raised[path] |= {
-                line: max(least, score)
-                for line in _lines_with_confused_names(function)
-                if (score := raised[path].get(line))
-            }
-    return raised
-
-
-def _lines_with_confused_names(function: Function) -> Iterable[int]:
-    """Return the lines of a function that show signs of confused names.
-
-    All of its lines if a parameter is unread, else lines that pass a parameter under another parameter's
-    name.
-    """
-    if parameters_never_read(function):
-        return range(function.body[0].lineno, (function.end_lineno or 0) + 1)
-    names = {*parameter_names(function)}
-    return [
-        node.value.lineno
-        for node in find_nodes(function, ast.keyword)
-        if isinstance(node.value, ast.Name) and node.arg in names - {node.value.id}
-    ]
 
 
 def highest_suspicion(function: Function, scores: Mapping[int, float]) -> float:

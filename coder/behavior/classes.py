@@ -1,0 +1,54 @@
+"""Classes of alternative changes by their answers to the same calls, and the call that tells them apart."""
+
+from collections.abc import Sequence
+
+from coder.behavior.comparison import ACCIDENTAL, NOT_COMPARED, RAISES, CallAnswers, CallKey
+from coder.core.values import Value
+
+
+class AnswerClasses(Value):
+    """Alternatives grouped by equal answers; those without answers are classes of their own."""
+
+    classes: tuple[tuple[int, ...], ...]
+    """Places of the alternatives, in their order."""
+    call: str = ""
+    """A call that the first classes answer differently; empty if none was seen."""
+    answers: tuple[str, ...] = ()
+    """Its answers, one for each class."""
+
+
+def group_by_answers(alternatives: Sequence[CallAnswers]) -> AnswerClasses:
+    """Group alternatives that answer all compared calls alike.
+
+    Compared are calls that every alternative with answers made, and answers steadily. Calls for which an
+    alternative raises an accidental exception tell nothing, if they are not the tests' own: the function
+    cannot take such values.
+    """
+    answered = [answers for answers in alternatives if answers]
+    keys = [key for key in (answered[0] if answered else ()) if all(_is_told(key, side) for side in answered)]
+    groups: dict[tuple[str, ...] | int, list[int]] = {}
+    for place, answers in enumerate(alternatives):
+        row = tuple(answers[key].text for key in keys) if answers else ()
+        groups.setdefault(row or place, []).append(place)
+    rows = [row for row in groups if isinstance(row, tuple)]
+    classes = tuple(map(tuple, groups.values()))
+    deciding = [
+        index for index in range(len(keys)) if len(rows) > 1 and len({row[index] for row in rows}) > 1
+    ]
+    if not deciding or len(rows) != len(groups):
+        return AnswerClasses(classes=classes)
+
+    def plainness(index: int) -> tuple[int, bool, int]:
+        return -len({row[index] for row in rows}), keys[index].kind == "far", len(keys[index].call)
+
+    chosen = min(deciding, key=plainness)
+    texts = tuple(row[chosen].partition("; arguments now ")[0].partition("\t")[0] for row in rows)
+    return AnswerClasses(classes=classes, call=keys[chosen].call, answers=texts)
+
+
+def _is_told(key: CallKey, answers: CallAnswers) -> bool:
+    answer = answers.get(key)
+    if answer is None or not answer.is_steady or answer.again or answer.text == NOT_COMPARED:
+        return False
+    is_accident = answer.text.startswith(tuple(f"{RAISES}{name}" for name in ACCIDENTAL))
+    return key.kind == "own" or not (is_accident or key.kind == "state")

@@ -1,0 +1,37 @@
+"""Alternatives grouped by their answers to the same calls."""
+
+from coder.behavior.classes import AnswerClasses, group_by_answers
+from coder.behavior.comparison import CallAnswer, CallAnswers, CallKey
+
+
+def answers(**texts: str) -> CallAnswers:
+    """Return answers to `f(name)`; a name that begins with `far` is a variation of another shape."""
+    return {
+        CallKey("a.py", "f", "far" if name.startswith("far") else "own", f"f({name})"): CallAnswer(text=text)
+        for name, text in texts.items()
+    }
+
+
+def test_equal_answers_are_one_class() -> None:
+    found = group_by_answers([answers(x="1", y="2"), answers(x="1", y="3"), answers(x="1", y="2")])
+    assert found == AnswerClasses(classes=((0, 2), (1,)), call="f(y)", answers=("2", "3"))
+    assert group_by_answers([answers(x="1"), answers(x="1")]) == AnswerClasses(classes=((0, 1),))
+
+
+def test_values_that_a_function_cannot_take_tell_nothing() -> None:
+    errors = answers(x="1", far="raises TypeError: x"), answers(x="1", far="raises KeyError: y")
+    assert group_by_answers(errors).classes == ((0, 1),)
+
+
+def test_calls_that_one_alternative_lacks_are_left_out() -> None:
+    assert group_by_answers([answers(x="1", y="2"), answers(x="1")]).classes == ((0, 1),)
+
+
+def test_alternative_without_answers_is_its_own_class_and_nothing_decides() -> None:
+    found = group_by_answers([answers(x="1"), {}, answers(x="2")])
+    assert found == AnswerClasses(classes=((0,), (1,), (2,)))
+
+
+def test_steady_answers_only() -> None:
+    unsteady = {key: answer._replace(is_steady=False) for key, answer in answers(x="2").items()}
+    assert group_by_answers([answers(x="1"), unsteady]).classes == ((0,), (1,))

@@ -1,0 +1,137 @@
+"""The issue's own example: how issues write it, and how it becomes a test."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from coder.core.ports import ReproducedExample
+from coder.verify.example import ExampleReproducer, claimed_examples
+from coder.verify.issue import IssueScripts
+from tests.builders import write
+
+CLAIMS = {
+    "`total([1, 2])` returns 4 instead of 3": ("total([1, 2])", "4", "3"),
+    "total([1, 2]) gives 4.5 but should be 3": ("total([1, 2])", "4.5", "3"),
+    "size(1024) returns `1024B` instead of `1K`.": ("size(1024)", "1024B", "1K"),
+    "fmt(\"select 'abc'\", n=3) returns \"select 'abc[...]'\" instead of \"select 'abc'\"": (
+        "fmt(\"select 'abc'\", n=3)",
+        "\"select 'abc[...]'\"",
+        "\"select 'abc'\"",
+    ),
+    "ratio(1, 0) raises ZeroDivisionError instead of 0": ("ratio(1, 0)", "raises ZeroDivisionError", "0"),
+    "parse('') returns None instead of raising ValueError": ("parse('')", "None", "raises ValueError"),
+    "head([]) crashes with IndexError.": ("head([])", "raises IndexError", ""),
+    "It fails:\n\n>>> total([1, 2])\n4\n\nExpected: 3\n": ("total([1, 2])", "4", "3"),
+    "```python\nassert total([1, 2]) == 3\n```\n": ("total([1, 2])", "", "3"),
+}
+PROSE = (
+    "total([1, 2]) is slow",
+    "total returns 4 instead of 3",
+    "total([1, 2]) should return 3",
+    "total([1, 2]) returns something instead",
+)
+
+
+@pytest.mark.parametrize("issue", CLAIMS)
+def test_reads_example(issue: str) -> None:
+    example = next(claimed_examples(issue))
+    assert (example.call, example.wrong, example.right) == CLAIMS[issue]
+
+
+@pytest.mark.parametrize("issue", PROSE)
+def test_reads_no_example_in_prose(issue: str) -> None:
+    assert [*claimed_examples(issue)] == []
+
+
+class FakeScripts(IssueScripts):
+    """Answers each request with the next of these lines, the last one repeatedly."""
+
+    def __init__(self, *answers: str) -> None:
+        self._lines = [*answers]
+
+    def run_request(self, request: str, tree: Path) -> str:
+        return self._lines.pop(0) if len(self._lines) > 1 else self._lines[0]
+
+
+def value(text: str) -> str:
+    return json.dumps([{"error": None, "value": text, "is_affected": True}])
+
+
+ERROR = '[{"error": {"type": "IndexError", "message": "out of range"}, "value": "", "is_affected": true}]'
+FILES = {
+    "shop/__init__.py": "",
+    "shop/cart.py": "def total(x):\n    return 4\n\n\ndef head(x):\n    return x[0]\n",
+    "tests/test_cart.py": "from shop.cart import total\n\n\ndef test_one():\n    assert total([4]) == 4\n",
+}
+
+
+def reproduce(
+    place: Path, issue: str, *answers: str, files: dict[str, str] = FILES
+) -> ReproducedExample | str:
+    write(place, files)
+    return ExampleReproducer(FakeScripts(*answers)).reproduce(place, issue)
+
+
+ISSUE = "total([1, 2]) returns 4 instead of 3"
+
+
+def test_reproduced_example_is_a_test_in_the_nearest_file(tmp_path: Path) -> None:
+    found = reproduce(tmp_path, ISSUE, value("4"))
+    assert isinstance(found, ReproducedExample)
+    assert found.test == "tests/test_cart.py::test_total_example"
+    added = "\n\ndef test_total_example():\n    assert total([1, 2]) == 3\n"
+    assert found.text == FILES["tests/test_cart.py"] + added
+
+
+@pytest.mark.parametrize(
+    ("issue", "answer", "body"),
+    [
+        ("total([1]) returns 4.0 instead of 2.5", "4.0", "assert total([1]) == pytest.approx(2.5)"),
+        ("total([1]) returns 'a' instead of b", "'a'", "assert total([1]) == 'b'"),
+        ("head([]) raises IndexError", "", "head([])"),
+        ("head([]) raises IndexError instead of None", "", "assert head([]) is None"),
+    ],
+    ids=["float", "text without quotes", "unwanted exception", "value for exception"],
+)
+def test_writes_expectation_in_type_of_result(tmp_path: Path, issue: str, answer: str, body: str) -> None:
+    found = reproduce(tmp_path, issue, value(answer) if answer else ERROR)
+    assert isinstance(found, ReproducedExample)
+    assert found.text.endswith(f"    {body}\n")
+
+
+def test_writes_method_beside_test_cases(tmp_path: Path) -> None:
+    case = "class CartTest(unittest.TestCase):\n    def test_one(self):\n        total([])\n"
+    text = f"import unittest\nfrom shop.cart import total\n\n\n{case}"
+    found = reproduce(tmp_path, ISSUE, value("4"), files={**FILES, "tests/test_cart.py": text})
+    assert isinstance(found, ReproducedExample)
+    assert found.test == "tests/test_cart.py::TotalExampleTest::test_total_example"
+    assert "self.assertEqual(total([1, 2]), 3)" in found.text
+
+
+@pytest.mark.parametrize(
+    ("issue", "answers", "reason"),
+    [
+        (ISSUE, [value("5")], "on the untouched code `total([1, 2])` gives 5"),
+        (ISSUE, [value("4"), value("6")], "`total([1, 2])` gives something else each time"),
+        (ISSUE, [""], "`total([1, 2])` could not be run"),
+        (
+            "total([1]) returns 4 instead of the sum",
+            [value("4")],
+            "what `total([1])` should give is not a value that can be compared",
+        ),
+        ("cart.nothing([1]) returns 4 instead of 3", [value("4")], "`cart` is not defined at the top level"),
+        ("it is slow", [value("4")], "the issue quotes no call with its wrong and its right result"),
+    ],
+    ids=["other result", "chance", "not run", "prose", "unknown name", "no example"],
+)
+def test_says_why_there_is_no_test(tmp_path: Path, issue: str, answers: list[str], reason: str) -> None:
+    found = reproduce(tmp_path, issue, *answers)
+    assert isinstance(found, str)
+    assert found.startswith(reason)
+
+
+def test_name_with_two_definitions_is_not_guessed(tmp_path: Path) -> None:
+    files = {**FILES, "shop/bill.py": "def total(x):\n    return 0\n"}
+    found = reproduce(tmp_path, ISSUE, value("4"), files=files)
+    assert found == "`total` is defined in shop/bill.py and in shop/cart.py"
