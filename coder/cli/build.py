@@ -110,6 +110,6 @@ def _prepare_directory(directory: Path) -> bool:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"{directory} cannot be made: {error.strerror}.") from None
-    if unsigned := init_user_repository(place, message=FIRST_COMMIT).unsigned:
-        print(unsigned, file=sys.stderr)
+    if remark := init_user_repository(place, message=FIRST_COMMIT).remark:
+        print(remark, file=sys.stderr)
     return True

@@ -3,6 +3,7 @@
 CoderError
  |- UserError        the user can fix it: one line, exit 2
  |- GitError         git refused or failed unexpectedly
+ |   |- IdentityError no author is known for a commit; the user's to mend, too
  |   `- SigningError git could not sign a commit
  |- ModelError       the model or the connection to it failed; retryable or not
  |- SandboxError     a command could not be started safely
@@ -41,6 +42,10 @@ class GitError(CoderError):
 
 class RepositoryFault(GitError, UserError):
     """The repository or the machine keeps git from its work; the message says what the user can do."""
+
+
+class IdentityError(GitError, UserError):
+    """Git knows no author for a commit, and its configuration forbids to make one up."""
 
 
 class SigningError(GitError):

@@ -4,7 +4,7 @@ import re
 from hashlib import sha256
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 
 class Value(BaseModel):
@@ -43,8 +43,8 @@ class Patch(Value):
 
 class NewCommit(Value):
     id: str
-    unsigned: str = ""
-    """Message that git could not sign it although the user's configuration asks for that."""
+    remark: str = ""
+    """Message that git could not sign it as the user's configuration asks, or knows no author."""
 
 
 class Delivery(Value):
@@ -56,8 +56,8 @@ class Delivery(Value):
     merged: bool = False
     needs_uncommitted_work: bool = False
     """The fix only applies on top of uncommitted work, so it is a diff and not a branch."""
-    unsigned: str = ""
-    """Message that git could not sign the commit although the user's configuration asks for that."""
+    remark: str = Field(default="", validation_alias=AliasChoices("remark", "unsigned"))
+    """Message about the commit, as of `NewCommit`; `unsigned` in older logs."""
 
 
 class CommitInfo(Value):

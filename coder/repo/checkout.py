@@ -10,13 +10,13 @@ from coder.core.verdict import Evidence
 from coder.repo.delivery import (
     add_note,
     claimed_verdict_kind,
+    create_user_commit,
     delivery_base,
     find_copies,
     has_change,
     make_commit,
     make_copy,
     remove_notes,
-    sign_if_configured,
 )
 from coder.repo.git import Git, find_checkout
 from coder.repo.trees import changed_entries, encode_diff, make_patch, merge_change
@@ -81,7 +81,7 @@ def bring_commit(git: Git, commit: str, earlier: Sequence[str] = ()) -> NewCommi
         UserError: it does not fit, or a path it touches is not clean; nothing was changed.
     """
     head = _require_head(git)
-    brought = sign_if_configured(
+    brought = create_user_commit(
         git, lambda signed: _stack_commits(git, (*earlier, commit), head=head, signed=signed)
     )
     _fast_forward(git, brought.id, action="coder apply")
@@ -130,7 +130,7 @@ def apply_verified_copy(directory: Path, commit: str, *, copy: str, evidence: Ev
     head = _require_head(git)
     if git.resolve_commit(f"{copy}^") != head:
         raise UserError("HEAD has moved while the fix was judged; nothing was changed. Try again.")
-    verified = sign_if_configured(
+    verified = create_user_commit(
         git,
         lambda signed: make_copy(
             git,
@@ -144,7 +144,7 @@ def apply_verified_copy(directory: Path, commit: str, *, copy: str, evidence: Ev
     _fast_forward(git, verified.id, action="coder apply")
     add_note(git, verified.id, evidence.page)
     sentence = f"{_current_branch(git)} is now at {verified.id[:10]}, which holds the fix, judged there."
-    return _join_lines(sentence, verified.unsigned)
+    return _join_lines(sentence, verified.remark)
 
 
 def _make_unverified_copy(git: Git, commit: str, *, head: str, signed: bool = False) -> str:
@@ -206,7 +206,7 @@ def apply_commit(directory: Path, commit: str, earlier: Sequence[str] = ()) -> s
     if brought.id == commit:
         return f"{sentence}."
     sentence += ", UNVERIFIED: HEAD has moved since it was judged. Judge it here: coder verify HEAD"
-    return _join_lines(sentence, brought.unsigned)
+    return _join_lines(sentence, brought.remark)
 
 
 def apply_diff(directory: Path, diff: str, *, check: bool = False, reverse: bool = False) -> str:
@@ -264,7 +264,7 @@ def undo_delivery(
             actions.append(f"deleted the branch {branch}")
     remove_notes(git, *{commit, *applied_commits})
     sentence = " and ".join(actions) or "there was nothing left of the fix to take back"
-    return _join_lines(f"{sentence[0].upper()}{sentence[1:]}.", *(unsigned for _, unsigned in reverts))
+    return _join_lines(f"{sentence[0].upper()}{sentence[1:]}.", *(remark for _, remark in reverts))
 
 
 def _check_branch(git: Git, branch: str, *, tip: str, commit: str) -> None:
@@ -317,7 +317,7 @@ def _has_revert(git: Git, commit: str) -> bool:
 def _revert(git: Git, commit: str) -> tuple[str, str]:
     """Revert a commit, unless HEAD holds its reversal already.
 
-    Return what was done, and a message if git could not sign the new commit.
+    Return what was done, and the remark about the new commit.
     """
     if _has_revert(git, commit):
         return f"found {commit[:10]} reverted already", ""
@@ -337,11 +337,11 @@ def _revert(git: Git, commit: str) -> tuple[str, str]:
         f"commit {commit}" if git.resolve_commit(f"{commit}^") == base else f"the commits {base}..{commit}"
     )
     message = f'Revert "{subject}"\n\nThis reverts {description}.'
-    revert = sign_if_configured(
+    revert = create_user_commit(
         git, lambda signed: make_commit(git, tree=tree, parent=head, message=message, signed=signed)
     )
     _fast_forward(git, revert.id, action="coder undo")
-    return f"reverted {commit[:10]} with {revert.id[:10]}", revert.unsigned
+    return f"reverted {commit[:10]} with {revert.id[:10]}", revert.remark
 
 
 def _tree_on_head(git: Git, head: str, commit: str) -> str:

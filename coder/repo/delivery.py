@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from coder.core.errors import GitError, SigningError
+from coder.core.errors import GitError, IdentityError, SigningError
 from coder.core.text import sanitize_text
 from coder.core.values import Delivery, NewCommit
 from coder.files.regular_files import replace_text
@@ -23,6 +23,7 @@ FALLBACK_IDENTITY = {
     for role in ("AUTHOR", "COMMITTER")
     for field, value in (("NAME", "coder"), ("EMAIL", "coder@localhost"))
 }
+SET_IDENTITY = "Set them: git config --global user.name NAME, git config --global user.email ADDRESS"
 SIGNING_SECONDS = 60.0
 """Time for a passphrase in a window of its own, or for a touch of a hardware key."""
 
@@ -56,11 +57,31 @@ def make_commit(git: Git, *, tree: str, parent: str, message: str, signed: bool 
     return output.stdout.decode().strip()
 
 
-def sign_if_configured(git: Git, make: Callable[[bool], str]) -> NewCommit:
+def create_user_commit(git: Git, make: Callable[[bool], str]) -> NewCommit:
     """Return what `make` creates, called with whether to sign as the user's git configuration asks.
 
-    Where git cannot sign, it is called again without, and the result says why.
+    Where git cannot sign, it is called again without; its remark says so, and where git knows no author.
+
+    Raises:
+        IdentityError: git knows no author, and `user.useConfigOnly` forbids to make one up.
     """
+    if not _identity_variables(git):
+        return _sign_if_configured(git, make)
+    asked = git.call("config", "--type=bool", "--get", "user.useConfigOnly", accept=None)
+    if asked.stdout.strip() == b"true":
+        raise IdentityError(
+            "git knows no name and e-mail address here, and user.useConfigOnly forbids others. "
+            + SET_IDENTITY
+        )
+    commit = _sign_if_configured(git, make)
+    remark = (
+        f"{commit.id[:10]} is by coder <coder@localhost>, since git knows no name and e-mail address here. "
+        f"{SET_IDENTITY}; then, on your branch: git commit --amend --no-edit --reset-author"
+    )
+    return NewCommit(id=commit.id, remark="\n".join(filter(None, (commit.remark, remark))))
+
+
+def _sign_if_configured(git: Git, make: Callable[[bool], str]) -> NewCommit:
     # Not from a list of known values: git itself refuses an invalid one, with the reason.
     setting = git.call("config", "--type=bool", "--get", "commit.gpgSign", accept=None)
     if setting.status == 1 or setting.stdout.strip() == b"false":
@@ -69,7 +90,7 @@ def sign_if_configured(git: Git, make: Callable[[bool], str]) -> NewCommit:
         return NewCommit(id=make(True))
     except SigningError as error:
         commit = make(False)
-        return NewCommit(id=commit, unsigned=_describe_failure(commit, str(error)))
+        return NewCommit(id=commit, remark=_describe_failure(commit, str(error)))
 
 
 def _describe_failure(commit: str, reason: str) -> str:

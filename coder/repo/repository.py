@@ -19,9 +19,9 @@ from coder.repo.delivery import (
     STEP_TRAILER,
     PendingDelivery,
     append_trailers,
+    create_user_commit,
     has_change,
     make_commit,
-    sign_if_configured,
 )
 from coder.repo.git import Checkout, Git, find_checkout, find_git
 from coder.repo.history import GitHistory
@@ -309,7 +309,7 @@ class SessionRepository:
             parent = self.head if steps_of is None else self._copy_steps(steps_of, last=tree, signed=signed)
             return make_commit(git, tree=tree, parent=parent, message=full_message, signed=signed)
 
-        commit = sign_if_configured(git, make)
+        commit = create_user_commit(git, make)
         pending = PendingDelivery(
             common=self.paths.common,
             session=self.paths.session,
@@ -319,7 +319,7 @@ class SessionRepository:
             branch=self.branch,
         )
         pending.record(self.paths.state)
-        return pending.complete().model_copy(update={"unsigned": commit.unsigned})
+        return pending.complete().model_copy(update={"remark": commit.remark})
 
     def merge(self, delivery: Delivery) -> NewCommit:
         """Bring a delivered commit onto the user's current branch.
@@ -506,7 +506,7 @@ def init_user_repository(directory: Path, *, message: str) -> NewCommit:
     """Create a repository as `init_repository` does; the commit is the user's, signed if git is set so."""
     git = _init(directory)
     tree = write_tree(git)
-    commit = sign_if_configured(
+    commit = create_user_commit(
         git, lambda signed: make_commit(git, tree=tree, parent="", message=message, signed=signed)
     )
     git.call("update-ref", "HEAD", commit.id)

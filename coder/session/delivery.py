@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 
-from coder.core.errors import GitError, UserError
+from coder.core.errors import GitError, IdentityError, UserError
 from coder.core.events import NoteMade, Warned
 from coder.core.notes import (
     Diagnosis,
@@ -264,9 +264,13 @@ async def _deliver(
 async def _deliver_on_head(
     context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
 ) -> Delivery:
-    delivery = await asyncio.to_thread(_commit, context, candidate, patch, verdict)
-    if delivery.unsigned:
-        context.log.append(Warned(text=delivery.unsigned))
+    try:
+        delivery = await asyncio.to_thread(_commit, context, candidate, patch, verdict)
+    except IdentityError as error:
+        context.log.append(Warned(text=f"The fix is delivered as a diff, and no branch was made: {error}"))
+        return Delivery(diff=patch.diff)
+    if delivery.remark:
+        context.log.append(Warned(text=delivery.remark))
     if not context.task.merge:
         return delivery
     if verdict.kind is not VerdictKind.PROVEN:
@@ -284,8 +288,8 @@ async def _deliver_on_head(
     except (UserError, GitError) as error:
         context.log.append(Warned(text=f"Not merged: {error}"))
         return delivery
-    if commit.unsigned:
-        context.log.append(Warned(text=commit.unsigned))
+    if commit.remark:
+        context.log.append(Warned(text=commit.remark))
     if commit.id != delivery.commit:
         context.log.append(
             Warned(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.errors import GitError, ModelError, UserError
+from coder.core.errors import GitError, IdentityError, ModelError, UserError
 from coder.core.events import (
     BudgetSpent,
     Event,
@@ -344,10 +344,10 @@ class UnsigningRepository(FakeRepository):
         self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None
     ) -> Delivery:
         delivery = super().deliver(patch, message=message, evidence=evidence, slug=slug, steps_of=steps_of)
-        return delivery.model_copy(update={"unsigned": "c0ffee is not signed."})
+        return delivery.model_copy(update={"remark": "c0ffee is not signed."})
 
     def merge(self, delivery: Delivery) -> NewCommit:
-        return NewCommit(id=delivery.commit, unsigned="c0ffee is not signed here.")
+        return NewCommit(id=delivery.commit, remark="c0ffee is not signed here.")
 
 
 def test_warns_of_unsigned_commits(tmp_path: Path) -> None:
@@ -355,6 +355,24 @@ def test_warns_of_unsigned_commits(tmp_path: Path) -> None:
     assert run_session(context).kind is VerdictKind.PROVEN
     warnings = events(context.log, Warned)
     assert warnings == [Warned(text="c0ffee is not signed."), Warned(text="c0ffee is not signed here.")]
+
+
+class AnonymousRepository(FakeRepository):
+    def deliver(
+        self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None
+    ) -> Delivery:
+        raise IdentityError("git knows no name.")
+
+
+def test_delivers_a_diff_where_git_may_make_no_commit(tmp_path: Path) -> None:
+    context = kit(tmp_path, [patch(FIX)], repository=AnonymousRepository(root=tmp_path), merge=True)
+    session_end = run_session(context)
+    assert (session_end.kind, session_end.exit_code) == (VerdictKind.PROVEN, 0)
+    assert session_end.delivery is not None
+    assert session_end.delivery.diff
+    assert session_end.delivery.branch == ""
+    text = "The fix is delivered as a diff, and no branch was made: git knows no name."
+    assert events(context.log, Warned) == [Warned(text=text)]
 
 
 def test_error_message_masks_quoted_key(tmp_path: Path) -> None:

@@ -3,7 +3,17 @@ from pathlib import Path
 
 import pytest
 
-from coder.repo.delivery import add_note, find_copies, make_branch, make_commit, make_copy, remove_notes
+from coder.core.errors import UserError
+from coder.core.values import NewCommit
+from coder.repo.delivery import (
+    add_note,
+    create_user_commit,
+    find_copies,
+    make_branch,
+    make_commit,
+    make_copy,
+    remove_notes,
+)
 from coder.repo.git import find_checkout
 from tests.builders import git, repo
 
@@ -30,6 +40,34 @@ def test_commit_falls_back_to_coder_identity(root: Path) -> None:
     git(root, "config", "--unset", "user.name")
     commit = make_commit(find_checkout(root).git, tree="HEAD^{tree}", parent="HEAD", message="fix")
     assert git(root, "log", "-1", "--format=%an %ae|%cn", commit) == "coder coder@localhost|coder"
+
+
+def make_user_commit(root: Path) -> NewCommit:
+    door = find_checkout(root).git
+    return create_user_commit(
+        door, lambda signed: make_commit(door, tree="HEAD^{tree}", parent="HEAD", message="fix")
+    )
+
+
+def test_says_that_a_commit_has_no_author(root: Path) -> None:
+    assert make_user_commit(root).remark == ""
+    git(root, "config", "--unset", "user.email")
+    commit = make_user_commit(root)
+    assert commit.remark.startswith(
+        f"{commit.id[:10]} is by coder <coder@localhost>, since git knows no name"
+    )
+
+
+@pytest.mark.parametrize("value", ["true", "yes", "false"])
+def test_makes_no_author_up_where_git_may_not(root: Path, value: str) -> None:
+    git(root, "config", "user.useConfigOnly", value)
+    assert make_user_commit(root).remark == ""
+    git(root, "config", "--unset", "user.name")
+    if value == "false":
+        assert "coder@localhost" in make_user_commit(root).remark
+    else:
+        with pytest.raises(UserError, match=r"useConfigOnly forbids others\. Set them: git config"):
+            make_user_commit(root)
 
 
 @pytest.mark.parametrize(

@@ -26,11 +26,11 @@ LINES = "".join(f"line {number}\n" for number in range(1, 31))
 SIGNING_IN_TERMINAL = """
 import fcntl, sys, termios
 from pathlib import Path
-from coder.repo.delivery import make_commit, sign_if_configured
+from coder.repo.delivery import make_commit, create_user_commit
 from coder.repo.git import find_checkout
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 git = find_checkout(Path(sys.argv[1])).git
-print(sign_if_configured(
+print(create_user_commit(
     git, lambda signed: make_commit(git, tree="HEAD^{tree}", parent="HEAD", message="fix", signed=signed)
 ))
 """
@@ -114,7 +114,7 @@ def test_signs_delivery_and_its_steps_with_ssh(
 ) -> None:
     configure(monkeypatch, tmp_path, gpg_format="ssh", user_signingKey=str(key))
     delivery = deliver(root, steps=True)
-    assert delivery.unsigned == ""
+    assert delivery.remark == ""
     assert git(root, "log", "--format=%s", f"main..{delivery.branch}") == "fix: line 15\nadd a test"
     verify(root, delivery.commit)
     verify(root, f"{delivery.commit}^")
@@ -125,7 +125,7 @@ def test_signs_delivery_with_gpg(
 ) -> None:
     configure(monkeypatch, tmp_path)
     delivery = deliver(root)
-    assert delivery.unsigned == ""
+    assert delivery.remark == ""
     verify(root, delivery.commit)
 
 
@@ -166,10 +166,10 @@ def test_delivers_unsigned_with_reason_if_key_is_missing(
     delivery = deliver(root, steps=True)
     assert git(root, "rev-parse", delivery.branch) == delivery.commit
     assert not is_signed(root, delivery.commit)
-    assert delivery.unsigned.startswith(
+    assert delivery.remark.startswith(
         f"{delivery.commit[:10]} is not signed, although your git configuration asks for it: "
     )
-    assert str(tmp_path / "none") in delivery.unsigned
+    assert str(tmp_path / "none") in delivery.remark
     commit(root)
     assert "is not signed" in apply_commit(root, delivery.commit).splitlines()[1]
     report = undo_delivery(root, branch=delivery.branch, commit=delivery.commit, applied=None)
@@ -211,7 +211,7 @@ def test_stops_waiting_for_a_silent_agent(
     program.chmod(0o755)
     configure(monkeypatch, tmp_path, gpg_program=str(program))
     monkeypatch.setattr(delivery, "SIGNING_SECONDS", 0.2)
-    assert "did not end within 0.2 seconds" in deliver(root).unsigned
+    assert "did not end within 0.2 seconds" in deliver(root).remark
 
 
 def test_repository_chooses_key_but_no_program(
@@ -236,9 +236,9 @@ def test_repository_may_do_without_signatures(
     configure(monkeypatch, tmp_path, gpg_program="false")
     git(root, "config", "commit.gpgSign", "false")
     delivery = deliver(root)
-    assert (is_signed(root, delivery.commit), delivery.unsigned) == (False, "")
+    assert (is_signed(root, delivery.commit), delivery.remark) == (False, "")
 
 
 def test_invalid_setting_is_reported(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(monkeypatch, tmp_path, commit_gpgSign="perhaps")
-    assert "is not signed" in deliver(root).unsigned
+    assert "is not signed" in deliver(root).remark
