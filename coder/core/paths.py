@@ -139,6 +139,31 @@ def is_test_file(path: str) -> bool:
     )
 
 
+PROSE = frozenset({".adoc", ".cff", ".md", ".po", ".pot", ".rst", ".txt"})
+PROSE_FOLDERS = frozenset(
+    {
+        *("doc", "docs", "changes", "changelog", "changelog.d", "newsfragments"),
+        *("release-notes", "releasenotes", ".github"),
+    }
+)
+META = frozenset({".mailmap", ".gitignore", ".gitattributes", ".editorconfig", "CODEOWNERS"})
+_BUILD_TEXT = re.compile(
+    r"(?:.*/)?(?:CMakeLists|meson_options|[\w.-]*(?:requirements|constraints)[\w.-]*)\.txt"
+    r"|(?:.*/)?requirements/[^/]+\.txt"
+)
+"""Matches text files that programs read."""
+
+
+def is_prose(path: str) -> bool:
+    """Tell whether a file is documentation, by its name."""
+    pure = PurePosixPath(path)
+    if pure.suffix == ".py" or _BUILD_TEXT.fullmatch(path):
+        return False
+    folders = {part.lower() for part in pure.parts[:-1]}
+    is_named_so = pure.name in META or (not pure.suffix and pure.name.isupper())
+    return pure.suffix in PROSE or bool(PROSE_FOLDERS & folders) or is_named_so
+
+
 UNTRACKED = "untracked"
 """Begin of the reason why work that nobody made for the change, such as a dump, was left out of it."""
 

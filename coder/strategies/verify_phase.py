@@ -10,6 +10,7 @@ from coder.core.paths import (
     extract_node_ids,
     find_command_tests,
     is_bystander,
+    is_prose,
     is_test_path,
     match_test_ids,
     test_file_of,
@@ -69,20 +70,24 @@ async def verify_change(
 ) -> Verdict:
     """Return the verdict on a change, before it is examined, without logging it.
 
-    The tests that the user asked for must be green as well, whatever `test_ids` names.
+    The tests that the user asked for must be green as well, whatever `test_ids` names. Prose is judged
+    alone, not together with the fix that it follows: it has fixed nothing.
     """
     progress = context.log.progress_listener(candidate.id)
+    is_alone = bool(patch.paths) and all(map(is_prose, patch.paths))
+    verifier = context.verifier if is_alone else context.judge
     target_tests = tuple(dict.fromkeys((*test_ids, *requested_tests(context, candidate))))
     async with context.models.rate_limiter.verification_slot():
         verdict = await asyncio.to_thread(
-            context.judge.verify,
+            verifier.verify,
             patch,
             target_tests,
             progress,
             excluded=excluded_tests(context, candidate),
             tell=context.log.run_listener(candidate.id),
         )
-    return _with_span(context, verdict.model_copy(update={"tree": patch.tree}))
+    verdict = verdict.model_copy(update={"tree": patch.tree})
+    return verdict if is_alone else _with_span(context, verdict)
 
 
 async def examine_change(context: SessionContext, candidate: Candidate, verdict: Verdict) -> Verdict:

@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Literal
 
-from coder.core.paths import is_test_file, match_test_ids, most_general_ids, test_file_of, test_function_of
+from coder.core.paths import (
+    is_prose,
+    is_test_file,
+    match_test_ids,
+    most_general_ids,
+    test_file_of,
+    test_function_of,
+)
 from coder.core.phases import Cutoff
 from coder.core.verdict import IssueTie, ReplacedAssertion, TargetKind, TestReport, TestResult
 from coder.files.regular_files import read_regular_text
@@ -24,7 +31,7 @@ from coder.verify.issue import (
 )
 from coder.verify.languages import SUFFIXES, definition_names, find_edited_definitions
 from coder.verify.report import merge_reports
-from coder.verify.select import SuiteSelection, find_tests, is_prose, project_files
+from coder.verify.select import SuiteSelection, find_tests, project_files
 from coder.verify.test_edits import find_replaced_assertions, names_used_by, paths_with_same_examples
 from coder.verify.test_files import (
     CODE,

@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from coder.core.paths import is_test_path, test_file_of
+from coder.core.paths import is_prose, is_test_path, test_file_of
 from coder.verify.coverage_map import CoverageMap, MapOnTree, RecordedTest, split_source
 from coder.verify.layout import may_configure, module_name
 from coder.verify.select import (
@@ -14,7 +14,6 @@ from coder.verify.select import (
     changes_import_effects,
     defined_names,
     imported_names,
-    is_prose,
     select_test_files,
 )
 from coder.verify.trees import Trees

@@ -187,10 +187,10 @@ class Judge:
                 self._apply_rules,
             )
         )
+        if self._has_packages_alone():
+            return self._facts
         if self._change.is_prose:
             self._facts.cap("unseen", "nothing that tests can see has changed")
-            return self._facts
-        if self._has_packages_alone():
             return self._facts
         for step in (self._check_base, *steps):
             step()

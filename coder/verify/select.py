@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
-from coder.core.paths import is_test_file, is_test_path
+from coder.core.paths import is_prose, is_test_file, is_test_path
 from coder.core.values import Value
 from coder.files.regular_files import read_regular_text
 from coder.python.source import dump_node, parse_module
@@ -22,11 +22,6 @@ LEVELS = 2
 """Levels of callers that are followed beyond the nearest test."""
 DISCRIMINATING_SHARE = 0.5
 """A name in more than this share of the test files does not discriminate between them."""
-PROSE = frozenset({".adoc", ".cff", ".md", ".po", ".pot", ".rst", ".txt"})
-PROSE_FOLDERS = frozenset(
-    {"doc", "docs", "changes", "changelog", "changelog.d", "newsfragments", "release-notes", "releasenotes"}
-)
-META = frozenset({".mailmap", ".gitignore", ".gitattributes", ".editorconfig", "CODEOWNERS"})
 _TEST = re.compile(r"^\s*(?:async )?def (test\w*)", re.MULTILINE)
 
 
@@ -399,16 +394,6 @@ def _is_binding(statement: ast.stmt) -> bool:
 def _option_words(value: object) -> list[str]:
     """Return the words of a pytest option, which TOML files may give as a list."""
     return [str(word) for word in value] if isinstance(value, list) else str(value or "").split()
-
-
-def is_prose(path: str) -> bool:
-    """Tell whether a file is documentation, by its name."""
-    pure = PurePosixPath(path)
-    if path.endswith(".py"):
-        return False
-    folders = {part.lower() for part in pure.parts[:-1]}
-    is_named_so = pure.name in META or (not pure.suffix and pure.name.isupper())
-    return pure.suffix in PROSE or bool((PROSE_FOLDERS | {".github"}) & folders) or is_named_so
 
 
 REQUIREMENTS = re.compile(

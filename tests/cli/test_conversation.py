@@ -59,6 +59,15 @@ def test_follow_up_extends_conversation_and_branch(place: Place, server: FakeSer
     assert "coder undo" in place.coder("log", "rewind", "last@2").stdout
 
 
+def test_prose_that_follows_a_fix_has_fixed_nothing(place: Place, server: FakeServer) -> None:
+    added = "--- /dev/null\n+++ b/CHANGELOG.md\n@@ -0,0 +1 @@\n+Minutes are added.\n"
+    server.turns += [PATCH, Turn(text="Add a line", calls=(call("apply_patch", diff=added),))]
+    request(place, server, "fix", ISSUE)
+    followed = request(place, server, "do", "Add a line to the changelog.", "--continue")
+    assert "PASSING" in followed and "nothing that tests can see has changed" in followed
+    assert "red before" not in followed and "PROVEN" not in followed
+
+
 def test_question_changes_nothing_and_is_answered_without_a_model(place: Place, server: FakeServer) -> None:
     before = place.user_state()
     server.turns += [

@@ -3,6 +3,7 @@ import pytest
 from coder.core.paths import (
     extract_node_ids,
     find_command_tests,
+    is_prose,
     is_test_file,
     is_test_path,
     names_only_tests,
@@ -135,3 +136,23 @@ def test_test_option_takes_tests_and_commands(
 ) -> None:
     assert find_command_tests(command) == tests
     assert names_only_tests(command or "") is is_selection
+
+
+@pytest.mark.parametrize(
+    ("path", "prose"),
+    [
+        ("CHANGELOG.md", True),
+        ("docs/conf.js", True),
+        ("LICENSE", True),
+        ("notes.txt", True),
+        ("docs/conf.py", False),
+        ("CMakeLists.txt", False),
+        ("lib/CMakeLists.txt", False),
+        ("requirements.txt", False),
+        ("requirements/dev.txt", False),
+        ("dev-requirements.txt", False),
+        ("constraints.txt", False),
+    ],
+)
+def test_prose_is_no_file_that_programs_read(path: str, prose: bool) -> None:
+    assert is_prose(path) is prose
