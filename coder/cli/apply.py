@@ -1,6 +1,8 @@
 """`coder apply`: apply a session's fix to the current branch, or a diff to the files."""
 
+import os
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -41,6 +43,8 @@ LONGEST_TYPED_BYTES = 4095
 """Longest line that a terminal passes on; it silently drops the rest (N_TTY_BUF_SIZE)."""
 APPLIED_FILE = "applied"
 """File in the directory of a session whose diff was applied to the files of the checkout."""
+PART_FILE = "applied-part.diff"
+"""File there with the hunks of its change that the user accepted, and that are in the files alone."""
 BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 
 
@@ -352,6 +356,8 @@ def _apply_reviewed(repo: Path, id: str) -> str:
     if not part:
         return "Nothing was applied: what you accepted changes nothing."
     apply_diff(repo, part)
+    with (_find_delivered_session(repo, id) / PART_FILE).open("ab") as file:
+        file.write(os.fsencode(part))
     label = f"not what was {verdict.label}" if verdict else "not verified"
     return (
         f"What you accepted ({len(decisions.accepted)} of {count} hunks) is in your files, uncommitted. "
@@ -435,18 +441,43 @@ def undo_session(repo: Path, id: str) -> str:
     """
     from coder.repo.checkout import undo_delivery
 
-    delivery = find_delivery(repo, id)
+    delivery, directory = find_delivery(repo, id), _find_delivered_session(repo, id)
     if not delivery.branch:
-        return take_out_diff(repo, id)
+        part = "" if (directory / APPLIED_FILE).exists() else _describe_part(repo, directory)
+        return f"Nothing was undone. {part}" if part else take_out_diff(repo, id)
     on_same_branch = (
         earlier.commit
         for earlier in reversed(find_earlier_deliveries(repo, id))
         if earlier.branch == delivery.branch
     )
-    return undo_delivery(
+    undone = undo_delivery(
         repo,
         branch=delivery.branch,
         commit=delivery.commit,
         applied=None,
         earlier=next(on_same_branch, ""),
+    )
+    return f"{undone} {_describe_part(repo, directory)}".rstrip()
+
+
+def _describe_part(repo: Path, directory: Path) -> str:
+    """Return which part of a session's change the user applied, and has not committed; else nothing."""
+    from coder.repo.checkout import apply_diff
+    from coder.repo.git import find_checkout
+
+    file = directory / PART_FILE
+    try:
+        part = os.fsdecode(file.read_bytes())
+        apply_diff(repo, part, check=True, reverse=True)
+    except (FileNotFoundError, UserError):
+        return ""
+    paths = dict.fromkeys(re.findall(r"^diff --git a/.+ b/(.+)$", part, re.MULTILINE))
+    git = find_checkout(repo).git
+    changed = git.items("diff", "--name-only", "-z", "HEAD", "--", *paths)
+    uncommitted = [*changed, *git.items("ls-files", "--others", "-z", "--", *paths)]
+    if not uncommitted:
+        return ""
+    return (
+        f"What you had accepted of it is still in {', '.join(uncommitted)}, uncommitted. Take it out: "
+        f"coder apply --reverse {shlex.quote(str(file))}"
     )

@@ -1,5 +1,6 @@
 """Reviews on a terminal: `coder log diff`, `coder apply` and `coder fix --dry-run`, driven by keys."""
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
@@ -78,3 +79,24 @@ def test_reviews_on_the_terminal(place: Place, start: Callable[..., Terminal]) -
     terminal = start("apply", "last", "-y")
     assert "holds the fix" in terminal.finish()
     assert "# hours and minutes" in (place.repository / "clock.py").read_text()
+
+
+@pytest.mark.loopback
+def test_undo_names_the_applied_part_that_it_leaves(place: Place, start: Callable[..., Terminal]) -> None:
+    with serve(chat_stream, openai_error, [PATCH]) as server:
+        assert place.fix(server).returncode == 0
+    terminal = start("apply", "last")
+    terminal.wait_for("enter applies the whole fix")
+    terminal.press_until("l", "Lines of clock.py")
+    terminal.press(" ", "\r")
+    terminal.wait_for("applies them, uncommitted and not verified")
+    terminal.press("\r")
+    terminal.finish()
+
+    undone = place.coder("undo", "last", "--yes").stdout
+    assert undone.startswith("Deleted the branch coder/")
+    left, command = undone.strip().split(". Take it out: ")
+    assert left.endswith("What you had accepted of it is still in clock.py, uncommitted")
+    assert "+ int(rest)" in (place.repository / "clock.py").read_text()
+    assert place.coder(*shlex.split(command)[1:]).returncode == 0
+    assert git(place.repository, "status", "--porcelain") == ""
