@@ -169,6 +169,20 @@ def test_continued_turns_are_refused_as_often_as_rounds_allow(agent: Agent, name
     assert ["decision" in answer for answer in answers] == [True] * 3 + [False] * 2
 
 
+def test_copilot_gets_the_answer_of_claude_code(agent: Agent) -> None:
+    event = {"timestamp": "2026-11-28T12:00:00.000Z", "transcript_path": "/x", "stop_reason": "end_turn"}
+    assert agent.send("SessionStart", timestamp=event["timestamp"], source="new", initial_prompt="Fix") == {}
+    answers = []
+    for _ in range(4):
+        agent.edit()
+        answers.append(agent.send("Stop", **event))
+    assert [{*answer} for answer in answers] == [{"decision", "reason"}] * 3 + [{"systemMessage"}]
+    assert answers[0]["decision"] == "block"
+    agent.verdicts = [PROVEN]
+    agent.edit()
+    assert {*agent.send("Stop", **event)} == {"systemMessage"}
+
+
 @pytest.mark.thorough
 def test_session_has_a_limit_however_turns_are_marked(agent: Agent) -> None:
     agent.start()
