@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -220,21 +221,26 @@ def _describe_misuse(error: Any, path: str) -> str:
     if choice := re.search(r"'(.*)' is not one of (.*)$", message):
         names = suggest_name(choice[1], re.findall(r"'([^']*)'", choice[2]))
         return f"{message}. {names}See {path} --help"
-    if request := re.match("No such command '(.*?)'", message, re.DOTALL):
-        if " " in request[1]:
-            return (
-                "A message alone opens the interface, which needs a terminal. In a pipe: coder fix "
-                "'what is wrong'"
-            )
-        if path == "coder config":
-            return f"coder config {request[1]} does not exist. Settings are set in a file: see coder config"
-        names = suggest_name(request[1], context.command.list_commands(context) if context else ())
-        return f"{path} has no command {request[1]!r}. {names}All commands: {path} --help"
+    if match := re.match(r"No such command (['\"])(.*?)\1(?=\. Did you mean |$)", message, re.DOTALL):
+        return _describe_request(match[2], path, context)
     if message.startswith("Missing") and (need := _describe_need(context, parameter)):
         return f"{path} needs {need}. See {path} --help"
     if extra := re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)", message):
         return f"{path} does not take the further words {extra[1]!r}. See {path} --help"
     return f"{message}. See {path} --help"
+
+
+def _describe_request(request: str, path: str, context: Any) -> str:
+    """Return what is wrong with words in the place of a command."""
+    if " " in request or request.startswith("@"):
+        return (
+            "A message alone opens the interface, which needs a terminal. In a pipe: "
+            f"coder fix {shlex.quote(request)}"
+        )
+    if path == "coder config":
+        return f"coder config {request} does not exist. Settings are set in a file: see coder config"
+    names = suggest_name(request, context.command.list_commands(context) if context else ())
+    return f"{path} has no command {request!r}. {names}All commands: {path} --help"
 
 
 def _describe_need(context: Any, parameter: Any) -> str:

@@ -123,7 +123,11 @@ def find_earlier_deliveries(repo: Path, id: str) -> "tuple[Delivery, ...]":
 
 
 def _find_delivered_session(repo: Path, id: str) -> Path:
-    """Return the directory of a session; `last` is the newest whose delivery was not taken back since."""
+    """Return the directory of a session.
+
+    Raises:
+        UserError: `last` has no delivery, or it was taken back since.
+    """
     from coder.repo.checkout import has_delivery
     from coder.repo.git import find_checkout as place
     from coder.store.jsonl import find_session

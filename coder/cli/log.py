@@ -118,7 +118,7 @@ def recent_requests(repository: "Path", count: int) -> "Iterator[str]":
         except UserError:
             continue
         if start_event and start_event.repository == str(repository) and not start_event.task.given:
-            kind, issue = _describe_outcome(start_event, finish_event)
+            kind, issue = _describe_outcome(directory, start_event, finish_event)
             yield f"/resume {directory.name}  {kind}  {issue}"
             count -= 1
         if not count:
@@ -147,7 +147,7 @@ def _session_line(
 ) -> str:
     from coder.store.jsonl import list_conversation
 
-    kind, issue = _describe_outcome(start_event, finish_event)
+    kind, issue = _describe_outcome(directory, start_event, finish_event)
     if finish_event is not None and finish_event.delivery and finish_event.delivery.commit in undone:
         kind += ", undone"
     cost = "" if finish_event is None else _format_cost(finish_event.spent)
@@ -156,12 +156,14 @@ def _session_line(
 
 
 def _describe_outcome(
-    start_event: "SessionStarted", finish_event: "SessionFinished | None"
+    directory: Path, start_event: "SessionStarted", finish_event: "SessionFinished | None"
 ) -> tuple[str, str]:
     """Return the outcome of a session in a word, and the first line of its request."""
     from coder.core.state import outcome_label
+    from coder.repo.git import is_in_use
 
-    kind = outcome_label(finish_event) if finish_event else "cut off"
+    unfinished = "running" if is_in_use(directory) else "cut off"
+    kind = outcome_label(finish_event) if finish_event else unfinished
     return kind, sanitize_text(next(iter(start_event.task.issue.splitlines()), "")[:60])
 
 

@@ -373,13 +373,16 @@ def _require_head(git: Git) -> str:
 def describe_branch(root: Path) -> str:
     """Return the current branch of a checkout, with a star if it holds uncommitted work.
 
+    Files under a filter, such as Git LFS, do not count: the filter is not run.
+
     Raises:
         UserError: git cannot read it.
     """
     git = find_checkout(root).git
     if git.resolve_commit("HEAD") is None:
         return "no commit yet"
-    is_clean = git.succeeds("diff", "--quiet", "HEAD") and not git.items(
+    changed = git.items("diff", "-z", "--name-only", "HEAD")
+    is_clean = {*changed} <= {*find_filter_drivers(git, changed)} and not git.items(
         "ls-files", "-z", "--others", "--exclude-standard", "--directory", "--no-empty-directory"
     )
     branch = _current_branch(git)

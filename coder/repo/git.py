@@ -576,6 +576,18 @@ def session_lock(session: Path) -> Iterator[None]:
         os.close(file)
 
 
+def is_in_use(session: Path) -> bool:
+    """Tell whether a process has a session open; False where locks are unknown."""
+    try:
+        file = os.open(session / "lock", os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return lock_file(file, wait=False) is False
+    finally:
+        os.close(file)
+
+
 def current_owner() -> str:
     """Return the name of this process in the locks that it holds."""
     return f"process {os.getpid()} on {platform.node()}"

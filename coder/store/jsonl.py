@@ -117,6 +117,8 @@ def find_session(
 ) -> Path:
     """Return the directory of the only session whose id ends or begins with `name`; `last` is the newest.
 
+    Of `last` alone, nothing is skipped that was not `delivered`: it names the same session to each command.
+
     The name of a branch of coder's stands for the newest session that was delivered there.
 
     With `repository` only its sessions count, with `delivered` only those that delivered something
@@ -142,11 +144,16 @@ def find_session(
 
     directories = list_sessions(sessions or sessions_directory())
     if name == "last":
-        if (
-            newest := next((directory for directory in reversed(directories) if is_eligible(directory)), None)
-        ) is None:
+        newest = next((entry for entry in reversed(directories) if is_eligible(entry)), None)
+        if newest is None:
             kind = "with a fix to apply or undo" if delivered else "yet"
             raise UserError(f"No session {kind}{f' in {repository}' if repository else ''}.")
+        last = find_session("last", sessions=sessions, repository=repository) if delivered else newest
+        if newest != last:
+            raise UserError(
+                f"The last session, {last.name}, has no fix to apply or undo. The newest one that has: "
+                f"{newest.name}"
+            )
         return newest
     matching = (
         _newest_on_branch(name, directories)

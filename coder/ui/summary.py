@@ -1,5 +1,6 @@
 """Summary of a session on the screen: the diff, and a line for each thing to know."""
 
+import re
 from collections.abc import Iterable
 
 from rich.console import Console
@@ -82,8 +83,25 @@ def print_result(console: Console, finish_event: SessionFinished) -> None:
             console.print(Text(diff), soft_wrap=True)
     if report:
         console.print()
-        console.print(Markdown(report) if console.is_terminal else Text(report), soft_wrap=True)
+        console.print(Markdown(fence_diffs(report)) if console.is_terminal else Text(report), soft_wrap=True)
     console.print()
+
+
+_DIFF = (
+    r"^(?:diff --git [^\n]*|--- \S[^\n]*\n\+\+\+ \S[^\n]*|@@ -\d[^\n]*)"
+    r"(?:\n(?:[-+@ \\][^\n]*|(?=\n[ +@])"
+    r"|(?:diff --git|index|new file|deleted file|old mode|new mode|rename|similarity) [^\n]*))*"
+)
+"""Matches a unified diff in prose."""
+DIFF_IN_TEXT = re.compile(_DIFF, re.MULTILINE)
+_FENCED_OR_DIFF = re.compile(rf"(?P<fenced>^```.*?(?:^```|\Z))|(?P<diff>{_DIFF})", re.MULTILINE | re.DOTALL)
+
+
+def fence_diffs(text: str) -> str:
+    """Return Markdown with each diff as code, of whose lines Markdown would make a list."""
+    return _FENCED_OR_DIFF.sub(
+        lambda match: match["fenced"] or f"```diff\n{match['diff'].rstrip()}\n```", text
+    )
 
 
 def report_body(finish_event: SessionFinished) -> str:

@@ -54,7 +54,9 @@ def test_follow_up_extends_conversation_and_branch(place: Place, server: FakeSer
     assert "# Attached by the user: minutes, clock.py:1" in str(messages(server, 2)[-1]["content"])
     assert git(place.repository, "log", "--format=%s", f"main..{branch}").count("\n") == 1
 
-    assert "which holds the fix." in place.coder("apply", "last").stdout
+    refused = place.coder("apply", "last")  # a question: `last` is the same session to each command
+    assert (refused.returncode, "has no fix to apply or undo. The newest" in refused.stderr) == (2, True)
+    assert "which holds the fix." in place.coder("apply", refused.stderr.split()[-1]).stdout
     assert git(place.repository, "rev-parse", "main") == git(place.repository, "rev-parse", branch)
     assert "coder undo" in place.coder("log", "rewind", "last@2").stdout
 
@@ -144,7 +146,11 @@ def test_undo_takes_back_the_newest_request_alone(place: Place, server: FakeServ
     assert (refused.returncode, f"builds on {fix[:10]}" in refused.stderr) == (2, True)
     assert f"back to {fix[:10]}" in place.coder("undo", "last", "--yes").stdout
     assert git(place.repository, "rev-parse", branch) == fix
-    assert "deleted the branch" in place.coder("undo", "last", "--yes").stdout.lower()
+    again = place.coder("undo", "last", "--yes")
+    assert again.returncode == 2
+    assert "has no fix to apply or undo. The newest one that has: " in again.stderr
+    name = again.stderr.split()[-1]
+    assert "deleted the branch" in place.coder("undo", name, "--yes").stdout.lower()
 
 
 COMMENTED = Turn(
@@ -236,7 +242,7 @@ def test_continued_session_keeps_model_and_server(place: Place, server: FakeServ
     request(place, server, "fix", ISSUE)
     (place.repository / "coder.toml").write_text('base_url = "http://127.0.0.1:9/v1"\n')
     result = place.coder("ask", "What does minutes() do?", "-c", "--trust")
-    assert "It counts them" in result.stdout, result.stderr
+    assert "`minutes` counts them" in result.stdout, result.stderr
     assert len(server.requests) == 2
     other = place.coder("ask", "And then?", "-c", "--trust", "--base-url", "http://127.0.0.1:9/v1")
     assert "http://127.0.0.1:9/v1" in other.stderr + other.stdout

@@ -28,7 +28,13 @@ MESSAGES = {
     "vrify": "coder has no command 'vrify'. Did you mean verify? All commands: coder --help",
     "log shwo": "coder log has no command 'shwo'. Did you mean show? All commands: coder log --help",
     "'f returns 1'": (
-        "A message alone opens the interface, which needs a terminal. In a pipe: coder fix 'what is wrong'"
+        "A message alone opens the interface, which needs a terminal. In a pipe: coder fix 'f returns 1'"
+    ),
+    '"it\'s wrong"': (
+        "A message alone opens the interface, which needs a terminal. In a pipe: coder fix 'it'\"'\"'s wrong'"
+    ),
+    "@notes.md": (
+        "A message alone opens the interface, which needs a terminal. In a pipe: coder fix @notes.md"
     ),
     "fix": (
         "coder fix needs ISSUE (what is wrong: text, @file, or - for standard input). See coder fix --help"

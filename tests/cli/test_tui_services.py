@@ -80,6 +80,15 @@ def test_branch_has_no_star_for_empty_directories(tmp_path: Path) -> None:
     assert describe_branch(root).endswith("*")
 
 
+def test_file_under_a_filter_is_no_uncommitted_work(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {".gitattributes": "*.big filter=lfs\n", "a.big": "pointer\n"})
+    git(root, "config", "filter.lfs.smudge", "cat")
+    (root / "a.big").write_text("what it points to\n")
+    assert not describe_branch(root).endswith("*")
+    (root / ".gitattributes").write_text("# none\n")
+    assert describe_branch(root).endswith("*")
+
+
 def test_command_reads_the_checkout_and_changes_nothing(root: Path) -> None:
     output = shell(root).run("ls; echo x > new.py; cat .env", Event())
     assert output.startswith("box.py\n") and "cannot create new.py" in output

@@ -5,11 +5,12 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from importlib import import_module
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
+from textual.events import DeliveryFailed
 from textual.screen import Screen
 from textual.theme import Theme
 from textual.widgets import TextArea
@@ -340,6 +341,21 @@ class CoderApp(KeyedApp[None]):
             if text[0].islower():  # arguments are in capitals
                 run = partial(self._run_command, PromptCommand(name, ""), f"/{name}")
                 yield SystemCommand(f"/{name}", text, run)
+
+    def deliver_screenshot(
+        self, filename: str | None = None, path: str | None = None, time_format: str | None = None
+    ) -> str | None:
+        """Save a picture of the screen, in the home directory where that has none for downloads."""
+        downloads = Path.home() / "Downloads"
+        return super().deliver_screenshot(
+            filename, path or str(downloads if downloads.is_dir() else Path.home()), time_format
+        )
+
+    def on_delivery_failed(self, event: DeliveryFailed) -> None:
+        """Say why a picture could not be saved, in place of Textual's notice without a reason."""
+        event.prevent_default()
+        reason = getattr(event.exception, "strerror", None) or str(event.exception)
+        self.notify(f"Not saved: {reason}", title="Screenshot", severity="error", markup=False)
 
     def action_help(self) -> None:
         from coder.ui.tui.dialogs import HelpScreen

@@ -31,7 +31,14 @@ from coder.core.state import Status, advance_status
 from coder.core.text import sanitize_text
 from coder.core.verdict import Verdict
 from coder.ui.describe import Line, change_heading, current_activity, describe_event, summarize_arguments
-from coder.ui.summary import abbreviate_number, format_money, report_body, summary_lines
+from coder.ui.summary import (
+    DIFF_IN_TEXT,
+    abbreviate_number,
+    fence_diffs,
+    format_money,
+    report_body,
+    summary_lines,
+)
 from coder.ui.tui.diff import render_diff, render_diff_lines
 from coder.ui.tui.prompt import Prompt
 from coder.ui.tui.transcript import EarlierRecords, Fold, Insertion, StatusBar, Transcript
@@ -267,7 +274,7 @@ def _summary_widgets(event: SessionFinished, lines: Sequence[str]) -> Iterable[W
     if delivery and (diff := delivery.diff):
         yield Fold(Content.assemble(("the change", "bold"), "  as a diff"), lambda: render_diff(diff))
     if report := report_body(event):
-        yield Markdown(quote_names(sanitize_text(report)), classes="report", open_links=False)
+        yield Markdown(quote_names(fence_diffs(sanitize_text(report))), classes="report", open_links=False)
     first, *rest = lines
     if first:
         yield _line(first, f"ending verdict {event.kind.name.lower() if event.kind else 'stopped'}")
@@ -354,6 +361,7 @@ _MARKS = [
     (re.compile(r"^ *(?:[-*+]|\d+[.)]) ", re.MULTILINE), "bold $text-primary"),
     (re.compile(r"\*\*[^*\n]+\*\*"), "bold"),
     (re.compile(r"`[^`\n]+`"), "$text-warning"),
+    (DIFF_IN_TEXT, "not bold $text-warning"),
     (re.compile(r"^```.*?(?:^```|\Z)", re.MULTILINE | re.DOTALL), "$text-warning"),
 ]
 _CODE_OR_NAME = re.compile(

@@ -512,3 +512,23 @@ async def test_start_shows_what_was_red_and_enter_fixes_it() -> None:
         terminal.prompt.clear()
         await terminal.pilot.press("enter")
     assert terminal.texts == ["test_a.py::test_b fails."]
+
+
+async def test_picture_that_cannot_be_saved_is_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    async with stage() as terminal:
+        app = terminal.app
+        for reason, path in (("", None), ("Not a directory", str(tmp_path / "file" / "x"))):
+            (tmp_path / "file").write_text("")
+            app.deliver_screenshot("a.svg", path)
+            async with asyncio.timeout(10):
+                while not app._notifications:  # noqa: ASYNC110 - written by a thread of Textual's
+                    await asyncio.sleep(0.05)
+            (notice,) = app._notifications
+            app.clear_notifications()
+            if reason:
+                assert notice.message == f"Not saved: {reason}"
+            else:
+                assert str(tmp_path / "a.svg") in notice.message
