@@ -52,7 +52,8 @@ def test_proves_applies_and_undoes_fix(tmp_path: Path, server: FakeServer) -> No
     other = repo(tmp_path / "other", FILES)
     refused = place.coder("apply", "last", "--repo", str(other))
     assert (refused.returncode, f"to apply or undo in {other}" in refused.stderr) == (2, True)
-    refused = place.coder("undo", place.coder("log").stdout.split()[0], "--yes", "--repo", str(other))
+    name = place.coder("log").stdout.splitlines()[1].split()[0]
+    refused = place.coder("undo", name, "--yes", "--repo", str(other))
     assert (refused.returncode, f"belongs to {place.repository}" in refused.stderr) == (2, True)
     (place.repository / "clock.py").write_text("mine\n")
     refused = place.coder("apply", "last")

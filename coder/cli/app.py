@@ -247,9 +247,10 @@ def _describe_need(context: Any, parameter: Any) -> str:
     """Return what is missing after a command: one of its commands, or an argument with its purpose."""
     if parameter is None:
         return f"a command: {', '.join(context.command.list_commands(context))}" if context else ""
-    purpose = getattr(parameter, "help", "") or ""
+    purpose = (getattr(parameter, "help", "") or "").partition(". ")[0]
     name = parameter.metavar or parameter.name.upper()
-    return f"{name} ({purpose[0].lower()}{purpose[1:].rstrip('.')})" if purpose else ""
+    purpose = purpose[:1].lower() + purpose[1:].rstrip(".")
+    return f"{name}: {purpose}" if "(" in purpose else f"{name} ({purpose})" if purpose else ""
 
 
 def _advise_setting(name: str) -> str:

@@ -41,7 +41,11 @@ class HookOwner(StrEnum):
 
 OwnerArgument = Annotated[
     HookOwner,
-    typer.Argument(help="Claude Code, Codex, Gemini CLI, Qwen Code, git (before a push); others get advice."),
+    typer.Argument(
+        metavar="AGENT",
+        help="claude, codex, gemini, qwen (when a turn ends) or git (before a push). Of copilot, cursor, "
+        "opencode and vibe it says what serves them.",
+    ),
 ]
 UserOption = Annotated[
     bool, typer.Option("--user", help="In your own settings, for all repositories, instead of this one's.")

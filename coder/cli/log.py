@@ -41,6 +41,9 @@ SIGNATURE_NAMESPACE = "coder"
 """Namespace of signatures, which `ssh-keygen -Y verify -n coder` must be given."""
 
 
+LISTING_HEAD = f"{'session':<20}  requests  {'outcome':<14}  {'model':<24}  {'cost':>13}  request"
+
+
 @app.callback()
 def listing(
     context: typer.Context,
@@ -50,7 +53,10 @@ def listing(
     if context.invoked_subcommand is not None:
         return
     lines = session_lines(None if everywhere else _current_repository())
-    print("\n".join(lines) if lines else 'No sessions yet. Start one: coder fix "what is wrong"')
+    if lines:
+        print(LISTING_HEAD, *lines, sep="\n")
+    else:
+        print('No sessions yet. Start one: coder fix "what is wrong"')
 
 
 @app.command()
@@ -151,7 +157,7 @@ def _session_line(
     if finish_event is not None and finish_event.delivery and finish_event.delivery.commit in undone:
         kind += ", undone"
     cost = "" if finish_event is None else _format_cost(finish_event.spent)
-    name = f"{directory.name}  @{len(list_conversation(directory)):<2}"
+    name = f"{directory.name:<20}  {len(list_conversation(directory)):>8}"
     return f"{name}  {kind:<14}  {start_event.model:<24.24}  {cost:>13}  {issue}"
 
 
@@ -274,9 +280,7 @@ def _describe_cost(spending: "Spending") -> str:
 app.command("cost")(cost)
 PointArgument = Annotated[
     str,
-    typer.Argument(
-        metavar="ID@N", help="A session and the number of a request of its conversation, as coder log shows."
-    ),
+    typer.Argument(metavar="ID@N", help="A session and the number of a request of its conversation, from 1."),
 ]
 RestoreOption = Annotated[
     RestoredPart, typer.Option(help="What goes back; the other stays as it is.", show_default="both")

@@ -339,9 +339,10 @@ class StoredSessions:
         """Id of the session that was loaded last; empty if none was."""
 
     def list(self) -> Sequence[str]:
-        from coder.cli.log import session_lines
+        from coder.cli.log import LISTING_HEAD, session_lines
 
-        return session_lines(self._root)
+        lines = session_lines(self._root)
+        return [LISTING_HEAD, *lines] if lines else lines
 
     def load(self, session: str) -> "EventLog":
         from coder.session.log import EventLog

@@ -73,7 +73,8 @@ STYLES_OF_LINES: Mapping[Style, str] = {
     "verdict": "",
 }
 QUIET_SECONDS = 10.0
-"""Time without output on a pipe after which a progress line is printed."""
+"""Time without output on a pipe after which a progress line is printed; it doubles with each in a row."""
+MOST_QUIET_SECONDS = 300.0
 ReadLine = Callable[[str], Awaitable[str | None]]
 """Shows a prompt and reads a line; None at the end of the input, or if it was interrupted."""
 
@@ -115,6 +116,7 @@ class LinePrinter:
         self._activity = ""
         self._heading: PhaseEntered | None = None
         self._last_output_at: datetime | None = None
+        self._quiet_seconds = QUIET_SECONDS
         self._live = Live(
             console=console, refresh_per_second=8, transient=True, get_renderable=self._status_line
         )
@@ -154,6 +156,8 @@ class LinePrinter:
             lines, self._verdict_lines = [*self._verdict_lines, *lines], []
         if not lines and isinstance(record.event, ToolStreamed) and self._is_silent(record):
             lines = [Text(f"  ... {shorten(record.event.text)}", "dim")]
+        elif lines:
+            self._quiet_seconds = QUIET_SECONDS
         self._last_output_at = record.at if lines else self._last_output_at
         self._print(lines)
 
@@ -176,13 +180,16 @@ class LinePrinter:
             self._console.print(line, soft_wrap=not self._console.is_terminal)
 
     def _is_silent(self, record: Record) -> bool:
-        """Tell whether this is a pipe, which has no status line, without output for a while."""
-        if self._console.is_terminal:
+        """Tell whether this is a pipe, which has no status line, without output for a while.
+
+        The next line of progress comes after twice that time.
+        """
+        if self._console.is_terminal or self._last_output_at is None:
             return False
-        return (
-            self._last_output_at is not None
-            and (record.at - self._last_output_at).total_seconds() >= QUIET_SECONDS
-        )
+        if (record.at - self._last_output_at).total_seconds() < self._quiet_seconds:
+            return False
+        self._quiet_seconds = min(2 * self._quiet_seconds, MOST_QUIET_SECONDS)
+        return True
 
     def _lines_with_heading(self, event: Event) -> list[Text]:
         """Return the lines of an event, after the heading of its phase if they are the first of it.

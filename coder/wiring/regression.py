@@ -10,8 +10,9 @@ from typing import Literal, Unpack
 from coder.core.errors import UserError
 from coder.core.events import FilesChanged, MessageFinished, Record, SessionStarted, Verified
 from coder.core.messages import AssistantMessage
-from coder.core.paths import test_file_of
+from coder.core.paths import match_test_ids, test_file_of, test_function_of
 from coder.core.state import candidate_records
+from coder.core.text import suggest_name
 from coder.core.values import Value
 from coder.core.verdict import TestReport
 from coder.directories import sessions_directory
@@ -142,17 +143,31 @@ def _resolve_test(runner: PytestRunner, tree: Path, test: str) -> str:
     """Return the id of a test that may be given by its name alone.
 
     Raises:
-        UserError: several tests have this name.
+        UserError: several tests have this name, or none, as far as Python's can be found.
     """
     from coder.verify.select import find_tests
 
-    if "::" in test or (tree / test).exists() or not test.isidentifier():
+    known = find_tests(tree)
+    file, _, name = test_function_of(test).rpartition("::")
+    file = test_file_of(file)
+    is_python = file.endswith(".py") if file else test.isidentifier()
+    if (tree / test).exists() or not is_python or not known:
         return test
-    files = sorted({test_file_of(id) for id in find_tests(tree) if id.endswith(f"::{test}")})
+    same = [id for id in known if id.endswith(f"::{name}") and (not file or test_file_of(id) == file)]
+    if file and same:
+        return test
+    files = [file] if (tree / file).is_file() else sorted({test_file_of(id) for id in same})
     collected = runner.collect(tree, files).collected if files else ()
-    matches = sorted({id.partition("[")[0] for id in collected if id.partition("[")[0].endswith(f"::{test}")})
+    if file:
+        matches = [test] if any(map(match_test_ids([test]), collected)) else []
+    else:
+        functions = {test_function_of(id) for id in collected}
+        matches = sorted(id for id in functions if id.endswith(f"::{name}"))
     if len(matches) > 1:
         raise UserError(f"Several tests are called {test}: {', '.join(matches)}. Name one of them.")
+    if not matches and (collected or not files):
+        names = {id if file else id.rpartition("::")[2] for id in known}
+        raise UserError(f"There is no test {test!r} here. {suggest_name(test, names)}".rstrip())
     return matches[0] if matches else test
 
 

@@ -178,7 +178,7 @@ def test_rewound_conversation_goes_on_before_the_request(place: Place, server: F
     (other,) = [name for name in branches if name != branch]
     assert git(place.repository, "rev-parse", f"{other}^") == fix
     listing = place.coder("log").stdout.splitlines()
-    assert [line.split()[1] for line in listing] == ["@2", "@2", "@2", "@1"]
+    assert [line.split()[1] for line in listing] == ["requests", "2", "2", "2", "1"]
 
 
 @pytest.mark.thorough

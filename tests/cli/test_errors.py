@@ -39,6 +39,10 @@ MESSAGES = {
     "fix": (
         "coder fix needs ISSUE (what is wrong: text, @file, or - for standard input). See coder fix --help"
     ),
+    "hook install": (
+        "coder hook install needs AGENT: claude, codex, gemini, qwen (when a turn ends) or git (before a "
+        "push). See coder hook install --help"
+    ),
     "hook": "coder hook needs a command: install, remove, status, run. See coder hook --help",
     "verify --evidence": "Option '--evidence' requires an argument. See coder verify --help",
     "undo a b": "coder undo does not take the further words 'b'. See coder undo --help",

@@ -51,7 +51,7 @@ def test_lists_sessions_beside_one_of_an_unknown_format(
     (sessions / "20260102-gives-up" / "events.jsonl").write_text('{"format": 99}\n')
     assert run_command_line(["log", "--all"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == ["20260103-offline", "20260101-plan", "1"]
+    assert [line.split()[0] for line in lines] == ["session", "20260103-offline", "20260101-plan", "1"]
     assert "20260102-gives-up/events.jsonl was not written in format 3" in lines[-1]
 
 

@@ -1,17 +1,21 @@
 """Search for the change that turned a test red."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from coder.core.errors import UserError
 from coder.core.events import Event, FilesChanged, MessageFinished, Record
 from coder.core.messages import AssistantMessage
+from coder.core.verdict import TestReport
 from coder.repo.git import find_git
 from coder.session.log import utc_now
 from coder.wiring.regression import (
     Light,
     Observation,
+    _resolve_test,
     find_first_bad,
     find_regression,
     minimize_failure,
@@ -76,3 +80,38 @@ def test_blames_hunk_of_uncommitted_work_and_touches_nothing(tmp_path: Path) -> 
         git(root, "for-each-ref"),
         git(root, "stash", "list"),
     )
+
+
+class Collected:
+    """Runner that has collected some tests."""
+
+    def __init__(self, *ids: str) -> None:
+        self.ids = ids
+
+    def collect(self, tree: Path, files: Sequence[str]) -> TestReport:
+        ids = tuple(test for test in self.ids if test.partition("::")[0] in files)
+        return TestReport(command="", collected=ids)
+
+
+@pytest.mark.parametrize(
+    ("named", "found"),
+    [
+        ("test_double", "test_calc.py::TestCalc::test_double"),
+        ("test_calc.py", "test_calc.py"),
+        ("test_calc.py::TestCalc::test_double[3]", "test_calc.py::TestCalc::test_double[3]"),
+        ("test_calc.py::TestCalc", "test_calc.py::TestCalc"),
+        ("test_calc.py::TestCalc::test_inherited", "test_calc.py::TestCalc::test_inherited"),
+        ("TestDouble/half", "TestDouble/half"),
+        ("test_doubel", "There is no test 'test_doubel' here. Did you mean test_double?"),
+        ("test_nosuch", "There is no test 'test_nosuch' here."),
+        ("test_calc.py::test_doubles", "here. Did you mean test_calc.py::test_double?"),
+        ("test_clac.py::test_double", "here. Did you mean test_calc.py::test_double?"),
+    ],
+)
+def test_named_test_is_found_or_refused(tmp_path: Path, named: str, found: str) -> None:
+    write(tmp_path, {"test_calc.py": "class TestCalc(Base):\n    def test_double(self):\n        pass\n"})
+    runner = Collected("test_calc.py::TestCalc::test_double[3]", "test_calc.py::TestCalc::test_inherited")
+    try:
+        assert _resolve_test(runner, tmp_path, named) == found  # type: ignore[arg-type]
+    except UserError as error:
+        assert found in str(error) and not str(error).endswith(" ")
