@@ -5,8 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from coder.core.paths import test_file_of
+from coder.core.value_text import shorten_value
 from coder.core.verdict import (
     DENIED,
+    BehaviorExample,
     BehaviorReport,
     Counts,
     DeniedResource,
@@ -21,7 +23,10 @@ from coder.core.verdict import (
 )
 
 SHOWN_TESTS = 3
-EXAMPLES_CHARACTERS = 160
+SHOWN_EXAMPLES = 2
+SHOWN_OPEN = 4
+LINE_CHARACTERS = 90
+"""Characters of a row beside its name on a screen of 100 columns."""
 MESSAGE_CHARACTERS = 120
 
 
@@ -36,7 +41,7 @@ class Row(NamedTuple):
 
 
 def summarize_verdict(verdict: Verdict, *, session: str = "") -> tuple[Row, ...]:
-    """Return rows: verdict, tests that changed, runs, behavior, what is open, place of the evidence."""
+    """Return rows: verdict, tests that changed, behavior, what is open, runs, place of the evidence."""
     return (Row(verdict.label, f" {verdict.headline}"), *evidence_rows(verdict, session=session))
 
 
@@ -62,12 +67,18 @@ def _rows(verdict: Verdict, *, session: str, by: str, has_seconds: bool) -> Iter
     elif verdict.targets:
         kinds = describe_proof(verdict, by=by)
         yield Row("fixed", f"red before, green now: {condense_tests(verdict.targets)}{_in_brackets(kinds)}")
+    if verdict.behavior:
+        lines = describe_changes(verdict.behavior, has_targets=bool(verdict.targets))
+        for number, line in enumerate(lines):
+            yield Row("" if number else "behavior", line)
+    open_lines = describe_open(verdict)
+    shown = open_lines if len(open_lines) <= SHOWN_OPEN + 1 or not session else open_lines[:SHOWN_OPEN]
+    for line in shown:
+        yield Row("open" if verdict.kind is VerdictKind.FIXED else "missing", line)
+    if len(shown) < len(open_lines):
+        yield Row("", f"and {len(open_lines) - len(shown)} more: coder log evidence {session}")
     if verdict.after or verdict.runs:
         yield Row("tests", _describe_runs(verdict, has_seconds=has_seconds))
-    if verdict.behavior and (text := describe_changes(verdict.behavior, has_targets=bool(verdict.targets))):
-        yield Row("behavior", text)
-    for line in describe_open(verdict):
-        yield Row("open" if verdict.kind is VerdictKind.FIXED else "missing", line)
     if session:
         notes = f" ({len(verdict.notes)} note{'s' * (len(verdict.notes) != 1)})" if verdict.notes else ""
         yield Row("evidence", f"coder log evidence {session}{notes}")
@@ -82,7 +93,7 @@ def describe_open(verdict: Verdict) -> tuple[str, ...]:
         return ()
     lines = []
     if (verdict.tests_ran or 0) < (verdict.tests_reaching or 0):
-        ran = f"{verdict.tests_ran} of about {verdict.tests_reaching} tests that use the changed code ran"
+        ran = f"{verdict.tests_ran:,} of about {verdict.tests_reaching:,} tests that use the changed code ran"
         lines.append(f"{ran}, nearest first: coder verify --wait")
     for finding in verdict.capping_findings:
         remedy = REMEDIES.get(finding.rule, "")
@@ -212,7 +223,8 @@ def _describe_runs(verdict: Verdict, *, has_seconds: bool) -> str:
         parts.append(f"{ran}{before}")
     elif verdict.runs:
         parts.append(f"{verdict.runs[-1].label}: {format_counts(verdict.runs[-1].counts)}")
-    command = f" with {verdict.runs[-1].command}" if verdict.runs and verdict.runs[-1].command else ""
+    program, gap, rest = verdict.runs[-1].command.partition(" ") if verdict.runs else ("", "", "")
+    command = f" with {program.rpartition('/')[2]}{gap}{rest}" if program else ""
     parts[-1] += f"{f' in {verdict.seconds:.0f} s' if has_seconds else ''}{command}"
     if caught := describe_mutation(verdict.mutation):
         parts.append(caught)
@@ -226,27 +238,32 @@ def describe_mutation(mutation: MutationReport | None) -> str:
     return f"tests caught {mutation.share} deliberate defects{'' if mutation.ended else ' in the time left'}"
 
 
-def describe_changes(behavior: BehaviorReport, *, has_targets: bool) -> str:
-    """Return the most telling calls with another result than before, in one line.
+def describe_changes(behavior: BehaviorReport, *, has_targets: bool) -> tuple[str, ...]:
+    """Return the most telling calls with their results before and now, and how many differ, in lines.
 
-    Empty where tests went green and no call differs: what these tests see was not compared.
+    Nothing where tests went green and no call differs: what these tests see was not compared.
     """
-    compared = f"{behavior.compared} of {behavior.calls} calls"
+    compared = f"{behavior.compared} of {behavior.calls} calls of targets and passing tests"
     if not behavior.inputs:
-        return f"not compared (0 of {behavior.calls} calls of targets and passing tests could be repeated)"
-    if not behavior.changed and has_targets:
-        return ""
+        return (f"not compared ({compared} could be repeated)",)
     if not behavior.changed:
-        return (
-            f"same results as before for {behavior.inputs} inputs ({compared} of targets and passing tests)"
-        )
-    text = ""
-    for line in map(describe_example, behavior.examples):
-        if text and len(text) + len(line) > EXAMPLES_CHARACTERS:
-            break
-        text += f"; {line}" if text else line
-    counted = f"({behavior.changed} of {behavior.inputs} tried calls now answer differently)"
-    return f"{text} {counted}" if text else counted
+        same = f"same results as before for {behavior.inputs} inputs ({compared})"
+        return () if has_targets else (same,)
+    lines = [line for example in behavior.examples[:SHOWN_EXAMPLES] for line in _lines_of_example(example)]
+    return (*lines, f"{behavior.changed} of {behavior.inputs} tried calls now answer differently")
+
+
+def _lines_of_example(example: BehaviorExample) -> tuple[str, ...]:
+    """Return a call with its results in one line if it fits, else with a line for each result."""
+    line = describe_example(example)
+    if len(line) <= LINE_CHARACTERS or example.before == example.after:
+        return (line,)
+    limit = LINE_CHARACTERS - 25
+    before = shorten_value(example.before, other=example.after, limit=limit)
+    after = shorten_value(example.after, other=example.before, limit=limit)
+    remark = "" if example.tested else "  not tested"
+    call = shorten_value(example.call, limit=LINE_CHARACTERS)
+    return (call, f"  before  {before}", f"  now     {after}{remark}")
 
 
 def format_result(run: TestRun) -> str:

@@ -15,7 +15,7 @@ from coder.core.state import outcome_label
 from coder.core.text import sanitize_text
 from coder.core.values import Delivery
 from coder.core.verdict import VerdictKind
-from coder.core.verdict_summary import evidence_rows
+from coder.core.verdict_summary import Row, evidence_rows
 
 STYLES = {
     VerdictKind.PROVEN: "bold green",
@@ -119,7 +119,7 @@ def summary_lines(
     command: str = "coder {} last",
     is_judged: bool = False,
 ) -> Iterable[Text]:
-    """Yield a line each: verdict, changed files, evidence, cost, next step.
+    """Yield a line each: verdict, tests, examples, what is open, changed files, runs, cost, next step.
 
     `command` is how the user writes `apply` and `undo` for this session. A session that judges an existing
     change delivers nothing, and has a cost only where it asked a model.
@@ -132,12 +132,13 @@ def summary_lines(
     )
     if finish_event.kind is None and finish_event.exit_code == MISUSE and not finish_event.spent.requests:
         return  # refused before any work
+    by = "the model" if finish_event.delivery else "the change"
+    rows = [*evidence_rows(verdict, session=session, by=by, has_seconds=is_judged)] if verdict else []
     if finish_event.delivery:
-        yield _row("changed", _changed_files(finish_event.delivery.diff))
-    if verdict:
-        by = "the model" if finish_event.delivery else "the change"
-        for row in evidence_rows(verdict, session=session, by=by, has_seconds=is_judged):
-            yield _row(row.name, sanitize_text(row.text))
+        place = next((n for n, row in enumerate(rows) if row.name in ("tests", "evidence")), len(rows))
+        rows.insert(place, Row("changed", _changed_files(finish_event.delivery.diff)))
+    for row in rows:
+        yield _row(row.name, sanitize_text(row.text))
     if not is_judged or finish_event.spent.requests:
         yield _row("cost", format_cost(finish_event))
     if finish_event.delivery:
@@ -208,11 +209,14 @@ def _changed_files(diff: str) -> str:
             counts[path][0] += 1
         elif line.startswith("-") and not line.startswith("---"):
             counts[path][1] += 1
-    return ", ".join(f"{path} (+{plus} -{minus})" for path, (plus, minus) in counts.items())
+    files = [f"{path} (+{plus} -{minus})" for path, (plus, minus) in counts.items()]
+    rest = f" and {len(files) - SHOWN_FILES} more" if len(files) > SHOWN_FILES else ""
+    return ", ".join(files[:SHOWN_FILES]) + rest
 
 
 def _row(name: str, text: str) -> Text:
     return Text.assemble((f"{name:<{NAME_COLUMNS}}", "dim"), text)
 
 
+SHOWN_FILES = 8
 NAME_COLUMNS = 9

@@ -181,8 +181,8 @@ def test_fix_ends_with_diff_and_a_line_each() -> None:
     assert text.startswith("\ndiff --git a/clock.py b/clock.py\n")
     assert [line.split()[0] for line in text.splitlines()[-7:]] == [
         "PROVEN",
-        "changed",
         "fixed",
+        "changed",
         "tests",
         "evidence",
         "cost",

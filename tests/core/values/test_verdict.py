@@ -2,8 +2,8 @@
 
 import pytest
 
-from coder.core.verdict import BehaviorReport, Verdict, VerdictKind
-from coder.core.verdict_summary import describe_changes
+from coder.core.verdict import BehaviorExample, BehaviorReport, Finding, Verdict, VerdictKind
+from coder.core.verdict_summary import describe_changes, evidence_rows
 
 
 @pytest.mark.parametrize(
@@ -37,5 +37,29 @@ def test_reads_former_names_of_fields() -> None:
 
 def test_sameness_is_no_comfort_where_tests_went_green() -> None:
     behavior = BehaviorReport(calls=9, compared=9, inputs=9, changed=0, examples=())
-    assert describe_changes(behavior, has_targets=False).startswith("same results as before for 9 inputs")
-    assert describe_changes(behavior, has_targets=True) == ""
+    (line,) = describe_changes(behavior, has_targets=False)
+    assert line.startswith("same results as before for 9 inputs")
+    assert describe_changes(behavior, has_targets=True) == ()
+
+
+def test_examples_show_results_before_and_now() -> None:
+    short = BehaviorExample(call="f(1)", before="2", after="3", tested=True)
+    long = BehaviorExample(
+        call=f"merge({[*range(30)]})", before=f"{[*range(30)]}", after=f"{[*range(1, 30)]}"
+    )
+    behavior = BehaviorReport(calls=9, compared=9, inputs=9, changed=3, examples=(short, long, short))
+    call_line, *lines = describe_changes(behavior, has_targets=True)
+    assert call_line == "f(1)  2 → 3"
+    assert lines[0].startswith("merge([") and lines[1].startswith("  before  [0, 1")
+    assert lines[2].startswith("  now     [1, 2") and lines[2].endswith("  not tested")
+    assert lines[3:] == ["3 of 9 tried calls now answer differently"]
+    assert max(map(len, lines)) <= 90
+
+
+def test_many_open_lines_are_counted_beside_the_evidence() -> None:
+    findings = tuple(Finding(rule="left-out", effect="open", text=f"part {n}") for n in range(9))
+    verdict = Verdict(kind=VerdictKind.FIXED, reason="Fixed.", findings=findings)
+    rows = evidence_rows(verdict, session="s1")
+    assert [row.name for row in rows] == ["open"] * 4 + ["", "evidence"]
+    assert rows[4].text == "and 5 more: coder log evidence s1"
+    assert len(evidence_rows(verdict)) == 9
