@@ -144,7 +144,7 @@ CASES: dict[str, dict[str, Any]] = {
         "tests_changed": True,
         "judged": (NOTED,),
     },
-    "edit": {"reproduction": None},
+    "edit": {"reproduction": None, "changed": True},
     "diagnose": {
         "explanation": "It is still red.",
         "left": 1,

@@ -37,7 +37,8 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.models import Model, ModelRequestParameters
-from pydantic_ai.profiles.openai import OpenAIModelProfile
+from pydantic_ai.profiles.anthropic import anthropic_model_profile
+from pydantic_ai.profiles.openai import OpenAIModelProfile, openai_model_profile
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
@@ -173,7 +174,7 @@ class ProviderModel:
         )
         # Retries are counted and shown here. `cache` marks the stable prefix for providers that require it.
         settings = ModelSettings(max_tokens=request.max_output_tokens, max_retries=0, cache=True)
-        if request.temperature is not None:
+        if request.temperature is not None and not _refuses_temperature(self._choice.model):
             settings["temperature"] = request.temperature
         if request.seed is not None:
             settings["seed"] = request.seed
@@ -195,6 +196,16 @@ class ProviderModel:
             finally:
                 usages.append(_usage(stream.get(), self._choice))
             return stream.get()
+
+
+def _refuses_temperature(model: str) -> bool:
+    """Tell whether the library's profile of a model, behind whatever gateway, says that it refuses one."""
+    name = model.rpartition("/")[2].rpartition("anthropic.")[2]
+    anthropic, openai = anthropic_model_profile(name) or {}, openai_model_profile(name)
+    if anthropic.get("anthropic_disallows_sampling_settings"):
+        return True
+    reasons = openai.get("openai_supports_reasoning", False)
+    return bool(reasons and not openai.get("openai_supports_reasoning_effort_none"))
 
 
 @contextmanager

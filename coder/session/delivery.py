@@ -21,6 +21,7 @@ from coder.core.paths import is_test_path
 from coder.core.plan import format_plan
 from coder.core.state import (
     candidate_notes,
+    candidate_records,
     candidate_verdicts,
     component_plan,
     has_given_up,
@@ -331,17 +332,23 @@ def _commit(context: SessionContext, candidate: Candidate, patch: Patch, verdict
 def _change_summary(context: SessionContext, candidate: Candidate) -> str:
     """Return what the change does in the model's words, from the newest note that says so.
 
-    A build is described by its plan.
+    That of a repair counts where it has an explanation below its subject: without, it is about the correction
+    alone. A build is described by its plan.
     """
     if plan := component_plan(context.log.records):
         modules = ", ".join(module_of_path(component.path) for component in plan.components)
         return f"Add {modules}\n\n{plan.summary}"
-    phase_notes = candidate_notes(context.log.records, candidate.id)
-    for kinds in ((Done,), (Diagnosis, Sites)):
-        for note in reversed(phase_notes):
-            if isinstance(note, kinds) and _first_line(note.summary):
-                return note.summary
-    return ""
+    message = ""
+    for record in candidate_records(context.log.records, candidate.id):
+        match record.event:
+            case NoteMade(note=Diagnosis(start_over=True)):
+                message = ""
+            case NoteMade(phase=phase, note=Done(summary=text)) if _first_line(text):
+                is_amended = not message or phase != "repair" or "\n\n" in text.strip()
+                message = text if is_amended else message
+    notes = reversed(candidate_notes(context.log.records, candidate.id))
+    findings = (note.summary for note in notes if isinstance(note, Diagnosis | Sites))
+    return message or next(filter(_first_line, findings), "")
 
 
 STATEMENT = re.compile(

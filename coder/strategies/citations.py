@@ -30,8 +30,10 @@ FEW_TERMS = 4
 ENOUGH_INSTEAD = 3
 """Words that it must share where it has identifiers, but none of them occurs there."""
 LINES = r"\d{1,7}(?:\s?[-\u2013]\s?L?\d{1,7})?"
-PLACE = re.compile(rf'(?P<path>[\w.@+~-][^\s:`()#*"<>]*)(?::L?|#L)(?P<lines>{LINES}(?:,\s?{LINES})*)')
-"""`path:3`, `path:3-9`, `path:3,7-9`, and the forms of GitHub: `path:L3-L9`, `path#L3-L9`."""
+PLACE = re.compile(
+    rf'(?P<path>[\w.@+~-][^\s:`()#*"<>]*)(?::L?|#L|`?,? \(?lines? )(?P<lines>{LINES}(?:,\s?{LINES})*)'
+)
+"""`path:3`, `path:3-9`, `path:3,7-9`, the forms of GitHub (`path:L3-L9`, `path#L3-L9`), and `path line 3`."""
 COMMIT = re.compile(r"commit[ :]`?(?P<commit>[0-9a-f]{7,40})`?", re.IGNORECASE)
 IN_TEXT = re.compile(rf"`?(?:{PLACE.pattern})`?|{COMMIT.pattern}", re.IGNORECASE)
 SENTENCES = re.compile(r"((?<=[.!?])\s+(?=[A-Z`*]))")

@@ -247,7 +247,11 @@ async def _open_edit(context: SessionContext, candidate: Candidate) -> str:
         ),
         None,
     )
-    return context.prompts.render("edit", reproduction=newest if isinstance(newest, Reproduction) else None)
+    return context.prompts.render(
+        "edit",
+        reproduction=newest if isinstance(newest, Reproduction) else None,
+        changed=has_source(await asyncio.to_thread(context.repository.candidate_patch, candidate)),
+    )
 
 
 async def _settle_edit(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | str | None:

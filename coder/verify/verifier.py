@@ -202,7 +202,7 @@ class WorktreeVerifier:
             own = [test for test in change.own_tests if (tree / test_file_of(test)).is_file()]
             if not (own or named or is_whole):
                 return ReproductionResult(
-                    rejected=("The change adds or changes no test file, and no test was named.",)
+                    rejected=("No test was named, and no file that holds tests was added or changed.",)
                 )
             sources = tuple(path for path in change.sources if (tree / path).is_file())
             tests = change.first_tests(named)

@@ -9,7 +9,7 @@ from coder.core.errors import UserError
 from coder.models import provider
 from coder.models.catalog import ModelChoice, choose_by_name
 from coder.models.opening import open_model
-from coder.models.provider import ProviderModel
+from coder.models.provider import ProviderModel, _refuses_temperature
 from coder.models.quirks import ServerQuirks
 from coder.models.request_errors import ReplyLimits
 from coder.models.text_protocol import AdaptiveModel, TextProtocolModel
@@ -148,3 +148,15 @@ def test_says_what_a_model_file_lacks(
     (tmp_path / "m.gguf").touch()
     with pytest.raises(UserError, match=message):
         choose_by_name(f"gguf:{tmp_path / name}", reason="named by a test", environment={})
+
+
+@pytest.mark.parametrize(
+    ("model", "refuses"),
+    [
+        *(("gpt-4o", False), ("claude-sonnet-4-5", False), ("qwen3-coder", False), ("gpt-5.2", False)),
+        *(("o3-mini", True), ("openai/gpt-5", True), ("claude-opus-5", True)),
+        ("us.anthropic.claude-opus-4-8-v1:0", True),
+    ],
+)
+def test_temperature_is_kept_from_models_that_refuse_it(model: str, refuses: bool) -> None:
+    assert _refuses_temperature(model) is refuses

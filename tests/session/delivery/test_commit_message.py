@@ -1,7 +1,20 @@
+from pathlib import Path
+
 import pytest
 
-from coder.core.values import Patch
-from coder.session.delivery import STATEMENT, branch_slug, compose_message, describe_by_issue, format_subject
+from coder.core.events import NoteMade
+from coder.core.notes import Diagnosis, Done
+from coder.core.phases import PhaseName
+from coder.core.values import Candidate, Patch
+from coder.session.delivery import (
+    STATEMENT,
+    _change_summary,
+    branch_slug,
+    compose_message,
+    describe_by_issue,
+    format_subject,
+)
+from tests.session.fakes import kit
 
 CAPITALS = ("Add a thing", "Mend another thing", "Release 2.0")
 CONVENTIONAL = ("feat: add a thing", "fix(core): mend it", "chore: release")
@@ -88,3 +101,28 @@ def test_statement_is_told_from_instruction() -> None:
     statements = ("13 is missing among the exceptions", "Text has no suffix.", "`ordinal` never knew 13")
     instructions = ("Return what is left", "Clamp the index, which was negative", "Use <= instead of <")
     assert [*map(bool, map(STATEMENT.match, statements + instructions))] == [True] * 3 + [False] * 3
+
+
+FIRST = "Keep the sign of minutes\n\nIt was lost in f()."
+
+
+@pytest.mark.parametrize(
+    ("notes", "message"),
+    [
+        ([("edit", FIRST), ("repair", "Correct the test."), ("repair", "Name the\nconstant.")], FIRST),
+        ([("edit", "Keep the sign"), ("repair", "Correct the test.")], "Keep the sign"),
+        ([("edit", "Fix it"), ("repair", FIRST), ("repair", "Correct the test.")], FIRST),
+        ([("edit", "value: use 5"), ("edit", "value: use 2")], "value: use 2"),
+        ([("edit", FIRST), ("diagnose", ""), ("repair", "Parse seconds, too")], "Parse seconds, too"),
+        ([("repair", "Correct the test.")], "Correct the test."),
+    ],
+)
+def test_message_is_written_once_and_amended(
+    tmp_path: Path, notes: list[tuple[PhaseName, str]], message: str
+) -> None:
+    context = kit(tmp_path)
+    for phase, text in notes:
+        note = Done(summary=text) if text else Diagnosis(summary="All wrong.", start_over=True)
+        context.log.append(NoteMade(candidate="c1", phase=phase, note=note))
+    candidate = Candidate(id="c1", worktree=tmp_path, base="")
+    assert _change_summary(context, candidate) == message

@@ -118,6 +118,22 @@ def test_prose_is_marked_sentence_by_sentence(checker: CitationChecker) -> None:
     assert checker.counts == {"confirmed": 1, "unconfirmed": 1, "missing": 1}
 
 
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("It asks `transport` (`src/client.py` line 7).", "It asks `transport` (`src/client.py` line 7)."),
+        (
+            "It asks `transport` in `src/nosuch.py` line 7.",
+            "It asks `transport` in [citation dropped: no such place].",
+        ),
+        ("It asks in src/nosuch.py, lines 7-9.", "It asks in [citation dropped: no such place]."),
+        ("It asks it: online 7 lines 9.", "It asks it: online 7 lines 9."),
+    ],
+)
+def test_lines_named_in_words_are_checked(checker: CitationChecker, text: str, marked: str) -> None:
+    assert check_text(checker, text) == marked
+
+
 def test_statement_of_a_citation_is_the_text_before_it(checker: CitationChecker) -> None:
     text = (
         "`transport` is asked (`src/client.py:7`), and the cache is cleared (`src/client.py:7`, "
