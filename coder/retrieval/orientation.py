@@ -1,5 +1,6 @@
 """Initial overview for a model: layout, likely places, the source of the likeliest, and a similar test."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -8,11 +9,19 @@ from coder.core.paths import SOURCE_SUFFIXES
 from coder.core.verdict import TestResult
 from coder.files.ripgrep import escape_path, list_paths
 from coder.files.tokenize import WORD, count_terms
+from coder.index.snapshot import IndexedPlace, IndexSnapshot
 from coder.retrieval.excerpts import Excerpt, load_excerpt, name_lines
 from coder.retrieval.issue_terms import IssueTerms, TracedCall, extract_issue_terms, is_code_like
 from coder.retrieval.ranking import RankedPlace, locate_issue, select_places
-from coder.retrieval.test_examples import find_similar_test
-from coder.workspace.workspace import NON_SOURCE_DIRECTORIES, Workspace, format_count
+from coder.retrieval.test_examples import find_reaching_tests, find_similar_test
+from coder.workspace.workspace import (
+    NON_SOURCE_DIRECTORIES,
+    Workspace,
+    clip_line,
+    format_count,
+    path_category,
+    read_text_or_empty,
+)
 
 LAYOUT_FOLDERS = 10
 ROOT_FILES = (
@@ -29,6 +38,10 @@ SHOWN_PLACES = 4
 """On 160 fixes a changed line was among 3 places in 37 % of the cases, among 4 in 44 %, among 6 in 46 %."""
 SOURCE_CHARACTERS = 7_500
 """Characters of source from which no further place is shown."""
+MOST_NAMED = 2
+"""Functions that the issue names and that precede what words find."""
+MOST_CALLING_TESTS = 5
+NAMED_IN_CODE = re.compile(r"`(?:[\w.]*\.)?([A-Za-z_]\w{2,})(?:\([^`\n]*\))?`")
 MOST_SHARING = 10
 """A word that more failing tests share relates none of them to an issue."""
 
@@ -44,7 +57,9 @@ def issue_overview(workspace: Workspace, issue: str, failing: Sequence[TestResul
     frames = _frames(related_failures(clues, failing))
     clues = replace(clues, frames=(*frames, *clues.frames))
     located = locate_issue(snapshot, clues)
-    places = select_places(snapshot, located, clues)
+    named = find_named_functions(snapshot, clues)
+    found = {place.name: place for place in (*named, *select_places(snapshot, located, clues))}
+    places = list(found.values())
     shown = _choose_shown(workspace, places, clues, min(SOURCE_CHARACTERS, budget_chars))
     sections = [_layout(workspace)]
     if shown:
@@ -52,8 +67,41 @@ def issue_overview(workspace: Workspace, issue: str, failing: Sequence[TestResul
         sections += ["Likeliest places (found by words, so some will be wrong):", *sources]
     if rest := [place for place in places if not any(place is other for other, *_ in shown)]:
         sections.append("\n".join(["Less likely:", *map(_list_place, rest)]))
+    sections += [_list_calling_tests(workspace, snapshot, place, clues) for place in named]
     sections.append(find_similar_test(workspace, snapshot, clues, places))
     return "\n\n".join(_fit(filter(None, sections), budget_chars))
+
+
+def find_named_functions(snapshot: IndexSnapshot, clues: IssueTerms) -> list[RankedPlace]:
+    """Return the functions that the issue names in backticks, where each name is defined once."""
+    found = []
+    for name in dict.fromkeys(NAMED_IN_CODE.findall(clues.text)):
+        places = [
+            (place.path, place.definition)
+            for place in snapshot.definitions_named(name)
+            if place.definition and place.definition.kind != "variable" and path_category(place.path) == 0
+        ]
+        if len(places) == 1 and places[0][1].kind in ("function", "method"):
+            path, item = places[0]
+            found.append(RankedPlace(path=path, item=item, score=0.0, reasons=("named in the issue",)))
+    return found[:MOST_NAMED]
+
+
+def _list_calling_tests(
+    workspace: Workspace, snapshot: IndexSnapshot, place: RankedPlace, clues: IssueTerms
+) -> str:
+    """Return the lines in which tests call a function, those with most names of the issue first."""
+    assert place.item is not None
+    name = place.item.bare_name
+    lines: dict[str, int] = {}
+    for test in find_reaching_tests(snapshot, [IndexedPlace(path=place.path, definition=place.item)]):
+        if test.names == name and "::" in test.id:
+            source = read_text_or_empty(workspace.root, test.path).split("\n")
+            text = clip_line(source[test.line - 1].strip()) if test.line <= len(source) else ""
+            shared = {*WORD.findall(text)} & {*clues.names}
+            lines[f"  {escape_path(test.path)}:{test.line} {text}"] = len(shared)
+    best = sorted(lines, key=lambda line: -lines[line])[:MOST_CALLING_TESTS]
+    return "\n".join([f"Tests that call {name}:", *best]) if best else ""
 
 
 def _fit(sections: Iterator[str], room: int) -> Iterator[str]:

@@ -204,3 +204,24 @@ def test_shows_most_similar_test(tmp_path: Path) -> None:
         "    8|     assert Cart().total_price(coupon=3) == 0",
         "The file imports pytest, Cart",
     ]
+
+
+def test_function_named_in_backticks_comes_whole_with_the_tests_that_call_it(tmp_path: Path) -> None:
+    body = "".join(f"    total += values[{number}]\n" for number in range(60))
+    files = {
+        "graph/distance.py": f"def spread(values, weight=None):\n    total = 0\n{body}    return total\n",
+        "graph/other.py": "def radius(graph):\n    # The radius of a weighted graph\n    return 1\n",
+        "tests/test_distance.py": (
+            "from graph.distance import spread\n\n\ndef test_plain():\n    assert spread([1]) == 1\n\n\n"
+            "def test_weight():\n    assert spread([1], weight='hops') == 2\n"
+        ),
+    }
+    issue = "The radius of a weighted graph\n\nIt comes from `spread(values, weight=...)` with weight='hops'."
+    overview = overview_of(tmp_path, files, issue)
+    title = "graph/distance.py, lines 1-63 of 63 ["
+    assert overview.split("\n\n")[2].startswith(title)
+    assert "   62|     total += values[59]" in overview
+    assert (
+        "Tests that call spread:\n  tests/test_distance.py:9 assert spread([1], weight='hops') == 2\n"
+        "  tests/test_distance.py:5 assert spread([1]) == 1"
+    ) in overview
