@@ -115,8 +115,6 @@ class Request(Value):
     """None: the provider's default."""
     seed: int | None = None
     """Sampling seed, for the providers that support one."""
-    grammar: str = ""
-    """Grammar that the reply obeys, for llama.cpp; empty: none."""
 
 
 class Reply(Value):

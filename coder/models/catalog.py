@@ -604,8 +604,7 @@ def find_model_file(name: str) -> Path:
 class GgufServer:
     """A server of OpenAI's chat completions for one model file, on a free port of the loopback interface.
 
-    It lives as long as this object. llama.cpp constrains calls by a grammar: its own where the model's
-    template knows tools, else that of the text protocol.
+    It lives as long as this object.
     """
 
     def __init__(self, path: Path) -> None:

@@ -25,7 +25,7 @@ def open_model(
 
     Args:
         tool_calling: False for models that cannot call tools; None detects it: a llama.cpp on this machine is
-            asked, others are tried until they refuse. llama.cpp constrains calls in text by a grammar.
+            asked, others are tried until they refuse.
         images: whether the model accepts images; None: as far as its name or its server tells.
     """
     # Imported late: loading these takes up to a second, which code that only needs names must not pay.
@@ -45,17 +45,8 @@ def open_model(
         server=server,
         images=images,
     )
-    template_has_tools = None
-    if not tool_calling and choice.base_url and is_loopback(choice.base_url):
-        template_has_tools = detect_tool_support(choice.base_url)
+    if tool_calling is None and choice.base_url and is_loopback(choice.base_url):
+        tool_calling = detect_tool_support(choice.base_url)
     if tool_calling is None:
-        tool_calling = template_has_tools
-    is_llama_cpp = template_has_tools is not None
-    model: Model = (
-        direct
-        if tool_calling
-        else TextProtocolModel(direct, has_grammar=is_llama_cpp)
-        if tool_calling is False
-        else AdaptiveModel(direct)
-    )
-    return model
+        return AdaptiveModel(direct)
+    return direct if tool_calling else TextProtocolModel(direct)

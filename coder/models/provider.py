@@ -178,8 +178,6 @@ class ProviderModel:
             settings["temperature"] = request.temperature
         if request.seed is not None:
             settings["seed"] = request.seed
-        if request.grammar:
-            settings["extra_body"] = {"grammar": request.grammar}
         async with AsyncExitStack() as stack:
             http = await stack.enter_async_context(
                 make_http_client(self._choice.base_url, self._limits, self._quirks)

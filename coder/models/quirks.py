@@ -499,7 +499,6 @@ QUIRKS = (
     # OpenAI's reasoning models and proxies before them.
     Quirk("temperature", _rejects("temperature"), partial(_drop, frozenset({"temperature"}))),
     Quirk("seed", _rejects("seed"), partial(_drop, frozenset({"seed"}))),
-    Quirk("grammar", _rejects("grammar"), partial(_drop, frozenset({"grammar"}))),
     # Servers and proxies with Anthropic's messages, for older models behind OpenRouter and Vertex AI as well.
     Quirk("cache_control", _rejects("cache_control"), partial(_drop, frozenset({"cache_control"}))),
     # Servers with OpenAI's responses: models that do not reason, vLLM, LiteLLM, LM Studio.
