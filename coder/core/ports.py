@@ -476,6 +476,9 @@ class Verifier(Protocol):
         each run and of the targets at once.
         """
 
+    def accept_test_edits(self) -> None:
+        """Take edits of tests that contradict a change as meant, from the next verdict on."""
+
     def examine(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
         """Return the newest verdict with what behavior, linters and mutants of the change show.
 

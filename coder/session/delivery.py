@@ -39,6 +39,7 @@ from coder.session.context import SessionContext
 from coder.session.report import components_section, session_report, summarize_reviews
 from coder.session.review import (
     RevisionRequest,
+    confirm_open_lines,
     confirm_risky_files,
     hunk_location,
     log_partial_change,
@@ -112,10 +113,10 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
         if isinstance(accepted_part, RevisionRequest):
             return await _revise(context, candidate, accepted_part)
         patch, newest = accepted_part
-    confirmed_verdict = await confirm_risky_files(context, patch, newest)
-    if confirmed_verdict is None:
-        return _declined_outcome(context, patch, newest, "you did not want these files changed")
-    verdict, delivery = await _deliver(context, candidate, patch, confirmed_verdict)
+    confirmed = await _confirm_delivery(context, candidate, patch, newest)
+    if isinstance(confirmed, str):
+        return _declined_outcome(context, patch, newest, confirmed)
+    verdict, delivery = await _deliver(context, candidate, patch, confirmed)
     return SessionOutcome(
         kind=verdict.kind,
         summary=verdict.reason,
@@ -132,6 +133,16 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
         delivery=delivery,
         exit_code=required_exit_code(verdict.kind, context.task.require),
     )
+
+
+async def _confirm_delivery(
+    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
+) -> Verdict | str:
+    """Return the verdict to deliver with, or why the user wants no delivery."""
+    seen = await confirm_open_lines(context, candidate, patch, verdict)
+    if seen is None:
+        return "you dropped it"
+    return await confirm_risky_files(context, patch, seen) or "you did not want these files changed"
 
 
 def _declined_outcome(context: SessionContext, patch: Patch, verdict: Verdict, reason: str) -> SessionOutcome:

@@ -9,7 +9,8 @@ from coder.core.notes import ReviewFinding
 from coder.core.paths import is_test_path
 from coder.core.state import named_tests
 from coder.core.values import Candidate, EditedHunk, Hunk, Patch, Value, first_changed_line
-from coder.core.verdict import MutationReport, Verdict
+from coder.core.verdict import MutationReport, Verdict, VerdictKind
+from coder.core.verdict_summary import describe_open
 from coder.patching import PatchError, apply
 from coder.patching.git_hunks import changed_line_starts, edited_body, rebuild_diff, split_git_diff
 from coder.permissions.risk import high_risk_paths
@@ -17,6 +18,7 @@ from coder.session.context import SessionContext
 
 MAX_QUESTION_CHARACTERS = 3_000
 DELIVER, DROP = "deliver", "drop"
+ACCEPT = "accept the edited tests"
 DELIVER_ALL, KEEP_EDITING = "deliver all of it", "keep reviewing"
 DELIVER_PART, DELIVER_NOTHING = "deliver what is accepted", "deliver nothing (coder apply still brings it)"
 NEW_PROJECT = "diff --git a/pyproject.toml b/pyproject.toml\nnew file mode "
@@ -53,6 +55,47 @@ async def confirm_risky_files(context: SessionContext, patch: Patch, verdict: Ve
         note = f"no person has reviewed {risky_files}"
         warn_of_risky_files(context, patch)
     return verdict.model_copy(update={"notes": (*verdict.notes, note)})
+
+
+async def confirm_open_lines(
+    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
+) -> Verdict | None:
+    """Return the verdict to deliver with, once the user has seen what is open; None if they drop the change.
+
+    It is judged anew where the user accepts the tests that were edited to agree with it.
+    """
+    if context.needs_review or context.task.dry_run or not context.approval.attended:
+        return verdict
+    is_contradicted = any(finding.rule == "contradicted-test" for finding in verdict.capping_findings)
+    lines = describe_open(verdict) if verdict.kind is VerdictKind.FIXED or is_contradicted else ()
+    if not lines:
+        return verdict
+    edits = [f"    {replaced.line}" for replaced in verdict.replaced_assertions] if is_contradicted else []
+    text = "\n".join([f"{verdict.label}, and open:", *(f"  {line}" for line in lines), *edits, "Deliver it?"])
+    options = (DELIVER, ACCEPT, DROP) if is_contradicted else (DELIVER, DROP)
+    choice = await context.approval.ask(text, options=options, default=DELIVER)
+    if choice != ACCEPT:
+        return None if choice == DROP else verdict
+    context.judge.accept_test_edits()
+    again = await _verify_change(context, candidate, patch)
+    context.log.append(Verified(candidate=candidate.id, attempt=1, verdict=again))
+    if again.is_examinable:
+        progress = context.log.progress_listener(candidate.id)
+        examined = await asyncio.to_thread(context.judge.examine, again, progress)
+        again = examined.model_copy(update={"tree": patch.tree})
+        context.log.append(Verified(candidate=candidate.id, attempt=1, verdict=again))
+    return again if again.is_deliverable else verdict
+
+
+async def _verify_change(context: SessionContext, candidate: Candidate, patch: Patch) -> Verdict:
+    """Return the verdict of the first stage on a change in the candidate's worktree."""
+    verdict = await asyncio.to_thread(
+        context.judge.verify,
+        patch,
+        named_tests(context.log.records, candidate.id),
+        context.log.progress_listener(candidate.id),
+    )
+    return verdict.model_copy(update={"tree": patch.tree})
 
 
 def warn_of_risky_files(context: SessionContext, patch: Patch) -> None:
@@ -211,13 +254,7 @@ async def verify_hunks(
     await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
     await asyncio.to_thread(apply, rebuild_diff(patch.diff, accepted, edits), candidate.worktree)
     part = await asyncio.to_thread(context.repository.candidate_patch, candidate)
-    verdict = await asyncio.to_thread(
-        context.judge.verify,
-        part,
-        named_tests(context.log.records, candidate.id),
-        context.log.progress_listener(candidate.id),
-    )
-    return part, verdict.model_copy(update={"tree": part.tree})
+    return part, await _verify_change(context, candidate, part)
 
 
 def log_partial_change(context: SessionContext, candidate: Candidate, part: Patch, verdict: Verdict) -> None:

@@ -309,6 +309,10 @@ def describe_question(event: AnyQuestion) -> PrintedQuestion:
     match event:
         case QuestionAsked(text=text, options=options, default=default, takes_instruction=takes_instruction):
             choices = [f"{number} for {option}" for number, option in enumerate(options, start=1)]
+            if default == options[0]:
+                keys = _answer_keys(options)
+                named = ", ".join(f"{key}: {option}" for key, option in keys.items())
+                return PrintedQuestion([text], f"{named} [{'/'.join(keys)}] ")
             if default == options[-1]:
                 choices = [f"y for {options[0]}", f"n for {default}", *choices[1:-1]]
             if takes_instruction:
@@ -355,9 +359,17 @@ def answer_command(event: AnyQuestion, reply: str) -> SessionCommand:
             return Amend(question=question, plan=plan if reply.lower() in YES else None)
 
 
+def _answer_keys(options: Sequence[str]) -> dict[str, str]:
+    """Return the keys of options of which the first is the default: y, n for the last, else first letters."""
+    first, *others, last = options
+    return {"y": first, "n": last, **{option[0]: option for option in others}}
+
+
 def _find_option(reply: str, options: Sequence[str], *, default: str) -> str:
     """Return the option that a reply names: y the first, a number, or its own words; empty if none."""
     answer = reply.lower()
+    if default == options[0] and (option := _answer_keys(options).get(answer[:1])):
+        return option
     if answer in YES and default == options[-1]:
         return options[0]
     if answer.isdecimal() and 0 < int(answer) <= len(options):

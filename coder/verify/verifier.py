@@ -306,6 +306,10 @@ class WorktreeVerifier:
         result = self._base.report.result_for(test) if self._base.report else None
         return result is not None and result.red
 
+    def accept_test_edits(self) -> None:
+        """Take edits of tests that contradict a change as meant, from the next verdict on."""
+        self._accepts_test_edits = True
+
     def verify(
         self,
         patch: Patch,

@@ -204,6 +204,9 @@ class FakeVerifier:
         self.calls.append(("verify", tuple(named)))
         return self.verdicts.pop(0) if len(self.verdicts) > 1 else self.verdicts[0]
 
+    def accept_test_edits(self) -> None:
+        self.calls.append(("accept_test_edits", ()))
+
     def explain_failure(self, verdict: Verdict) -> str:
         return f"{verdict.reason} In a.py:1."
 

@@ -16,7 +16,7 @@ from coder.core.events import (
 )
 from coder.core.task import Mode
 from coder.core.values import Candidate, EditedHunk, HunkComment, Patch
-from coder.core.verdict import Verdict, VerdictKind
+from coder.core.verdict import Finding, ReplacedAssertion, Verdict, VerdictKind
 from coder.models.scripted import ScriptStep
 from coder.permissions.secrets import Secrets
 from coder.session.context import SessionContext
@@ -328,3 +328,53 @@ async def test_project_file_of_a_new_project_is_no_risk(
     verdict = await confirm_risky_files(context, Patch(diff=diff, paths=("pyproject.toml",)), PROVEN)
     assert verdict is not None
     assert bool(verdict.notes) == asks
+
+
+CONTRADICTED = PROVEN.model_copy(
+    update={
+        "kind": VerdictKind.FIXED,
+        "findings": (Finding(rule="contradicted-test", effect="open", text="1 test was edited to agree"),),
+        "replaced_assertions": (ReplacedAssertion(test="t.py::test_b", old="f() == 1", new="f() == 2"),),
+    }
+)
+OPEN = CONTRADICTED.model_copy(
+    update={"findings": (Finding(rule="linter", effect="open", text="ruff reports 1 new problem"),)}
+)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "options", "answer", "delivered"),
+    [
+        (OPEN, ("deliver", "drop"), "deliver", VerdictKind.FIXED),
+        (OPEN, ("deliver", "drop"), "drop", None),
+        (CONTRADICTED, ("deliver", "accept the edited tests", "drop"), "deliver", VerdictKind.FIXED),
+        (
+            CONTRADICTED,
+            ("deliver", "accept the edited tests", "drop"),
+            "accept the edited tests",
+            VerdictKind.PROVEN,
+        ),
+    ],
+)
+def test_user_is_asked_about_what_is_open(
+    tmp_path: Path, verdict: Verdict, options: tuple[str, ...], answer: str, delivered: VerdictKind | None
+) -> None:
+    verifier = FakeVerifier([verdict, PROVEN])
+    context = kit(tmp_path, [patch(FIX)], verifier=verifier, attended=True)
+    session_end = run_with_answer(context, answer)
+    (asked,) = events(context.log, QuestionAsked)
+    assert asked.options == options
+    assert ("t.py::test_b: `f() == 1` is `f() == 2` now" in asked.text) == (len(options) == 3)
+    assert asked.text.endswith("Deliver it?")
+    assert session_end.delivery is not None
+    assert bool(session_end.delivery.branch) == (delivered is not None)
+    assert session_end.kind is (delivered or verdict.kind)
+    assert (("accept_test_edits", ()) in verifier.calls) == answer.startswith("accept")
+
+
+@pytest.mark.parametrize("is_asked", [False, True])
+def test_nobody_is_asked_about_what_is_proven_or_unattended(tmp_path: Path, is_asked: bool) -> None:
+    verifier = FakeVerifier([PROVEN if is_asked else OPEN])
+    context = kit(tmp_path, [patch(FIX)], verifier=verifier, attended=is_asked)
+    assert run_session(context).kind is verifier.verdicts[0].kind
+    assert events(context.log, QuestionAsked) == []

@@ -26,7 +26,7 @@ from coder.core.task import Restore
 from coder.core.values import HunkComment
 from coder.session.log import EventLog
 from coder.ui.dialogue import Dialogue
-from coder.ui.lines import AnyQuestion, answer_command
+from coder.ui.lines import AnyQuestion, answer_command, describe_question
 from coder.ui.tui.services import OpenedRepository, Services, SessionModel, TrustQuestion, UserRequest
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeSession, closed_log
@@ -265,6 +265,20 @@ def test_trust_is_asked_first(reply: str, can_decline: bool, for_good: list[bool
 )
 def test_unclear_answers_are_the_safe_one(reply: str, option: str) -> None:
     assert answer_command(QUESTION, reply) == Answer(question="q", option=option)
+
+
+@pytest.mark.parametrize(
+    ("reply", "option"),
+    [
+        *(("y", "deliver"), ("", "deliver"), ("n", "drop"), ("No", "drop"), ("a", "accept the edited tests")),
+        *(("2", "accept the edited tests"), ("drop", "drop"), ("what?", "deliver")),
+    ],
+)
+def test_keys_name_the_options_where_the_first_is_the_default(reply: str, option: str) -> None:
+    options = ("deliver", "accept the edited tests", "drop")
+    question = QuestionAsked(question="q", text="Deliver it?", options=options, default="deliver")
+    assert describe_question(question).prompt == ("y: deliver, n: drop, a: accept the edited tests [y/n/a] ")
+    assert answer_command(question, reply) == Answer(question="q", option=option)
 
 
 @pytest.mark.parametrize(
