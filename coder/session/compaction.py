@@ -122,18 +122,27 @@ class _Compaction:
         return make_event(index) if index < count else None
 
     def _result_order(self) -> list[int]:
-        """Return the records with tool results, those that are superseded first, then from old to new.
+        """Return the records with tool results: superseded ones, others, what was read; each from old to new.
 
-        The newest test run comes last.
+        A patch needs the lines that were read. The newest test run comes last.
         """
-        results = [record.number for record in self._own if _has_results(record)]
-        tests = [
-            record.number
+        names = {
+            record.number: record.event.message.name
             for record in self._own
-            if isinstance(record.event, ToolFinished) and record.event.message.name == "run_tests"
-        ]
+            if isinstance(record.event, ToolFinished)
+        }
+        newest_tests = [number for number, name in names.items() if name == "run_tests"][-1:]
         superseded = self._superseded_results()
-        return sorted(results, key=lambda number: (number in tests[-1:], number not in superseded, number))
+        ranks = {
+            record.number: (
+                record.number in newest_tests,
+                record.number not in superseded,
+                names.get(record.number) == "read" and record.number not in superseded,
+            )
+            for record in self._own
+            if _has_results(record)
+        }
+        return sorted(ranks, key=lambda number: (ranks[number], number))
 
     def _superseded_results(self) -> set[int]:
         """Return the records of results that a later call with the same arguments has returned anew."""

@@ -149,6 +149,17 @@ def test_superseded_results_go_before_older_ones(tmp_path: Path) -> None:
     assert 6 not in shortened
 
 
+def test_what_was_read_stays_longer_than_other_results(tmp_path: Path) -> None:
+    context, _ = window_context(tmp_path, 14)
+    start(context)
+    converse(context, ["x" * 4_500] * 2)
+    converse(context, ["x" * 4_500] * 12, name="search")
+    event = next(r.event for r in context.log.records if isinstance(r.event, ContextCompacted))
+    results = [record.number for record in context.log.records if isinstance(record.event, ToolFinished)]
+    assert event.results
+    assert not {*results[:2]} & {*event.results}
+
+
 def test_result_becomes_one_line_and_the_rest_stays(tmp_path: Path) -> None:
     context, _ = window_context(tmp_path, 10)
     start(context)
