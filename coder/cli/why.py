@@ -74,7 +74,8 @@ def why(
 
 def regression_lines(regression: "Regression") -> "Iterator[str]":
     """Yield the lines that explain why a test is red."""
-    yield f"{regression.test} is {regression.now.line}"
+    verb = "" if regression.now.light == "untestable" else "is "
+    yield f"{regression.test} {verb}{regression.now.line}"
     for state in regression.skipped:
         yield f"skipped: {state.name} ({state.observation.line})"
     if not regression.stage:

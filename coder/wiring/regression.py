@@ -39,6 +39,7 @@ MOST_SESSIONS = 20
 MOST_CHARACTERS = 120
 
 Light = Literal["green", "red", "unsteady", "untestable"]
+LIGHT_WORDS: Mapping[Light, str] = {"unsteady": "flaky", "untestable": "cannot be run"}
 Report = Callable[[str], None]
 
 
@@ -53,7 +54,9 @@ class Observation(Value):
 
     @property
     def line(self) -> str:
-        return f"{self.light}: {self.detail}" if self.detail else self.light
+        """Return it in words."""
+        words = LIGHT_WORDS.get(self.light, self.light)
+        return f"{words}: {self.detail}" if self.detail else words
 
 
 class State(Value):
@@ -225,7 +228,7 @@ class _Search:
         sentences: dict[Light, str] = {
             "green": "It is green: there is nothing to look for.",
             "red": f"It is red at {where or 'every state'}, too: the change that turned it red is older.",
-            "unsteady": "It is unsteady: the same code passes and fails, so no change can be blamed for it.",
+            "unsteady": "It is flaky: the same code passes and fails, so no change can be blamed for it.",
             "untestable": "It cannot be run.",
         }
         return self._result(now, explanation=sentences[now.light])
