@@ -43,6 +43,7 @@ from coder.session.review import (
     confirm_risky_files,
     hunk_location,
     log_partial_change,
+    offer_acceptance,
     removable_hunk_numbers,
     review_change,
     unreviewed_files,
@@ -80,6 +81,7 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
     all_verdicts = candidate_verdicts(context.log.records, candidate.id)
     newest = all_verdicts[-1] if all_verdicts else None
     if newest is not None and context.task.given:
+        newest = await offer_acceptance(context, candidate, newest)
         page = context.judge.commit_evidence(newest).page
         return SessionOutcome(
             kind=newest.kind,

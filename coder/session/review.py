@@ -18,7 +18,7 @@ from coder.session.context import SessionContext
 
 MAX_QUESTION_CHARACTERS = 3_000
 DELIVER, DROP = "deliver", "drop"
-ACCEPT = "accept the edited tests"
+ACCEPT, LEAVE = "accept the edited tests", "leave them open"
 DELIVER_ALL, KEEP_EDITING = "deliver all of it", "keep reviewing"
 DELIVER_PART, DELIVER_NOTHING = "deliver what is accepted", "deliver nothing (coder apply still brings it)"
 NEW_PROJECT = "diff --git a/pyproject.toml b/pyproject.toml\nnew file mode "
@@ -66,16 +66,44 @@ async def confirm_open_lines(
     """
     if context.needs_review or context.task.dry_run or not context.approval.attended:
         return verdict
-    is_contradicted = any(finding.rule == "contradicted-test" for finding in verdict.capping_findings)
-    lines = describe_open(verdict) if verdict.kind is VerdictKind.FIXED or is_contradicted else ()
-    if not lines:
+    is_contradicted = _has_contradicted_tests(verdict)
+    if not describe_open(verdict) or not (verdict.kind is VerdictKind.FIXED or is_contradicted):
         return verdict
-    edits = [f"    {replaced.line}" for replaced in verdict.replaced_assertions] if is_contradicted else []
-    text = "\n".join([f"{verdict.label}, and open:", *(f"  {line}" for line in lines), *edits, "Deliver it?"])
     options = (DELIVER, ACCEPT, DROP) if is_contradicted else (DELIVER, DROP)
-    choice = await context.approval.ask(text, options=options, default=DELIVER)
+    choice = await context.approval.ask(
+        f"{_list_open(verdict)}\nDeliver it?", options=options, default=DELIVER
+    )
     if choice != ACCEPT:
         return None if choice == DROP else verdict
+    return await _judge_accepted(context, candidate, patch, verdict)
+
+
+async def offer_acceptance(context: SessionContext, candidate: Candidate, verdict: Verdict) -> Verdict:
+    """Return the verdict on a given change, judged anew where the user accepts its edits of tests."""
+    if not _has_contradicted_tests(verdict) or not context.approval.attended:
+        return verdict
+    text = f"{_list_open(verdict)}\nAre these edits of tests meant?"
+    if await context.approval.ask(text, options=(ACCEPT, LEAVE), default=LEAVE) != ACCEPT:
+        return verdict
+    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    return await _judge_accepted(context, candidate, patch, verdict)
+
+
+def _has_contradicted_tests(verdict: Verdict) -> bool:
+    return any(finding.rule == "contradicted-test" for finding in verdict.capping_findings)
+
+
+def _list_open(verdict: Verdict) -> str:
+    """Return what is open, and where tests were edited to agree, the old assertions against the new ones."""
+    edits = verdict.replaced_assertions if _has_contradicted_tests(verdict) else ()
+    lines = [f"{verdict.label}, and open:", *(f"  {line}" for line in describe_open(verdict))]
+    return "\n".join([*lines, *(f"    {replaced.line}" for replaced in edits)])
+
+
+async def _judge_accepted(
+    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
+) -> Verdict:
+    """Return the verdict with edits of tests taken as meant; the former one where that is no good."""
     context.judge.accept_test_edits()
     again = await _verify_change(context, candidate, patch)
     context.log.append(Verified(candidate=candidate.id, attempt=1, verdict=again))

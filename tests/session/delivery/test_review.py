@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,13 @@ from coder.core.verdict import Finding, ReplacedAssertion, Verdict, VerdictKind
 from coder.models.scripted import ScriptStep
 from coder.permissions.secrets import Secrets
 from coder.session.context import SessionContext
-from coder.session.review import DELIVER_ALL, DELIVER_NOTHING, KEEP_EDITING, confirm_risky_files
+from coder.session.review import (
+    DELIVER_ALL,
+    DELIVER_NOTHING,
+    KEEP_EDITING,
+    confirm_risky_files,
+    offer_acceptance,
+)
 from coder.strategies.review import revise_flagged
 from tests.session.fakes import (
     PROVEN,
@@ -378,3 +385,20 @@ def test_nobody_is_asked_about_what_is_proven_or_unattended(tmp_path: Path, is_a
     context = kit(tmp_path, [patch(FIX)], verifier=verifier, attended=is_asked)
     assert run_session(context).kind is verifier.verdicts[0].kind
     assert events(context.log, QuestionAsked) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"), [("accept the edited tests", "PROVEN"), ("leave them open", "FIXED"), ("", "FIXED")]
+)
+async def test_edits_of_tests_in_a_given_change_are_accepted_at_the_terminal(
+    tmp_path: Path, answer: str, kind: str
+) -> None:
+    context = kit(tmp_path, verifier=FakeVerifier([PROVEN]), attended=bool(answer))
+    candidate = context.repository.create_candidate("c1")
+    asking = asyncio.ensure_future(offer_acceptance(context, candidate, CONTRADICTED))
+    if answer:
+        async for record in context.log.follow():
+            if isinstance(record.event, QuestionAsked):
+                context.approval.deliver_answer(Answer(question=record.event.question, option=answer))
+                break
+    assert (await asking).kind == kind
