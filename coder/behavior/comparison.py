@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import starmap
@@ -76,6 +76,8 @@ class CallAnswer(NamedTuple):
     """Another answer to a call of the same text on the same side, where there is one."""
     is_steady: bool = True
     """False if the very call was answered otherwise a second time, such as with a duration."""
+    exact: str = ""
+    """Text with hidden state and marks of objects that occur twice; empty where equal calls differ in it."""
 
 
 class Replayed(NamedTuple):
@@ -113,13 +115,15 @@ def read_answers(records: Sequence[Mapping[str, Any]]) -> dict[CallKey, CallAnsw
         if record["kind"] == CUT:
             continue
         kind: Any = "own" if record["kind"] == AGAIN else record["kind"]
-        key = CallKey(record["path"], record["name"], kind, record["call"])
+        key = CallKey(record["path"], record["name"], kind, record["call"].replace(SHARED, SHARED_TEXT))
         if record["kind"] == AGAIN:
-            if key in answers and answers[key].text != record["answer"]:
-                answers[key] = answers[key]._replace(is_steady=False)
+            if key in answers and answers[key].exact != record["answer"]:
+                is_steady = answers[key].is_steady and answers[key].text == _visible(record["answer"])
+                answers[key] = answers[key]._replace(is_steady=is_steady, exact="")
             continue
         answer = CallAnswer(
-            text=record["answer"],
+            text=_visible(record["answer"]),
+            exact=record["answer"],
             test=record["test"],
             is_target=record["target"],
             is_direct=record["direct"],
@@ -135,6 +139,8 @@ def read_answers(records: Sequence[Mapping[str, Any]]) -> dict[CallKey, CallAnsw
             answers[key] = answer._replace(again=answers[key].again, is_steady=answers[key].is_steady)
         elif answer.text != answers[key].text:
             answers[key] = answers[key]._replace(again=answer.text)
+        elif answer.exact != answers[key].exact:
+            answers[key] = answers[key]._replace(exact="")
     return answers
 
 
@@ -162,7 +168,14 @@ class BehaviorComparison:
         """
         self.base = base = _follow_texts(_follow_moves(base, change), change)
         self.change = change
-        self.replayed = replayed
+        self._outside = replayed
+        self.replayed = tuple(
+            {
+                key: Replayed(_unique(map(_visible, row.now)), _unique(map(_visible, row.later)))
+                for key, row in side.items()
+            }
+            for side in replayed
+        )
         self.replaced = sorted(replaced)
         self.passing = frozenset(passing)
         self.raised = frozenset(raised)
@@ -180,16 +193,16 @@ class BehaviorComparison:
         random = {
             (key.path, key.name)
             for key in base
-            if not base[key].is_steady or (key in replayed[0] and len({*replayed[0][key].now}) > 1)
+            if not base[key].is_steady or (key in self.replayed[0] and len(self.replayed[0][key].now) > 1)
         }
         """Functions that answer equal calls of the base differently: differences there say nothing."""
         self.changed = {
             key: pair
             for key, pair in self.pairs.items()
-            if pair[0].text != pair[1].text
+            if _answers_differ(*pair)
             and not pair[0].again
             and (key.path, key.name) not in random
-            and not (key.kind != "own" and _is_alike(pair[0].text, pair[1].text))
+            and not (key.kind != "own" and _is_same_error(pair[0].text, pair[1].text))
         }
 
     @cached_property
@@ -279,8 +292,10 @@ class BehaviorComparison:
         """Return a call's answers on both sides, None if it cannot be compared."""
         if key in self.pairs:
             before, after = self.pairs[key]
+            if before.exact and after.exact:
+                return before.exact + before.again, after.exact + after.again
             return before.text + before.again, after.text + after.again
-        old, new = (side.get(key) for side in self.replayed)
+        old, new = (side.get(key) for side in self._outside)
         if old is None or new is None or not _is_answer(new.now[0]) or old.now[0] == NOT_COMPARED:
             return None
         return old.now[0], new.now[0]
@@ -535,7 +550,7 @@ class BehaviorComparison:
             for function, varied in self._varied_near_targets.items()
             if function in functions
             for key, (old, new) in varied.items()
-            if old == new and key.kind != "state" and not old.startswith(RAISES)
+            if old == new and key not in self.changed and key.kind != "state" and not old.startswith(RAISES)
         ]
         rows.sort(key=lambda row: ((row[0].path, row[0].name, row[1]) not in self._faults, len(row[0].call)))
         return [key for key, _ in rows]
@@ -549,10 +564,15 @@ class BehaviorComparison:
 
     def _example(self, key: CallKey) -> BehaviorExample:
         old, new = self.pairs[key]
+        before, after = old.text, new.text
+        if before == after and key in self.changed:
+            before, after = old.exact, new.exact
+            if before.partition(STATE)[0] != after.partition(STATE)[0]:
+                before, after = before.partition(STATE)[0], after.partition(STATE)[0]
         return BehaviorExample(
             call=key.call,
-            before=old.text,
-            after=new.text,
+            before=before.replace(SHARED, SHARED_TEXT),
+            after=after.replace(SHARED, SHARED_TEXT),
             function=f"{key.path}::{key.name}",
             tested=key.kind == "own",
         )
@@ -640,7 +660,11 @@ def _exception(text: str) -> str:
 
 def _is_alike(old: str, new: str) -> bool:
     """Tell whether two answers are the same, or accidental exceptions of one type."""
-    return old == new or (_exception(old) in ACCIDENTAL and _exception(old) == _exception(new))
+    return old == new or _is_same_error(old, new)
+
+
+def _is_same_error(old: str, new: str) -> bool:
+    return _exception(old) in ACCIDENTAL and _exception(old) == _exception(new)
 
 
 def _without_kinds(call: str) -> str:
@@ -660,7 +684,24 @@ def _shape(text: str) -> str:
     return text.partition(":")[0] if text.startswith(RAISES) else "time-out" if text == TIME_OUT else "result"
 
 
-ARGUMENTS = "; arguments now "
+ARGUMENTS, STATE = "; arguments now ", "; state "
+"""Parts of an answer: what the call did to its arguments, and what no representation shows."""
+SHARED, SHARED_TEXT = "\x1d", "the same "
+"""Mark of an object that came before, and its text."""
+
+
+def _unique(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))
+
+
+def _answers_differ(old: CallAnswer, new: CallAnswer) -> bool:
+    """Tell whether two answers differ; in hidden state only where equal calls leave the same."""
+    return old.text != new.text or bool(old.exact and new.exact and old.exact != new.exact)
+
+
+def _visible(answer: str) -> str:
+    """Return an answer as a caller sees it who asks neither for identity nor for hidden state."""
+    return answer.partition(STATE)[0].replace(SHARED, "")
 
 
 def _changes_state(key: CallKey, old: str, new: str) -> bool:

@@ -328,6 +328,100 @@ def test_sees_what_representations_and_handlers_hide(
     assert report.compared == report.calls - 1
 
 
+GRIDS = """
+class Box:
+    def __init__(self, items=None):
+        self.items = items or []
+        self.size = len(self.items)
+
+    def __repr__(self):
+        return "Box"
+
+    def add(self, item):
+        return self
+
+
+def rows(n):
+    return [[]] * n
+
+
+def own(items):
+    return items
+
+
+def fill(box, item):
+    box.items = [item]
+
+
+def label(text):
+    return text
+"""
+GRIDS_TESTS = """
+from shop import Box, fill, label, own, rows
+
+
+def test_old():
+    assert label("a") == "a"
+    assert own([1]) == [1]
+
+
+def test_new():
+    grid = rows(2)
+    grid[0].append(1)
+    assert grid == [[1], []]
+
+
+def test_copy():
+    items = [1]
+    own(items).append(2)
+    assert items == [1]
+
+
+def test_fill():
+    box = Box([1])
+    fill(box, 2)
+    assert box.items == [1, 2]
+"""
+HIDDEN = {
+    "one list in all rows": (
+        "[[]] * n",
+        "[[] for _ in range(n)]",
+        "test_new",
+        ("rows(2)", "[[], the same []]", "[[], []]"),
+    ),
+    "the argument itself": (
+        "return items",
+        "return list(items)",
+        "test_copy",
+        ("own([1])", "the same [1]", "[1]"),
+    ),
+    "state behind a representation": (
+        "box.items = [item]",
+        "box.items = [*box.items, item]",
+        "test_fill",
+        (
+            "fill(Box, 2)",
+            "None; state fill(Box(items=[2], size=1), 2)",
+            "None; state fill(Box(items=[1, 2], size=1), 2)",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "case", ["one list in all rows", *by_hand(*sorted(HIDDEN.keys() - {"one list in all rows"}))]
+)
+def test_sees_identity_and_state_that_equal_values_hide(
+    tmp_path: Path, plain_venv: Path, sandbox: ProcessSandbox, case: str
+) -> None:
+    old, new, target, example = HIDDEN[case]
+    text = GRIDS.replace(old, new)
+    report, found = compare(tmp_path, plain_venv, sandbox, text, GRIDS, GRIDS_TESTS, [target])
+    assert found == []
+    assert report is not None
+    assert example in {(shown.call, shown.before, shown.after) for shown in report.examples}
+
+
 def compare(
     place: Path,
     venv: Path,

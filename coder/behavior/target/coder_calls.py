@@ -37,7 +37,6 @@ from coder_values import (  # type: ignore[import-not-found]  # on the import pa
     forbid_effects,
     in_fork,
     parameters_of,
-    rest_of,
     variadic_names,
     variations,
 )
@@ -309,7 +308,6 @@ class CallRecorder:
     def answer(self, site: CallSite, arguments: dict[str, Any]) -> str:
         """Call the function and return result, changed arguments and output, or the exception, as text."""
         code, function = site.code, site.rebuilt()
-        before = describe_call(code, arguments, self.texts, has_state=True)
         sys.stdout = sys.stderr = printed = io.StringIO()
         sys.addaudithook(forbid_effects)
         random.seed(0)
@@ -326,12 +324,8 @@ class CallRecorder:
             finally:
                 sys.setprofile(None)
 
-        result: str = answer_of(call, code, self.texts)
-        if result == NOT_COMPARED:
-            return f"{ENTERED if entered else BESIDE}{result}"
-        after = describe_call(code, arguments, self.texts, has_state=True)
-        rest: str = rest_of(before, after, self.texts.clean(printed.getvalue()))
-        return f"{ENTERED if entered else BESIDE}{result}{rest}"
+        text = answer_of(call, code, arguments, self.texts, printed.getvalue)
+        return f"{ENTERED if entered else BESIDE}{text}"
 
 
 class CallSite:

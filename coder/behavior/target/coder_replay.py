@@ -28,11 +28,9 @@ from coder_values import (  # type: ignore[import-not-found]  # joined to this m
     answer_of,
     call_with,
     defaults_of,
-    describe_call,
     forbid_effects,
     in_fork,
     parameters_of,
-    rest_of,
     variadic_names,
 )
 
@@ -130,19 +128,18 @@ def answer_once(called: Any, function: Any, arguments: dict[str, Any], texts: An
     defaults = {*defaults_of(function), *variadic_names(code)}
     if not {*arguments} <= {*parameters_of(code)} <= {*arguments, *defaults}:
         return "missing"
-    before = describe_call(code, arguments, texts, has_state=True)
     printed.seek(0)
     printed.truncate()
-    text: str = answer_of(lambda: call_with(called, code, arguments), code, texts)
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):
-            stream.flush()
-    printed.seek(0)
-    output = printed.read().decode("utf-8", "replace")
-    if text == NOT_COMPARED:
-        return NOT_COMPARED  # type: ignore[no-any-return]
-    after = describe_call(code, arguments, texts, has_state=True)
-    return f"{text}{rest_of(before, after, texts.clean(output))}"
+
+    def read_output() -> str:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):
+                stream.flush()
+        printed.seek(0)
+        return printed.read().decode("utf-8", "replace")  # type: ignore[no-any-return]
+
+    text: str = answer_of(lambda: call_with(called, code, arguments), code, arguments, texts, read_output)
+    return text
 
 
 def find_function(module: Any, name: str, code_name: str) -> tuple[Any, Any]:

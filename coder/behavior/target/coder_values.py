@@ -13,6 +13,7 @@ import os
 import re
 import select
 import signal
+import sys
 import time
 import types
 import zlib
@@ -56,6 +57,8 @@ EFFECTS = frozenset(
 INSTANCE = "an instance"
 """Answer of `__init__`."""
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
+SHARED = "\x1d"
+"""Mark of an object that occurs more than once: what is done to it in one place is done in all."""
 
 
 class Texts:
@@ -65,6 +68,10 @@ class Texts:
         """Write values without the path of the tree, and without attributes that one side alone has."""
         self.tree = tree
         self.ignored = ignored
+        self.is_deep = False
+        """True while objects of the project are shown by their attributes, whatever their representation."""
+        self.shown: dict[int, Any] = {}
+        """Objects of the call at hand that can be altered, by id; kept, so that no id is used again."""
 
     def clean(self, text: str) -> str:
         """Return a text without addresses and the paths that differ from run to run."""
@@ -83,7 +90,7 @@ class Texts:
         if depth > DEEPEST:
             return "..."
         if isinstance(value, (dict, list, tuple, set, frozenset)):
-            return self.of_container(value, depth)
+            return f"{self.mark_shared(value)}{self.of_container(value, depth)}"
         if isinstance(
             value, (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
         ):
@@ -94,7 +101,21 @@ class Texts:
             return f"iter({self.of(list(itertools.islice(copy.copy(value), MOST_ELEMENTS)), depth)})"
         if hasattr(kind, "__array__") or hasattr(kind, "to_numpy"):  # NumPy and pandas show what they contain
             return self.shorten(self.clean(repr(value)))
-        return self.of_object(value, depth)
+        return f"{self.mark_shared(value)}{self.of_object(value, depth)}"
+
+    def mark_shared(self, value: Any) -> str:
+        """Return a mark for an object that came before in this call, and can be altered in both places."""
+        hash_method: Any = type(value).__hash__
+        if hash_method is not None and hash_method is not object.__hash__:
+            return ""
+        known = len(self.shown)
+        self.shown.setdefault(id(value), value)
+        return SHARED if len(self.shown) == known else ""
+
+    def is_own(self, kind: type) -> bool:
+        """Tell whether a class is one of the project."""
+        path = getattr(sys.modules.get(kind.__module__), "__file__", None) or ""
+        return os.path.realpath(path).startswith(self.tree + os.sep) if path else False
 
     def of_container(self, value: Any, depth: int) -> str:
         """Return a container with its elements, the first ones."""
@@ -120,7 +141,7 @@ class Texts:
         """Return an object by its own representation, else by its attributes."""
         kind = type(value)
         own_repr = vars(kind).get("__repr__", kind.__repr__) is not vars(object)["__repr__"]
-        if own_repr:
+        if own_repr and not (self.is_deep and self.is_own(kind)):
             try:
                 text = repr(value)
                 fields = generated_fields(value, text) if len(text) <= 3 * MOST_ELEMENTS else None
@@ -420,13 +441,19 @@ def defaults_of(function: Any) -> dict[str, Any]:
 
 
 def describe_call(
-    code: types.CodeType, arguments: dict[str, Any], texts: Any, *, has_state: bool = False
+    code: types.CodeType,
+    arguments: dict[str, Any],
+    texts: Any,
+    *,
+    has_state: bool = False,
+    is_deep: bool = False,
 ) -> str:
     """Return a call as it would be written, `Class(...).method(1)` where it is one of a method.
 
     Parameters without an argument are left out. With `has_state` the object is shown by its attributes;
-    that of `__init__` has none yet.
+    that of `__init__` has none yet. If the text `is_deep`, all objects of the project are shown so.
     """
+    texts.shown, texts.is_deep = {}, is_deep
     rest, more = variadic_names(code)
     positional = code.co_varnames[: code.co_argcount]
     shown = []
@@ -445,6 +472,7 @@ def describe_call(
                 called = value.__name__
             else:
                 owner = texts.of_attributes(value) if has_state else texts.of(value)
+                texts.shown.setdefault(id(value), value)
                 called = f"{owner if SIMPLE.match(owner) else f'({owner})'}.{called}"
         elif name == rest:
             shown += [texts.of(item) for item in value]
@@ -453,34 +481,55 @@ def describe_call(
         else:
             is_named = is_by_name or name in names
             shown.append(f"{name}={texts.of(value)}" if is_named else texts.of(value))
+    texts.is_deep = False
     return f"{called}({', '.join(shown)})"
 
 
-def rest_of(before: str, after: str, printed: str) -> str:
-    """Return what else a call did: changed arguments and output."""
-    changed = f"; arguments now {after}" if after != before else ""
-    return changed + (f"; prints {printed[:400]!r}" if printed else "")
+def answer_of(
+    call: Callable[[], Any],
+    code: types.CodeType,
+    arguments: dict[str, Any],
+    texts: Any,
+    read_output: Callable[[], str],
+) -> str:
+    """Return what a call of the function with this code gave, as text: result or exception, arguments that it
+    changed, output, and at last the state that no representation shows.
+    """
+    before = describe_call(code, arguments, texts, has_state=True)
+    inner = describe_call(code, arguments, texts, has_state=True, is_deep=True)
+    text, state = result_of(call, code, texts)
+    if Blocked.was_raised or text == NOT_COMPARED:
+        return NOT_COMPARED
+    if text == INSTANCE and "self" in arguments:
+        state = texts.of_attributes(arguments["self"])
+    after = describe_call(code, arguments, texts, has_state=True)
+    inner_after = describe_call(code, arguments, texts, has_state=True, is_deep=True)
+    printed = texts.clean(read_output())
+    text += f"; arguments now {after}" if after != before else ""
+    text += f"; prints {printed[:400]!r}" if printed else ""
+    hidden = [state, inner_after if after == before and inner_after != inner else ""]
+    return "".join([text, *(f"; state {found}" for found in hidden if found)])
 
 
-def answer_of(call: Callable[[], Any], code: types.CodeType, texts: Any) -> str:
-    """Return the result of a call of the function with this code, or its exception, as text."""
-    text = result_of(call, code, texts)
-    return NOT_COMPARED if Blocked.was_raised else text
-
-
-def result_of(call: Callable[[], Any], code: types.CodeType, texts: Any) -> str:
-    """Return the result of a call, or its exception, as text."""
+def result_of(call: Callable[[], Any], code: types.CodeType, texts: Any) -> tuple[str, str]:
+    """Return the result of a call, or its exception, as text, and its state if the text does not show it."""
     try:
         result = call()
         if code.co_name == "__init__" and result is None:
-            return INSTANCE
+            return INSTANCE, ""
         if isinstance(result, types.GeneratorType) or is_library_iterator(result):
             result = [item for item, _ in zip(result, range(MOST_ITEMS))]  # noqa: B905 - not in Python 3.8
         elif inspect.iscoroutine(result):
             result = result_of_coroutine(result)
-        return str(texts.of(result))
+        shown = dict(texts.shown)
+        text = texts.of(result)
+        texts.shown, texts.is_deep = shown, True
+        inner = texts.of(result)
+        return text, inner if inner != text else ""
     except BaseException as error:  # noqa: BLE001 - any exception is an answer
-        return f"raises {type(error).__name__}: {texts.clean(str(error))[:200]}"
+        return f"raises {type(error).__name__}: {texts.clean(str(error))[:200]}", ""
+    finally:
+        texts.is_deep = False
 
 
 def is_library_iterator(value: Any) -> bool:
