@@ -115,7 +115,7 @@ def read_answers(records: Sequence[Mapping[str, Any]]) -> dict[CallKey, CallAnsw
         if record["kind"] == CUT:
             continue
         kind: Any = "own" if record["kind"] == AGAIN else record["kind"]
-        key = CallKey(record["path"], record["name"], kind, record["call"].replace(SHARED, SHARED_TEXT))
+        key = CallKey(record["path"], record["name"], kind, record["call"].replace(SHARED, ""))
         if record["kind"] == AGAIN:
             if key in answers and answers[key].exact != record["answer"]:
                 is_steady = answers[key].is_steady and answers[key].text == _visible(record["answer"])
@@ -365,8 +365,7 @@ class BehaviorComparison:
     def _varied_near_targets(self) -> dict[tuple[str, str], dict[CallKey, tuple[str, str]]]:
         """Return the answers to variations of target calls of each function whose answers to targets differ.
 
-        Inputs that the function cannot take on either side are left out, unless they raise the very error
-        that the targets are about.
+        Those that raise the same error as before are among them: they are unchanged.
         """
         varied: dict[tuple[str, str], dict[CallKey, tuple[str, str]]] = defaultdict(dict)
         for key, (old, new) in self.pairs.items():
@@ -374,20 +373,13 @@ class BehaviorComparison:
             is_near = key.kind != "own" and new.is_target and function in self._affected_calls
             if not is_near:
                 continue
-            error = _exception(old.text)
-            is_usable = not _is_alike(old.text, new.text) or error not in ACCIDENTAL
-            is_usable |= error in self._errors_of_targets(function)
-            if is_usable and _without_kinds(key.call) not in self._tested_values:
+            if _without_kinds(key.call) not in self._tested_values:
                 varied[function][key] = old.text, new.text
         return varied
 
     def _errors_of_targets(self, function: tuple[str, str]) -> set[str]:
-        """Return the exceptions that calls of targets raised before and raise no more.
-
-        Those that tell of a wrong type are left out: other calls may raise them rightly.
-        """
-        raised = {_exception(self.base[key].text) for key in self._affected_calls[function]}
-        return raised - {"", "TypeError", "AttributeError"}
+        """Return the exceptions that calls of targets raised before and raise no more."""
+        return {_exception(self.base[key].text) for key in self._affected_calls[function]} - {""}
 
     def _find_narrow(self) -> str:
         wide = {
@@ -411,7 +403,7 @@ class BehaviorComparison:
                     "the change alters nothing but the tested inputs: "
                     f"{shorten_value(example.call)} differs, {still}"
                 )
-            if len({old for old, _ in rows.values()}) >= LEAST_VARIED:
+            if len({old for old, _ in rows.values() if not old.startswith(RAISES)}) >= LEAST_VARIED:
                 return (
                     "the change alters nothing but the tested inputs: "
                     f"{shorten_value(example.call)} differs, and none of {len(rows)} inputs around them does"
@@ -544,16 +536,20 @@ class BehaviorComparison:
         return describe_example(example), f"{example.before} {example.after}"
 
     def _unchanged_near_targets(self, functions: Collection[tuple[str, str]]) -> list[CallKey]:
-        """Return variations of target calls that get the same result as before, faulty results first."""
-        rows = [
-            (key, old)
-            for function, varied in self._varied_near_targets.items()
-            if function in functions
-            for key, (old, new) in varied.items()
-            if old == new and key not in self.changed and key.kind != "state" and not old.startswith(RAISES)
-        ]
-        rows.sort(key=lambda row: ((row[0].path, row[0].name, row[1]) not in self._faults, len(row[0].call)))
-        return [key for key, _ in rows]
+        """Return variations of target calls that get the same answer as before, faulty ones first.
+
+        Of errors these are the ones that the targets are about, and that stay near their calls.
+        """
+        rows = []
+        for function, varied in self._varied_near_targets.items():
+            errors = self._errors_of_targets(function) | {""}
+            for key, (old, new) in varied.items() if function in functions else ():
+                is_unchanged = old == new and key not in self.changed and key.kind != "state"
+                error = _exception(old)
+                if is_unchanged and error in errors and (not error or key.kind == "near"):
+                    is_faulty = bool(error) or (*function, old) in self._faults
+                    rows.append((not is_faulty, key.kind == "far", len(key.call), key))
+        return [row[-1] for row in sorted(rows)]
 
     def _distance(self, key: CallKey, other: CallKey) -> float:
         """Return how unlike two calls are, from 0 to 1."""

@@ -53,7 +53,7 @@ MANY = {str(number): f"'{number}th'" for number in range(20, 45)}
         (
             side({"0": REFUSED}, near=dict.fromkeys(MANY, REFUSED)),
             side({"0": "0"}, near=dict.fromkeys(MANY, REFUSED)),
-            [],
+            ["narrow"],
         ),
         (side({"1": "2"}, guards={"4": "5"}), side({"1": "3"}, guards={"4": "6"}), ["other"]),
         (side({"1": "2"}, guards={"4": "[5]"}), side({"1": "3"}, guards={"4": "[5.0]"}), []),
@@ -78,6 +78,13 @@ def test_finds_what_the_answers_show(
     base: dict[CallKey, CallAnswer], change: dict[CallKey, CallAnswer], expected: list[str]
 ) -> None:
     assert rules(BehaviorComparison(base, change, passing=[GUARD])) == expected
+
+
+def test_shows_a_call_near_the_tested_one_that_fails_as_before() -> None:
+    base = side({"1": CRASH}, near={"2": CRASH, "3": "'3'"})
+    report = BehaviorComparison(base, side({"1": "'1'"}, near={"2": CRASH, "3": "'3'"})).report()
+    shown = [(example.call, example.before == example.after) for example in report.examples]
+    assert shown[:2] == [("f(1)", False), ("f(2)", True)]
 
 
 def test_exception_that_the_change_raises_is_no_accident() -> None:

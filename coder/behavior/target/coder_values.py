@@ -56,6 +56,8 @@ EFFECTS = frozenset(
 )
 INSTANCE = "an instance"
 """Answer of `__init__`."""
+SEPARATORS = re.compile(r"(\W)\1*")
+"""Runs of one character that belongs to no word."""
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
 SHARED = "\x1d"
 """Mark of an object that occurs more than once: what is done to it in one place is done in all."""
@@ -382,6 +384,7 @@ def far_values(value: Any, literals: list[Any]) -> list[Any]:
             value[:-1],
             value[1:],
             value + value,
+            SEPARATORS.sub(r"\1\1", value),
             value.upper(),
             value.swapcase(),
             value[::-1],
