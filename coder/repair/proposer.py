@@ -123,7 +123,6 @@ class TemplateProposer:
     ) -> Proposals:
         """Trace, localize, search and compare; see `Proposer`."""
         started = time.monotonic()
-        deadline = started + seconds
         tracing_seconds = min(seconds * TRACING_SHARE, MAX_TRACING_SECONDS)
         case = (
             trace_fault(self._tracer, tree, tests, seconds=tracing_seconds, progress=progress)
@@ -132,6 +131,8 @@ class TemplateProposer:
         )
         if isinstance(case, str):
             return Proposals(suspects=suspects_from_issue(tree, issue), note=case)
+        seconds *= 1 - TRACING_SHARE
+        deadline = time.monotonic() + seconds  # tests that do not end take longer to trace than they may
         candidates = [
             candidate
             for candidate in case.list_candidates(guards)

@@ -19,7 +19,7 @@ from coder.verify.recording import Recording, find_error_line
 
 COLLECTING_SECONDS = 60.0
 """Allowed on top of the time for tracing, for starting and collecting."""
-TEST_SECONDS = 10.0
+TEST_SECONDS = 5.0
 """Processor time limit for one test; a test that hangs because of the bug counts as failing."""
 
 
