@@ -6,7 +6,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
@@ -209,9 +209,21 @@ class CallerIndex:
     def __init__(self, tree: Path, sources: Sequence[str], words: Mapping[str, Collection[str]]) -> None:
         """Index the words of `sources`; `words` are those of the test files."""
         self._tree = tree
-        self._words = {path: words_of(tree / path) for path in sources}
+        self._words: dict[str, frozenset[str]] = {}
+        self._files: Counter[str] = Counter()
+        """Number of the sources that contain each word."""
+        self._definers: Counter[str] = Counter()
+        """Number of the sources that define a function or class of each name."""
+        self._used = set().union(*words.values())
+        """Words of the tests, and of the sources other than as a definition's name."""
+        for path in sources:
+            text = read_regular_text(tree / path)
+            uses, definitions = Counter(_WORD.findall(text)), Counter(_DEFINITION.findall(text))
+            self._words[path] = frozenset(uses)
+            self._files.update(uses.keys())
+            self._definers.update(definitions.keys())
+            self._used.update((uses - definitions).keys())
         self._helpers = [path for path in sources if is_test_path(path)]
-        self._tests = words
         self._users: dict[str, dict[str, set[str]]] = {}
 
     def levels(self, path: str, old: str, new: str) -> Iterator[set[str]]:
@@ -233,11 +245,7 @@ class CallerIndex:
 
     def _callers(self, names: Collection[str], known: Collection[str], paths: Iterable[str]) -> set[str]:
         """Return names of the definitions in files that use one of `names`, unless they are `known`."""
-        rare = {
-            name
-            for name in names
-            if sum(name in words for words in self._words.values()) <= MOST_FILES_OF_A_NAME
-        }
+        rare = {name for name in names if self._files[name] <= MOST_FILES_OF_A_NAME}
         return {
             self._referable_name(user, path, known)
             for path in paths
@@ -262,32 +270,10 @@ class CallerIndex:
             (
                 part
                 for part in reversed(parts)
-                if part not in known and self._definers[part] <= MOST_DEFINERS and self._is_used(part)
+                if part not in known and self._definers[part] <= MOST_DEFINERS and part in self._used
             ),
             _module_name(path),
         )
-
-    def _is_used(self, name: str) -> bool:
-        return self._uses[name] > 0 or any(name in words for words in self._tests.values())
-
-    @cached_property
-    def _definers(self) -> Counter[str]:
-        """Number of the sources that define a function or class of each name."""
-        return Counter(
-            name
-            for path in self._words
-            for name in set(_DEFINITION.findall(read_regular_text(self._tree / path)))
-        )
-
-    @cached_property
-    def _uses(self) -> Counter[str]:
-        """Number of occurrences of each word in the sources other than as a definition's name."""
-        uses: Counter[str] = Counter()
-        for path in self._words:
-            text = read_regular_text(self._tree / path)
-            uses.update(_WORD.findall(text))
-            uses.subtract(_DEFINITION.findall(text))
-        return uses
 
 
 def _select_by_names(
@@ -481,16 +467,21 @@ def _find_users(text: str) -> dict[str, set[str]]:
     except (SyntaxError, ValueError, RecursionError):
         return {}
     users: dict[str, set[str]] = {}
-
-    def visit(node: ast.AST, name: str) -> None:
+    todo: list[tuple[ast.AST, str]] = [(module, "")]
+    while todo:
+        node, name = todo.pop()
         for child in ast.iter_child_nodes(node):
-            inner = f"{name}.{child.name}" if isinstance(child, Function | ast.ClassDef) else name
             match child:
+                case ast.Constant() | ast.expr_context():
+                    continue
                 case ast.Name(id=used) | ast.Attribute(attr=used) if name:
-                    users.setdefault(used, set()).add(name.lstrip("."))
-            visit(child, inner)
-
-    visit(module, "")
+                    users.setdefault(used, set()).add(name)
+                    if isinstance(child, ast.Name):
+                        continue
+                case ast.FunctionDef(name=own) | ast.AsyncFunctionDef(name=own) | ast.ClassDef(name=own):
+                    todo.append((child, f"{name}.{own}".lstrip(".")))
+                    continue
+            todo.append((child, name))
     return users
 
 
@@ -679,6 +670,7 @@ def _build_graph(tree: Path) -> ImportGraph:
 
 def project_files(tree: Path) -> Iterator[str]:
     """Yield the files of a project, relative to the tree, without installed and hidden ones."""
+    start = len(os.path.join(tree, ""))  # noqa: PTH118
     for folder, folders, files in os.walk(tree):
         folders[:] = [
             name
@@ -686,5 +678,5 @@ def project_files(tree: Path) -> Iterator[str]:
             if not name.startswith(".") and name not in EXCLUDED_DIRECTORIES - {"build", "dist"}
         ]
         for name in files:
-            if not (path := Path(folder, name)).is_symlink():
-                yield path.relative_to(tree).as_posix()
+            if not os.path.islink(path := os.path.join(folder, name)):  # noqa: PTH114, PTH118 - ten times as fast
+                yield path[start:]
