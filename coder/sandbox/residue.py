@@ -6,12 +6,11 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from threading import Event
-from typing import Literal
+from typing import Any, Literal
 
-from coder.core.phases import Policy
-from coder.core.ports import Execution, Limits, Progress, Sandbox
+from coder.core.ports import Execution, Sandbox
 from coder.core.values import Value
+from coder.sandbox.bounded import SandboxWrapper
 
 FindingKind = Literal["repository", "link", "runs later"]
 
@@ -30,7 +29,7 @@ class ResidueFinding(Value):
         return self.kind != "runs later"
 
 
-class ResidueSandbox:
+class ResidueSandbox(SandboxWrapper):
     """A Sandbox for a worktree that outlives its commands."""
 
     def __init__(self, sandbox: Sandbox, tree: Path, report: Callable[[str], None]) -> None:
@@ -38,45 +37,16 @@ class ResidueSandbox:
 
         `report` is called with a sentence on each finding, in the thread that ran the command.
         """
-        self._sandbox = sandbox
+        super().__init__(sandbox)
         self._tree = tree
         self._tell = report
         self._lock = threading.Lock()
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        cwd: Path,
-        environment: Mapping[str, str] | None = None,
-        policy: Policy | None = None,
-        limits: Limits | None = None,
-        on_line: Progress | None = None,
-        private: Path | None = None,
-        cut: Event | None = None,
-    ) -> Execution:
+    def run(self, argv: Sequence[str], **options: Any) -> Execution:
         with self.check_residue() as removed:
-            execution = self._sandbox.run(
-                argv,
-                cwd=cwd,
-                environment=environment,
-                policy=policy,
-                limits=limits,
-                on_line=on_line,
-                private=private,
-                cut=cut,
-            )
+            execution = super().run(argv, **options)
         note = "".join(f"\n[{describe_finding(finding)}]" for finding in removed)
         return execution.model_copy(update={"output": execution.output + note}) if note else execution
-
-    def select_builds(self, private: Path, content: str) -> None:
-        self._sandbox.select_builds(private, content)
-
-    def share_builds(self, private: Path) -> None:
-        self._sandbox.share_builds(private)
-
-    def stop(self) -> None:
-        self._sandbox.stop()
 
     @contextmanager
     def check_residue(self) -> Iterator[list[ResidueFinding]]:
