@@ -8,7 +8,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from coder.core.value_text import shorten_value
-from coder.core.values import Value
+from coder.core.values import EventValue, Value
 
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
 Cause = Literal["environment", "logic", "test error", "collection", "time-out"]
@@ -61,14 +61,12 @@ class Failure(Value):
     """None where no such error caused it."""
 
 
-class BodyExecution(Value):
+class BodyExecution(EventValue):
     """Observation of a test's own function, independent of the test runner's report."""
 
     started: int = 0
     ended: int = 0
     """Number of returns without an exception."""
-    lines: tuple[int, ...] = ()
-    """Executed lines of its file, sorted."""
 
 
 class TestResult(Value):

@@ -171,7 +171,7 @@ def merge_results(first: TestResult, second: TestResult) -> TestResult:
 
 def parse_body(record: dict[str, Any] | None) -> BodyExecution | None:
     """Convert a recorded test body."""
-    return BodyExecution(**{**record, "lines": tuple(record["lines"])}) if record else None
+    return BodyExecution(**record) if record else None
 
 
 def parse_failure_record(record: dict[str, Any]) -> Failure:

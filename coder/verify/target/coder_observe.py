@@ -7,7 +7,6 @@ import sys
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
-MOST_LINES = 400
 MONITORING: Any = getattr(sys, "monitoring", None)
 SETTRACE, GETTRACE = sys.settrace, sys.gettrace
 TOOLS = (4, 3, 5)
@@ -35,14 +34,14 @@ class Observer:
         if not isinstance(innermost, FunctionType):
             return
         self.code = innermost.__code__
-        record: dict[str, Any] = {"started": 0, "ended": 0, "lines": {}}
+        record: dict[str, Any] = {"started": 0, "ended": 0}
         if self.start_tracing(record):
             self.now = record
 
     def end(self) -> None:
         """Stop observing; if another tool took over meanwhile, nothing was observed."""
         if self.now is not None and self.stop_tracing():
-            self.seen = dict(self.now, lines=sorted(self.now["lines"])[:MOST_LINES])
+            self.seen = dict(self.now)
 
     def start_tracing(self, record: dict[str, Any]) -> bool:
         """Start tracing; return whether that is possible."""
@@ -62,10 +61,7 @@ class Observer:
             MONITORING.register_callback(
                 self.tool, event, lambda _code, _at, *_value, name=name: count(record, name)
             )
-        MONITORING.register_callback(
-            self.tool, events.LINE, lambda _code, line: record["lines"].setdefault(line)
-        )
-        MONITORING.set_local_events(self.tool, self.code, events.PY_START | events.PY_RETURN | events.LINE)
+        MONITORING.set_local_events(self.tool, self.code, events.PY_START | events.PY_RETURN)
         return True
 
     def stop_tracing(self) -> bool:
@@ -87,9 +83,7 @@ class Observer:
 
         def trace_body(_frame: FrameType, event: str, _argument: Any) -> Any:
             nonlocal raised
-            if event == "line":
-                record["lines"].setdefault(_frame.f_lineno)
-            elif event == "return" and not raised:
+            if event == "return" and not raised:
                 record["ended"] += 1
             raised = event == "exception"
             return trace_body
@@ -99,7 +93,7 @@ class Observer:
             if frame.f_code is not code or event != "call":
                 return None
             record["started"] += 1
-            raised = False
+            raised = frame.f_trace_lines = False
             return trace_body
 
         return trace_calls

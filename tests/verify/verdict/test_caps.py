@@ -63,3 +63,8 @@ def test_recognizes_files_that_configure_test_runs() -> None:
 )
 def test_configuration_of_runners_of_other_languages_counts(path: str) -> None:
     assert changed_runner_files("x test", [path, "src/config.ts", "xml.go"], is_indirect=True) == [path]
+
+
+def test_loads_evidence_with_executed_lines_of_before() -> None:
+    record = {"started": 1, "ended": 1, "lines": [3, 4]}
+    assert BodyExecution.model_validate(record) == BodyExecution(started=1, ended=1)
