@@ -57,7 +57,8 @@ class Adapter(Protocol):
     Ids are `path::name`, with the path of the file that defines the test, relative to the tree.
     """
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def find_commands(self, root: Path) -> Iterator[str]:
         """Yield the commands with which the project in this directory runs its tests."""
@@ -258,5 +259,6 @@ def find_positions(
         if path.is_relative_to(tree):
             path = path.relative_to(tree)
         if not path.is_absolute() and (tree / path).is_file():
-            frames.append(Frame(path=str(path), line=int(match["line"]), function="<unknown>"))
+            function = match.groupdict().get("function") or "<unknown>"
+            frames.append(Frame(path=str(path), line=int(match["line"]), function=function))
     return tuple(frames)

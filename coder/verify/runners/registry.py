@@ -21,14 +21,13 @@ from coder.verify.runners.javascript import (
     split_launchers,
     split_wrapper,
 )
-from coder.verify.runners.jvm import Gradle, Maven
-from coder.verify.runners.others import CTest, DotnetTest, PHPUnit, RSpec
+from coder.verify.runners.rows import REPORT_RUNNERS
 from coder.verify.runners.rust import CargoTest
 from coder.verify.runners.workspaces import RecognizedCommand, Workspaces
 
 ADAPTERS: tuple[Adapter, ...] = (
     *(Vitest(), Jest(), Mocha(), NodeTest()),
-    *(GoTest(), CargoTest(), Maven(), Gradle(), CTest(), RSpec(), PHPUnit(), DotnetTest()),
+    *(GoTest(), CargoTest(), *REPORT_RUNNERS),
 )
 CHANGES_SHELL = frozenset({".", "cd", "eval", "exec", "export", "pushd", "set", "source"})
 """Commands of a shell that others after them depend on."""

@@ -66,17 +66,32 @@ def parse_reports(argv: Sequence[str], output: str, tree: Path, *, since: float)
 
 def parse_junit(text: str) -> tuple[TestResult, ...]:
     """Parse a JUnit XML report; ids are `classname::name`; empty if the text is no such report."""
-    if "<!ENTITY" in text[:10_000]:  # entities can expand without bound
-        return ()
+    return with_unique_ids(
+        [
+            result.model_copy(update={"id": "::".join(filter(None, (owner, result.id)))})
+            for owner, result in junit_cases(text)
+        ]
+    )
+
+
+def junit_cases(text: str) -> list[tuple[str, TestResult]]:
+    """Parse a JUnit XML report; results are under their bare names, each with its class or file."""
+    root = parse_xml(text)
+    return [
+        (node.get("classname") or node.get("file") or "", _parse_testcase(node))
+        for node in (() if root is None else root.iter("testcase"))
+    ]
+
+
+def parse_xml(text: str) -> ElementTree.Element | None:
+    """Return the root of a document; None if it is none, or has entities, which can expand without bound."""
     try:
-        root = ElementTree.fromstring(text)
+        return None if "<!ENTITY" in text[:10_000] else ElementTree.fromstring(text)
     except ElementTree.ParseError:
-        return ()
-    return with_unique_ids([_parse_testcase(node) for node in root.iter("testcase")])
+        return None
 
 
 def _parse_testcase(node: ElementTree.Element) -> TestResult:
-    owner = node.get("classname") or node.get("file") or ""
     outcome: Outcome = "skipped" if node.get("status") in ("disabled", "notrun") else "passed"
     failure = None
     for child in node:
@@ -93,7 +108,7 @@ def _parse_testcase(node: ElementTree.Element) -> TestResult:
                 pass
     seconds = node.get("time") or ""
     return TestResult(
-        id="::".join(filter(None, (owner, node.get("name") or "?"))),
+        id=node.get("name") or "?",
         outcome=outcome,
         seconds=float(seconds) if re.fullmatch(r"\d+(\.\d+)?", seconds) else 0.0,
         failure=failure,
@@ -223,11 +238,6 @@ def with_unique_ids(results: Sequence[TestResult]) -> tuple[TestResult, ...]:
         counts[result.id] = count = counts.get(result.id, 0) + 1
         unique.append(result if count == 1 else result.model_copy(update={"id": f"{result.id} #{count}"}))
     return tuple(unique)
-
-
-def read_report(file: Path, tree: Path) -> tuple[TestResult, ...]:
-    """Return the results in a JUnit report, with ids `classname::name`; none if there is no such file."""
-    return parse_junit(read_file(file, tree))
 
 
 def read_file(file: Path, tree: Path) -> str:

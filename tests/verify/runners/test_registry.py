@@ -64,6 +64,22 @@ def test_project_is_found_by_its_files(tmp_path: Path, sandbox: ProcessSandbox, 
     assert python.command.runner == "pytest"
 
 
+def test_project_files_that_tell_of_no_tests_are_left_alone(tmp_path: Path) -> None:
+    files = {
+        "CMakeLists.txt": "project(half C)\n",
+        "notes.txt": "add_test(x)\n",
+        "src/App/App.csproj": "<Project/>",
+    }
+    assert not [*find_commands(write_tree(tmp_path, files))]
+    write(tmp_path, {"test/unit/deep/er/CMakeLists.txt": "add_test(NAME x COMMAND x)\n"})
+    assert next(find_commands(tmp_path))[0] == "ctest"
+    (tmp_path / "CMakeLists.txt").unlink()
+    write(
+        tmp_path, {"src/App.Tests/App.Tests.csproj": '<PackageReference Include="Microsoft.NET.Test.Sdk"/>'}
+    )
+    assert next(find_commands(tmp_path))[0] == "dotnet test src/App.Tests/App.Tests.csproj"
+
+
 WRAPPED = "node bin/ssl.js mocha test/unit/**/*.js --timeout 30000"
 SCRIPTS: dict[str, tuple[dict[str, str], str]] = {
     "wrapper": (

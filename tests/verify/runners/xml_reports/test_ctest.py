@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.verify.runners.adapter import Run
-from coder.verify.runners.others import CTest
+from coder.verify.runners.rows import CTEST
 from tests.verify.runners.running import run_adapter
 
 needs_cmake = pytest.mark.skipif(
@@ -40,7 +40,7 @@ FILES = {
 
 @needs_cmake
 def test_reports_each_test_with_its_file(tmp_path: Path) -> None:
-    results = {result.id: result for result in run_adapter(CTest(), tmp_path, FILES)}
+    results = {result.id: result for result in run_adapter(CTEST, tmp_path, FILES)}
     assert {test: result.outcome for test, result in results.items()} == {
         "tests/even.c::even": "passed",
         "tests/odd.c::odd": "failed",
@@ -58,7 +58,7 @@ def test_reports_each_test_with_its_file(tmp_path: Path) -> None:
 @needs_cmake
 def test_compile_error_is_reported_under_the_selected_file(tmp_path: Path) -> None:
     files = {**FILES, "src/half.c": "int half(int n) { return n / ; }\n"}
-    (result,) = run_adapter(CTest(), tmp_path, files, tests=["tests/odd.c::odd"])
+    (result,) = run_adapter(CTEST, tmp_path, files, tests=["tests/odd.c::odd"])
     assert (result.id, result.when) == ("tests/odd.c", "collect")
     assert result.failure is not None
     assert [(frame.path, frame.line) for frame in result.failure.frames] == [("src/half.c", 1)]
@@ -72,6 +72,6 @@ def test_selects_tests_by_name_and_keeps_options(tmp_path: Path) -> None:
         files=("tests/odd.c",),
         tests=("tests/odd.c::Half.Odd", "tests/odd.c::odd"),
     )
-    script = CTest().prepare(run).argv[-1]
+    script = CTEST.prepare(run).argv[-1]
     assert script.endswith(r"-L unit -R '^(Half\.Odd|odd)$'")
     assert f"--test-dir {tmp_path}/build" in script and "--test-dir build" not in script

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from coder.verify.runners.adapter import Run
-from coder.verify.runners.others import DotnetTest
+from coder.verify.runners.rows import DOTNET
 from tests.builders import write_tree
 
 TEST = "tests/HalfTests.cs"
@@ -50,7 +50,7 @@ def test_reads_report(tmp_path: Path) -> None:
     tree = write_tree(tmp_path / "tree", FILES)
     write_tree(tmp_path / "place", {"results/report_net8.trx": REPORT.replace("{tree}", str(tree))})
     run = Run(argv=("dotnet", "test"), tree=tree, place=tmp_path / "place")
-    results = {result.id: result for result in DotnetTest().read_results(run)}
+    results = {result.id: result for result in DOTNET.read_results(run)}
     assert {test: result.outcome for test, result in results.items()} == {
         f"{TEST}::Even": "passed",
         f"{TEST}::Odd(n: 3)": "failed",
@@ -69,7 +69,7 @@ def test_reads_compile_errors(tmp_path: Path) -> None:
     tree = write_tree(tmp_path, FILES)
     output = f"{tree}/{TEST}(7,2): error CS1513: }} expected [{tree}/tests/tests.csproj]\n" * 2
     run = Run(argv=("dotnet", "test"), tree=tree, place=tmp_path, output=output)
-    (result,) = DotnetTest().read_results(run)
+    (result,) = DOTNET.read_results(run)
     assert (result.id, result.when) == (TEST, "collect")
     assert result.failure is not None and len(result.failure.frames) == 1
 
@@ -79,9 +79,17 @@ def test_selects_methods_and_keeps_options(tmp_path: Path) -> None:
     argv = ("dotnet", "test", "-c", "Release", "--logger", "console", "--filter", "x")
     tests = (f"{TEST}::Odd(n: 3)", f"{TEST}::Even")
     run = Run(argv=argv, tree=tree, place=tmp_path, files=(TEST,), tests=tests)
-    assert [*DotnetTest().find_commands(tree)] == ["dotnet test"]
-    assert DotnetTest().prepare(run).argv == (
-        *("dotnet", "test", "-c", "Release", "--logger", "trx;LogFilePrefix=report"),
-        *("--results-directory", f"{tmp_path}/results", "--filter"),
+    assert [*DOTNET.find_commands(tree)] == ["dotnet test"]
+    assert DOTNET.prepare(run).argv == (
+        *(
+            "dotnet",
+            "test",
+            "--logger",
+            "trx;LogFilePrefix=report",
+            "--results-directory",
+            f"{tmp_path}/results",
+        ),
+        "--filter",
         "FullyQualifiedName=Example.Tests.HalfTests.Odd|FullyQualifiedName=Example.Tests.HalfTests.Even",
+        *("-c", "Release"),
     )
