@@ -271,9 +271,12 @@ def _candidate_commands(
     preferred: list[tuple[Command, str]] = []
     others: list[tuple[Command, str]] = []
     adapted: list[tuple[Command, str]] = []
+    environment: Mapping[str, str] = {}
     for hint, command in _parsed_hints(root, interpreter):
         if hint.source in OWN_TABLES:
             return ((command, f"from {hint.source}"),)
+        if command.is_pytest and not hint.is_weak:
+            environment = environment or command.environment
         if command.is_recorded:
             is_preferred = not file and not (hint.is_weak and command.is_pytest)
             (preferred if is_preferred else others).append((command, f"from {hint.source}"))
@@ -282,15 +285,21 @@ def _candidate_commands(
     is_python = file or any((root / name).exists() for name in PYTHON_FILES)
     if adapted and not is_python:
         return tuple(adapted[:1])
-    found = [*preferred, _default_command(root, interpreter, file), *others]
-    unique: dict[tuple[str, ...], tuple[Command, str]] = {}
+    defaults = [_default_command(root, interpreter, file, environment)] if environment else []
+    found = [*preferred, *defaults, _default_command(root, interpreter, file), *others]
+    unique: dict[object, tuple[Command, str]] = {}
     for command, where in found:
-        unique.setdefault(command.argv, (command, where))
+        unique.setdefault((command.argv, *sorted(command.environment.items())), (command, where))
     return tuple(unique.values())[:MOST_CANDIDATES]
 
 
-def _default_command(root: Path, interpreter: Path, file: str) -> tuple[Command, str]:
-    """Return how pytest runs the tests where nothing says otherwise, and why; `file` configures it."""
+def _default_command(
+    root: Path, interpreter: Path, file: str, environment: Mapping[str, str] = {}
+) -> tuple[Command, str]:
+    """Return how pytest runs the tests where nothing says otherwise, and why.
+
+    `file` configures it; `environment` are variables that the project sets for it.
+    """
     nested = _only_nested_project(root)
     options, where = "", "the default"
     if file:
@@ -301,7 +310,9 @@ def _default_command(root: Path, interpreter: Path, file: str) -> tuple[Command,
         where = f"{where}, configured in {place}/{name}"
     elif _has_single_modules_alone(root):
         options, where = " -o python_files=test*.py", f"{where} with the file names of unittest"
-    return parse_command(f"{DEFAULT_COMMAND}{options}", interpreter), where
+    if environment:
+        where = f"{where}, with the project's own {', '.join(environment)}"
+    return parse_command(f"{_assignments(environment)}{DEFAULT_COMMAND}{options}", interpreter), where
 
 
 def _only_nested_project(root: Path) -> Path | None:
@@ -714,21 +725,38 @@ def _tox_hints(root: Path, tool: Mapping[str, Any]) -> Iterator[Hint]:
         if not section.startswith("testenv"):
             continue
         folder = ini.get(section, "changedir", fallback="").replace("{toxinidir}", "").strip("/ ")
+        settings = ini.get(section, "setenv", fallback=ini.get(section, "set_env", fallback="")).splitlines()
+        variables: Mapping[str, object] = dict(line.split("=", 1) for line in settings if "=" in line)
         lines = ini.get(section, "commands", fallback="").replace("\\\n", " ").splitlines()
         for line in filter(None, (line.strip().lstrip("-").strip() for line in lines)):
             command = f"cd {folder} && {line}" if folder else line
-            yield Hint(
-                command=_fill_placeholders(command) if folder else command,
-                source="commands in tox.ini",
-                is_weak=section != "testenv",
-            )
+            yield _tox_hint(command, variables, "commands in tox.ini", is_weak=section != "testenv")
     for table in (nested_table(tool, "tox"), read_toml(root / "tox.toml")):
         environments = {"": table.get("env_run_base"), **nested_table(table, "env")}
         for name in environments:
+            variables = nested_table(environments, name, "set_env")
             commands = nested_table(environments, name).get("commands")
             for command in commands if isinstance(commands, list) else []:
                 words = [word for word in command if isinstance(word, str)]
-                yield Hint(command=" ".join(words), source="commands of tox", is_weak=bool(name))
+                yield _tox_hint(" ".join(words), variables, "commands of tox", is_weak=bool(name))
+
+
+def _tox_hint(command: str, variables: Mapping[str, object], source: str, *, is_weak: bool) -> Hint:
+    """Return a command of tox with the variables that it sets, as far as their values are known here."""
+    values = {
+        name.strip(): str(value).strip().replace("{toxinidir}/", "").replace("{toxinidir}", ".")
+        for name, value in variables.items()
+        if re.fullmatch(r"(?!PATH\b|HOME\b|TMPDIR\b)[A-Za-z_]\w*", name.strip())
+    }
+    known = {name: value for name, value in values.items() if not re.search(r"[{}$]", value)}
+    filled = _fill_placeholders(command)
+    is_test = STARTS_TESTS.search(filled)
+    return Hint(command=f"{_assignments(known)}{filled}" if is_test else "", source=source, is_weak=is_weak)
+
+
+def _assignments(environment: Mapping[str, str]) -> str:
+    """Return variables as they stand before a command of a shell."""
+    return "".join(f"{name}={shlex.quote(value)} " for name, value in environment.items())
 
 
 def _nox_hints(root: Path) -> Iterator[Hint]:

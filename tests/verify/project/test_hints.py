@@ -31,6 +31,15 @@ def tests(session):
 def docs(session):
     session.run("sphinx-build", "docs")
 """
+SETENV = """\
+setenv =
+    PYTHONPATH = {toxinidir}/src
+    COVERAGE_FILE = {toxworkdir}/.coverage
+    HOME = {toxinidir}
+    py39: OLD = 1
+    {[base]setenv}
+    MODE = quick and dirty
+"""
 GUIDE = "Run pytest often.\n\n```console\n$ pip install pytest\n$ python -m unittest discover -s tests\n```\n"
 
 
@@ -47,6 +56,15 @@ GUIDE = "Run pytest often.\n\n```console\n$ pip install pytest\n$ python -m unit
             ["python tests/runtests.py"],
         ),
         ({"tox.ini": "[testenv]\ncommands = pytest {envtmpdir}\n"}, []),
+        (
+            {"tox.ini": f"[testenv]\n{SETENV}changedir = tests\ncommands = python runtests.py\n"},
+            ["PYTHONPATH=src MODE='quick and dirty' python tests/runtests.py"],
+        ),
+        ({"tox.ini": f"[testenv]\n{SETENV}    TOOL = pytest\ncommands = sphinx-build {{envtmpdir}}\n"}, []),
+        (
+            {"tox.toml": "[env_run_base]\nset_env = {A = 'b', B = 3}\ncommands = [['pytest']]"},
+            ["A=b B=3 pytest"],
+        ),
         ({"tox.toml": "[env_run_base]\ncommands = [['pytest', '-q']]"}, ["pytest -q"]),
         ({"noxfile.py": NOX}, ["pytest -q"]),
         ({"noxfile.py": "def ("}, []),

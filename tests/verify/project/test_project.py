@@ -206,6 +206,12 @@ def test_reports_broken_interpreter(tmp_path: Path, sandbox: ProcessSandbox) -> 
             "pytest unit",
             "from commands in tox.ini",
         ),
+        (
+            {"tox.ini": "[pytest]\n[testenv]\nsetenv = A = b\ncommands = pytest unit"},
+            None,
+            f"A=b {DEFAULT_COMMAND}",
+            "the default, configured in tox.ini, with the project's own A",
+        ),
         ({"tox.ini": "[testenv]\ncommands = {envpython} run.py"}, None, DEFAULT_COMMAND, "the default"),
         (
             {"Makefile": "test:\n\tpytest unit\n", "pytest.ini": "[pytest]"},
