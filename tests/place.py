@@ -25,7 +25,8 @@ FILES = {
     ),
     "test_clock.py": (
         "from unittest import TestCase\n\nfrom clock import minutes\n\n\nclass ClockTest(TestCase):\n"
-        "    def test_half_past_nine(self):\n        self.assertEqual(minutes('09:30'), 570)\n"
+        "    def test_half_past_nine(self):\n        self.assertEqual(minutes('09:30'), 570)\n\n"
+        "    def test_full_hour(self):\n        self.assertEqual(minutes('09:00'), 540)\n"
     ),
     ".gitignore": "__pycache__/\n",
 }
@@ -36,7 +37,7 @@ FIX = (
     "--- a/clock.py\n+++ b/clock.py\n@@ -3 +3 @@\n-    return int(hours) * 60 - int(rest)\n"
     "+    return int(hours) * 60 + int(rest)\n"
 )
-WORSE = FIX.replace("+ int(rest)", "* int(rest)")
+WORSE = FIX.replace("+ int(rest)", "+ 2 * int(rest)")
 
 
 def call(name: str, **arguments: Any) -> tuple[str, str]:

@@ -138,6 +138,8 @@ class Offers(Value):
     summary: str
     diffs: tuple[str, ...]
     """Unified diffs, plainest first."""
+    rows: tuple[str, ...] = ()
+    """One line for each, and how to decide."""
 
 
 class WrittenAnswer(Value):

@@ -158,6 +158,7 @@ def verdict_json(verdict: Verdict, *, session: str) -> str:
 
 
 REMEDIES: Mapping[str, str] = {
+    "undecided-edits": "add a test that decides, or take another one: coder apply last --candidate 2",
     "no-target": "add a test of the new behavior, or name one: coder verify --test ID",
     "untied-target": "use a name or value of the issue in the test, or name the test: coder verify --test ID",
     "contradicted-test": "look at the edits, then accept them: coder verify --accept-test-edits",

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
@@ -54,7 +54,7 @@ def search_repair() -> Strategy:
                 context,
                 candidate,
                 "locate",
-                Sites(summary=_describe(tried), places=_places(found), tests=tests),
+                Sites(summary=tried.note, places=_places(found), tests=tests),
             )
             broken: list[str] = []
             while tried.proposals and left:
@@ -176,7 +176,8 @@ async def _ask_which(context: SessionContext, found: Proposals) -> Proposals:
 def _log_offers(context: SessionContext, candidate: Candidate, found: Proposals) -> None:
     """Record the edits that pass and differ, so that each can be applied."""
     if found.open_question:
-        offers = Offers(summary=found.open_question, diffs=tuple(item.diff for item in found.proposals))
+        diffs = tuple(item.diff for item in found.proposals)
+        offers = Offers(summary=found.open_question, diffs=diffs, rows=tuple(_describe_offers(found)))
         _log_note(context, candidate, "locate", offers)
 
 
@@ -208,17 +209,12 @@ def undecided_findings(found: Proposals) -> tuple[Finding, ...]:
     return (Finding(rule=UNDECIDED, effect="cap", text=text),) if text else ()
 
 
-def _describe(found: Proposals) -> str:
-    """Describe the search and the edits that pass, with a test that would decide between them."""
-    if len(found.proposals) < 2:
-        return found.note
-    rows = [
-        f"{number}. {item.summary}{f': {item.answer}' if item.answer else ''}"
-        for number, item in enumerate(found.proposals, 1)
-    ]
-    decide = [f"A test decides: assert {found.call} == ..."] if found.call else []
-    take = "Take another one: coder apply last --candidate 2"
-    return "\n".join([f"{found.open_question[0].upper()}{found.open_question[1:]}.", *rows, *decide, take])
+def _describe_offers(found: Proposals) -> Iterator[str]:
+    """Yield the edits that pass, each with its answer, and how to decide."""
+    for number, item in enumerate(found.proposals, 1):
+        yield f"{number}. {item.summary}{f': {item.answer}' if item.answer else ''}"
+    if found.call:
+        yield f"a test decides: assert {found.call} == ..."
 
 
 def _describe_failure(found: Proposals, why: str, example: str) -> str:

@@ -126,6 +126,8 @@ def _describe_note(event: NoteMade) -> Iterator[Line]:
     if event.implied or note.kind == "give_up":
         return
     yield from _describe_summary(note.summary)
+    for row in getattr(note, "rows", ()):
+        yield Line(text=row, style="note", indent=2)
     for number, step in enumerate(getattr(note, "steps", ()), start=1):
         yield Line(text=f"{number}. {shorten(step.intent)}", style="note", indent=2)
     for number, component in enumerate(getattr(note, "components", ()), start=1):
