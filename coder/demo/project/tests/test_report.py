@@ -18,6 +18,11 @@ def test_entries_that_touch_have_no_break_between_them():
     assert breaks(parse(DAY)) == [Period(720, 780)]
 
 
+def test_break_between_two_entries():
+    entries = parse("2026-03-02 09:00-10:00 a\n2026-03-02 11:00-12:00 b\n")
+    assert breaks(entries) == [Period(600, 660)]
+
+
 def test_projects_by_time():
     assert by_project(parse(DAY)) == [("search", 240), ("billing", 180)]
 
