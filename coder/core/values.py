@@ -228,5 +228,5 @@ class Proposals(Value):
         edits = f"the tests do not decide between {count} edits"
         if not self.call:
             return f"{edits}; where they differ could not be tried"
-        *first, last = [proposal.answer for proposal in self.proposals]
-        return f"{edits}; they differ in `{self.call}`: {', '.join(first)} or {last}"
+        *first, last = dict.fromkeys(proposal.answer for proposal in self.proposals)
+        return f"{edits}; they differ in `{self.call}`: {', '.join(first)}{' or ' if first else ''}{last}"

@@ -234,11 +234,7 @@ def _write_test(tree: Path, call: str, wrong: str, right: str, imports: list[str
     name = f"test_{function.strip('_')}_example"
     while name in existing:
         name += "_again"
-    known = {
-        ast.unparse(part)
-        for part in parse_or_empty(before).body
-        if isinstance(part, ast.Import | ast.ImportFrom)
-    }
+    known = {*_imports_of(before)}
     lines = [statement for statement in imports if statement not in known]
     is_class = "TestCase)" in before and not re.search(r"^def test_", before, re.MULTILINE)
     is_float = isinstance(_literal(right), ast.Constant) and isinstance(ast.literal_eval(right), float)
@@ -276,6 +272,15 @@ def _write_test(tree: Path, call: str, wrong: str, right: str, imports: list[str
         text=f"{before}{separator if before else ''}{text}\n",
         test=test,
     )
+
+
+def _imports_of(text: str) -> Iterator[str]:
+    """Yield the imports of a module, one statement for each name."""
+    for part in parse_or_empty(text).body:
+        if isinstance(part, ast.Import):
+            yield from (f"import {alias.name}" for alias in part.names if not alias.asname)
+        elif isinstance(part, ast.ImportFrom):
+            yield from (f"from {part.module} import {alias.name}" for alias in part.names if not alias.asname)
 
 
 def _nearest_test_file(tree: Path, function: str, imports: list[str]) -> str:

@@ -62,7 +62,9 @@ ERROR = '[{"error": {"type": "IndexError", "message": "out of range"}, "value": 
 FILES = {
     "shop/__init__.py": "",
     "shop/cart.py": "def total(x):\n    return 4\n\n\ndef head(x):\n    return x[0]\n",
-    "tests/test_cart.py": "from shop.cart import total\n\n\ndef test_one():\n    assert total([4]) == 4\n",
+    "tests/test_cart.py": (
+        "from shop.cart import head, total\n\n\ndef test_one():\n    assert total([4]) == 4\n"
+    ),
 }
 
 
