@@ -1,16 +1,20 @@
 """Repair without a model: a proposer searches for edits, and the verifier judges them."""
 
 import asyncio
+import builtins
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
 from coder.core.notes import Done, GiveUp, Note, Offers, Reproduction, Sites
+from coder.core.paths import test_file_of
 from coder.core.phases import PhaseName
 from coder.core.values import Candidate, Proposal, Proposals
-from coder.core.verdict import Finding, TestResult, Verdict, VerdictKind
+from coder.core.verdict import Finding, ReproductionResult, TestResult, Verdict, VerdictKind
 from coder.patching import apply
+from coder.python.source import decode_text
 from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.orientation import related_failures
 from coder.session.baseline import measure_baseline
@@ -81,41 +85,50 @@ async def _find_failing_tests(
 ) -> tuple[tuple[str, ...], str, str]:
     """Return the tests that fail because of the issue, why there are none, and the id of one written for it.
 
-    They are those that the issue or the command names, else the red ones that it is about, else its own
-    example, which is written into the worktree. Red tests that an issue does not speak of are used only if it
-    names no code either: they would point to another fault.
+    They are those that the issue or the command names, else the red ones that it is about, in files that call
+    what its own example calls if that fails here, else this example, which is written into the worktree. All
+    red tests are used only if the issue names no code either: they would point to another fault.
     """
-    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    issue, tree = context.task.issue, candidate.worktree
     named = requested_tests(context, candidate)
     report = None if named else await measure_baseline(context, candidate, whole=True)
     reds = report.project_failures if report else ()
-    tests = named or _related_tests(context.task.issue, reds)
-    reason = ""
-    if tests:
-        checked = await asyncio.to_thread(context.verifier.check_reproduction, patch, tests)
-        if checked.tests:
-            return checked.tests, "", ""
-        reason = "; ".join(checked.rejected[:2]).rstrip(".")
-    proposer = context.make_proposer()
-    example = await asyncio.to_thread(proposer.reproduce, candidate.worktree, context.task.issue)
+    example = await asyncio.to_thread(context.make_proposer().reproduce, tree, issue)
+    tests = named or _related_tests(issue, reds)
+    if not (named or isinstance(example, str)):
+        tests = tuple(test for test in tests if _calls_same(tree / test_file_of(test), example.call))
+    if reds and not tests and isinstance(example, str) and not _names_code(issue):
+        tests = tuple(result.id for result in reds)
+    checked = await _check_red(context, candidate, tests) if tests else ReproductionResult()
+    if checked.tests:
+        return checked.tests, "", ""
+    reason = "; ".join(checked.rejected[:2]).rstrip(".")
     if not isinstance(example, str):
-        file = candidate.worktree / example.path
+        file = tree / example.path
         file.parent.mkdir(parents=True, exist_ok=True)
         await asyncio.to_thread(file.write_text, example.text, "utf-8")
-        patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
-        checked = await asyncio.to_thread(context.verifier.check_reproduction, patch, (example.test,))
+        checked = await _check_red(context, candidate, (example.test,))
         if checked.tests:
             summary = f"The issue's example fails here: {example.call} gives {example.wrong}."
             _log_note(context, candidate, "reproduce", Reproduction(summary=summary, tests=checked.tests))
             return checked.tests, "", example.test
         await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
         example = "; ".join(checked.rejected[:1]) or "the issue's example could not be run as a test"
-    if reds and not tests and not _names_code(context.task.issue):
-        ids = tuple(result.id for result in reds)
-        checked = await asyncio.to_thread(context.verifier.check_reproduction, patch, ids)
-        if checked.tests:
-            return checked.tests, "", ""
     return (), f"no test fails because of the issue{f' ({reason})' if reason else ''}, and {example}", ""
+
+
+async def _check_red(
+    context: SessionContext, candidate: Candidate, tests: tuple[str, ...]
+) -> ReproductionResult:
+    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    return await asyncio.to_thread(context.verifier.check_reproduction, patch, tests)
+
+
+def _calls_same(file: Path, call: str) -> bool:
+    """Tell whether a test file calls what an example calls: a red test of another matter does not."""
+    called = {*re.findall(r"[A-Za-z_]\w*(?=\()", call)} - {*dir(builtins)}
+    text = decode_text(file.read_bytes()) if file.is_file() else ""
+    return any(f"{name}(" in text for name in called)
 
 
 def _names_code(issue: str) -> bool:

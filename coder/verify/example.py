@@ -226,8 +226,11 @@ def _find_imports(call: str, tree: Path) -> list[str] | str:
 def _write_test(tree: Path, call: str, wrong: str, right: str, imports: list[str]) -> ReproducedExample:
     """Return the example as a test at the end of the nearest test file, in its style."""
     node = parse_or_empty(call).body[0]
-    called = next(find_nodes(node, ast.Call)).func
-    function = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "call")
+    callees = [found.func for found in find_nodes(node, ast.Call)]
+    names = [
+        part.attr if isinstance(part, ast.Attribute) else getattr(part, "id", "call") for part in callees
+    ]
+    function = next((name for name in names if not hasattr(builtins, name)), names[0])
     path = _nearest_test_file(tree, function, imports)
     before = read_regular_text(tree / path) if (tree / path).is_file() else ""
     existing = {found.name for found in find_nodes(parse_or_empty(before), ast.FunctionDef)}

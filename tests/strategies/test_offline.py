@@ -207,6 +207,13 @@ def test_example_of_issue_becomes_its_test(tmp_path: Path) -> None:
     assert (tmp_path / EXAMPLE.path).read_text() == EXAMPLE.text
 
 
+def test_red_tests_that_do_not_call_what_the_example_calls_are_left_out(tmp_path: Path) -> None:
+    verifier = FakeVerifier(reproduced=[ReproductionResult(tests=(EXAMPLE.test,))], report=REDS)
+    proposer = ScriptedProposer([proposals(2)], example=EXAMPLE)
+    run_offline(tmp_path, proposer, verifier=verifier, issue="test_other: value() returns 1 instead of 2")
+    assert proposer.calls == [(EXAMPLE.test,)]
+
+
 def test_gives_up_with_the_example_as_failing_test(tmp_path: Path) -> None:
     verifier = FakeVerifier(
         reproduced=[ReproductionResult(tests=(EXAMPLE.test,))], report=TestReport(command="")

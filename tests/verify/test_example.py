@@ -102,6 +102,12 @@ def test_writes_expectation_in_type_of_result(tmp_path: Path, issue: str, answer
     assert found.text.endswith(f"    {body}\n")
 
 
+def test_names_test_after_the_projects_function(tmp_path: Path) -> None:
+    found = reproduce(tmp_path, "list(total([1, 2])) returns [4] instead of [3]", value("[4]"))
+    assert isinstance(found, ReproducedExample)
+    assert found.test == "tests/test_cart.py::test_total_example"
+
+
 def test_writes_method_beside_test_cases(tmp_path: Path) -> None:
     case = "class CartTest(unittest.TestCase):\n    def test_one(self):\n        total([])\n"
     text = f"import unittest\nfrom shop.cart import total\n\n\n{case}"
