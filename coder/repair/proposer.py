@@ -24,13 +24,12 @@ from coder.retrieval.ranking import locate_issue
 TRACING_SHARE, MAX_TRACING_SECONDS = 0.25, 15.0
 """Share of the time, and seconds, for tracing. Failing tests run first; their neighbours only sharpen the
 suspicion."""
-SEARCH_SHARE = 0.5
+SEARCH_SHARE = 0.4
 """Share of the time after which no further candidate is tried: what passes is still to be compared."""
 MAX_SURVIVORS, MAX_TRIED_AFTER_SURVIVOR = 12, 300
 """Number of survivors, and of candidates tried after the first, after which the search ends."""
-MAX_COMPARED, MAX_CONFIRMED = 6, 3
-"""Survivors, plainest first, whose answers are compared, each by a run of the failing tests; and those of
-equal answers that are tried in a fresh process until one passes."""
+MAX_CONFIRMED = 3
+"""Edits of equal answers that are tried in a fresh process until one passes."""
 MAX_PROPOSALS = 3
 MAX_FRESH = 12
 """Candidates that only a fresh process can judge to run in one, if nothing else passes."""
@@ -177,7 +176,7 @@ class TemplateProposer:
 
         A survivor counts only if it passes with all tests that execute its place, in a fresh process.
         """
-        plain = sort_by_plainness(survivors, case.sources)[:MAX_COMPARED]
+        plain = sort_by_plainness(survivors, case.sources)
         classes: Sequence[Sequence[int]] = [[index] for index in range(len(plain))]
         call, answers = "", [""] * len(classes)
         if len(plain) > 1 and not case.has_collection_error:

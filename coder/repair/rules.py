@@ -1,8 +1,7 @@
 """Rewrite rules as data: a pattern of Python with holes, and what may stand there instead.
 
 A rule is matched against the syntax tree, so layout does not matter. `$x` stands for an expression or a name,
-`$*rest` for any number of arguments; equal holes hold equal code. Mutants and repairs are made of the same
-table of operators.
+`$*rest` for any number of arguments; equal holes hold equal code.
 """
 
 import ast

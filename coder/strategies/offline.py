@@ -93,13 +93,16 @@ async def _find_failing_tests(
     named = requested_tests(context, candidate)
     report = None if named else await measure_baseline(context, candidate, whole=True)
     reds = report.project_failures if report else ()
+    checked = await _check_red(context, candidate, named) if named else ReproductionResult()
+    if checked.tests:
+        return checked.tests, "", ""
     example = await asyncio.to_thread(context.make_proposer().reproduce, tree, issue)
-    tests = named or _related_tests(issue, reds)
-    if not (named or isinstance(example, str)):
+    tests = _related_tests(issue, reds)
+    if not isinstance(example, str):
         tests = tuple(test for test in tests if _calls_same(tree / test_file_of(test), example.call))
     if reds and not tests and isinstance(example, str) and not _names_code(issue):
         tests = tuple(result.id for result in reds)
-    checked = await _check_red(context, candidate, tests) if tests else ReproductionResult()
+    checked = await _check_red(context, candidate, tests) if tests else checked
     if checked.tests:
         return checked.tests, "", ""
     reason = "; ".join(checked.rejected[:2]).rstrip(".")
