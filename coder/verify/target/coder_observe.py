@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import opcode
 import sys
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 MONITORING: Any = getattr(sys, "monitoring", None)
 SETTRACE, GETTRACE = sys.settrace, sys.gettrace
+RETURN_VALUE = opcode.opmap["RETURN_VALUE"]
 TOOLS = (4, 3, 5)
 """Tool ids that no debugger, coverage tool or profiler uses by convention."""
 
@@ -79,21 +81,19 @@ class Observer:
 
     def tracer(self, record: dict[str, Any]) -> Any:
         """Return a trace function for Python before 3.12; frames of other functions are not traced."""
-        code, raised = self.code, False
+        code = self.code
 
-        def trace_body(_frame: FrameType, event: str, _argument: Any) -> Any:
-            nonlocal raised
-            if event == "return" and not raised:
+        def trace_body(frame: FrameType, event: str, _argument: Any) -> Any:
+            # An exception that leaves the body is a return as well, from another instruction.
+            if event == "return" and frame.f_code.co_code[frame.f_lasti] == RETURN_VALUE:
                 record["ended"] += 1
-            raised = event == "exception"
             return trace_body
 
         def trace_calls(frame: FrameType, event: str, _argument: Any) -> Any:
-            nonlocal raised
             if frame.f_code is not code or event != "call":
                 return None
             record["started"] += 1
-            raised = frame.f_trace_lines = False
+            frame.f_trace_lines = False
             return trace_body
 
         return trace_calls
