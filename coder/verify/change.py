@@ -31,7 +31,7 @@ from coder.verify.issue import (
 )
 from coder.verify.languages import SUFFIXES, definition_names, find_edited_definitions
 from coder.verify.report import merge_reports
-from coder.verify.select import SuiteSelection, find_tests, project_files
+from coder.verify.select import SuiteSelection, find_tests, project_files, telling_names
 from coder.verify.test_edits import find_replaced_assertions, names_used_by, paths_with_same_examples
 from coder.verify.test_files import (
     CODE,
@@ -167,15 +167,18 @@ class JudgedChange:
     @cached_property
     def data_users(self) -> frozenset[str]:
         """Test files that the change leaves as they are and that name a file of data which it edits."""
-        data = {path.rpartition("/")[2] for path in self.helpers if not path.endswith(CODE)}
+        data = [path for path in self.helpers if not path.endswith(CODE)]
         if not data or self.before.indirect:
             return frozenset()
+        with self.split.read("change") as tree:
+            telling = telling_names(tree, data).values()
         with self.split.read("base") as tree:
             files = {path for path in project_files(tree) if path.endswith(".py") and is_test_file(path)}
             return frozenset(
                 path
                 for path in files - {*self.changed}
-                if any(name in read_regular_text(tree / path) for name in data)
+                if (text := read_regular_text(tree / path))
+                and any(all(name in text for name in names) for names in telling)
             )
 
     @property

@@ -127,6 +127,7 @@ def find_paths_in_sources(tree: Path, paths: Sequence[str]) -> frozenset[str]:
     They belong to the product whatever their folders are called: a test client that users import, or a schema
     that a module loads.
     """
+    telling = telling_names(tree, paths)
     dotted = {path: PurePosixPath(path).with_suffix("").as_posix().replace("/", ".") for path in paths}
     found: set[str] = set()
     for source in project_files(tree):
@@ -146,12 +147,18 @@ def find_paths_in_sources(tree: Path, paths: Sequence[str]) -> frozenset[str]:
             is_imported = path.endswith(".py") and any(
                 name == module or module.endswith(f".{name}") for name in imported if name.count(".")
             )
-            is_named = not path.endswith(".py") and re.search(
-                rf"[\"'/]{re.escape(PurePosixPath(path).name)}[\"']", text
-            )
+            name = re.escape("/".join(telling[path]))
+            is_named = not path.endswith(".py") and re.search(rf"[\"'/]{name}[\"']", text)
             if is_imported or is_named:
                 found.add(path)
     return frozenset(found)
+
+
+def telling_names(tree: Path, paths: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the end of each path that tells it from others in a tree: its name, or folder and name."""
+    shared = Counter(path.rpartition("/")[2] for path in project_files(tree))
+    parts = {path: PurePosixPath(path).parts for path in paths}
+    return {path: words[-2:] if shared[words[-1]] > 1 else words[-1:] for path, words in parts.items()}
 
 
 def order_by_nearness(tree: Path, sources: Sequence[str]) -> SuiteSelection:

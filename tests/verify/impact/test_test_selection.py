@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.select import find_tests, select_test_files
+from coder.verify.select import find_paths_in_sources, find_tests, select_test_files
 from tests.builders import write
 
 Reached = Callable[..., tuple[str, ...] | None]
@@ -234,3 +234,13 @@ def test_other_packages_are_reached_through_what_they_import(select_tests: Reach
         base[f"{name}/tests/test_calc.py"] = f"from pkg_{name}.calc import total\n\ndef test_t(): total(1)\n"
     files = select_tests({"a/pkg_a/calc.py": "def total(v):\n    return 1\n"}, base)
     assert files == ("a/tests/test_calc.py", "b/tests/test_calc.py", "c/tests/test_calc.py")
+
+
+def test_data_of_tests_is_a_source_where_a_source_names_it(tmp_path: Path) -> None:
+    """A name that several files have says which of them only with the folder."""
+    names = ["tests/golden/schema.json", "tests/roots/one/index.rst", "tests/roots/two/index.rst"]
+    names += ["tests/pages/index.html", "shop/pages/index.html", "tests/forms/form.html", "docs/form.html"]
+    source = "open('golden/schema.json')\nROOT = 'index.rst'\nPAGE = 'index.html'\nFORM = 'forms/form.html'\n"
+    write(tmp_path, {**dict.fromkeys(names, ""), "shop/core.py": source})
+    tests = [name for name in names if name.startswith("tests/")]
+    assert find_paths_in_sources(tmp_path, tests) == {"tests/golden/schema.json", "tests/forms/form.html"}
