@@ -41,6 +41,6 @@ its own.
 
 Extension modules that a change touches are built from each side's own sources (`extensions.py`). Packages
 that tests lack are asked about once and installed into an overlay (`dependencies.py`), read-only to later
-runs. Warm processes (`warm.py`) are for information only: they preview tests and
-try edits and mutants.
+runs. Edits of a search and mutants are tried in forks of a process that has collected the tests
+(`trials.py`), for information only.
 """

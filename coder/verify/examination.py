@@ -9,7 +9,7 @@ from threading import Event
 from typing import Protocol
 
 from coder.core.paths import test_file_of
-from coder.core.ports import Progress, Traces
+from coder.core.ports import Progress, Traces, Trials
 from coder.core.verdict import (
     BehaviorExample,
     BehaviorReport,
@@ -27,7 +27,6 @@ from coder.verify.select import sources_imported_by
 from coder.verify.tracing import measure_coverage
 from coder.verify.trees import Side, read_texts
 from coder.verify.verdict import Facts, findings
-from coder.verify.warm import WarmRunner
 
 NOTES_SHOWN = 4
 EXAMPLES_SHOWN = 5
@@ -57,8 +56,8 @@ class CompareBehavior(Protocol):
 class ExaminationTools:
     """Tools that an examination uses."""
 
-    warm: Callable[[Path, Sequence[str]], WarmRunner]
-    """Keeps the tests of a tree warm."""
+    trials: Trials
+    """Tries mutants."""
     checks: Callable[[Path, Path, Sequence[str]], LintReport]
     """Compares the findings of linters in an old and a new tree at some paths."""
     scripts: Callable[[Path, Path, Sequence[str], str], IssueScriptResults]
@@ -212,20 +211,21 @@ def _run_mutants(change: ExaminedChange, tools: ExaminationTools) -> MutationRep
     if not is_fix and tools.trace is None and (not added or change.sources or change.before.problem):
         return None
     tests = facts.targets if is_fix else added
-    with change.checkout("change") as tree, tools.warm(tree, _existing_files(tree, tests)) as warm:
+    with change.checkout("change") as tree:
         if is_fix:
             return mutate_verified_change(
-                change.old, tree, change.sources, targets=tests, warm=warm, seconds=facts.target_seconds
+                change.old,
+                tree,
+                change.sources,
+                targets=tests,
+                trials=tools.trials,
+                seconds=facts.target_seconds,
             )
         if tools.trace is not None:
             new_code = [path for path in change.sources if path.endswith(".py")]
-            return mutate_for_new_tests(tree, new_code, tests, warm, seconds=NEW_CODE_SECONDS)
+            return mutate_for_new_tests(tree, new_code, tests, tools.trials, seconds=NEW_CODE_SECONDS)
         sources = sources_imported_by(tree, sorted(set(map(test_file_of, tests))))
-        return mutate_for_new_tests(tree, sources, tests, warm)
-
-
-def _existing_files(tree: Path, tests: Sequence[str]) -> list[str]:
-    return [file for file in dict.fromkeys(map(test_file_of, tests)) if (tree / file).is_file()]
+        return mutate_for_new_tests(tree, sources, tests, tools.trials)
 
 
 def _new_green_tests(change: ExaminedChange) -> tuple[str, ...]:

@@ -16,12 +16,12 @@ from coder.verify.packages import PackageRun, find_packages, package_of
 from coder.verify.project import Command, Project
 
 TARGET = Path(__file__).parent / "target"
-PLUGIN_PATH = tuple(str(TARGET / part) for part in (".", "server", "tracing", "trials"))
+PLUGIN_PATH = tuple(str(TARGET / part) for part in (".", "tracing", "trials"))
 """Import path of our modules in the project's interpreter; a cold run needs the first directory alone."""
 VARIABLES = {
     "coder_pytest_report": "CODER_PYTEST_REQUEST",
     "coder_trace": "CODER_TRACE_REQUEST",
-    "coder_warm": "CODER_WARM_REQUEST",
+    "coder_trials": "CODER_TRIALS_REQUEST",
 }
 """Environment variable in which each plugin finds the path of its request file."""
 REPORT = "coder_pytest_report"

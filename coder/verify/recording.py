@@ -39,8 +39,6 @@ class Recording:
         self.began = False
         """Whether a pytest session started with the plugin loaded."""
         self.finished = False
-        self.stopped = False
-        """Whether the session ended as requested, before all selected tests had run."""
         self.exit_status: int | None = None
         self.loaded: dict[str, list[str]] = {}
         """Watched module -> the files it was imported from."""
@@ -80,7 +78,6 @@ class Recording:
         """Whether the session ended by itself before all selected tests had run."""
         return (
             self.finished
-            and not self.stopped
             and self.collected is not None
             and max(self._starts, len(self._results)) < self.collected
         )
@@ -116,7 +113,6 @@ class Recording:
             case "finish":
                 self.finished = True
                 self.exit_status = line["exit"]
-                self.stopped = line["stopped"]
                 self.loaded = line["loaded"]
                 self.reached = tuple(line.get("reached", ()))
 

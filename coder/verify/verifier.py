@@ -19,7 +19,7 @@ from coder.verify.base import NO_HISTORY, NO_LIMITS, BaseSuite, Runs, SuiteLimit
 from coder.verify.change import JudgedChange
 from coder.verify.coverage_map import CoverageMap
 from coder.verify.examination import ExaminationTools, ExaminedChange, examine_change
-from coder.verify.extensions import BuiltTrees, ExtensionBuilder, FailedBuild, compiled_sources
+from coder.verify.extensions import BuiltTrees, ExtensionBuilder, FailedBuild
 from coder.verify.failures import find_words, rejection_reason
 from coder.verify.impact import select_reaching
 from coder.verify.issue import tie_tests_to_issue
@@ -32,7 +32,6 @@ from coder.verify.scope import choose_scope
 from coder.verify.select import SuiteSelection, find_tests, order_by_nearness
 from coder.verify.trees import Trees
 from coder.verify.verdict import Facts, decide, markdown_report, trailers
-from coder.verify.warm import WarmBase, WarmResult, read_edits
 
 ENDLESS_TEST_ADVICE = (
     "A test of code that never ends must end by itself: "
@@ -69,7 +68,6 @@ class WorktreeVerifier:
         circumstances: tuple[str, ...] = (),
         describe_environment: Callable[[Sequence[str]], Environment] = lambda _packages: Environment(),
         tools: Callable[[threading.Event], ExaminationTools] | None = None,
-        warm_base: WarmBase | None = None,
         suite: SuiteLimits = NO_LIMITS,
         history: SuiteHistory = NO_HISTORY,
         builder: ExtensionBuilder | None = None,
@@ -92,7 +90,7 @@ class WorktreeVerifier:
         `circumstances` are sentences about the interpreter and the test command, for the evidence;
         `describe_environment` takes the system packages that builds used.
 
-        `tools` examine changes that broke nothing; `warm_base` keeps the base warm; `suite` limits how
+        `tools` examine changes that broke nothing; `suite` limits how
         much of the suite is run, and `history` tells how long it took before; `cutoff` lets the user cut
         large runs short. `sandbox_remedies` name the switch for each resource that the sandbox denies.
 
@@ -102,7 +100,6 @@ class WorktreeVerifier:
         self._trees = BuiltTrees(trees, builder)
         self._runner = runner
         self._tools = tools
-        self._warm_base = warm_base
         self._store = store
         self._base = BaseSuite(self._trees, runner, history, store=store)
         self._load_coverage = coverage
@@ -477,12 +474,7 @@ class WorktreeVerifier:
         *,
         around: WorktreeContext = nullcontext,
     ) -> TestReport:
-        """Run tests on uncommitted code, in a warm process if possible."""
-        if self._warm_base is not None and not compiled_sources(paths):
-            self._warm_base.start()
-            edits = read_edits(worktree, paths)
-            if edits is not None and isinstance(ran := self._warm_base.run(edits, tests), WarmResult):
-                return ran.report
+        """Run tests on uncommitted code."""
         with around():
             if error := self._trees.rebuild(worktree, paths):
                 problem = RunProblem(kind="unusable", text=error)
@@ -491,8 +483,6 @@ class WorktreeVerifier:
 
     def explain_failure(self, verdict: Verdict) -> str:
         """Return a summary of the verdict for the model."""
-        if self._warm_base is not None:
-            self._warm_base.start()  # another attempt will follow
         return summarize_failures(verdict)
 
     def environment(self) -> Environment:

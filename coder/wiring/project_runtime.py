@@ -46,8 +46,8 @@ from coder.verify.run import CommandSelection, ParallelRunner, PytestRunner, pro
 from coder.verify.run_store import NO_STORE, RunStore, describe_environment
 from coder.verify.tracing import PytestTracer
 from coder.verify.trees import read_texts
+from coder.verify.trials import PytestTrials
 from coder.verify.verifier import WorktreeVerifier
-from coder.verify.warm import PytestTrials, WarmBase, WarmRunner
 from coder.wiring.preparation import OVERLAYS, command_memory
 
 UNSAFE_REMEDY = f"{UNSAFE_FLAG} runs them without a sandbox"
@@ -55,8 +55,6 @@ COVERAGE_SECONDS = 60.0
 """Time to trace the tests of new code."""
 COMPARED_SECONDS, MOST_COMPARED_TESTS = 3.0, 20
 """Time for the answers to calls under one of several edits, and number of tests beside the failing ones."""
-COLLECTING_SECONDS = 30.0
-"""Longest collection of tests for which a warm test process is kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,12 +82,6 @@ class ProjectRuntime:
     sandbox_remedies: Mapping[Denied, str] = field(default_factory=dict)
     cutoff: Cutoff = field(default_factory=Cutoff)
     """The verifiers' large test runs in progress."""
-    warm_bases: list[WarmBase] = field(default_factory=list)
-
-    def close(self) -> None:
-        """Close all warm test processes."""
-        for warm_base in self.warm_bases:
-            warm_base.close()
 
     @property
     def project(self) -> Project:
@@ -105,24 +97,16 @@ class ProjectRuntime:
             denied=self.sandbox_remedies.keys(),
         )
 
-    def warm_runner(
-        self, tree: Path, paths: Sequence[str] = (), *, sandbox: Sandbox | None = None
-    ) -> WarmRunner:
-        """Return a runner that keeps the tests of a tree, or at some paths of it, ready."""
-        limits = self.limits.model_copy(
-            update={"wall_seconds": min(self.limits.wall_seconds, COLLECTING_SECONDS)}
-        )
-        return WarmRunner(
-            self.project,
-            tree,
-            sandbox=sandbox or self.sandbox,
-            scratch=self.sandbox.scratch,
-            limits=limits,
-            paths=paths,
-        )
-
     def tracer(self, sandbox: Sandbox | None = None) -> PytestTracer:
         return PytestTracer(
+            project=self.project,
+            sandbox=sandbox or self.sandbox,
+            scratch=self.sandbox.scratch,
+            limits=self.limits,
+        )
+
+    def trials(self, sandbox: Sandbox | None = None) -> PytestTrials:
+        return PytestTrials(
             project=self.project,
             sandbox=sandbox or self.sandbox,
             scratch=self.sandbox.scratch,
@@ -139,7 +123,7 @@ class ProjectRuntime:
         bounded = BoundedSandbox(self.sandbox, cut)
         scripts = IssueScripts(self.project, bounded, self.sandbox.scratch)
         return ExaminationTools(
-            warm=partial(self.warm_runner, sandbox=bounded),
+            trials=self.trials(bounded),
             checks=LinterChecks(self.project, bounded, self.sandbox.scratch).compare,
             scripts=scripts.compare,
             issue_code=partial(answer_issue_code, scripts),
@@ -173,11 +157,9 @@ class ProjectRuntime:
     def proposer(self) -> Proposer:
         from coder.repair.proposer import CountedTrials, TemplateProposer
 
-        scratch = self.sandbox.scratch
-        trials = PytestTrials(project=self.project, sandbox=self.sandbox, scratch=scratch, limits=self.limits)
         return TemplateProposer(
             tracer=self.tracer(),
-            trials=CountedTrials(trials, max_edits=self.max_candidates),
+            trials=CountedTrials(self.trials(), max_edits=self.max_candidates),
             runner=self.runner(),
             classify=self._classify_edits,
             reproduce=self._reproduce_example,
@@ -253,7 +235,6 @@ class ProjectRuntime:
                     circumstances=self.project.why,
                     describe_environment=self.describe_environment,
                     tools=self.tools,
-                    warm_base=self._warm_base(repository),
                     coverage=self.coverage,
                     suite=self.suite,
                     history=history,
@@ -297,11 +278,6 @@ class ProjectRuntime:
         if not self.selection.is_settled:
             with repository.checkout(repository.base, ()) as tree:
                 self.selection.settle(tree)
-
-    def _warm_base(self, repository: Repository) -> WarmBase:
-        warm_base = WarmBase(lambda: repository.checkout(repository.base, ()), warm=self.warm_runner)
-        self.warm_bases.append(warm_base)
-        return warm_base
 
     def coverage(self) -> CoverageMap:
         """Return the stored coverage map; an empty one if there is none."""

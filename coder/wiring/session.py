@@ -200,7 +200,6 @@ class SessionSetup:
             if earlier and judged_since:
                 unfinished = tuple(dict.fromkeys((*unfinished, *[*earlier.requests.values()][::-1])))
             runtime = build_project_runtime(task, config, root=root, sandbox=sandbox, mask=private.mask)
-            stack.callback(runtime.close)
             verifier = runtime.verifier_factory(
                 task.issue,
                 unfinished_issues=unfinished,

@@ -2,11 +2,11 @@
 
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from coder.core.ports import Progress
+from coder.core.ports import Progress, TrialResult
 from coder.core.values import Patch
 from coder.core.verdict import Failure, Frame, Outcome, RunProblem, TestReport, TestResult, TestStage
 from coder.verify.run import CUT_SHORT
@@ -186,3 +186,10 @@ def failed_result(
         text=f"{type_}: {message}",
     )
     return TestResult(id=test_id, outcome="failed" if when == "call" else "error", when=when, failure=failure)
+
+
+class NoTrials:
+    """Trials that try nothing, where a test is not about mutants."""
+
+    def try_out(self, *_arguments: object, **_options: object) -> Generator[TrialResult]:
+        yield from ()

@@ -89,10 +89,6 @@ class Recorder:
         self.is_worker = is_worker
         self.pid = os.getpid()
         self.loaded: dict[str, list[str]] = {}
-        self.stopped = False
-        """Whether the session ended as requested, before all tests had run."""
-        self.collecting: list[dict[str, Any]] = []
-        """Records of files that could not be collected, or were skipped."""
         # Bound now: a test may have replaced these functions by the time its report is written.
         self.calls = (os.open, os.write, os.fstat, os.getpid, json.dumps)
         self.opened: tuple[Any, ...] = ()
@@ -127,16 +123,6 @@ class Recorder:
         descriptor = open_(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self.opened = (path, descriptor, file_identity(fstat(descriptor)))
         return descriptor
-
-    def restart_in_fork(self, request: dict[str, Any], count: int) -> None:
-        """Write, in a fork, what a session of `count` of the collected tests would have written by now."""
-        self.request, self.pid = request, self.calls[3]()
-        self.pytest_sessionstart()
-        files = frozenset(name.partition("::")[0] for name in request["select"])
-        for line in self.collecting:
-            if not files or is_selected(line["id"].partition("::")[0], files):
-                self.write("phase", **line)
-        self.write("collected", count=count)
 
     def pytest_sessionstart(self) -> None:
         self.write("session", pytest=pytest.__version__, python=sys.version.split()[0])
@@ -207,8 +193,7 @@ class Recorder:
                 "seconds": 0.0,
                 "xfail": False,
             }
-            self.collecting.append({**line, "failure": report_failure(report)})
-            self.write("phase", **self.collecting[-1])
+            self.write("phase", **line, failure=report_failure(report))
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.write("start", id=nodeid)
@@ -257,9 +242,7 @@ class Recorder:
         if self.is_worker:
             session.config.workeroutput["coder_loaded"] = self.loaded
             session.config.workeroutput["coder_reached"] = [*self.reached]
-        self.write(
-            "finish", exit=int(exitstatus), loaded=self.loaded, stopped=self.stopped, reached=[*self.reached]
-        )
+        self.write("finish", exit=int(exitstatus), loaded=self.loaded, reached=[*self.reached])
 
     def collect_audit(self) -> None:
         """Add new findings of the audit."""

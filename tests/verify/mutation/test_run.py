@@ -1,13 +1,14 @@
 """Mutation score of the targets of a real tree."""
 
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
-from coder.core.ports import Limits
+from coder.core.ports import Edit, Limits, TrialResult
 from coder.core.verdict import UntestedPlace
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.mutate import mutate_verified_change
+from coder.verify.mutate import mutate_for_new_tests, mutate_verified_change
 from coder.verify.project import find_project
-from coder.verify.warm import WarmRunner
+from coder.verify.trials import PytestTrials
 
 OLD = "def low(x):\n    return x\n\n\ndef high(x):\n    return x\n"
 NEW = "def low(x):\n    return x + 1\n\n\ndef high(x):\n    return x + 2\n"
@@ -22,12 +23,41 @@ def test_names_hunks_that_no_target_notices(tmp_path: Path, sandbox: ProcessSand
         (place / "test_low.py").write_text(TESTS)
     project = find_project(new, sandbox=sandbox, environment={})
     limits = Limits(memory_bytes=None)
-    with WarmRunner(project, new, sandbox=sandbox, scratch=sandbox.scratch, limits=limits) as warm:
-        report = mutate_verified_change(
-            old, new, ["src.py"], targets=["test_low.py::test_low"], warm=warm, seconds=10.0
-        )
+    trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=limits)
+    report = mutate_verified_change(
+        old, new, ["src.py"], targets=["test_low.py::test_low"], trials=trials, seconds=10.0
+    )
     assert report is not None
     assert report.survivors == (
         UntestedPlace(path="src.py", line=6, what="is as it was before", whole_hunk=True),
     )
     assert report.ended
+
+
+class QuickTrials:
+    """Trials that notice everything, and have time for four edits."""
+
+    def try_out(
+        self,
+        _tree: Path,
+        _tests: Sequence[str],
+        edits: Sequence[Edit],
+        *,
+        seconds: float,
+        patient: bool = False,
+    ) -> Generator[TrialResult]:
+        assert (seconds, patient) == (10.0, False)
+        self.edits = edits[:4]
+        for edit in self.edits:
+            yield TrialResult(edit=edit, outcome="broke")
+
+
+def test_sources_take_turns(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("A = 1\nB = 2\n")
+    (tmp_path / "b.py").write_text("C = 3\nD = 4\n")
+    trials = QuickTrials()
+    report = mutate_for_new_tests(tmp_path, ["a.py", "b.py"], ["test_a.py::test_it"], trials)
+    assert [edit.path for edit in trials.edits] == ["a.py", "b.py", "a.py", "b.py"]
+    assert report is not None
+    assert (report.tried, report.ended) == (4, False)
+    assert report.mutants == report.caught

@@ -31,10 +31,11 @@ def expects_an_exception_at_its_end() -> None:
 
 
 def catches_at_its_end() -> None:
+    number = 0
     try:
-        _ = 1 / 0
+        number = 1 // number
     except ZeroDivisionError:
-        pass
+        number = 2
 
 
 def suppresses_in_a_loop() -> None:

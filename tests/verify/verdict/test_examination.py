@@ -4,7 +4,6 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from threading import Event
-from typing import Any
 
 import pytest
 
@@ -15,10 +14,10 @@ from coder.sandbox.process import ProcessSandbox
 from coder.verify.examination import ExaminationTools, ExaminedChange, examine_change
 from coder.verify.issue import IssueCodeAnswers, IssueScriptResults
 from coder.verify.project import find_project
+from coder.verify.trials import PytestTrials
 from coder.verify.verdict import Facts, decide
-from coder.verify.warm import WarmRefusal, WarmRunner
 from tests.builders import write
-from tests.verify.fakes import passed_result
+from tests.verify.fakes import NoTrials, passed_result
 
 SOURCE = "def add(a, b):\n    return a + b\n"
 TEST = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
@@ -27,19 +26,6 @@ BUGGY, TESTED = {"calc.py": SOURCE.replace("+", "-")}, {"calc.py": SOURCE, "test
 PROVEN = (ADDED,)
 PASSING = ()
 Examine = Callable[..., Verdict]
-
-
-class ColdRunner(nullcontext[Any]):
-    """Runner of mutants that refuses all of them, where a test is not about mutants."""
-
-    def __enter__(self) -> Any:
-        return self
-
-    def run(self, *_arguments: object, **_options: object) -> WarmRefusal:
-        return WarmRefusal(reason="no mutants here")
-
-
-COLD: Any = ColdRunner()
 
 
 @pytest.fixture
@@ -61,17 +47,15 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
         write(tmp_path / "new", {"keep.py": "", **new})
         project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
         tools = ExaminationTools(
-            warm=lambda tree, paths: (
-                WarmRunner(
-                    project,
-                    tree,
+            trials=(
+                PytestTrials(
+                    project=project,
                     sandbox=sandbox,
                     scratch=sandbox.scratch,
                     limits=Limits(memory_bytes=None),
-                    paths=paths,
                 )
                 if has_mutants
-                else COLD
+                else NoTrials()
             ),
             checks=lambda _old, _new, _changed: checked,
             scripts=lambda _old, _new, _changed, _issue: script_result,

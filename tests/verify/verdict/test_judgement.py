@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -17,9 +16,8 @@ from coder.verify import verifier
 from coder.verify.examination import ExaminationTools
 from coder.verify.issue import IssueScriptResults
 from coder.verify.verifier import WorktreeVerifier
-from coder.verify.warm import WarmRefusal
 from tests.builders import by_hand
-from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
+from tests.verify.fakes import FakeRunner, FakeTrees, Files, NoTrials, failed_result, passed_result
 
 TEST = "tests/test_calc.py"
 BASE = {"calc.py": "bug", TEST: "old", "tests/test_other.py": "other"}
@@ -210,11 +208,7 @@ class Tools:
             assert cut.wait(10.0)
             return LintReport(new=("late",))
 
-        cold: Any = nullcontext(self)
-        return ExaminationTools(warm=lambda *_: cold, checks=check, scripts=lambda *_: IssueScriptResults())
-
-    def run(self, *_arguments: object, **_options: object) -> WarmRefusal:
-        return WarmRefusal(reason="no mutants here")
+        return ExaminationTools(trials=NoTrials(), checks=check, scripts=lambda *_: IssueScriptResults())
 
 
 @pytest.mark.parametrize("asks", [True, False])

@@ -1,20 +1,23 @@
 """Trials of many edits in forks of a process that has collected the tests.
 
-Runs in the project's interpreter. Standard library only, Python 3.8 or later, pytest 6.2 or later. The tree
-is not written: in each fork the code of the edited function is replaced in memory, or the edited module is
-imported if it has not been so far.
+Pytest plugin. Runs in the project's interpreter. Standard library only, Python 3.8 or later, pytest 6.2 or
+later. Loaded with `-p`; the request is the JSON file named in CODER_TRIALS_REQUEST. The tree is not written:
+in each fork the code of the edited function is replaced in memory, or the edited module is imported if it has
+not been so far.
 """
 
 # ruff: noqa: PTH110, PTH118, PTH123, B905 - a test may have replaced pathlib; zip is strict from Python 3.10 on
 from __future__ import annotations
 
 import contextlib
+import gc
 import inspect
 import json
 import os
 import resource
 import select
 import signal
+import sys
 import time
 import unittest
 import warnings
@@ -23,15 +26,15 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from _pytest.runner import runtestprotocol
+from _pytest.runner import call_and_report
 from _pytest.warnings import catch_warnings_for_item
 from coder_fork import (  # type: ignore[import-not-found]  # on the import path of the run
     ForkedChild,
     limit,
 )
 from coder_limits import TooLong  # type: ignore[import-not-found]
-from coder_straight import forget  # type: ignore[import-not-found]
 from coder_swap import Swapper, UnreliableSwap, edited_text, overlay_import  # type: ignore[import-not-found]
+from coder_watch import ExecutedCode  # type: ignore[import-not-found]
 
 FIRST_LIMIT = 5.0
 """Processor time limit, in seconds, for one test on the unchanged code; afterwards a multiple of its time."""
@@ -57,16 +60,54 @@ behind.
 """
 MEMORY = 3 << 30
 FILE_SIZE = 256 << 20
+PROCESS_EVENTS = frozenset(
+    {
+        *("os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "pty.spawn"),
+        "subprocess.Popen",
+    }
+)
+REQUEST_FILE = os.environ.pop("CODER_TRIALS_REQUEST", "")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if REQUEST_FILE:
+        with open(REQUEST_FILE, encoding="utf-8") as file:
+            config.pluginmanager.register(TrialSession(json.load(file)), "coder_trial_session")
+        # One process: workers of xdist would collect for themselves.
+        config.option.dist, config.option.tx = "no", []
+
+
+pytest_configure = pytest.hookimpl(tryfirst=True)(pytest_configure)
+
+
+class TrialSession:
+    """Plugin that tries all edits in place of pytest's loop over the tests."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        self.request = request
+        self.executed = ExecutedCode()
+        self.executed.start()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: Any) -> bool:
+        self.executed.stop()
+        swapper = Swapper(self.request["tree"])
+        swapper.index_process([*self.executed.now().values()])
+        session.config.option.tbstyle = "value"  # rendering is not read, and takes most of a failure's time
+        gc.collect()
+        gc.freeze()
+        EditTrials(session.items, swapper, self.request).run_request()
+        return True
 
 
 class EditTrials:
     """The trials of one request."""
 
-    def __init__(self, items: list[Any], swapper: Swapper, request: dict[str, Any], opened: Any) -> None:
-        """Prepare the trials; `opened` is the coder_watch.Opened of this process."""
+    def __init__(self, items: list[Any], swapper: Swapper, request: dict[str, Any]) -> None:
         self.request = request
         self.swapper = swapper
-        self.opened = opened
+        self.has_started_processes = False
+        sys.addaudithook(self.hear)
         self.deadline = time.monotonic() + request["seconds"]
         self.results = os.open(request["results"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self.targets: list[str] = request["tests"]
@@ -80,6 +121,11 @@ class EditTrials:
             factory = getattr(item.config, "_tmp_path_factory", None)
             if factory is not None:
                 factory.getbasetemp()
+
+    def hear(self, event: str, _arguments: tuple[Any, ...]) -> None:
+        """Notice that a test starts another process."""
+        if event in PROCESS_EVENTS:
+            self.has_started_processes = True
 
     def run_request(self) -> None:
         """Try all candidates."""
@@ -105,8 +151,8 @@ class EditTrials:
     def measure_base(self) -> bool:
         """Run all tests once on the unchanged code, and set targets, guards and limits.
 
-        Return whether targets remain. A test that is not red here cannot turn green, and a red one guards
-        nothing.
+        Return whether targets remain; if none was requested, whether all guards are green. A test that is not
+        red here cannot turn green, and a red one guards nothing.
         """
         # In pytest's own order: a later test may need what an earlier one set up for the session.
         targets, guards = set(self.targets), set(self.request["guards"])
@@ -137,12 +183,12 @@ class EditTrials:
         with_processes = {test for test, *_, processes in answers if processes}
         self.targets = [test for test in self.targets if test not in with_processes] or self.targets
         self.guards = {test for test, (green, _) in result_of.items() if green}
-        if not self.targets:
+        if self.request["tests"] and not self.targets:
             self.write(
                 problem="The failing tests pass when they run alone: "
                 "what fails is their order, or a state that is left behind."
             )
-        return bool(self.targets)
+        return bool(self.targets) or (not self.request["tests"] and self.guards >= guards)
 
     def measure(self, tests: list[str]) -> Iterator[Any]:
         """Yield results of all tests, then repeat slow ones.
@@ -159,7 +205,7 @@ class EditTrials:
     def measure_each(self, tests: list[str]) -> Iterator[Any]:
         """Yield id, success, processor time, wall time and whether processes were started, for each test."""
         for test, following in zip(tests, [*tests[1:], None]):
-            self.opened.forget()
+            self.has_started_processes = False
             cpu_start, wall_start = time.process_time(), time.monotonic()
             outcome = self.run(test, following, FIRST_LIMIT)
             spent, waited = time.process_time() - cpu_start, time.monotonic() - wall_start
@@ -167,7 +213,7 @@ class EditTrials:
                 test,
                 outcome == "passed",
                 *((None, None) if outcome == "timeout" else (spent, waited)),
-                self.opened.processes,
+                self.has_started_processes,
             )
 
     def try_all(self) -> None:
@@ -201,6 +247,7 @@ class EditTrials:
         for index, line in enumerate(lines):
             candidate = json.loads(line)
             alone = index < TRIED_ALONE or not self.is_imported(candidate) or candidate["function"] is None
+            alone = alone or not self.targets
             if batch and (alone or len(batch) == BATCH):
                 yield batch
                 batch = []
@@ -277,9 +324,8 @@ class EditTrials:
         try:
             if again or candidate["function"] is None:
                 raise UnreliableSwap("it changes what happens at import")
-            return self.swapper.swap(
-                path, self.request["functions"][candidate["function"]], candidate["source"], anyway=True
-            )
+            function = self.request["functions"][candidate["function"]]
+            return self.swapper.swap(path, function, candidate["source"])
         except UnreliableSwap:
             if not alone:
                 raise
@@ -334,7 +380,6 @@ class SingleTestRunner:
         self.part_failed = False
         for item in [*items.values()][:1]:
             item.config.pluginmanager.register(self, "coder_single")
-            self.straight = item.config.pluginmanager.get_plugin("coder_straight")
 
     def run(self, test: str, following: str | None, *, limit: float, waiting: float) -> str:
         """Run a test and return `passed`, `failed` or `timeout`.
@@ -363,14 +408,16 @@ class SingleTestRunner:
         return "timeout" if self.expired else "failed"
 
     def passes(self, item: Any, following: Any) -> bool:
-        """Run a test's phases and tell whether it passes."""
-        if self.straight.fits(item) and not item.get_closest_marker("xfail"):
-            failed_call = self.straight.run_until_reportable(item, following)
-            forget(item)
-            return failed_call is None
-        reports = runtestprotocol(item, log=False, nextitem=following)
-        has_passed_call = any(report.when == "call" and report.outcome == "passed" for report in reports)
-        return has_passed_call and not any(report.failed for report in reports)
+        """Run a test's phases and tell whether it passes; a red one is not torn down here."""
+        if not getattr(item, "_request", True):
+            item._initrequest()
+        passed = all(call_and_report(item, when, log=False).outcome == "passed" for when in ("setup", "call"))
+        passed = passed and call_and_report(item, "teardown", log=False, nextitem=following).passed
+        if hasattr(item, "_request"):  # it may run again
+            item._request, item.funcargs = False, None
+        if getattr(item, "_excinfo", None):  # of unittest
+            item._excinfo = None
+        return passed
 
     def too_long(self, _number: int, _frame: FrameType | None) -> None:
         """Raise TooLong, which `except Exception` in the project does not catch."""
@@ -378,7 +425,7 @@ class SingleTestRunner:
         raise TooLong("the test has used all the processor time that it may")
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Record a failed subtest; other reports are suppressed in runtestprotocol."""
+        """Record a failed subtest; other reports are not logged."""
         self.part_failed = self.part_failed or report.failed
 
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Any:

@@ -69,16 +69,14 @@ class Swapper:
         for cache in self.caches:
             cache.cache_clear()
 
-    def swap(
-        self, path: str, function: dict[str, Any], source: str, *, anyway: bool = False
-    ) -> Callable[[], None]:
+    def swap(self, path: str, function: dict[str, Any], source: str) -> Callable[[], None]:
         """Let all function objects made from a function run the new source; return a callable that undoes it.
 
-        `anyway` allows it even if the function is stale then.
+        `stale` tells afterwards whether the function ran before.
 
         Raises:
             SyntaxError, ValueError: the text does not compile.
-            Cold: the edit has no reliable effect.
+            UnreliableSwap: the edit has no reliable effect.
         """
         self.check_import(path)
         self.stale = False
@@ -102,8 +100,6 @@ class Swapper:
                     replaced.append((function_object, function_object.__code__, after))
                 else:
                     remade.append((function_object, *rebuild_method(function_object, after)))
-        if self.stale and not anyway:
-            raise UnreliableSwap(f"{function['name']} was called while the tests were collected")
         for function_object, _, after in replaced:
             function_object.__code__ = after
         for _, owner, method in remade:
@@ -136,7 +132,7 @@ class Swapper:
                     child.__bases__ = tuple(new if parent is old else parent for parent in child.__bases__)
 
     def check_import(self, path: str) -> None:
-        """Raise Cold unless importing the edited file would do what the original import did."""
+        """Raise UnreliableSwap unless importing the edited file would do what the original import did."""
         loader = getattr(getattr(self.imported[path], "__spec__", None), "loader", None)
         if type(loader) is not importlib.machinery.SourceFileLoader:
             raise UnreliableSwap("the module was imported in a way of its own")
@@ -153,22 +149,12 @@ class Swapper:
                 yield from self.pairs(before, after)
 
     def check_change(self, old: CodeType, new: CodeType) -> None:
-        """Raise Cold if anything but a call may have depended on the difference."""
+        """Raise UnreliableSwap if anything but a call may have depended on the difference."""
         self.stale = self.stale or key_of(old) in self.executed
         if docstring_of(old) != docstring_of(new):
             raise UnreliableSwap("the documentation of a function may have been copied")
         if (old.co_flags ^ new.co_flags) & KIND_FLAGS:
             raise UnreliableSwap("a function became another kind of function")
-
-    def shift_lines(self, path: str, behind: int, lines: int) -> None:
-        """Shift the line numbers of all functions below a line of a file."""
-        code_of_id: dict[int, CodeType] = {}
-        for key, functions in self.functions.get(path, {}).items():
-            for function in functions if key[2] > behind else ():
-                code = function.__code__
-                if id(code) not in code_of_id:
-                    code_of_id[id(code)] = shift_code(code, lines)
-                function.__code__ = code_of_id[id(code)]
 
 
 KIND_FLAGS = 0x20 | 0x80 | 0x100 | 0x200 | 0x04 | 0x08
@@ -239,15 +225,6 @@ def docstring_of(code: CodeType) -> Any:
     """Return the docstring of code, None without one."""
     first = code.co_consts[0] if code.co_consts else None
     return first if isinstance(first, str) else None
-
-
-def shift_code(code: CodeType, lines: int) -> CodeType:
-    """Return code with shifted line numbers."""
-    constants = tuple(
-        shift_code(constant, lines) if isinstance(constant, CodeType) else constant
-        for constant in code.co_consts
-    )
-    return code.replace(co_firstlineno=code.co_firstlineno + lines, co_consts=constants)
 
 
 def compile_function(function: dict[str, Any], source: str, path: str) -> CodeType:

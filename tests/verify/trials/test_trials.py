@@ -1,5 +1,6 @@
 """Trials of edits in forks of a process that has collected real tests."""
 
+import ast
 import os
 import textwrap
 import time
@@ -10,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from coder.core.ports import Edit, Limits, TextChange
+from coder.sandbox.choice import choose_backend
 from coder.sandbox.process import ProcessSandbox
+from coder.verify.launch import TARGET
 from coder.verify.project import find_project
-from coder.verify.warm import PytestTrials
+from coder.verify.trials import PytestTrials
 from tests.builders import write
 
 Outcomes = Callable[..., list[tuple[str, str]]]
@@ -515,3 +518,37 @@ def test_endless_test_gets_time_of_other_tests(sandbox: ProcessSandbox, tmp_path
         )
     ]
     assert [trial.outcome for trial in results] == ["timeout", "passed", "timeout"]
+
+
+@pytest.mark.parametrize(("test", "outcomes"), [("test_get", ["passed", "broke"]), ("test_total", [])])
+def test_without_a_red_test_guards_alone_decide(try_edits: Outcomes, test: str, outcomes: list[str]) -> None:
+    """As for mutants; a guard that is red on the unchanged code decides nothing."""
+    edits = [("get(key, 0)", "get(key) or 0"), ("get(key, 0)", "get(key, 1)")]
+    results = try_edits(SHOP, [], edits, guards=(f"tests/test_shop.py::{test}",))
+    assert [outcome for outcome, _ in results] == outcomes
+
+
+@pytest.mark.thorough
+def test_works_in_sandbox(tmp_path: Path) -> None:
+    walls = choose_backend().backend
+    if walls is None:
+        pytest.skip("no sandbox on this machine")
+    with ProcessSandbox(os.environ, backend=walls, exposed=(TARGET,)) as sandbox:
+        trials = make_trials(sandbox, tmp_path, SHOP)
+        edits = [replacement(SHOP["shop.py"], "shop.py", "- 1", new) for new in ("- 0", "- 2")]
+        results = [*trials.try_out(tmp_path, ["tests/test_shop.py::test_total"], edits, seconds=30.0)]
+    assert [trial.outcome for trial in results] == ["passed", "failed"]
+
+
+def test_the_oldest_python_can_import_what_runs_in_the_project() -> None:
+    """Annotations are never evaluated there; a type that a module gives a name to is, and Python 3.8
+    cannot subscript most.
+    """
+    for file in TARGET.rglob("*.py"):
+        body = ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 8)).body
+        values = [node.value for node in body if isinstance(node, ast.Assign)]
+        assert not [
+            value
+            for value in values
+            if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name)
+        ], file.name

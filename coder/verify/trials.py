@@ -1,0 +1,257 @@
+"""Trials of many edits, no evidence: a process collects the tests once and forks for each edit."""
+
+import ast
+import json
+import tempfile
+import threading
+import time
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from coder.core.errors import SandboxError
+from coder.core.ports import Edit, Limits, Sandbox, TextChange, TrialResult
+from coder.python.source import Positions, decode_source, parse_module
+from coder.verify.launch import Launch, prepare_launch
+from coder.verify.project import Project
+from coder.verify.run import existing_test_paths, processor_count
+
+GLANCE_SECONDS = 0.02
+COLLECTING_SECONDS, SPARE_SECONDS = 60.0, 20.0
+"""Allowed on top of the seconds for trials: to collect the tests, and to measure them on unchanged code."""
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class PytestTrials:
+    """`Trials` of one project."""
+
+    def __init__(self, *, project: Project, sandbox: Sandbox, scratch: Path, limits: Limits) -> None:
+        """Prepare for trials; `scratch` is a directory outside of any tree, writable in the sandbox."""
+        self._project = project
+        self._sandbox = sandbox
+        self._scratch = scratch
+        self._limits = limits
+
+    def try_out(
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        edits: Sequence[Edit],
+        *,
+        seconds: float,
+        patient: bool = False,
+    ) -> Generator[TrialResult]:
+        """Yield the outcome of each edit, in order, within the time limit."""
+        tree = tree.resolve()
+        guards = [*dict.fromkeys(test for edit in edits for test in edit.guards)]
+        with tempfile.TemporaryDirectory(
+            prefix="trials-", dir=self._scratch, ignore_cleanup_errors=True
+        ) as name:
+            place = Path(name)
+            files = {file: str(place / file) for file in ("candidates", "results", "stop")}
+            request = {
+                **files,
+                "tests": [*tests],
+                "guards": guards,
+                "functions": write_candidates(place / "candidates", tree, edits, guards),
+                "jobs": processor_count(),
+                "patient": patient,
+                "seconds": seconds,
+            }
+            launched = prepare_launch(
+                self._project,
+                tree,
+                place,
+                paths=existing_test_paths([*tests, *guards], tree),
+                requests={"coder_trials": request},
+                options=["-s", "--assert=plain", "-p", "no:faulthandler"],
+            )
+            runner = threading.Thread(target=self._run, args=(launched, tree, seconds))
+            runner.start()
+            try:
+                for record in follow_results(place / "results", runner):
+                    yield TrialResult(
+                        edit=edits[record["index"]], outcome=record["outcome"], test=record["test"]
+                    )
+            finally:
+                (place / "stop").touch()
+                runner.join()
+
+    def _run(self, launched: Launch, tree: Path, seconds: float) -> None:
+        wall_seconds = COLLECTING_SECONDS + seconds + SPARE_SECONDS
+        limits = self._limits.model_copy(update={"wall_seconds": wall_seconds})
+        try:
+            self._sandbox.run(launched.argv, cwd=tree, environment=launched.environment, limits=limits)
+        except SandboxError:  # stopped or never started: readers of the results see their writer end
+            return
+
+
+def write_candidates(
+    file: Path, tree: Path, edits: Sequence[Edit], guards: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Write one JSON line per edit, with the new text of the function to recompile.
+
+    Return the unchanged functions.
+    """
+    modules: dict[str, SwappableModule] = {}
+    functions: dict[tuple[str, int], dict[str, Any]] = {}
+    index_of: dict[tuple[str, int], int] = {}
+    guard_number = {test: index for index, test in enumerate(guards)}
+    with file.open("w", encoding="ascii") as lines:
+        for edit in edits:
+            if edit.path not in modules:
+                modules[edit.path] = SwappableModule(decode_source((tree / edit.path).read_bytes())[0])
+            module = modules[edit.path]
+            outer = module.function_of(edit.changes)
+            if outer and (edit.path, outer.start) not in index_of:
+                index_of[edit.path, outer.start] = len(index_of)
+                functions[edit.path, outer.start] = module.describe(outer)
+            line = {
+                "path": edit.path,
+                "changes": [(change.start, change.end, change.text) for change in edit.changes],
+                "function": index_of[edit.path, outer.start] if outer else None,
+                "source": module.isolate(outer, edit.changes) if outer else "",
+                "guards": [guard_number[test] for test in edit.guards],
+            }
+            lines.write(json.dumps(line) + "\n")
+    return [*functions.values()]
+
+
+def follow_results(file: Path, writer: threading.Thread) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a growing file in order of their `index`, until its writer ends.
+
+    A line without an index is the last one.
+    """
+    pending: dict[int, dict[str, Any]] = {}
+    next_index, position = 0, 0
+    while True:
+        has_ended = not writer.is_alive()
+        complete = _read_lines(file, position)
+        position += len(complete)
+        for line in complete.splitlines():
+            record = json.loads(line)
+            if "index" not in record:
+                return
+            pending[record["index"]] = record
+        while next_index in pending:
+            yield pending.pop(next_index)
+            next_index += 1
+        if has_ended:
+            return
+        if not complete:
+            time.sleep(GLANCE_SECONDS)
+
+
+def _read_lines(file: Path, position: int) -> bytes:
+    """Return the complete lines written after a position."""
+    if not file.exists():
+        return b""
+    with file.open("rb") as stream:
+        stream.seek(position)
+        complete, newline, _ = stream.read().rpartition(b"\n")
+    return complete + newline
+
+
+@dataclass(frozen=True)
+class OuterFunction:
+    """A function that is not nested in another function."""
+
+    node: Function
+    around: tuple[ast.stmt, ...]
+    """Classes and other blocks that contain it, outermost first."""
+    start: int
+    """Offset of its first line, decorators included, in characters."""
+    body: int
+    end: int
+
+
+class SwappableModule:
+    """An unchanged source file, split into functions."""
+
+    def __init__(self, text: str) -> None:
+        """Parse the text.
+
+        Raises:
+            SyntaxError: the text is not valid Python.
+        """
+        self.text = text
+        tree = parse_module(text)
+        imports = (
+            node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        )
+        self.future = tuple(alias.name for node in imports for alias in node.names)
+        self._positions = Positions(text)
+        self._outers = tuple(self._find_functions(tree.body, ()))
+        for outer in self._outers:  # bodies are no longer needed; free their memory
+            outer.node.body.clear()
+
+    def function_of(self, changes: Sequence[TextChange]) -> OuterFunction | None:
+        """Return the function whose body contains all of the changes.
+
+        None if one of them affects code that runs at import.
+        """
+        for outer in self._outers:
+            if all(outer.body <= change.start and change.end <= outer.end for change in changes):
+                return outer
+        return None
+
+    def describe(self, outer: OuterFunction) -> dict[str, Any]:
+        """Return a description of the unchanged function, in the format of coder_swap."""
+        node = outer.node
+        return {
+            "name": node.name,
+            "line": min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]),
+            "classes": [block.name for block in outer.around if isinstance(block, ast.ClassDef)],
+            "future": self.future,
+            "old": self.isolate(outer),
+        }
+
+    def isolate(self, outer: OuterFunction, changes: Sequence[TextChange] = ()) -> str:
+        """Return a module that contains only the function, edited, in empty classes.
+
+        Every line keeps its original number.
+        """
+        text = self.text[: outer.end]
+        end = outer.end
+        for change in reversed(changes):
+            text = text[: change.start] + change.text + text[change.end :]
+            end += len(change.text) - (change.end - change.start)
+        parts: list[str] = []
+        line = 1
+        for block, following in pairwise([*outer.around, outer.node]):
+            if block.col_offset < following.col_offset:
+                header = f"class {block.name}:" if isinstance(block, ast.ClassDef) else "if 1:"
+                parts.append("\n" * (block.lineno - line) + self._indent(block) + header)
+                line = block.lineno
+        first = self._line_of(outer.start)
+        return "".join(parts) + "\n" * (first - line) + text[outer.start : end] + "\n"
+
+    def _find_functions(self, body: list[ast.stmt], around: tuple[ast.stmt, ...]) -> Iterator[OuterFunction]:
+        for node in body:
+            if isinstance(node, Function):
+                first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+                body_start = self._positions.offset(node.body[0].lineno, node.body[0].col_offset)
+                end = self._positions.offset(node.end_lineno or 0, node.end_col_offset or 0)
+                yield OuterFunction(
+                    node=node,
+                    around=around,
+                    start=self._positions.line_starts[first - 1],
+                    body=body_start,
+                    end=end,
+                )
+            else:
+                blocks = (getattr(node, name, []) for name in ("body", "orelse", "handlers", "finalbody"))
+                inner = [statement for block in blocks for statement in block]
+                if inner and isinstance(inner[0], ast.stmt | ast.ExceptHandler):
+                    yield from self._find_functions(
+                        inner, around if isinstance(node, ast.ExceptHandler) else (*around, node)
+                    )
+
+    def _line_of(self, offset: int) -> int:
+        return self._positions.line_starts.index(offset) + 1
+
+    def _indent(self, node: ast.stmt) -> str:
+        start = self._positions.line_starts[node.lineno - 1]
+        return self.text[start : self._positions.offset(node.lineno, node.col_offset)]
