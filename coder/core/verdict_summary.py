@@ -163,7 +163,7 @@ REMEDIES: Mapping[str, str] = {
     "untied-target": "use a name or value of the issue in the test, or name the test: coder verify --test ID",
     "contradicted-test": "look at the edits, then accept them: coder verify --accept-test-edits",
     "unexamined": "once the machine is less busy: coder verify",
-    "exit-code": "name a command that lists its tests, such as: coder verify --test 'python -m pytest'",
+    "exit-code": "name a command that lists its tests: coder verify --test COMMAND",
     "harness-access": "take what reaches into the test run out of the change, then: coder verify",
     "runner-files": "commit the configuration of the tests by itself, then: coder verify HEAD",
     "linter": 'fix what the linters report, or set checks = "show"',

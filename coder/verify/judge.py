@@ -5,6 +5,7 @@ base's tests, and the change; `trees.ChangeSplit` checks them out as the sides `
 `change`.
 """
 
+import re
 import sys
 import time
 from collections import Counter, defaultdict
@@ -76,6 +77,10 @@ MOST_RERUNS = 20
 """At most so many tests that seem broken are run again."""
 QUICK_TARGETS = 10.0
 """Targets that take less than so many seconds are run twice in the first stage."""
+NAMES_A_FAILURE = re.compile(
+    r"\b(?:not ok \d|[Aa]ssert\w*|[Ee]xpected|FAIL(?:ED|URES?)?\b)|[\u2717\u2718\u2715]"
+)
+"""What the output of a command holds where a test or an assertion failed, not just a build."""
 ALREADY_GREEN = "passes on the untouched code already"
 
 
@@ -156,7 +161,7 @@ class Judge:
         self._facts = Facts(before=change.before)
         self._targets = Targets(on_change=TestReport(command=""), on_base=TestReport(command=""))
         self._aims: tuple[str, ...] = ()
-        """The tests and test files that ran first, on the change and on the base with its tests."""
+        """The tests and test files that ran first, on the change and on the base."""
         self._old: OldVersions | None = None
         self._again: Future[tuple[TestReport, TestReport]] | None = None
         """The second run of the targets, begun beside the tests that reach the change."""
@@ -219,17 +224,27 @@ class Judge:
             self._facts.obstacle = f"The base could not be tested: {problem.text}"
 
     def _run_command(self) -> None:
-        """Run a command of which only the exit code is known."""
-        after = self._facts.after = self.runs.run(SUITE, "change", ())
+        """Run a command of which only the exit code is known, on the change and on the base."""
+        change, facts = self._change, self._facts
+        after = facts.after = self.runs.run(SUITE, "change", ())
         if after.problem is not None:
-            self._facts.obstacle = after.problem.text
+            facts.obstacle = after.problem.text
             return
-        suspected = find_regressions(self._change.before, after, missing_counts=True)
-        self._facts.broken = self._confirm_broken(suspected, "change")
-        self._facts.still_red = after.failures
-        self._facts.cap(
-            "exit-code", "it gives an exit code only: which tests it ran, and why one failed, is not known"
-        )
+        suspected = find_regressions(change.before, after, missing_counts=True)
+        facts.broken = self._confirm_broken(suspected, "change")
+        facts.still_red = after.failures
+        has_tests = change.split.has_tests
+        on_base = self.runs.run(TARGETS_ON_BASE, "tests", ()) if has_tests else change.before
+        reds = [red for red in on_base.failures if red.failure and NAMES_A_FAILURE.search(red.failure.text)]
+        if not (has_tests or self._find_ties is None or self._ties_of(reds)):
+            reds = []
+        unknown = "which tests it ran, and why one failed, is not known"
+        if reds and not after.failures and on_base.problem is None:
+            facts.targets = tuple(red.id for red in reds)
+            facts.findings += find_weaknesses(change, facts.targets).findings
+            facts.leave_open("exit-code", f"`{after.command}` gives an exit code only: {unknown}")
+        else:
+            facts.cap("exit-code", f"it gives an exit code only: {unknown}")
 
     # Targets
 

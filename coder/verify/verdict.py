@@ -144,7 +144,9 @@ def _describe_still_red(facts: Facts) -> str:
 def _describe_success(facts: Facts) -> str:
     """Return what went well, as the beginning of a sentence."""
     if facts.before.by_exit_code:
-        began = "failed before and passes now" if facts.before.failures else "passes, as before"
+        began = "fails without the change and passes with it" if facts.targets else "passes, as before"
+        if facts.before.failures:
+            began = "failed before and passes now"
         return f"`{facts.before.command}` {began}"
     behavior = facts.details.get("behavior")
     inputs = f" ({format_count(behavior.proving, 'input')})" if behavior and behavior.proving else ""

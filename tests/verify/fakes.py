@@ -149,7 +149,8 @@ class FakeRunner:
                 for test in tests
             )
         )
-        return TestReport(command="pytest", results=selection, by_exit_code=self._by_exit_code)
+        alone = self._by_exit_code
+        return TestReport(command="pytest", results=selection, by_exit_code=alone, indirect=alone)
 
     run_parallel = run
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from coder.core.phases import Cutoff
-from coder.core.verdict import Counts, LintReport, RunProblem, TestResult, Verdict, VerdictKind
+from coder.core.verdict import Counts, Failure, LintReport, RunProblem, TestResult, Verdict, VerdictKind
 from coder.verify import verifier
 from coder.verify.examination import ExaminationTools
 from coder.verify.issue import IssueScriptResults
@@ -20,6 +20,7 @@ from tests.builders import by_hand
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, NoTrials, failed_result, passed_result
 
 TEST = "tests/test_calc.py"
+GREEN = TestResult(id="make test", outcome="passed")
 BASE = {"calc.py": "bug", TEST: "old", "tests/test_other.py": "other"}
 FIX = {"calc.py": "fixed"}
 NEW_TEST = {TEST: "old new"}
@@ -434,7 +435,7 @@ def test_reproduction_tells_that_no_test_can_run(tmp_path: Path, base: str, obst
         ("breaks", VerdictKind.BROKEN, "passed before the change and fails now"),
     ],
 )
-def test_a_command_without_reports_is_at_most_passing(
+def test_a_command_without_reports_that_passed_before_shows_no_fix(
     tmp_path: Path, calc: str, kind: VerdictKind, message: str
 ) -> None:
     def command(files: Files) -> list[TestResult]:
@@ -443,6 +444,33 @@ def test_a_command_without_reports_is_at_most_passing(
     verdict = judge(tmp_path, {"calc.py": calc}, ending=command, by_exit_code=True)
     assert verdict.kind == kind
     assert message in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("output", "change", "kind"),
+    [
+        ("not ok 2 - adds", {}, VerdictKind.FIXED),
+        ("test_add: Assertion `add(1, 2) == 3' failed.", {}, VerdictKind.FIXED),
+        ("FAIL: test_add", {}, VerdictKind.FIXED),
+        ("make: *** No rule to make target 'test'.  Stop.", {}, VerdictKind.PASSING),
+        ("linking failed", {}, VerdictKind.PASSING),
+        ("not ok 2 - adds", {"Makefile": "test:\n\ttrue\n"}, VerdictKind.PASSING),
+    ],
+)
+def test_a_command_without_reports_shows_a_fix_by_a_failing_test_in_its_output(
+    tmp_path: Path, output: str, change: Files, kind: VerdictKind
+) -> None:
+    """The base passes with its own tests; with those of the change, the output says why it fails."""
+
+    def command(files: Files) -> list[TestResult]:
+        failure = Failure(type="exit code", message="exit code 2", text=output)
+        is_red = files["calc.py"] == "bug" and files[TEST] == "new"
+        return [TestResult(id="make test", outcome="failed", failure=failure) if is_red else GREEN]
+
+    files = {"calc.py": "fixed", TEST: "new", **change}
+    verdict = judge(tmp_path, files, ending=command, by_exit_code=True)
+    assert verdict.kind == kind
+    assert verdict.targets == (("make test",) if kind is VerdictKind.FIXED or change else ())
 
 
 def test_a_named_test_that_exists_nowhere_is_noted(tmp_path: Path) -> None:
