@@ -13,9 +13,8 @@ from typing import Any, Literal, get_args
 
 from pydantic import Field, ValidationError, field_validator
 
-from coder.core.documents import parse_toml
 from coder.core.errors import UserError
-from coder.core.text import explain_invalid_value, suggest_name
+from coder.core.text import explain_invalid_value, parse_toml, suggest_name
 from coder.core.values import Value
 from coder.core.verdict import Requirement
 from coder.directories import config_directory

@@ -1,10 +1,9 @@
 """The tool `apply_patch`."""
 
-from coder.core.errors import ToolError
+from coder.core.errors import NOTHING_WRITTEN, ToolError
 from coder.patching import FileChange, PatchError, PlannedPatch, plan_patch
-from coder.patching.errors import NOTHING_WRITTEN
 from coder.patching.plan import ConfinedTree, write_patch
-from coder.python.lint import find_truncated_tests
+from coder.python.source import find_truncated_tests
 from coder.tools.tool import tool
 from coder.workspace.workspace import Workspace, format_count
 

@@ -10,8 +10,7 @@ from coder.core.paths import SOURCE_SUFFIXES
 from coder.files.ripgrep import FileMatches, Hit, SearchResult, count_matches, escape_path, grep
 from coder.index import Definition, definitions
 from coder.tools.support.listing import list_directory
-from coder.tools.support.symbols import describe_reach, describe_symbol
-from coder.tools.support.uses import group_by_definition, sample_places
+from coder.tools.support.symbols import describe_reach, describe_symbol, group_by_definition, sample_places
 from coder.tools.tool import tool
 from coder.workspace.workspace import (
     Workspace,

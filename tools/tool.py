@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from coder.core.documents import parse_json
 from coder.core.errors import ToolError
 from coder.core.messages import ToolSpec
+from coder.core.text import parse_json
 
 if TYPE_CHECKING:
     from coder.workspace.workspace import Workspace

@@ -10,8 +10,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError, field_validator
 
-from coder.core.documents import parse_json
-from coder.core.text import explain_invalid_value
+from coder.core.text import explain_invalid_value, parse_json
 from coder.core.values import Value
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

@@ -5,8 +5,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from coder.core.documents import parse_json
-from coder.core.text import sanitize_text
+from coder.core.text import parse_json, sanitize_text
 from coder.hooks.agents import SECONDS, Agent
 from coder.hooks.judging import answer_agent
 

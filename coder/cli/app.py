@@ -28,6 +28,7 @@ from coder.cli import (
     verify,
     why,
 )
+from coder.cli.ending import report_errors
 from coder.cli.options import (
     LIMITS,
     MODEL,
@@ -37,7 +38,6 @@ from coder.cli.options import (
     drop_removed_options,
     with_options,
 )
-from coder.cli.reporting import report_errors
 from coder.core.text import explain_invalid_value, suggest_name
 
 JSON_COMMANDS = ("fix", "do", "ask", "build", "verify", "review")

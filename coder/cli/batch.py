@@ -57,7 +57,7 @@ def batch(
     from coder.batch.folder import BatchFolder
     from coder.batch.issues import parse_issues
     from coder.batch.running import Batch, BatchOptions
-    from coder.executors.opening import open_executor
+    from coder.executors.local import open_executor
 
     try:
         with issues.open(encoding="utf-8", errors="replace") as lines:

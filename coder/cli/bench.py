@@ -91,12 +91,11 @@ def bench(
     What was run already is not run again: repeat the command to go on where it stopped. Exit codes: 0, 1
     where a run failed, 2 wrong use, 130 interrupted.
     """
-    from coder.bench.own import describe_own_bugs, remember_results
     from coder.bench.runner import plan_jobs as planned
     from coder.bench.runner import read_outcomes
     from coder.bench.suites import load_suite
     from coder.bench.swebench import judge_in_containers, write_predictions
-    from coder.bench.tables import compare_runs
+    from coder.bench.tables import compare_runs, describe_own_bugs, remember_results
     from coder.bench.tables import comparison_markdown as describe
     from coder.core.task import Budget
     from coder.repo.git import find_checkout
@@ -210,7 +209,7 @@ def _run(
 ) -> int:
     """Run and record the jobs that are not recorded yet; return how many failed."""
     from coder.bench.runner import Outcome, append_outcome, read_outcomes, run_jobs
-    from coder.executors.opening import open_executor
+    from coder.executors.local import open_executor
     from coder.sandbox.choice import require_backend
 
     known_keys = {outcome.job.key for outcome in read_outcomes(directory / RUNS)}

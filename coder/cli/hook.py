@@ -127,8 +127,7 @@ def remove(owner: OwnerArgument, user: UserOption = False, repo: RepositoryOptio
 @app.command()
 def status(repo: RepositoryOption = Path()) -> None:
     """Show for each agent where its hook is installed, what keeps it from running, and its last verdict."""
-    from coder.hooks.agents import AGENTS, has_entries
-    from coder.hooks.gates import closed_gates
+    from coder.hooks.agents import AGENTS, closed_gates, has_entries
     from coder.hooks.git_hook import has_hook
     from coder.hooks.judging import find_last_session
     from coder.repo.existing_change import find_hooks_directory

@@ -404,8 +404,7 @@ def evidence(
 
     A signature says who attests, and `coder verify --check` trusts none: it judges the change again.
     """
-    from coder.core.attestation import build_attestation
-    from coder.store.in_toto import build_statement
+    from coder.core.attestation import build_attestation, build_statement
     from coder.store.jsonl import find_session, read_records
     from coder.verify.verdict import markdown_report
 

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coder.cli.options import ModelOption, RepositoryOption, ServerOption
-from coder.core.documents import parse_toml
 from coder.core.errors import CoderError, UserError
-from coder.core.text import sanitize_text, shorten_line, suggest_name
+from coder.core.text import parse_toml, sanitize_text, shorten_line, suggest_name
 
 if TYPE_CHECKING:
     from coder.models.catalog import ModelChoice

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from coder import __version__
-from coder.core.documents import parse_json
+from coder.core.text import parse_json
 
 ANSWERS = Path(__file__).with_name("mcp_answers.json")
 """Responses of the server, kept current by tests/test_mcp_server.py."""

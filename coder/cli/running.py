@@ -115,7 +115,7 @@ def run_task(
 
 def _open_stages(stack: ExitStack, place: str) -> Connect:
     """Return what runs parts of a session's stages at a place that the user names."""
-    from coder.executors.opening import open_executor
+    from coder.executors.local import open_executor
     from coder.wiring.elsewhere import StageRunner
 
     executor = stack.enter_context(open_executor(place))

@@ -12,8 +12,8 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Literal
 
 from coder.cli.terminal import _theme_file, is_interface_setting_on, may_be_set, remembered_theme
-from coder.core.documents import parse_json
 from coder.core.errors import ToolError, UserError
+from coder.core.text import parse_json
 
 if TYPE_CHECKING:
     from coder.core.events import SessionCommand, SessionFinished

@@ -265,8 +265,7 @@ def _read_attestation(file: Path | None, change: str | None) -> "Attestation":
     Raises:
         UserError: it is missing or invalid, or what it attests cannot be judged again.
     """
-    from coder.core.attestation import Attestation
-    from coder.store.in_toto import extract_evidence
+    from coder.core.attestation import Attestation, extract_evidence
 
     if file is None or change is not None:
         raise UserError(

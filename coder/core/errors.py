@@ -12,12 +12,11 @@ CoderError
 ToolError is outside the tree: it is text for the model, and only the toolbox catches it.
 """
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from coder.core.messages import (
-        Usage,
-    )  # importing pydantic would double the time to the interface's first paint
+    from coder.core.messages import Usage
 
 
 class CoderError(Exception):
@@ -90,3 +89,20 @@ class ToolError(Exception):
 
 class ToolRefusedError(ToolError):
     """A tool call that is not allowed, so that nothing was done."""
+
+
+NOTHING_WRITTEN = "Nothing was written."
+
+
+class PatchError(Exception):
+    """The patch was refused and nothing was changed.
+
+    The text says why, what to do next, and that nothing was written.
+    """
+
+    def __init__(self, reason: str, *, failed: Collection[str] = ()) -> None:
+        super().__init__(f"{reason}\n{NOTHING_WRITTEN}")
+        self.reason = reason
+        self.failed = frozenset(failed)
+        """The hunks that did not fit, by `Hunk.fingerprint`; passed back to `plan`, they get longer
+        explanations."""

@@ -1,7 +1,10 @@
-"""Short texts for a screen; loads no library, since every front end needs it at once."""
+"""Short texts for a screen, and JSON and TOML that others wrote; loads no library, for a quick start."""
 
+import json
 import re
+import tomllib
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 _BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
@@ -70,3 +73,31 @@ _KINDS = {
     "dictionary": "an object",
 }
 """Words for the types that pydantic names."""
+
+
+TOO_DEEP = "the document nests too deep to be parsed"
+
+
+def parse_json(text: str | bytes, *, strict: bool = True) -> Any:
+    """Return the value of a JSON document.
+
+    Raises:
+        json.JSONDecodeError: it is none, or it nests too deep.
+        UnicodeDecodeError: its bytes are no text.
+    """
+    try:
+        return json.loads(text, strict=strict)
+    except RecursionError:
+        raise json.JSONDecodeError(TOO_DEEP, "", 0) from None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return the tables of a TOML document.
+
+    Raises:
+        tomllib.TOMLDecodeError: it is none, or it nests too deep.
+    """
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise tomllib.TOMLDecodeError(TOO_DEEP) from None

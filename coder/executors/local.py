@@ -1,7 +1,8 @@
-"""Local executor: calls in processes of this machine."""
+"""Local executor, calls in processes of this machine, and the choice of the executor that a user names."""
 
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import threading
@@ -12,6 +13,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, NoReturn
 
+from coder.core.errors import UserError
 from coder.executors.calls import (
     MAX_DEATHS,
     POLL_SECONDS,
@@ -23,6 +25,7 @@ from coder.executors.calls import (
     CallRestarted,
     CallStarted,
     Emit,
+    Executor,
     InlineData,
     Needs,
     R,
@@ -166,3 +169,24 @@ def _end_with_parent() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
     threading.Event().wait(TIDYING_SECONDS)
     os._exit(1)
+
+
+PLACES = "local:N (processes of this machine), ray, or ray://HOST:PORT"
+
+
+def open_executor(place: str = "") -> Executor:
+    """Return the executor for a value of --on; empty: half of this machine's processors.
+
+    Raises:
+        UserError: it names no place, or Ray cannot be used.
+    """
+    if match := re.fullmatch(r"(?:local(?::(\d+))?)?", place):
+        count = int(match[1]) if match[1] else max(1, (os.cpu_count() or 2) // 2)
+        if count < 1:
+            raise UserError("local:0 runs nothing: give local:1 or more.")
+        return LocalExecutor(count)
+    if place == "ray" or re.fullmatch(r"ray://[^\s/]+:\d+", place):
+        from coder.executors.ray_cluster import RayExecutor
+
+        return RayExecutor("" if place == "ray" else place)
+    raise UserError(f"{place!r} is no place to run on. There are: {PLACES}.")

@@ -11,11 +11,17 @@ from pathlib import Path
 
 from coder.core.paths import SOURCE_SUFFIXES
 from coder.files.ripgrep import list_paths
-from coder.index.database import MAX_CONTENTS_PER_FILE, SPARE_CONTENTS, Database
 from coder.index.parsers import Definition
 from coder.index.parsing import content_key, load_definitions, parse_in_workers, read_bytes
 from coder.index.resolve import resolve_name
-from coder.index.snapshot import IndexedPlace, IndexSnapshot, NameUse
+from coder.index.snapshot import (
+    MAX_CONTENTS_PER_FILE,
+    SPARE_CONTENTS,
+    Database,
+    IndexedPlace,
+    IndexSnapshot,
+    NameUse,
+)
 
 FileStatus = tuple[int, int, int]
 """Size, time of the last change in nanoseconds, inode; all zero where it must be read again."""

@@ -1,20 +1,308 @@
-"""Definitions and uses of a tree at one moment."""
+"""Definitions and uses of a tree at one moment, and their storage.
+
+The storage is SQLite, keyed by content, shared by processes and worktrees, rebuilt when damaged.
+"""
 
 import difflib
 import heapq
 import json
+import os
 import re
+import sqlite3
+import threading
+import time
+import weakref
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from coder.index.database import Database
 from coder.index.parsers import Definition, Import
-from coder.index.parsing import DEFINED, TOKEN, USED, definition_from_row, load_definitions
+from coder.index.parsing import (
+    DEFINED,
+    DOCUMENT_BITS,
+    TOKEN,
+    USED,
+    IndexPart,
+    definition_from_row,
+    load_definitions,
+)
+
+WAIT_SECONDS = 120.0
+MAX_CONTENTS_PER_FILE = 3
+"""A database with more contents than this multiple of the tree's files is rebuilt: deleting single contents
+is slower."""
+SPARE_CONTENTS = 2000
+MAX_DATABASE_BYTES = 1 << 30
+"""Limit of all databases of a directory; the least recently used are removed first."""
+SCHEMA = """
+CREATE TABLE meta (format TEXT, epoch INTEGER, next_document INTEGER);
+CREATE TABLE file (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB UNIQUE NOT NULL, first_document INTEGER, lengths BLOB
+);
+CREATE TABLE facts (id INTEGER PRIMARY KEY, definitions TEXT, imports TEXT, bases TEXT, names TEXT);
+CREATE TABLE segment (id INTEGER PRIMARY KEY, files INTEGER NOT NULL);
+CREATE TABLE term (text TEXT, segment INTEGER, entries BLOB, PRIMARY KEY (text, segment)) WITHOUT ROWID;
+CREATE TABLE tree (root BLOB PRIMARY KEY, used REAL, listing TEXT);
+"""
+TABLES = ("file", "facts", "segment", "term", "tree", "meta")
+
+
+class Database:
+    """A database connection for use by any thread; closed with its last user, who may be any snapshot."""
+
+    def __init__(self, path: Path | None) -> None:
+        """Open or create the database; None is in memory.
+
+        Raises:
+            sqlite3.OperationalError: it cannot be stored there.
+        """
+        self._path = path
+        self._lock = threading.RLock()
+        self.damaged = False
+        """Whether invalid data was read, so that the database must be rebuilt."""
+        try:
+            self._connection = self._open()
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError:
+            self._remove()
+            self._connection = self._open()
+
+    def _open(self) -> sqlite3.Connection:
+        if self._path is not None:
+            _make_room(self._path)
+            if self._path.exists():
+                os.utime(self._path)
+        place = ":memory:" if self._path is None else os.fspath(self._path)
+        connection = sqlite3.connect(
+            place, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        close = weakref.finalize(self, connection.close)
+        try:
+            _prepare(connection)
+        except sqlite3.Error:
+            close()
+            raise
+        return connection
+
+    def _remove(self) -> None:
+        for ending in ("", "-wal", "-shm"):
+            if self._path is not None:
+                Path(f"{self._path}{ending}").unlink(missing_ok=True)
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def rebuild(self) -> None:
+        with self._lock:
+            self._connection.close()
+            self._remove()
+            self._connection = self._open()
+            self.damaged = False
+
+    def clear(self) -> None:
+        """Delete the content inside a transaction; other processes notice by the epoch."""
+        _create_tables(self._connection)
+
+    @contextmanager
+    def write_transaction(self) -> Iterator[None]:
+        """Run one transaction; other writers wait."""
+        with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        with self._lock:
+            try:
+                return self._connection.execute(query, values).fetchall()
+            except sqlite3.OperationalError:
+                raise
+            except sqlite3.DatabaseError:
+                self.damaged = True
+                return []
+
+    @property
+    def epoch(self) -> int:
+        """Identifier that changes whenever the content is deleted."""
+        return next((epoch for (epoch,) in self._rows("SELECT epoch FROM meta")), 0)
+
+    @property
+    def content_count(self) -> int:
+        return next((count for (count,) in self._rows("SELECT count(*) FROM file")), 0)
+
+    def load_listing(self, root: bytes) -> Any:
+        """Return the stored listing of a tree, or None."""
+        return next(
+            (json.loads(text) for (text,) in self._rows("SELECT listing FROM tree WHERE root = ?", root)),
+            None,
+        )
+
+    def store_listing(self, root: bytes, listing: object) -> None:
+        with self._lock:
+            text = json.dumps(listing, separators=(",", ":"))
+            self._connection.execute(
+                "INSERT OR REPLACE INTO tree VALUES (?, ?, ?)", (root, time.time(), text)
+            )
+
+    def stored_ids(self, keys: Iterable[bytes]) -> dict[bytes, int]:
+        """Return the ids of those contents that are stored, by key."""
+        return {
+            key: rows[0][0] for key in keys if (rows := self._rows("SELECT id FROM file WHERE key = ?", key))
+        }
+
+    def add_files(
+        self, files: Mapping[bytes, tuple[int, str, str]], parse: Callable[..., Iterable[IndexPart]]
+    ) -> dict[bytes, int]:
+        """Parse and store files given as key: (size, path, absolute path), inside a transaction.
+
+        Files that changed in the meantime are skipped.
+        """
+        before = self._connection.execute("SELECT next_document FROM meta").fetchone()[0]
+        count = before
+
+        def allocate(size: int) -> int:
+            nonlocal count
+            count += size
+            return int(count - size)
+
+        ids = {
+            key: self._connection.execute("INSERT INTO file (key) VALUES (?)", (key,)).lastrowid
+            for key in files
+        }
+        jobs = [(size, ids[key], key, path, absolute) for key, (size, path, absolute) in files.items()]
+        self._store(
+            sorted(parse(jobs, allocate), key=lambda part: part.files[0].first_document if part.files else 0)
+        )
+        self._connection.execute("UPDATE meta SET next_document = ?", (count,))
+        self._connection.execute("DELETE FROM file WHERE first_document IS NULL")
+        return self.stored_ids(files)
+
+    def _store(self, parts: Sequence[IndexPart]) -> None:
+        files = [row for part in parts for row in part.files]
+        rows = [(row.first_document, row.lengths, row.id) for row in files]
+        self._connection.executemany("UPDATE file SET first_document = ?, lengths = ? WHERE id = ?", rows)
+        facts = [(row.id, row.definitions, row.imports, row.bases, row.names) for row in files]
+        self._connection.executemany("INSERT INTO facts VALUES (?, ?, ?, ?, ?)", facts)
+        segment, pieces = self._take_segments(len(files))
+        for part in parts:
+            for text, entries in part.terms.items():
+                pieces.setdefault(text, []).append(entries)
+        self._connection.executemany(
+            "INSERT INTO term VALUES (?, ?, ?)",
+            ((text, segment, b"".join(pieces[text])) for text in sorted(pieces)),
+        )
+
+    def _take_segments(self, files: int) -> tuple[int, dict[str, list[bytes]]]:
+        """Remove the newest segments up to twice the new size, for merging, so that segments stay few."""
+        pieces: dict[str, list[bytes]] = {}
+        segments = self._connection.execute("SELECT id, files FROM segment ORDER BY id").fetchall()
+        taken_segments = [0]
+        while segments and segments[-1][1] <= 2 * files:
+            taken_segments.append(segments[-1][0])
+            files += segments.pop()[1]
+        for segment in reversed(taken_segments):
+            for text, entries in self._connection.execute(
+                "SELECT text, entries FROM term WHERE segment = ?", (segment,)
+            ):
+                pieces.setdefault(text, []).append(entries)
+            self._connection.execute("DELETE FROM term WHERE segment = ?", (segment,))
+            self._connection.execute("DELETE FROM segment WHERE id = ?", (segment,))
+        number = segments[-1][0] + 1 if segments else 1
+        self._connection.execute("INSERT INTO segment VALUES (?, ?)", (number, files))
+        return number, pieces
+
+    def term_entries(self, term: str) -> "array[int]":
+        """Return the entries of a term, oldest first."""
+        numbers = array("I")
+        for (piece,) in self._rows("SELECT entries FROM term WHERE text = ? ORDER BY segment", term):
+            numbers.frombytes(piece)
+        return numbers
+
+    def terms_of_kind(self, kind: str) -> list[str]:
+        after = chr(ord(kind) + 1)
+        return [
+            text[1:]
+            for (text,) in self._rows(
+                "SELECT DISTINCT text FROM term WHERE text >= ? AND text < ?", kind, after
+            )
+        ]
+
+    def stored_facts(self, identity: int, column: Literal["definitions", "imports", "bases", "names"]) -> str:
+        """Return one column of a content's facts, as in `FileRow`; empty where it is not stored."""
+        return next(
+            (text for (text,) in self._rows(f"SELECT {column} FROM facts WHERE id = ?", identity)), ""
+        )
+
+    def document_lengths(self) -> list[tuple[int, int, bytes]]:
+        """Return id, first document and lengths of each content."""
+        return self._rows("SELECT id, first_document, lengths FROM file ORDER BY first_document")
+
+
+@cache
+def _format() -> str:
+    """Return a hash of the code that determines the stored data."""
+    folder = Path(__file__).parent
+    package = folder.parent
+    sources = [
+        *sorted(folder.glob("**/*.py")),
+        *(package / "files" / f"{name}.py" for name in ("tokenize", "ripgrep")),
+        package / "permissions" / "secrets.py",
+    ]
+    return sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA page_size = 16384")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA journal_size_limit = 1000000")
+    connection.execute("PRAGMA synchronous = OFF")
+    if not _is_current(connection):
+        connection.execute("BEGIN IMMEDIATE")
+        if not _is_current(connection):
+            _create_tables(connection)
+        connection.execute("COMMIT")
+
+
+def _is_current(connection: sqlite3.Connection) -> bool:
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not tables.issuperset(TABLES):
+        return False
+    stored_format, document = connection.execute("SELECT format, next_document FROM meta").fetchone() or (
+        "",
+        0,
+    )
+    return bool(stored_format == _format() and document < 1 << DOCUMENT_BITS - 1)
+
+
+def _create_tables(connection: sqlite3.Connection) -> None:
+    for table in TABLES:
+        connection.execute(f"DROP TABLE IF EXISTS {table}")
+    for statement in SCHEMA.split(";")[:-1]:
+        connection.execute(statement)
+    connection.execute("INSERT INTO meta VALUES (?, ?, 0)", (_format(), time.time_ns()))
+
+
+def _make_room(path: Path) -> None:
+    """Remove the least recently used databases where all together are too large."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    databases = sorted(path.parent.glob("*.sqlite"), key=lambda other: other.stat().st_mtime)
+    room = MAX_DATABASE_BYTES - sum(other.stat().st_size for other in databases)
+    for other in databases:
+        if room < 0 and other != path:
+            room += other.stat().st_size
+            other.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from coder.core.documents import parse_json
 from coder.core.errors import UserError
+from coder.core.text import parse_json
 from coder.core.values import Value
 
 if TYPE_CHECKING:

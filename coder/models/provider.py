@@ -1,15 +1,29 @@
-"""Model port over pydantic_ai: streamed requests with error classification, retries and usage."""
+"""Model port over pydantic_ai: streamed requests with error classification, retries and usage.
+
+Loading it takes up to a second, since only here are the provider libraries loaded.
+"""
 
 import os
 import re
 import ssl
+import warnings
 from base64 import b64decode
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, MutableMapping
+from collections.abc import (
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+)
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx2
 from pydantic import SecretStr, ValidationError
@@ -43,6 +57,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
+from coder.core import ports
 from coder.core.errors import ModelError
 from coder.core.messages import (
     AssistantMessage,
@@ -63,8 +78,10 @@ from coder.models.catalog import (
     GgufServer,
     ModelChoice,
     accepts_images,
+    detect_tool_support,
     find_context_tokens,
     find_cost,
+    find_key,
     find_list_price,
     is_loopback,
 )
@@ -81,7 +98,11 @@ from coder.models.request_errors import (
     request_with_retries,
     translate_error,
 )
-from coder.models.text_protocol import written_calls
+from coder.models.text_protocol import AdaptiveModel, TextProtocolModel, written_calls
+
+if TYPE_CHECKING:
+    from coder.models.request_errors import RetryPolicy
+
 
 ModelFactory = Callable[[httpx2.AsyncClient], Model]
 
@@ -615,3 +636,39 @@ def _to_response(message: AssistantMessage) -> ModelResponse:
         if len(responses) == 1 and isinstance(responses[0], ModelResponse):
             return responses[0]
     return ModelResponse(parts=_plain_parts(message.text, message.calls), timestamp=EPOCH)
+
+
+def open_model(
+    choice: ModelChoice,
+    *,
+    environment: Mapping[str, str],
+    tool_calling: bool | None = None,
+    images: bool | None = None,
+    retry_policy: RetryPolicy | None = None,
+) -> ports.Model:
+    """Create a Model for a choice; no request that costs is sent before its first use.
+
+    Args:
+        tool_calling: False for models that cannot call tools; None detects it: a llama.cpp on this machine is
+            asked, others are tried until they refuse.
+        images: whether the model accepts images; None: as far as its name or its server tells.
+    """
+    # Warnings about fields that the libraries do not know yet are of no use to the user.
+    warnings.filterwarnings("ignore", category=UserWarning, module=r"(google\.genai|pydantic_ai)\b")
+    key = find_key(choice.provider, environment)
+    server = GgufServer(Path(choice.model)) if choice.provider == GGUF else None
+    if server is not None:
+        choice = choice.model_copy(update={"base_url": server.base_url})
+    direct = ProviderModel(
+        choice,
+        model_factory(choice, key),
+        key=key,
+        retry_policy=retry_policy,
+        server=server,
+        images=images,
+    )
+    if tool_calling is None and choice.base_url and is_loopback(choice.base_url):
+        tool_calling = detect_tool_support(choice.base_url)
+    if tool_calling is None:
+        return AdaptiveModel(direct)
+    return direct if tool_calling else TextProtocolModel(direct)

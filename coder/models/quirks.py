@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 
-from coder.core.documents import parse_json
+from coder.core.text import parse_json
 
 Body = dict[str, Any]
 Events = Callable[[list[Any]], list[bytes]]

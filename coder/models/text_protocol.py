@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from coder.core.documents import parse_json
 from coder.core.errors import ModelError
 from coder.core.messages import (
     AssistantMessage,
@@ -22,6 +21,7 @@ from coder.core.messages import (
     UserMessage,
 )
 from coder.core.ports import Model
+from coder.core.text import parse_json
 
 GUIDE_TEMPLATE = """\
 # Tools

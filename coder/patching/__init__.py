@@ -8,7 +8,7 @@ is ambiguous is refused with the nearest real lines.
 
 from pathlib import Path
 
-from coder.patching.errors import PatchError
+from coder.core.errors import PatchError
 from coder.patching.plan import ConfinedTree, FileChange, PlannedPatch, plan_patch, write_patch
 
 __all__ = ["FileChange", "PatchError", "PlannedPatch", "apply", "plan_patch"]

@@ -15,8 +15,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from coder.patching.errors import PatchError
-from coder.patching.match import TO_ASCII, Misfit, Placement, explain_misfits, normalize_line, place_hunks
+from coder.core.errors import PatchError
+from coder.patching.match import (
+    TO_ASCII,
+    Misfit,
+    Placement,
+    explain_misfits,
+    learn_style,
+    normalize_line,
+    place_hunks,
+    restyle_run,
+)
 from coder.patching.parse import (
     DEV_NULL,
     ChangedRun,
@@ -27,8 +36,7 @@ from coder.patching.parse import (
     parse_diff,
 )
 from coder.patching.parse import reverse_patch as reversed_patch
-from coder.patching.restyle import learn_style, restyle_run
-from coder.python.lint import find_syntax_error, find_undefined_names
+from coder.python.source import find_syntax_error, find_undefined_names
 
 NEW_FILE_MODE = 0o644
 MAX_REPORTED_FILES = 2

@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from coder.core.documents import parse_json
+from coder.core.text import parse_json
 from coder.files.regular_files import copy_regular, read_regular
 from coder.repo.git import Git
 

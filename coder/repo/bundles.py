@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from coder.files.discard import discard_tree
+from coder.files.regular_files import discard_tree
 from coder.repo.git import Checkout, Git, find_git, state_lock
 
 BUNDLE_REFS = "refs/coder/bundle"

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coder.core.errors import CoderError, GitError, UserError
-from coder.files.discard import DISCARDED, discard_tree
-from coder.files.regular_files import replace_text
+from coder.files.regular_files import DISCARDED, discard_tree, replace_text
 from coder.repo.delivery import INTENT_FILE, NOTES_REF, PendingDelivery, read_pending, short_session_id
 from coder.repo.git import (
     Git,

@@ -13,8 +13,7 @@ from tempfile import TemporaryDirectory
 
 from coder.core.errors import GitError, UserError
 from coder.core.paths import SOURCE_SUFFIXES, UNTRACKED
-from coder.files.discard import discard_tree
-from coder.files.regular_files import copy_regular
+from coder.files.regular_files import copy_regular, discard_tree
 from coder.permissions.private_files import parse_configuration
 from coder.repo.git import Checkout, Git, find_git, repository_lock
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
-from coder.core.documents import parse_json
 from coder.core.events import (
     ConversationContinued,
     FilesChanged,
@@ -28,6 +27,7 @@ from coder.core.state import (
     unanswered_calls,
 )
 from coder.core.task import Source
+from coder.core.text import parse_json
 from coder.core.values import Value
 
 INTERRUPTED = "The session was stopped before this was done."

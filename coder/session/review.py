@@ -1,7 +1,8 @@
-"""Review of a fix by the user before delivery: accepted whole, in part, or not at all."""
+"""Review of a fix by the user before delivery: accepted whole, in part, or not at all; files of high risk."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from coder.core.events import FilesChanged, ReviewAnswered, ReviewAsked, Verified, Warned
@@ -13,7 +14,6 @@ from coder.core.verdict import MutationReport, Verdict, VerdictKind
 from coder.core.verdict_summary import describe_open
 from coder.patching import PatchError, apply
 from coder.patching.git_hunks import changed_line_starts, edited_body, rebuild_diff, split_git_diff
-from coder.permissions.risk import high_risk_paths
 from coder.session.context import SessionContext
 
 MAX_QUESTION_CHARACTERS = 3_000
@@ -327,3 +327,42 @@ def hunk_location(hunk: Hunk) -> str:
 
 def _is_documentation(hunk: Hunk) -> bool:
     return PurePosixPath(hunk.path).suffix in DOCUMENTATION_SUFFIXES
+
+
+RISKY_GLOBS = {
+    "CI": """.github/workflows/* .github/actions/* .gitlab-ci.yml .circleci/* .travis.yml Jenkinsfile .ci/*
+        azure-pipelines.yml .woodpecker* .drone.yml .buildkite/* .cirrus.yml appveyor.yml
+        .pre-commit-config.yaml""",
+    "deployment": """Dockerfile* *.dockerfile docker-compose* compose.y*ml Procfile fly.toml vercel.json
+        netlify.toml *.tf k8s/* kubernetes/* helm/* charts/* ansible/* deploy/* deployment/* serverless.yml
+        Vagrantfile""",
+    "lock file": """*.lock package-lock.json npm-shrinkwrap.json pnpm-lock.yaml go.sum gradle.lockfile
+        requirements*.txt requirements/*.txt constraints*.txt""",
+    "configuration": """pyproject.toml setup.py setup.cfg tox.ini pytest.ini noxfile.py conftest.py *.pth
+        sitecustomize.py package.json Cargo.toml go.mod Makefile justfile build.rs .gitattributes .gitmodules
+        .envrc .npmrc .vscode/* .idea/* .husky/* .devcontainer/* AGENTS.md CLAUDE.md .cursorrules
+        .mcp.json""",
+    "authentication": """*auth[./_-]* *Auth[A-Z]* *oauth* *authenti* *authori[sz]* authz* *login*
+        *password* *permission* *credential* *saml* *jwt* *rbac* sso[./_-]* acl[./_-]*""",
+    "payments": "*payment* *billing* *checkout* *invoic* *paypal* *payout* stripe*",
+}
+"""Globs by kind, of the path as it is or in lower case; they begin at any directory, `*` crosses them."""
+SOURCE_KINDS = ("authentication", "payments")
+"""Kinds that are about source code: tests of it are not high-risk."""
+
+
+def high_risk_paths(paths: Iterable[str]) -> dict[str, str]:
+    """Return the paths that need a user's review, in order, each with its kind."""
+    kinds = {path: risk_kind(path) for path in paths}
+    return {path: kind for path, kind in kinds.items() if kind}
+
+
+def risk_kind(path: str) -> str:
+    """Return why a change of this path (relative to the root) needs review; empty where it does not."""
+    forms = (f"/{path}", f"/{path.lower()}")
+    for kind, globs in RISKY_GLOBS.items():
+        if kind in SOURCE_KINDS and is_test_path(path):
+            return ""
+        if any(fnmatchcase(text, f"*/{glob}") for glob in globs.split() for text in forms):
+            return kind
+    return ""

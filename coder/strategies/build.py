@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from coder.core.errors import LimitReached, ModelError
+from coder.core.errors import LimitReached, ModelError, PatchError
 from coder.core.events import CandidateForked, NoteMade, StageChanged, Warned
 from coder.core.messages import UserMessage
 from coder.core.notes import Component, Done, GiveUp, Note, Plan, ReviewFinding
@@ -19,7 +19,6 @@ from coder.core.plan import find_plan_fault, format_plan
 from coder.core.state import candidate_messages
 from coder.core.values import Candidate, Patch, Value
 from coder.files.regular_files import read_regular_text
-from coder.patching.errors import PatchError
 from coder.patching.plan import ConfinedTree
 from coder.python.imports import SOURCE_DIRECTORIES, defined_names, module_of_path, third_party_modules
 from coder.retrieval.orientation import issue_overview

@@ -17,10 +17,10 @@ from coder.core.state import FAILURE_REVIEWER, candidate_verdicts, named_tests
 from coder.core.values import Candidate, Hunk, Patch
 from coder.core.verdict import BehaviorExample, Verdict, describe_example
 from coder.patching.git_hunks import split_git_diff
-from coder.permissions.risk import high_risk_paths
 from coder.python.source import decode_text, parse_module
 from coder.session.context import SessionContext, Strategy
 from coder.session.phase import PhaseSpec, PhaseState, record_change, run_phase
+from coder.session.review import high_risk_paths
 from coder.session.turn import add_user_message
 from coder.strategies.candidate_status import has_deliverable_change, is_judged_good
 from coder.strategies.follow import Route, follow_route

@@ -21,8 +21,7 @@ from coder.core.values import Candidate, Hunk, Patch
 from coder.core.verdict import Finding, Verdict, VerdictKind
 from coder.patching import PatchError, apply
 from coder.patching.git_hunks import split_git_diff
-from coder.python.lint import find_syntax_error, find_undefined_names
-from coder.python.source import decode_text
+from coder.python.source import decode_text, find_syntax_error, find_undefined_names
 from coder.session.context import SessionContext, Strategy
 from coder.session.phase import PhaseState
 

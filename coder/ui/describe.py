@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from coder.core.documents import parse_json
 from coder.core.events import (
     BaselineMeasured,
     CandidateDropped,
@@ -32,7 +31,7 @@ from coder.core.events import (
 )
 from coder.core.messages import UserMessage
 from coder.core.notes import Evaluation, ResearchPlan, ResearchReport, ResearchResult, describe_note
-from coder.core.text import shorten_line
+from coder.core.text import parse_json, shorten_line
 from coder.core.verdict import Verdict, VerdictKind
 from coder.core.verdict_summary import format_counts
 

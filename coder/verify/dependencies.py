@@ -6,10 +6,10 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from coder.core.documents import parse_json
 from coder.core.errors import SandboxError
 from coder.core.phases import READ_ONLY, Policy
 from coder.core.ports import Distribution, Execution, Limits, Sandbox, SystemPackage
+from coder.core.text import parse_json
 from coder.core.verdict import TestReport
 from coder.linux_distribution import run_install_command
 from coder.verify.layout import DISTRIBUTION_OF_MODULE, source_roots

@@ -12,8 +12,8 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from coder.core.documents import parse_toml
 from coder.core.paths import is_test_file
+from coder.core.text import parse_toml
 from coder.files.regular_files import read_regular_text
 
 PYTEST_FILES = (

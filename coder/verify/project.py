@@ -16,12 +16,11 @@ from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any
 
-from coder.core.documents import parse_json
 from coder.core.errors import SandboxError, UserError
 from coder.core.paths import is_test_file, names_only_tests
 from coder.core.phases import READ_ONLY
 from coder.core.ports import Limits, Sandbox, SystemPackage
-from coder.core.text import suggest_name
+from coder.core.text import parse_json, suggest_name
 from coder.core.values import Value
 from coder.core.verdict import RunProblem
 from coder.files.regular_files import read_regular_text, replace_text

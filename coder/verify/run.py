@@ -15,10 +15,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Unpack
 
-from coder.core.documents import parse_json
 from coder.core.errors import SandboxError
 from coder.core.paths import is_test_path, test_file_of
 from coder.core.ports import Execution, LargeRunOptions, Limits, Progress, Sandbox, TestRunner
+from coder.core.text import parse_json
 from coder.core.values import Value
 from coder.core.verdict import EXIT_CODE, DeniedResource, Failure, RunProblem, TestReport, TestResult
 from coder.files.regular_files import read_regular, replace_text

@@ -47,7 +47,7 @@ from coder.executors.calls import (
     Needs,
     SharedData,
 )
-from coder.files.discard import discard_tree
+from coder.files.regular_files import discard_tree
 from coder.repo.bundles import make_bundle, unpack_bundle
 from coder.repo.git import Checkout
 from coder.repo.repository import SessionRepository

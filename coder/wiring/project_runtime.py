@@ -27,9 +27,9 @@ from coder.core.ports import (
 from coder.core.task import Task
 from coder.core.values import Environment
 from coder.directories import index_database, state_directory
-from coder.sandbox.bounded import BoundedSandbox
 from coder.sandbox.choice import UNSAFE_FLAG
 from coder.sandbox.process import ProcessSandbox
+from coder.sandbox.wrappers import BoundedSandbox
 from coder.settings import Config
 from coder.verify.base import NO_LIMITS, SuiteLimits
 from coder.verify.coverage_map import CoverageMap, MapProgress, load_coverage, record_map

@@ -35,7 +35,7 @@ from coder.retrieval.attachments import refuse_images
 from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.choice import require_backend
 from coder.sandbox.process import ProcessSandbox
-from coder.sandbox.residue import ResidueSandbox
+from coder.sandbox.wrappers import ResidueSandbox
 from coder.session.approval import Approval, Permissions
 from coder.session.budget import BudgetTracker, RateLimiter
 from coder.session.context import ModelAccess, Revise, RunElsewhere, SessionContext, Strategy
@@ -562,7 +562,7 @@ def choose_strategy(config: Config, mode: Mode, best: StrategyResult | None = No
 
 def _open_models(choice: ModelChoice, config: Config) -> tuple[Model, dict[str, tuple[Model, ...]]]:
     """Return the executor's model, and the models of each role, followed by the one that it falls back on."""
-    from coder.models.opening import open_model
+    from coder.models.provider import open_model
 
     tool_calling = None if config.tool_calling else False
 

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
-from coder.core.errors import ToolError
+from coder.core.errors import PatchError, ToolError
 from coder.core.paths import SOURCE_SUFFIXES, is_test_path
 from coder.core.phases import Policy
 from coder.core.ports import History, Progress, Sandbox
 from coder.core.verdict import TestReport
 from coder.files.ripgrep import escape_path, list_paths
 from coder.index.index import SymbolIndex
-from coder.patching.errors import PatchError
 from coder.patching.plan import ConfinedTree, TextFile, decode_source
 from coder.permissions.private_files import DENY_READ, is_read_denied
 from coder.permissions.secrets import Secrets

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from coder.bench.own import describe_own_bugs
 from coder.bench.sources import find_fixes, make_benchmark, match_benchmark_names, read_rows
 from coder.bench.swebench import write_predictions
+from coder.bench.tables import describe_own_bugs
 from coder.core.verdict import VerdictKind
 from coder.repo.git import find_git
 from coder.wiring.session import RuntimeOptions as Settings

@@ -3,7 +3,7 @@
 import pytest
 
 from coder.core.errors import UserError
-from coder.executors.opening import open_executor
+from coder.executors.local import open_executor
 
 
 @pytest.mark.parametrize(("place", "label"), [("local:3", "3 processes"), ("local:1", "1 process")])

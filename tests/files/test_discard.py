@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.files.discard import discard_tree
+from coder.files.regular_files import discard_tree
 
 
 def make_tree(root: Path, *, directories: int) -> Path:
@@ -41,7 +41,7 @@ def test_follows_no_links(tmp_path: Path) -> None:
 
 
 def test_leaves_the_rest_to_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coder.files.discard.PATIENCE_SECONDS", -1.0)
+    monkeypatch.setattr("coder.files.regular_files.PATIENCE_SECONDS", -1.0)
     tree = make_tree(tmp_path, directories=50)
     discard_tree(tree)
     assert not tree.exists()

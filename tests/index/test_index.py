@@ -12,10 +12,9 @@ import pytest
 
 from coder.files.tokenize import count_terms
 from coder.index import parsing
-from coder.index.database import Database
 from coder.index.index import SymbolIndex
 from coder.index.parsing import IN_NAME
-from coder.index.snapshot import IndexSnapshot, NameUse
+from coder.index.snapshot import Database, IndexSnapshot, NameUse
 from tests.builders import write
 
 BOX = (
@@ -343,6 +342,6 @@ def test_removes_old_databases_over_size_limit(tmp_path: Path, monkeypatch: pyte
     for age, name in ((300, "old"), (100, "young")):
         (tmp_path / f"{name}.sqlite").write_bytes(b"x" * 1000)
         os.utime(tmp_path / f"{name}.sqlite", (time.time() - age,) * 2)
-    monkeypatch.setattr("coder.index.database.MAX_DATABASE_BYTES", 1500)
+    monkeypatch.setattr("coder.index.snapshot.MAX_DATABASE_BYTES", 1500)
     Database(tmp_path / "new.sqlite").close()
     assert sorted(path.name for path in tmp_path.glob("*.sqlite")) == ["new.sqlite", "young.sqlite"]

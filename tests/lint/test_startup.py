@@ -53,7 +53,7 @@ def test_startup_loads_no_heavy_module(argument: str, forbidden: set[str]) -> No
         ),
         ("coder.cli.log", "pydantic git"),
         (
-            "coder.cli.reporting, coder.cli.tui, coder.directories, coder.repo.git, "
+            "coder.cli.ending, coder.cli.tui, coder.directories, coder.repo.git, "
             "coder.ui.tui.app",  # what is loaded before the first paint
             "typer pydantic git coder.settings coder.wiring",
         ),
@@ -61,7 +61,7 @@ def test_startup_loads_no_heavy_module(argument: str, forbidden: set[str]) -> No
             "coder.models.catalog",
             "pydantic_ai openai anthropic google.genai httpx httpx2 http.client concurrent.futures asyncio",
         ),
-        ("coder.models.opening", "pydantic_ai httpx2 openai"),
+        ("coder.wiring.session", "pydantic_ai httpx2 openai"),
         ("coder.tools.registry", "tree_sitter unidiff pyflakes git textual"),
     ],
 )

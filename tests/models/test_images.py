@@ -1,7 +1,7 @@
 import pytest
 
 from coder.models.catalog import ModelChoice, accepts_images
-from coder.models.opening import open_model
+from coder.models.provider import open_model
 from tests.models.fakes import serve_answers
 
 

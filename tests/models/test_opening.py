@@ -8,8 +8,7 @@ import pytest
 from coder.core.errors import UserError
 from coder.models import provider
 from coder.models.catalog import ModelChoice, choose_by_name
-from coder.models.opening import open_model
-from coder.models.provider import ProviderModel, _refuses_temperature
+from coder.models.provider import ProviderModel, _refuses_temperature, open_model
 from coder.models.quirks import ServerQuirks
 from coder.models.request_errors import ReplyLimits
 from coder.models.text_protocol import AdaptiveModel, TextProtocolModel

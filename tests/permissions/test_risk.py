@@ -1,6 +1,6 @@
 import pytest
 
-from coder.permissions.risk import high_risk_paths, risk_kind
+from coder.session.review import high_risk_paths, risk_kind
 
 
 @pytest.mark.parametrize(

@@ -26,14 +26,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from coder.core.errors import CoderError, ToolError
+from coder.core.errors import CoderError, PatchError, ToolError
 from coder.core.ports import Limits
-from coder.patching.errors import PatchError
 from coder.patching.plan import ConfinedTree
 from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.bubblewrap import Bubblewrap
 from coder.sandbox.process import ProcessSandbox
-from coder.sandbox.residue import ResidueSandbox
+from coder.sandbox.wrappers import ResidueSandbox
 from tests.sandbox.processes import MARK, all_gone, has_appeared
 from tests.sandbox.stage import Stage
 

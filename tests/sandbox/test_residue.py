@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from coder.core.ports import Execution
-from coder.sandbox.residue import ResidueSandbox, new_findings, survey_worktree
+from coder.sandbox.wrappers import ResidueSandbox, new_findings, survey_worktree
 from tests.builders import write
 from tests.tools.fakes import FakeSandbox
 

@@ -10,10 +10,9 @@ from in_toto_attestation.predicates.test_result.v0 import test_result_pb2
 from in_toto_attestation.v1 import statement_pb2
 from in_toto_attestation.v1.statement import Statement
 
-from coder.core.attestation import Attestation
+from coder.core.attestation import Attestation, build_statement, extract_evidence
 from coder.core.messages import UsageTotals
 from coder.core.verdict import TestResult, Verdict, VerdictKind
-from coder.store.in_toto import build_statement, extract_evidence
 
 
 def attest(kind: VerdictKind, **fields: Any) -> Attestation:

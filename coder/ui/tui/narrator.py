@@ -9,7 +9,6 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Markdown, Static
 
-from coder.core.documents import parse_json
 from coder.core.events import (
     DeliverNowOffered,
     Event,
@@ -28,7 +27,7 @@ from coder.core.events import (
 )
 from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from coder.core.state import Status, advance_status
-from coder.core.text import sanitize_text
+from coder.core.text import parse_json, sanitize_text
 from coder.core.verdict import Verdict
 from coder.ui.describe import Line, change_heading, current_activity, describe_event, summarize_arguments
 from coder.ui.summary import (

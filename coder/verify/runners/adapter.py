@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
-from coder.core.documents import parse_json
+from coder.core.text import parse_json
 from coder.core.values import Value
 from coder.core.verdict import Failure, Frame, TestResult
 from coder.files.regular_files import read_regular_text

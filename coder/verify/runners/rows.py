@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from xml.etree import ElementTree
 
-from coder.core.documents import parse_json
+from coder.core.text import parse_json
 from coder.core.verdict import Failure, Frame, Outcome, TestResult
 from coder.verify.runners.adapter import (
     DEEPEST_MANIFEST,

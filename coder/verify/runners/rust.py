@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from coder.core.documents import parse_toml
+from coder.core.text import parse_toml
 from coder.core.verdict import Failure, Frame, Outcome, TestResult
 from coder.verify.runners.adapter import (
     LONGEST_TEXT,

@@ -18,8 +18,7 @@ import pytest
 from coder.core.errors import ModelError
 from coder.core.messages import AssistantMessage, Reply, Request, ToolCall, ToolMessage, UserMessage
 from coder.models.catalog import ModelChoice
-from coder.models.opening import open_model
-from coder.models.provider import make_http_client
+from coder.models.provider import make_http_client, open_model
 from coder.models.quirks import ServerQuirks
 from coder.models.request_errors import ReplyLimits
 from tests.builders import by_hand

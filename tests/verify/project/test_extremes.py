@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.documents import parse_json, parse_toml
+from coder.core.text import parse_json, parse_toml
 from coder.verify.layout import import_roots, pytest_options
 from coder.verify.packages import divide_run
 from coder.verify.project import find_hints
