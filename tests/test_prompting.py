@@ -21,7 +21,7 @@ from coder.core.plan import format_plan
 from coder.core.task import Attachment, Source, Task
 from coder.core.values import Proposal, Proposals, Suspect
 from coder.core.verdict import Failure, ReproductionResult, TestReport, TestResult, Verdict, VerdictKind
-from coder.prompting import PackagedPrompts
+from coder.prompting import render_prompt
 from coder.session.compaction import ConversationFacts
 from coder.session.continuation import Continuation
 
@@ -243,7 +243,7 @@ SNAPSHOTS = Path(__file__).parent / "prompts"
 @pytest.mark.parametrize("name", CASES)
 def test_prompt_matches_snapshot(name: str) -> None:
     """To review a change: delete its file in tests/prompts, run this once, and read the diff."""
-    text = PackagedPrompts().render(name, **CASES[name]) + "\n"
+    text = render_prompt(name, **CASES[name]) + "\n"
     snapshot = SNAPSHOTS / f"{name}.md"
     if not snapshot.exists():
         snapshot.write_text(text, encoding="utf-8")
@@ -258,4 +258,4 @@ def test_every_prompt_has_snapshot() -> None:
 
 def test_a_missing_value_is_an_error() -> None:
     with pytest.raises(jinja2.UndefinedError):
-        PackagedPrompts().render("edit")
+        render_prompt("edit")

@@ -18,7 +18,6 @@ from coder.core.values import (
     NewCommit,
     Patch,
     Proposals,
-    SuspectRanking,
     Value,
 )
 from coder.core.verdict import (
@@ -59,11 +58,6 @@ class Model(Protocol):
         Raises:
             ModelError: after the adapter's own retries.
         """
-
-
-class Prompts(Protocol):
-    def render(self, name: str, **values: object) -> str:
-        """Return the prompt `name` with every placeholder filled; a missing value is an error."""
 
 
 WorktreeContext = Callable[[], AbstractContextManager[object]]
@@ -649,18 +643,6 @@ class Proposer(Protocol):
         It is run on the untouched code twice, where a sandbox holds it.
         """
         ...
-
-
-class FaultLocator(Protocol):
-    """Locates a fault by running tests."""
-
-    def rank_suspects(
-        self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
-    ) -> SuspectRanking:
-        """Rank the functions of `tree` that failing `tests` (ids) execute and passing neighbours do not.
-
-        Nothing is changed.
-        """
 
 
 class Store(Protocol):

@@ -9,7 +9,6 @@ from coder.core.phases import Cutoff
 from coder.core.ports import (
     DependencyInstaller,
     Model,
-    Prompts,
     Proposer,
     Repository,
     Sandbox,
@@ -86,7 +85,6 @@ class SessionContext:
     models: ModelAccess
     tools: tuple[Tool, ...]
     """The same tools in the same order for the whole session, because prompt caches key on them."""
-    prompts: Prompts
     repository: Repository
     verifier: Verifier
     whole_verifier: Verifier | None = None

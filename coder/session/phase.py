@@ -13,6 +13,7 @@ from coder.core.phases import Phase
 from coder.core.state import candidate_messages, unanswered_calls
 from coder.core.values import Candidate, Patch
 from coder.patching.git_hunks import split_git_diff
+from coder.prompting import render_prompt
 from coder.python.source import decode_text, fingerprint_files
 from coder.session import toolbox
 from coder.session.context import SessionContext
@@ -153,7 +154,7 @@ async def _settle(
     results = latest_call_results(context.log.records, candidate.id)
     match loop_detector.record_turn(results, has_changed=state.changed):
         case "again":
-            return context.prompts.render("wandering", phase=purpose.phase)
+            return render_prompt("wandering", phase=purpose.phase)
         case "lost":
             return GiveUp(summary=LOOP_SUMMARY)
         case "new":
@@ -183,9 +184,7 @@ async def _ask(context: SessionContext, candidate: Candidate, purpose: PhaseSpec
         add_user_message(
             context,
             candidate,
-            context.prompts.render(
-                "reminder", phase=purpose.phase, finish=reply.finish, text=reply.message.text
-            ),
+            render_prompt("reminder", phase=purpose.phase, finish=reply.finish, text=reply.message.text),
         )
     return reply
 

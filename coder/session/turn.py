@@ -23,6 +23,7 @@ from coder.core.state import active_candidates, candidate_messages
 from coder.core.task import Attachment
 from coder.core.values import Candidate
 from coder.permissions.secrets import mark_message
+from coder.prompting import render_prompt
 from coder.retrieval.attachments import attach_mentions, refuse_images
 from coder.session.compaction import collect_facts, compact
 from coder.session.context import SessionContext
@@ -84,7 +85,7 @@ def _compact_if_full(context: SessionContext, candidate: Candidate) -> None:
         candidate.id,
         measure=lambda messages: context.budget.estimate_input_tokens(_make_request(context, messages)),
         limit=limit,
-        make_note=lambda: context.prompts.render("compacted", facts=collect_facts(records, candidate.id)),
+        make_note=lambda: render_prompt("compacted", facts=collect_facts(records, candidate.id)),
     )
     if event is not None:
         context.log.append(event)
@@ -112,7 +113,7 @@ def _output_limit(window: int | None) -> int:
 
 def _make_request(context: SessionContext, messages: tuple[Message, ...]) -> Request:
     return Request(
-        system=context.prompts.render(context.system),
+        system=render_prompt(context.system),
         messages=tuple(map(mark_message, messages)),
         tools=tuple(tool.spec for tool in context.tools),
         max_output_tokens=_output_limit(_context_tokens(context)),
@@ -149,7 +150,7 @@ async def _deliver_remarks(context: SessionContext, candidate: Candidate) -> Non
             for refusal in refusals:
                 context.log.append(Warned(text=refusal))
         task = context.task.model_copy(update={"attachments": attachments})
-        attached_text = context.prompts.render("attachments", task=task)
+        attached_text = render_prompt("attachments", task=task)
         for name in active_candidates(context.log.records):
             receiver = candidate.model_copy(update={"id": name})
             add_user_message(context, receiver, f"{REMARK_OPENING}{remark}")

@@ -20,6 +20,7 @@ from coder.core.state import candidate_messages
 from coder.core.values import Candidate, Patch, Value
 from coder.files.regular_files import read_regular_text
 from coder.patching.plan import ConfinedTree
+from coder.prompting import render_prompt
 from coder.python.imports import SOURCE_DIRECTORIES, defined_names, module_of_path, third_party_modules
 from coder.retrieval.orientation import issue_overview
 from coder.session.baseline import offer_packages
@@ -81,10 +82,10 @@ class WriterPart(Value):
 
     async def _open(self, context: SessionContext, fork: Candidate) -> str:
         order = "component_flagged" if self.findings else "component_missing"
-        text = context.prompts.render(order, component=self.component, findings=self.findings)
+        text = render_prompt(order, component=self.component, findings=self.findings)
         if candidate_messages(context.log.records, fork.id):
             return text
-        task = context.prompts.render(
+        task = render_prompt(
             "component",
             task=context.task,
             plan=format_plan(self.plan),
@@ -227,7 +228,7 @@ class _Build:
 
     def _introduce_build(self) -> None:
         """Tell the conversation that repairs what was built, once."""
-        text = self._context.prompts.render("built", task=self._context.task, plan=format_plan(self._plan))
+        text = render_prompt("built", task=self._context.task, plan=format_plan(self._plan))
         messages = candidate_messages(self._context.log.records, self._candidate.id)
         if UserMessage(text=text) not in messages:
             add_user_message(self._context, self._candidate, text)
@@ -271,7 +272,7 @@ async def describe_repository(context: SessionContext, candidate: Candidate) -> 
 
 
 async def _open_plan(context: SessionContext, planner: Candidate) -> str:
-    return context.prompts.render(
+    return render_prompt(
         "build_plan",
         task=context.task,
         instructions=context.instructions,

@@ -14,6 +14,7 @@ from coder.core.phases import REVIEW
 from coder.core.plan import format_plan, order_components
 from coder.core.values import Candidate
 from coder.files.regular_files import read_regular_text
+from coder.prompting import render_prompt
 from coder.python.imports import ImportedName, defined_names, list_imports, module_of_path
 from coder.python.source import parse_module
 from coder.session.context import SessionContext
@@ -132,7 +133,7 @@ def _exists(module: str, tree: Path) -> bool:
 
 def _review_phase(plan: Plan) -> PhaseSpec:
     async def opening(context: SessionContext, reviewer: Candidate) -> str:
-        return context.prompts.render(
+        return render_prompt(
             "review_components",
             task=context.task,
             plan=format_plan(plan),

@@ -12,6 +12,7 @@ from coder.core.values import Candidate, Hunk, Patch
 from coder.core.verdict import Cause, TestResult, Verdict, group_by_signature
 from coder.patching import apply
 from coder.patching.git_hunks import rebuild_diff, split_git_diff
+from coder.prompting import render_prompt
 from coder.session.context import SessionContext
 from coder.session.phase import record_change
 from coder.session.turn import add_user_message
@@ -185,7 +186,7 @@ async def start_over(context: SessionContext, candidate: Candidate) -> None:
     add_user_message(
         context,
         candidate,
-        context.prompts.render("start_over", diff=failed_patch.diff[:DIFF_CHARACTERS], tests=tests),
+        render_prompt("start_over", diff=failed_patch.diff[:DIFF_CHARACTERS], tests=tests),
     )
 
 

@@ -19,6 +19,7 @@ from coder.core.state import (
 from coder.core.values import Candidate, Patch
 from coder.core.verdict import ReproductionResult, TestReport, TestResult, VerdictKind
 from coder.core.verdict_summary import describe_open
+from coder.prompting import render_prompt
 from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.orientation import issue_overview, related_failures
 from coder.session.baseline import measure_baseline
@@ -57,8 +58,8 @@ async def _open_locate(context: SessionContext, candidate: Candidate) -> str:
     reds = _related_failures(context, report)
     look = await _look_first(context, candidate, reds)
     if context.has_conversation:
-        return context.prompts.render("follow_up", task=context.task, earlier=context.continued, look=look)
-    return context.prompts.render(
+        return render_prompt("follow_up", task=context.task, earlier=context.continued, look=look)
+    return render_prompt(
         "task",
         task=context.task,
         report=report,
@@ -87,8 +88,8 @@ async def _open_answer(context: SessionContext, candidate: Candidate) -> str:
         return ""
     look = await _look_first(context, candidate)
     if context.has_conversation:
-        return context.prompts.render("follow_up", task=context.task, earlier=context.continued, look=look)
-    return context.prompts.render(
+        return render_prompt("follow_up", task=context.task, earlier=context.continued, look=look)
+    return render_prompt(
         "question",
         task=context.task,
         instructions=context.instructions,
@@ -128,7 +129,7 @@ def _cut_beginning(messages: Sequence[Message]) -> str:
 
 async def _open_reproduce(context: SessionContext, candidate: Candidate) -> str:
     report = await measure_baseline(context, candidate)
-    return context.prompts.render("reproduce", reds=_related_failures(context, report))
+    return render_prompt("reproduce", reds=_related_failures(context, report))
 
 
 async def _settle_reproduce_within_attempts(
@@ -143,9 +144,7 @@ async def _settle_reproduce_within_attempts(
     newest = next(reversed(candidate_verdicts(context.log.records, candidate.id)), None)
     if not isinstance(decision, str) or newest is None or newest.kind is VerdictKind.NOT_TESTED:
         return decision
-    advice = context.prompts.render(
-        "attempts_left", left=attempts_left(context), passes=newest.is_deliverable
-    )
+    advice = render_prompt("attempts_left", left=attempts_left(context), passes=newest.is_deliverable)
     return f"{decision}\n\n{advice}"
 
 
@@ -188,7 +187,7 @@ async def _settle_reproduce(
     if state.entry or not (state.changed or reproduction):
         return None
     judgements = candidate_verdicts(context.log.records, candidate.id)
-    return context.prompts.render(
+    return render_prompt(
         "not_reproduced", found=reproduced, source=source, tests_changed=tests_changed, judged=judgements[-1:]
     )
 
@@ -247,7 +246,7 @@ async def _open_edit(context: SessionContext, candidate: Candidate) -> str:
         ),
         None,
     )
-    return context.prompts.render(
+    return render_prompt(
         "edit",
         reproduction=newest if isinstance(newest, Reproduction) else None,
         changed=has_source(await asyncio.to_thread(context.repository.candidate_patch, candidate)),
@@ -324,7 +323,7 @@ async def _open_diagnose(context: SessionContext, candidate: Candidate) -> str:
     has_kept_source = context.task.mode != "build" and has_source(
         await asyncio.to_thread(context.repository.candidate_patch, candidate)
     )
-    return context.prompts.render(
+    return render_prompt(
         "diagnose",
         explanation=explanation,
         left=max(remaining, 1),
@@ -337,8 +336,8 @@ async def _open_diagnose(context: SessionContext, candidate: Candidate) -> str:
 
 async def _open_repair(context: SessionContext, candidate: Candidate) -> str:
     if (newest := newest_verdict(context, candidate)) and newest.is_deliverable:
-        return context.prompts.render("passing", verdict=newest, missing=describe_open(newest))
-    return context.prompts.render("repair")
+        return render_prompt("passing", verdict=newest, missing=describe_open(newest))
+    return render_prompt("repair")
 
 
 async def _settle_repair(
@@ -364,7 +363,7 @@ async def _settle_repair(
 async def _open_explain(context: SessionContext, candidate: Candidate) -> str:
     judgements = candidate_verdicts(context.log.records, candidate.id)
     failure = await asyncio.to_thread(context.judge.explain_failure, judgements[-1]) if judgements else ""
-    return context.prompts.render("give_up", failed=failure)
+    return render_prompt("give_up", failed=failure)
 
 
 PHASE_SPECS: Mapping[PhaseName, PhaseSpec] = {

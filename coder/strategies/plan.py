@@ -12,6 +12,7 @@ from coder.core.plan import format_plan
 from coder.core.state import candidate_messages, candidate_verdicts
 from coder.core.values import Candidate, Patch
 from coder.patching.git_hunks import rebuild_diff, split_git_diff
+from coder.prompting import render_prompt
 from coder.session.context import SessionContext, Strategy
 from coder.session.phase import PhaseSpec, PhaseState, run_phase
 from coder.session.turn import add_user_message
@@ -141,7 +142,7 @@ async def obtain_plan(context: SessionContext, planner: Candidate) -> Note | Non
 
 async def _adopt(context: SessionContext, planner: Candidate, plan: Plan) -> None:
     """Tell the planner of a plan that is not its own, since it will be asked about the steps."""
-    message = context.prompts.render("plan_given", plan=format_plan(plan))
+    message = render_prompt("plan_given", plan=format_plan(plan))
     if not candidate_messages(context.log.records, planner.id):
         message = f"{await PHASE_SPECS['locate'].opening(context, planner)}\n\n{message}"
     add_user_message(context, planner, message)
@@ -152,7 +153,7 @@ def planning_phase() -> PhaseSpec:
     """Return the phase that ends with the whole plan."""
 
     async def opening(context: SessionContext, planner: Candidate) -> str:
-        return f"{await PHASE_SPECS['locate'].opening(context, planner)}\n\n{context.prompts.render('plan')}"
+        return f"{await PHASE_SPECS['locate'].opening(context, planner)}\n\n{render_prompt('plan')}"
 
     async def settle(_context: SessionContext, _planner: Candidate, state: PhaseState) -> Note | str | None:
         if isinstance(state.note, Plan) and not state.note.steps:
@@ -182,7 +183,7 @@ def judging_phase(
         if not result.failure:
             unplanned_paths = [path for path in unplanned_paths if path not in result.before.paths]
             diff = added_hunks(result.before.diff, patch.diff)
-        return context.prompts.render(
+        return render_prompt(
             "step_result",
             step=step,
             rest=remaining_steps,
@@ -236,7 +237,7 @@ def step_phase(plan: Plan, step: Step, *, failure: str = "") -> PhaseSpec:
     """
 
     async def opening(context: SessionContext, candidate: Candidate) -> str:
-        message = context.prompts.render("step", plan=plan, step=step, failed=failure)
+        message = render_prompt("step", plan=plan, step=step, failed=failure)
         if candidate_messages(context.log.records, candidate.id):
             return message
         return f"{await PHASE_SPECS['locate'].opening(context, candidate)}\n\n{message}"

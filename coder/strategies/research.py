@@ -22,6 +22,7 @@ from coder.core.phases import EVALUATE, PLAN_RESEARCH, RESEARCH, SYNTHESIZE
 from coder.core.task import Source
 from coder.core.values import Candidate, Value
 from coder.files.regular_files import read_regular_text
+from coder.prompting import render_prompt
 from coder.retrieval.orientation import issue_overview
 from coder.session.context import SessionContext, run_part
 from coder.session.phase import PhaseSpec, PhaseState, run_phase
@@ -217,7 +218,7 @@ def planning_phase(known: Sequence[ResearchResult]) -> PhaseSpec:
     """Return the phase that splits the question; `known` are findings of an earlier session."""
 
     async def opening(context: SessionContext, reader: Candidate) -> str:
-        return context.prompts.render(
+        return render_prompt(
             "research_plan",
             task=context.task,
             instructions=context.instructions,
@@ -240,7 +241,7 @@ def research_phase(topic: Subtopic, *, gap: str) -> PhaseSpec:
 
     async def opening(context: SessionContext, reader: Candidate) -> str:
         look = await _look(context, reader, f"{topic.title}\n{topic.question}", PART_LOOK_CHARACTERS)
-        return context.prompts.render("research", task=context.task, topic=topic, gap=gap, look=look)
+        return render_prompt("research", task=context.task, topic=topic, gap=gap, look=look)
 
     async def settle(context: SessionContext, reader: Candidate, state: PhaseState) -> Note | str | None:
         nonlocal turns
@@ -258,7 +259,7 @@ def evaluation_phase(topics: Sequence[Subtopic], results: Sequence[ResearchResul
     """Return the phase that judges the findings; `topics` are those of this round that nobody answered."""
 
     async def opening(context: SessionContext, _reader: Candidate) -> str:
-        return context.prompts.render("evaluate", task=context.task, results=results, unanswered=topics)
+        return render_prompt("evaluate", task=context.task, results=results, unanswered=topics)
 
     return PhaseSpec(phase=EVALUATE, opening=opening)
 
@@ -267,7 +268,7 @@ def synthesis_phase(results: Sequence[ResearchResult], *, evaluation: str) -> Ph
     """Return the phase that writes the report; its citations are checked as those of the researchers."""
 
     async def opening(context: SessionContext, _candidate: Candidate) -> str:
-        return context.prompts.render("synthesize", task=context.task, results=results, evaluation=evaluation)
+        return render_prompt("synthesize", task=context.task, results=results, evaluation=evaluation)
 
     async def settle(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | None:
         if isinstance(state.note, ResearchReport):

@@ -17,6 +17,7 @@ from coder.core.state import FAILURE_REVIEWER, candidate_verdicts, named_tests
 from coder.core.values import Candidate, Hunk, Patch
 from coder.core.verdict import BehaviorExample, Verdict, describe_example
 from coder.patching.git_hunks import split_git_diff
+from coder.prompting import render_prompt
 from coder.python.source import decode_text, parse_module
 from coder.session.context import SessionContext, Strategy
 from coder.session.phase import PhaseSpec, PhaseState, record_change, run_phase
@@ -198,16 +199,16 @@ async def _opening_message(context: SessionContext, candidate: Candidate, reader
     if reader == BEHAVIOR_REVIEWER:
         hunks = (hunk for hunk in split_git_diff(patch.diff) if not is_test_path(hunk.path))
         diff = "\n".join(f"{hunk.path}\n{hunk.body}" for hunk in hunks)
-        return context.prompts.render(
+        return render_prompt(
             "review_behavior",
             issue=context.task.issue[:ISSUE_CHARACTERS],
             diff=diff[:BEHAVIOR_DIFF_CHARACTERS],
             rows="\n".join(map(describe_example, untested_examples(verdict))),
         )
     excerpts = await asyncio.to_thread(change_excerpts, candidate, patch)
-    return context.prompts.render(
+    return render_prompt(
         "review",
-        brief=context.prompts.render(f"review_{reader}"),
+        brief=render_prompt(f"review_{reader}"),
         task=context.task,
         diff=patch.diff[:DIFF_CHARACTERS],
         verdict=verdict,
@@ -362,7 +363,7 @@ def repair_flagged(reviews: tuple[Findings, ...], patch: Patch) -> Strategy:
         add_user_message(
             context,
             candidate,
-            context.prompts.render("repaired", diff=repaired_patch.diff[:REPAIR_CHARACTERS]),
+            render_prompt("repaired", diff=repaired_patch.diff[:REPAIR_CHARACTERS]),
         )
         return await follow_route({}, "verify")(context, candidate)
 
@@ -434,8 +435,8 @@ async def _repair_group(
 def repair_findings(findings: Sequence[ReviewFinding], patch: Patch, *, then: Route) -> Strategy:
     """Return a strategy that repairs flagged places in one conversation, and rolls back changes elsewhere."""
 
-    async def opening(context: SessionContext, _candidate: Candidate) -> str:
-        return context.prompts.render("repair_flagged", findings=findings)
+    async def opening(_context: SessionContext, _candidate: Candidate) -> str:
+        return render_prompt("repair_flagged", findings=findings)
 
     async def settle(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | str | None:
         if state.entry or not state.changed:
@@ -449,7 +450,7 @@ def repair_findings(findings: Sequence[ReviewFinding], patch: Patch, *, then: Ro
             return state.note or Done(summary="")  # what the whole change does was said before
         await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
         context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
-        return context.prompts.render("astray", astray=outside_places, findings=findings)
+        return render_prompt("astray", astray=outside_places, findings=findings)
 
     async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
         only = tuple(dict.fromkeys(finding.path for finding in findings))
@@ -493,7 +494,7 @@ def _edits(before: Sequence[str], after: Sequence[str]) -> Iterator[LineEdit]:
 async def _open_diagnose(context: SessionContext, candidate: Candidate) -> str:
     text = await PHASE_SPECS["diagnose"].opening(context, candidate)
     advice = await try_review(context, candidate, FAILURE_REVIEWER)
-    return f"{text}\n\n{context.prompts.render('advice', advice=advice)}" if advice else text
+    return f"{text}\n\n{render_prompt('advice', advice=advice)}" if advice else text
 
 
 ADVISED_PHASE_SPECS: Mapping[PhaseName, PhaseSpec] = {

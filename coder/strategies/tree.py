@@ -9,6 +9,7 @@ from coder.core.errors import LimitReached, ModelError
 from coder.core.events import CandidateDropped, CandidateForked, FilesChanged
 from coder.core.state import active_candidates, candidate_verdicts
 from coder.core.values import Candidate
+from coder.prompting import render_prompt
 from coder.session.context import SessionContext, Strategy
 from coder.session.turn import add_user_message
 from coder.strategies.candidate_status import (
@@ -152,7 +153,7 @@ async def fork_sibling(context: SessionContext, parent: Candidate, seed: Seed) -
     add_user_message(
         context,
         child,
-        context.prompts.render("approach", aside=dropped_paths, failed=failure, approach=seed.approach),
+        render_prompt("approach", aside=dropped_paths, failed=failure, approach=seed.approach),
     )
     return child
 
@@ -186,7 +187,7 @@ def share_failures(
     """Tell each learner how the attempts of the others failed."""
     for learner in learners:
         if traces := [summarize_attempt(context, other) for other in failed_candidates if other != learner]:
-            add_user_message(context, learner, context.prompts.render("siblings", traces=traces))
+            add_user_message(context, learner, render_prompt("siblings", traces=traces))
 
 
 async def race_branches(

@@ -21,6 +21,7 @@ from coder.core.values import Candidate, Hunk, Patch
 from coder.core.verdict import Finding, Verdict, VerdictKind
 from coder.patching import PatchError, apply
 from coder.patching.git_hunks import split_git_diff
+from coder.prompting import render_prompt
 from coder.python.source import decode_text, find_syntax_error, find_undefined_names
 from coder.session.context import SessionContext, Strategy
 from coder.session.phase import PhaseState
@@ -232,7 +233,7 @@ def preflight_objections(context: SessionContext, candidate: Candidate, state: P
     )
     if failed_verdict is None and not faults:
         return ""
-    objection = context.prompts.render("objection", failed=failed_verdict, faults=faults[:MAX_FAULTS])
+    objection = render_prompt("objection", failed=failed_verdict, faults=faults[:MAX_FAULTS])
     is_repeated = any(
         isinstance(message, UserMessage) and message.text == objection
         for message in candidate_messages(context.log.records, candidate.id)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Event
+from typing import TYPE_CHECKING
 
 from coder import __version__
 from coder.behavior.classes import AnswerClasses, group_by_answers
@@ -16,7 +17,6 @@ from coder.behavior.runs import BehaviorRuns, Side, find_changed_code
 from coder.core.phases import Cutoff
 from coder.core.ports import (
     Edit,
-    FaultLocator,
     Limits,
     Progress,
     Proposer,
@@ -49,6 +49,9 @@ from coder.verify.trees import read_texts
 from coder.verify.trials import PytestTrials
 from coder.verify.verifier import WorktreeVerifier
 from coder.wiring.preparation import OVERLAYS, command_memory
+
+if TYPE_CHECKING:
+    from coder.repair.localization import SpectrumFaults
 
 UNSAFE_REMEDY = f"{UNSAFE_FLAG} runs them without a sandbox"
 COVERAGE_SECONDS = 60.0
@@ -113,7 +116,7 @@ class ProjectRuntime:
             limits=self.limits,
         )
 
-    def faults(self) -> FaultLocator:
+    def faults(self) -> "SpectrumFaults":
         from coder.repair.localization import SpectrumFaults
 
         return SpectrumFaults(self.tracer())

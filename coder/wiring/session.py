@@ -26,7 +26,6 @@ from coder.models.catalog import ModelChoice, choose_beside, choose_by_name, cho
 from coder.models.scripted import ScriptedModel, load_script
 from coder.permissions.private_files import DENY_READ
 from coder.permissions.secrets import PLACEHOLDER, Secrets, secret_environment_values
-from coder.prompting import PackagedPrompts
 from coder.repo.existing_change import has_tree, resolve_change
 from coder.repo.git import find_checkout, session_lock
 from coder.repo.recovery import remove_discarded
@@ -233,7 +232,6 @@ class SessionSetup:
                     rate_limiter=RateLimiter(),
                 ),
                 tools=TOOLS,
-                prompts=PackagedPrompts(),
                 repository=repository,
                 verifier=verifier(repository),
                 whole_verifier=verifier(bases[-1]) if judged_since else None,

@@ -28,7 +28,6 @@ from coder.core.verdict import (
 )
 from coder.index.index import SymbolIndex
 from coder.models.scripted import Scene, ScriptedModel
-from coder.prompting import PackagedPrompts
 from coder.session.approval import Approval
 from coder.session.budget import BudgetTracker
 from coder.session.context import ModelAccess, SessionContext, Strategy
@@ -306,7 +305,6 @@ def kit(
         ),
         models=ModelAccess(model=ScriptedModel(scenes)),
         tools=TOOLS,
-        prompts=PackagedPrompts(),
         repository=fake,
         verifier=chosen,
         make_verifier=lambda _: chosen,

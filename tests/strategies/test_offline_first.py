@@ -10,6 +10,7 @@ from coder.core.notes import Done, Plan, Step
 from coder.core.ports import Progress
 from coder.core.values import Candidate, Proposals
 from coder.core.verdict import MutationReport, TestReport, Verdict, VerdictKind
+from coder.prompting import render_prompt
 from coder.session.context import SessionContext
 from coder.strategies.offline import FIRST_SECONDS, OFFLINE_NOTE, offline_first
 from tests.session.fakes import BASELINE, PROVEN, RED, STILL_RED, UNTESTED, FakeVerifier, events, run_strategy
@@ -118,9 +119,7 @@ def test_hints_are_shown_as_unproven(tmp_path: Path) -> None:
     context = offline_context(tmp_path, proposals(), issue=ISSUE)
     hints = Proposals(proposals=(proposal(2),), suspects=proposals(2).suspects)
     prompt, without = (
-        context.prompts.render(
-            "task", task=context.task, report=None, reds=(), look="", instructions="", hints=shown
-        )
+        render_prompt("task", task=context.task, report=None, reds=(), look="", instructions="", hints=shown)
         for shown in (hints, None)
     )
     assert "unproven" in prompt
