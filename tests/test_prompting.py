@@ -86,6 +86,7 @@ CASES: dict[str, dict[str, Any]] = {
         "task": TASK,
         "report": TestReport(command="pytest", results=(RED, OFFLINE)),
         "reds": (RED,),
+        "examples": ("`value()` gives 1",),
         "look": "Layout: 2 files",
         "instructions": "Be kind.",
         "hints": HINTS,

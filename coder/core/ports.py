@@ -421,6 +421,24 @@ class SelectiveTestRunner(TestRunner, Protocol):
         """
 
 
+class ReproducedExample(Value):
+    """An example of an issue whose wrong result the untouched code gives, as a test that fails."""
+
+    call: str
+    wrong: str
+    """What the call gives, or `raises X`."""
+    right: str
+    """What it should give; empty if only an exception is unwanted."""
+    path: str
+    """The test file, relative to the tree."""
+    text: str
+    """Its text with the new test."""
+    test: str
+    """Id of the new test."""
+    imports: tuple[str, ...] = ()
+    """Statements that import what the call names."""
+
+
 class Verifier(Protocol):
     """Verifies changes and returns verdicts."""
 
@@ -453,6 +471,18 @@ class Verifier(Protocol):
         """Return the red tests of the base that belong to the issue, by id.
 
         Empty before the base is measured.
+        """
+
+    def describe_examples(self) -> tuple[str, ...]:
+        """Return what the issue's examples give on the untouched code, a sentence each, within 10 s.
+
+        Empty where none can be run, or no sandbox holds a stranger's code.
+        """
+
+    def reproduce_example(self) -> ReproducedExample | str:
+        """Return the issue's own example as a failing test, or the reason why there is none.
+
+        It is run on the untouched code twice, where a sandbox holds it.
         """
 
     def verify(
@@ -600,22 +630,6 @@ class Trials(Protocol):
         ...
 
 
-class ReproducedExample(Value):
-    """An example of an issue whose wrong result the untouched code gives, as a test that fails."""
-
-    call: str
-    wrong: str
-    """What the call gives, or `raises X`."""
-    right: str
-    """What it should give; empty if only an exception is unwanted."""
-    path: str
-    """The test file, relative to the tree."""
-    text: str
-    """Its text with the new test."""
-    test: str
-    """Id of the new test."""
-
-
 class Proposer(Protocol):
     """Finds changes without a model."""
 
@@ -636,13 +650,6 @@ class Proposer(Protocol):
         changed; None allows all. `guards` are tests (ids) that must stay green, besides those found to
         execute the change.
         """
-
-    def reproduce(self, tree: Path, issue: str) -> ReproducedExample | str:
-        """Return the issue's own example as a failing test, or the reason why there is none.
-
-        It is run on the untouched code twice, where a sandbox holds it.
-        """
-        ...
 
 
 class Store(Protocol):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from coder.core.paths import match_test_ids
-from coder.core.ports import Edit, Progress, ReproducedExample, TestRunner, Tracer, TrialResult, Trials
+from coder.core.ports import Edit, Progress, TestRunner, Tracer, TrialResult, Trials
 from coder.core.value_text import shorten_value
 from coder.core.values import Proposal, Proposals, Suspect
 from coder.index.index import SymbolIndex
@@ -101,13 +101,11 @@ class TemplateProposer:
         trials: Trials,
         runner: TestRunner,
         classify: AnswerClassifier,
-        reproduce: Callable[[Path, str], ReproducedExample | str],
     ) -> None:
         self._tracer = tracer
         self._trials = trials
         self._runner = runner
         self._classify = classify
-        self.reproduce = reproduce
 
     def propose(
         self,

@@ -96,7 +96,7 @@ async def _find_failing_tests(
     checked = await _check_red(context, candidate, named) if named else ReproductionResult()
     if checked.tests:
         return checked.tests, "", ""
-    example = await asyncio.to_thread(context.make_proposer().reproduce, tree, issue)
+    example = await asyncio.to_thread(context.verifier.reproduce_example)
     tests = _related_tests(issue, reds)
     if not isinstance(example, str):
         tests = tuple(test for test in tests if _calls_same(tree / test_file_of(test), example.call))

@@ -54,16 +54,19 @@ def _is_asked_already(context: SessionContext, candidate: Candidate) -> bool:
 async def _open_locate(context: SessionContext, candidate: Candidate) -> str:
     if _is_asked_already(context, candidate):
         return ""
+    is_first = not context.has_conversation
+    running = asyncio.create_task(asyncio.to_thread(context.verifier.describe_examples)) if is_first else None
     report = await measure_baseline(context, candidate, wait_seconds=0.1)
     reds = _related_failures(context, report)
     look = await _look_first(context, candidate, reds)
-    if context.has_conversation:
+    if running is None:
         return render_prompt("follow_up", task=context.task, earlier=context.continued, look=look)
     return render_prompt(
         "task",
         task=context.task,
         report=report,
         reds=reds,
+        examples=await running,
         look=look,
         instructions=context.instructions,
         hints=context.hints,

@@ -19,7 +19,7 @@ from coder.core.verdict import (
     MutationReport,
     TestReport,
 )
-from coder.verify.issue import IssueCodeAnswers, IssueScriptResults
+from coder.verify.example import IssueCodeAnswers, IssueScriptResults
 from coder.verify.linters import api_changes
 from coder.verify.mutate import mutate_for_new_tests, mutate_verified_change
 from coder.verify.report import shorten_test_id

@@ -1,20 +1,37 @@
-"""The issue's own example, a call with its wrong and its right result, run on the untouched code."""
+"""The code that an issue writes: examples read from its text, run on the untouched code and on changes.
+
+`IssueExamples` serves the first message, the search without a model, and the verdict. All of it is a
+stranger's text: it runs in a read-only sandbox without a network, in a tree of its own.
+"""
 
 import ast
 import builtins
+import doctest
 import json
+import math
+import os
 import re
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from textwrap import dedent
 
-from coder.core.paths import is_test_file, is_test_path
-from coder.core.ports import ReproducedExample
+from pydantic import TypeAdapter
+
+from coder.core.errors import SandboxError
+from coder.core.paths import is_test_file, is_test_path, test_file_of
+from coder.core.phases import READ_ONLY
+from coder.core.ports import Execution, Limits, ReproducedExample, Sandbox
+from coder.core.value_text import shorten_value
 from coder.core.values import Value
+from coder.core.verdict import BehaviorExample
 from coder.files.regular_files import read_regular_text
-from coder.python.source import find_nodes, parse_or_empty
-from coder.verify.issue import CodeAnswer, IssueScripts, calls_in_prose, code_in_issue, read_answers
+from coder.python.source import Function, find_nodes, parse_or_empty
+from coder.verify.launch import TARGET
 from coder.verify.layout import module_name, source_roots
+from coder.verify.project import Project
 from coder.verify.select import project_files
 
 _ADVERB = r"(?:(?:now|currently|always|still|wrongly|incorrectly|just|only)\s+)*"
@@ -37,6 +54,78 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])", re.IGNORECASE)
 _UNREPEATABLE = re.compile(r"0x[0-9a-f]{4,}|\d{4}-\d\d-\d\d \d\d:")
 """Addresses and times, which another run gives otherwise."""
 LONGEST_VALUE = 200
+SECONDS = 10.0
+"""Seconds that the code of an issue may run."""
+
+
+_CALLS_NOTHING = re.compile(r"^[\w.]*\(\)$")
+"""A name with empty brackets, which is mentioned rather than shown."""
+MOST = 5
+SHOWN, MOST_SHOWN = 3, 300
+"""Examples whose results are shown, and characters of each result."""
+LEAST_MESSAGE = 6
+"""Shorter messages may occur in any issue by chance."""
+_INLINE = re.compile(r"(?<!`)`(?P<code>[^`\n]{3,200})`(?!`)")
+
+_CALL_BEGIN, _CALL_END = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*\("), re.compile(r"[])]")
+_ATTRIBUTES = re.compile(r"(?:\.[A-Za-z_]\w*)+(?![\w(])")
+LONGEST_CALL = 200
+_FENCE = re.compile(r"^[ \t]*```.*?^[ \t]*```", re.MULTILINE | re.DOTALL)
+_EXPECTS_ERROR = re.compile(
+    r"(?i)\b(?:should|must|ha(?:s|ve) to|ought to)\s+(?:also\s+|still\s+|then\s+|always\s+)?"
+    r"(?:raise|throw|reject|refuse|fail)\b"
+)
+_ADDRESS = re.compile(r"0x[0-9a-f]+|/\S+")
+_INCOMPLETE = frozenset(
+    {"NameError", "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError"}
+)
+"""Exceptions that show that the code needs more than the issue quotes."""
+
+
+class RaisedError(Value):
+    """The exception that ended a piece of code."""
+
+    type: str
+    message: str
+    place: str = ""
+    """The innermost line of the tree in its traceback, such as `shop/cart.py:12`; empty if none is."""
+
+    def is_reported_in(self, issue: str) -> bool:
+        """Tell whether an issue names the message, or the type where the message is short."""
+        if len(self.message) >= LEAST_MESSAGE and self.message in issue:
+            return True
+        return re.search(rf"\b{re.escape(self.type)}\b", issue) is not None
+
+
+class CodeAnswer(Value):
+    """Result of a piece of code, or the exception that ends it."""
+
+    error: RaisedError | None
+    value: str
+    is_printed: bool = False
+    """True if the value was written rather than returned."""
+    is_affected: bool = False
+    """True if the code entered a function of a changed file."""
+
+    @property
+    def text(self) -> str:
+        return f"raises {self.error.type}: {self.error.message}" if self.error else self.value
+
+    @property
+    def comparable_text(self) -> str:
+        """The answer without addresses and paths, which differ from run to run."""
+        return _ADDRESS.sub("", self.text)
+
+
+def read_answers(output: str) -> list[CodeAnswer | None]:
+    """Return the answers on the last line of output, by piece; empty if there are none."""
+    try:
+        return _ANSWERS.validate_json(output.strip().rpartition("\n")[2])
+    except ValueError:
+        return []
+
+
+_ANSWERS = TypeAdapter(list[CodeAnswer | None])
 
 
 class ClaimedExample(Value):
@@ -47,6 +136,482 @@ class ClaimedExample(Value):
     """As the issue writes it; `raises X` for an exception, empty if only the right result is named."""
     right: str = ""
     """As the issue writes it; `raises X` for an exception, empty if only an exception is unwanted."""
+
+
+class IssueScriptResults(Value):
+    """Results of the issue's scripts on both sides of a change."""
+
+    fixed: tuple[str, ...] = ()
+    """First lines of code pieces of the issue that fail on the base and succeed with the change."""
+    failing: tuple[str, ...] = ()
+    """First lines of those that fail on both sides."""
+    lost: tuple[str, ...] = ()
+    """Changed modules that could be imported before and cannot be now."""
+
+
+class IssueScripts:
+    """Runs scripts in a read-only sandbox on both sides of a change."""
+
+    def __init__(self, project: Project, sandbox: Sandbox, scratch: Path) -> None:
+        self._project = project
+        self._sandbox = sandbox
+        self._scratch = scratch
+
+    def compare(self, old: Path, new: Path, changed: Sequence[str], issue: str) -> IssueScriptResults:
+        """Run the code of the issue, and import the changed modules, in both trees."""
+        fixed: list[str] = []
+        failing: list[str] = []
+        for piece in code_in_issue(issue):
+            before, after = self._succeeds(piece, old), self._succeeds(piece, new)
+            if before is False and after is not None:
+                (fixed if after else failing).append(piece.strip().partition("\n")[0])
+        return IssueScriptResults(
+            fixed=tuple(fixed),
+            failing=tuple(failing),
+            lost=tuple(self._unimportable_modules(old, new, changed)),
+        )
+
+    def _unimportable_modules(self, old: Path, new: Path, changed: Sequence[str]) -> Iterator[str]:
+        for path in changed:
+            if (name := module_name(path, new)) and (old / path).is_file() and (new / path).is_file():
+                code = f"import {name}"
+                if self._succeeds(code, new) is False and self._succeeds(code, old):
+                    yield name
+
+    def run_request(self, request: str, tree: Path) -> str:
+        """Run `coder_script.py --answers` in a tree and return its output; empty if it cannot be run."""
+        execution = self._run(request, tree, "--answers")
+        return execution.output if execution is not None and execution.exit_code == 0 else ""
+
+    def _succeeds(self, code: str, tree: Path) -> bool | None:
+        """Run code in a tree and tell whether it succeeds; None if that cannot be determined."""
+        execution = self._run(code, tree)
+        if execution is None or execution.exit_code is None:
+            return None
+        return {0: True, 1: False}.get(execution.exit_code)
+
+    def _run(self, text: str, tree: Path, *options: str) -> Execution | None:
+        """Run `coder_script.py` on a file with this text; None if the sandbox fails."""
+        with tempfile.TemporaryDirectory(prefix="script-", dir=self._scratch) as place:
+            file = Path(place, "piece")
+            file.write_text(text, encoding="utf-8")
+            argv = (str(self._project.interpreter), str(TARGET / "coder_script.py"), *options, str(file))
+            try:
+                return self._sandbox.run(
+                    argv,
+                    cwd=tree,
+                    environment=self._environment(tree),
+                    policy=READ_ONLY,
+                    limits=Limits(wall_seconds=SECONDS),
+                )
+            except SandboxError:
+                return None
+
+    def _environment(self, tree: Path) -> Mapping[str, str]:
+        roots = os.pathsep.join(str(root) for root in source_roots(tree) or (tree,))
+        return {**self._project.environment, "PYTHONPATH": roots, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+class IssueExamples:
+    """The examples of issues, run on the untouched code and on changes."""
+
+    def __init__(self, scripts: IssueScripts) -> None:
+        self._scripts = scripts
+
+    def describe(self, tree: Path, issue: str) -> tuple[str, ...]:
+        """Return what the issue's examples give in a tree, a clause each; none for code that lacks names."""
+        pieces = {
+            code: imports
+            for code in _runnable_code(issue)
+            if not isinstance(imports := _find_imports(code, tree), str)
+        }
+        imports = [statement for found in pieces.values() for statement in found]
+        shown = [*pieces][:SHOWN]
+        answers = self._answer(shown, [*dict.fromkeys(imports)], tree)
+        return tuple(
+            _describe_answer(code, answer)
+            for code, answer in zip(shown, answers, strict=False)
+            if answer is not None and not (answer.error and answer.error.type in _INCOMPLETE)
+        )
+
+    def reproduce(self, tree: Path, issue: str) -> ReproducedExample | str:
+        """Return the first example that the code of a tree reproduces twice; else why there is none."""
+        reason = "the issue quotes no call with its wrong and its right result"
+        for example in claimed_examples(issue):
+            if not example.right and _EXPECTS_ERROR.search(issue):
+                continue
+            imports = _find_imports(example.call, tree)
+            if isinstance(imports, str):
+                reason = imports
+                continue
+            outcome = self._check(tree, example, imports)
+            if isinstance(outcome, ReproducedExample):
+                return outcome
+            reason = outcome
+        return reason
+
+    def answer_again(self, tree: Path, example: ReproducedExample) -> str:
+        """Return what a reproduced example gives in another tree, twice; empty if that cannot be told."""
+        texts = {
+            _result_text(answer)
+            for _ in range(2)
+            for answer in self._answer([example.call], example.imports, tree)
+            if answer is not None
+        }
+        return texts.pop() if len(texts) == 1 else ""
+
+    def _answer(self, pieces: Sequence[str], imports: Sequence[str], tree: Path) -> list[CodeAnswer | None]:
+        request = {"imports": [*imports], "modules": [], "pieces": [*pieces], "changed": []}
+        return read_answers(self._scripts.run_request(json.dumps(request), tree)) if pieces else []
+
+    def _check(self, tree: Path, example: ClaimedExample, imports: list[str]) -> ReproducedExample | str:
+        first, second = (next(iter(self._answer([example.call], imports, tree)), None) for _ in "12")
+        if first is None or second is None:
+            return f"`{example.call}` could not be run"
+        shown = _result_text(first)
+        if first.text != second.text or _UNREPEATABLE.search(first.value):
+            return f"`{example.call}` gives something else each time"
+        if example.wrong and not _is_written(example.wrong, first):
+            return f"on the untouched code `{example.call}` gives {shown}"
+        right = _in_type_of(example.right, first)
+        if right is None:
+            return f"what `{example.call}` should give is not a value that can be compared"
+        if right == shown:
+            return f"on the untouched code `{example.call}` gives {shown} already"
+        return _write_test(tree, example.call, shown, right, imports)
+
+
+def _result_text(answer: CodeAnswer) -> str:
+    return f"raises {answer.error.type}" if answer.error else answer.value
+
+
+class ExampleAnswer(Value):
+    """The result of a reproduced example on a change."""
+
+    example: ReproducedExample
+    answer: str
+    """As `wrong` and `right` are written; empty if it cannot be told."""
+
+    @property
+    def is_as_before(self) -> bool:
+        return self.answer == self.example.wrong
+
+    @property
+    def is_right(self) -> bool:
+        if self.example.right:
+            return _is_same(self.answer, self.example.right)
+        return bool(self.answer) and not self.answer.startswith("raises ")
+
+    @property
+    def summary(self) -> str:
+        """The answer beside the one on the base, as a clause."""
+        call, wrong = self.example.call, self.example.wrong
+        now = self.answer if self.answer.startswith("raises ") else f"gives {self.answer}"
+        if self.is_as_before:
+            wanted = f", instead of {self.example.right}" if self.example.right else ""
+            return f"the issue's `{call}` {now} as before{wanted}"
+        was = f"raised {wrong[7:]}" if wrong.startswith("raises ") else f"gave {wrong}"
+        return f"the issue's `{call}` {now} and {was} before"
+
+
+def _is_same(shown: str, right: str) -> bool:
+    """Tell whether two results are equal, floats but for rounding."""
+    if all(_NUMBER.fullmatch(text) for text in (right, shown)):
+        return math.isclose(float(right), float(shown), rel_tol=1e-6)
+    return shown == right
+
+
+def _runnable_code(issue: str) -> list[str]:
+    """Return code that an issue shows as an example: calls with results, sessions and fenced code, calls."""
+    claimed = [example.call for example in claimed_examples(issue)]
+    quoted = sorted(quoted_code(issue), key=lambda code: "\n" not in code.strip())
+    return [*dict.fromkeys((*claimed, *(code for code in quoted if not _CALLS_NOTHING.search(code))))]
+
+
+def _describe_answer(code: str, answer: CodeAnswer) -> str:
+    lines = code.strip().splitlines()
+    name = f"`{lines[0]}`" if len(lines) == 1 else f"the example that ends with `{lines[-1].strip()}`"
+    if answer.error:
+        place = f", in {answer.error.place}" if answer.error.place else ""
+        shown = f"raises {answer.error.type}: {answer.error.message}"
+        return f"{name} {shorten_value(shown, limit=MOST_SHOWN)}{place}"
+    verb = "prints" if answer.is_printed else "gives" if answer.value else "runs without an error"
+    return f"{name} {verb} {shorten_value(answer.value, limit=MOST_SHOWN)}".rstrip()
+
+
+def _is_written(written: str, answer: CodeAnswer) -> bool:
+    """Tell whether a result is what the issue writes, where quotes and `.0` may be missing."""
+    if answer.error:
+        return written in (f"raises {answer.error.type}", answer.error.type)
+    value = answer.value
+    expected, actual = _literal(written), _literal(value)
+    if expected is not None and actual is not None and ast.dump(expected) == ast.dump(actual):
+        return True
+    return written in (value, value.strip("'\""), value.removesuffix(".0"))
+
+
+def _in_type_of(written: str, answer: CodeAnswer) -> str | None:
+    """Return the right result as an expression of the type that the wrong one has; None if it is prose."""
+    if not written or written.startswith("raises "):
+        return written if written or answer.error else None
+    literal = _literal(written)
+    is_text = answer.error is None and answer.value[:1] in ("'", '"')
+    if is_text and not (
+        literal is not None and isinstance(literal, ast.Constant) and isinstance(literal.value, str)
+    ):
+        return repr(written)
+    return ast.unparse(literal) if literal is not None else None
+
+
+def _find_imports(code: str, tree: Path) -> list[str] | str:
+    """Return statements that import what code names and does not bind, or why a name has not one meaning."""
+    names = _free_names(code)
+    roots = source_roots(tree) or (tree,)
+    packages = {
+        name for name in names for root in roots if (root / name).is_dir() or (root / f"{name}.py").is_file()
+    }
+    homes = _find_definitions([name for name in names if name not in packages], tree)
+    statements = []
+    for name in names:
+        if name in packages:
+            statements.append(f"import {name}")
+            continue
+        modules = [found for path in homes[name] if (found := module_name(path, tree))]
+        if len(modules) > 1:
+            return f"`{name}` is defined in {' and in '.join(homes[name][:2])}"
+        if modules:
+            statements.append(f"from {modules[0]} import {name}")
+        elif name in sys.stdlib_module_names:
+            statements.append(f"import {name}")
+        else:
+            return f"`{name}` is not defined at the top level of a module here"
+    return statements
+
+
+def _free_names(code: str) -> list[str]:
+    """Return the names that code uses and neither binds nor has from Python; none if it imports a `*`."""
+    module = parse_or_empty(code)
+    aliases = [*find_nodes(module, ast.alias)]
+    if any(alias.name == "*" for alias in aliases):
+        return []
+    bound = {alias.asname or alias.name.partition(".")[0] for alias in aliases}
+    bound |= {node.arg for node in find_nodes(module, ast.arg)}
+    bound |= {node.id for node in find_nodes(module, ast.Name) if not isinstance(node.ctx, ast.Load)}
+    bound |= {node.name for node in ast.walk(module) if isinstance(node, Function | ast.ClassDef)}
+    bound |= {node.name for node in find_nodes(module, ast.ExceptHandler) if node.name}
+    names = dict.fromkeys(node.id for node in find_nodes(module, ast.Name))
+    return [name for name in names if name not in bound and not hasattr(builtins, name)]
+
+
+def _find_definitions(names: Sequence[str], tree: Path) -> dict[str, list[str]]:
+    """Return the sources that define each name at the top level, by name."""
+    homes: dict[str, list[str]] = {name: [] for name in names}
+    if not names:
+        return homes
+    either = "|".join(map(re.escape, names))
+    pattern = re.compile(rf"^(?:(?:async )?(?:def|class) ({either})\b|({either})\s*=)", re.MULTILINE)
+    for path in sorted(project_files(tree)):
+        if path.endswith(".py") and not is_test_path(path):
+            for groups in {*pattern.findall(read_regular_text(tree / path))}:
+                homes[next(filter(None, groups))].append(path)
+    return homes
+
+
+def _write_test(tree: Path, call: str, wrong: str, right: str, imports: list[str]) -> ReproducedExample:
+    """Return the example as a test at the end of the nearest test file, in its style."""
+    node = parse_or_empty(call).body[0]
+    callees = [found.func for found in find_nodes(node, ast.Call)]
+    names = [
+        part.attr if isinstance(part, ast.Attribute) else getattr(part, "id", "call") for part in callees
+    ]
+    function = next((name for name in names if not hasattr(builtins, name)), names[0])
+    path = _nearest_test_file(tree, function, imports)
+    before = read_regular_text(tree / path) if (tree / path).is_file() else ""
+    existing = {found.name for found in find_nodes(parse_or_empty(before), ast.FunctionDef)}
+    name = f"test_{function.strip('_')}_example"
+    while name in existing:
+        name += "_again"
+    known = {*_imports_of(before)}
+    lines = [statement for statement in imports if statement not in known]
+    is_class = "TestCase)" in before and not re.search(r"^def test_", before, re.MULTILINE)
+    is_float = isinstance(_literal(right), ast.Constant) and isinstance(ast.literal_eval(right), float)
+    if right.startswith("raises "):
+        error = right.removeprefix("raises ")
+        raising = "self.assertRaises" if is_class else "pytest.raises"
+        body = [f"with {raising}({error}):", f"    {call}"]
+    elif not right:
+        body = [call]
+    elif is_class:
+        check = "assertAlmostEqual" if is_float else "assertEqual"
+        body = [f"self.{check}({call}, {right})"]
+    else:
+        comparison = "is" if right in ("None", "True", "False") else "=="
+        body = [f"assert {call} {comparison} {f'pytest.approx({right})' if is_float else right}"]
+    if not is_class and "pytest." in "".join(body) and "import pytest" not in known:
+        lines.insert(0, "import pytest")
+    body = [*lines, *([""] if lines else []), *body]
+    if is_class:
+        owner = f"{''.join(part.title() for part in function.strip('_').split('_'))}ExampleTest"
+        header = [f"class {owner}(unittest.TestCase):", f"    def {name}(self):"]
+        if "import unittest" not in known:
+            header[0] = header[0].replace("unittest.TestCase", "TestCase")
+        text = "\n".join([*header, *(f"        {line}".rstrip() for line in body)])
+        test = f"{path}::{owner}::{name}"
+    else:
+        text = "\n".join([f"def {name}():", *(f"    {line}".rstrip() for line in body)])
+        test = f"{path}::{name}"
+    separator = "\n\n" if before.endswith("\n") or not before else "\n\n\n"
+    return ReproducedExample(
+        call=call,
+        wrong=wrong,
+        right=right,
+        path=path,
+        text=f"{before}{separator if before else ''}{text}\n",
+        test=test,
+        imports=tuple(imports),
+    )
+
+
+def _imports_of(text: str) -> Iterator[str]:
+    """Yield the imports of a module, one statement for each name."""
+    for part in parse_or_empty(text).body:
+        if isinstance(part, ast.Import):
+            yield from (f"import {alias.name}" for alias in part.names if not alias.asname)
+        elif isinstance(part, ast.ImportFrom):
+            yield from (f"from {part.module} import {alias.name}" for alias in part.names if not alias.asname)
+
+
+def _nearest_test_file(tree: Path, function: str, imports: list[str]) -> str:
+    """Return the test file that names the function most often, or that its module would have."""
+    tests = [path for path in project_files(tree) if path.endswith(".py") and is_test_file(path)]
+    counts = {path: len(re.findall(rf"\b{function}\b", read_regular_text(tree / path))) for path in tests}
+    best = max(counts, key=lambda path: counts[path], default="")
+    if best and counts[best]:
+        return best
+    words = imports[0].split() if imports else ["", function]
+    stem = words[1].rpartition(".")[2]
+    named = [path for path in tests if Path(path).name == f"test_{stem}.py"]
+    folder = "tests/" if (tree / "tests").is_dir() else "test/" if (tree / "test").is_dir() else ""
+    return named[0] if named else f"{folder}test_{stem}.py"
+
+
+class IssueCodeAnswers(Value):
+    """Answers to the code that an issue quotes, on both sides of a change."""
+
+    persisting: tuple[str, ...] = ()
+    """Half a sentence for each exception that the issue reports and that the change leaves."""
+    examples: tuple[BehaviorExample, ...] = ()
+    """Code that is answered otherwise than before."""
+
+
+def answer_issue_code(
+    scripts: IssueScripts, old: Path, new: Path, issue: str, targets: Sequence[str], changed: Sequence[str]
+) -> IssueCodeAnswers:
+    """Run the code that an issue quotes in both trees, with the imports of the target tests.
+
+    `changed` are the paths of changed sources. A result persists if the issue quotes it, and the change
+    answers none of the issue's code otherwise than before.
+    """
+    files = dict.fromkeys(map(test_file_of, targets))
+    tests = [read_regular_text(new / path) for path in files if path.endswith(".py")]
+    imports = [statement for text in tests for statement in _import_statements(text)]
+    modules = [module for statement in imports for module in _imported_modules(statement)]
+    modules += [name for path in changed if (name := module_name(path, new)) and name not in modules]
+    calls, prose = _separate_calls(issue)
+    persisting, unchanged, examples = [], [], []
+    pieces = quoted_code(issue) if tests else ()
+    request = json.dumps({"imports": imports, "modules": modules, "pieces": pieces, "changed": [*changed]})
+    sides = [read_answers(scripts.run_request(request, tree)) if pieces else () for tree in (old, new)]
+    for code, before, after in zip(pieces, *sides, strict=False):
+        if before is None or after is None or (before.error and before.error.type in _INCOMPLETE):
+            continue
+        lines = code.strip().splitlines()
+        if after.comparable_text != before.comparable_text:
+            call = "; ".join(lines)
+            examples.append(BehaviorExample(call=call, before=before.text, after=after.text, tested=True))
+        elif before.error and before.error.is_reported_in(issue) and not _EXPECTS_ERROR.search(issue):
+            raised = before.error
+            persisting.append(f"`{lines[0]}` of the issue raises {raised.type} as before: {raised.message}")
+        elif (
+            before.is_affected
+            and not before.error
+            and before.value != lines[0]
+            and (before.value in calls or _is_quoted(before.value, prose))
+        ):
+            unchanged.append(f"`{lines[0]}` of the issue gives {shorten_value(before.value)} as before")
+    return IssueCodeAnswers(
+        persisting=tuple(persisting if examples else (*persisting, *unchanged)), examples=tuple(examples)
+    )
+
+
+def _is_quoted(value: str, prose: str) -> bool:
+    """Tell whether a text names a value, whose quotes and `.0` may be missing."""
+    written = {value, value.strip("'\""), value.removesuffix(".0")} - {""}
+    return any(re.search(rf"(?<![\w.]){re.escape(text)}(?![\w])", prose) for text in written)
+
+
+def quoted_code(issue: str) -> tuple[str, ...]:
+    """Return the code in an issue that can be run: expressions in backticks, calls in prose, fenced code,
+    sessions.
+    """
+    issue = issue.replace("\r\n", "\n")
+    text = _FENCE.sub("", issue)
+    inline = [match["code"].strip() for match in _INLINE.finditer(text)]
+    pieces = [code for code in inline if _is_evaluable(code)]
+    pieces += [text[start:end] for start, end in calls_in_prose(_INLINE.sub("", _SESSION.sub("", text)))]
+    for code in code_in_issue(issue):
+        with suppress(ValueError):  # a session that is not written as doctest requires
+            examples = doctest.DocTestParser().get_examples(code) if ">>>" in code else []
+            pieces.append("".join(example.source for example in examples) or code)
+    return tuple(dict.fromkeys(pieces))[:MOST]
+
+
+def calls_in_prose(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of Python calls in a text, with what is called on their results."""
+    position = 0
+    while begin := _CALL_BEGIN.search(text, position):
+        position = begin.end()
+        end = 0
+        for close in _CALL_END.finditer(text, begin.end(), begin.start() + LONGEST_CALL):
+            if end and text[end : end + 1] not in (".", "(", "["):
+                break
+            if _is_evaluable(text[begin.start() : close.end()]):
+                end = position = close.end()
+        if end:
+            attributes = _ATTRIBUTES.match(text, end)
+            yield begin.start(), attributes.end() if attributes else end
+
+
+def _separate_calls(text: str) -> tuple[frozenset[str], str]:
+    """Return the calls in a text, and the rest of it."""
+    places = [*calls_in_prose(text)]
+    rest = text
+    for start, end in reversed(places):
+        rest = f"{rest[:start]}(){rest[end:]}"
+    return frozenset(text[start:end] for start, end in places), rest
+
+
+def _is_evaluable(code: str) -> bool:
+    """Tell whether this is a Python expression that calls something."""
+    tree = parse_or_empty(code)
+    is_expression = len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr)
+    return is_expression and any(isinstance(node, ast.Call) for node in ast.walk(tree))
+
+
+def _import_statements(text: str) -> list[str]:
+    nodes = parse_or_empty(text).body
+    return [ast.unparse(node) for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def _imported_modules(statement: str) -> list[str]:
+    """Return the modules that a statement imports, and the packages around them."""
+    names = []
+    for node in parse_or_empty(statement).body:
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names += [node.module, node.module.partition(".")[0]]
+        elif isinstance(node, ast.Import):
+            names += [part for alias in node.names for part in (alias.name, alias.name.partition(".")[0])]
+    return list(dict.fromkeys(names))
 
 
 def claimed_examples(issue: str) -> Iterator[ClaimedExample]:
@@ -125,176 +690,20 @@ def _literal(text: str) -> ast.expr | None:
         return None
 
 
-class ExampleReproducer:
-    """Runs the examples of issues on the untouched code, in a read-only sandbox without a network."""
-
-    def __init__(self, scripts: IssueScripts) -> None:
-        self._scripts = scripts
-
-    def reproduce(self, tree: Path, issue: str) -> ReproducedExample | str:
-        """Return the first example that the code of a tree reproduces twice; else why there is none."""
-        reason = "the issue quotes no call with its wrong and its right result"
-        for example in claimed_examples(issue):
-            imports = _find_imports(example.call, tree)
-            if isinstance(imports, str):
-                reason = imports
-                continue
-            outcome = self._check(tree, example, imports)
-            if isinstance(outcome, ReproducedExample):
-                return outcome
-            reason = outcome
-        return reason
-
-    def _check(self, tree: Path, example: ClaimedExample, imports: list[str]) -> ReproducedExample | str:
-        request = json.dumps({"imports": imports, "modules": [], "pieces": [example.call], "changed": []})
-        first, second = (
-            next(iter(read_answers(self._scripts.run_request(request, tree))), None) for _ in "12"
-        )
-        if first is None or second is None:
-            return f"`{example.call}` could not be run"
-        shown = first.text.partition(":")[0] if first.error else first.value
-        if first.text != second.text or _UNREPEATABLE.search(first.value):
-            return f"`{example.call}` gives something else each time"
-        if example.wrong and not _is_written(example.wrong, first):
-            return f"on the untouched code `{example.call}` gives {shown}"
-        right = _in_type_of(example.right, first)
-        if right is None:
-            return f"what `{example.call}` should give is not a value that can be compared"
-        if right == shown:
-            return f"on the untouched code `{example.call}` gives {shown} already"
-        return _write_test(tree, example.call, shown, right, imports)
+_FENCED = re.compile(
+    r"^[ \t]*```[ \t]*(?:python|py|pycon|python3)?[ \t]*\n(?P<code>.*?)^[ \t]*```", re.MULTILINE | re.DOTALL
+)
+_SESSION = re.compile(r"^[ \t]*>>> .*(?:\n[ \t]*\S.*)*", re.MULTILINE)
 
 
-def _is_written(written: str, answer: CodeAnswer) -> bool:
-    """Tell whether a result is what the issue writes, where quotes and `.0` may be missing."""
-    if answer.error:
-        return written in (f"raises {answer.error.type}", answer.error.type)
-    value = answer.value
-    expected, actual = _literal(written), _literal(value)
-    if expected is not None and actual is not None and ast.dump(expected) == ast.dump(actual):
-        return True
-    return written in (value, value.strip("'\""), value.removesuffix(".0"))
+def code_in_issue(issue: str) -> tuple[str, ...]:
+    """Return the code in an issue: fenced Python, and interpreter sessions anywhere in it."""
+    issue = issue.replace("\r\n", "\n")
+    candidates = [dedent(match["code"]) for match in _FENCED.finditer(issue)]
+    candidates += [dedent(match[0]) for match in _SESSION.finditer(_FENCED.sub("", issue))]
+    return tuple(dict.fromkeys(piece for piece in candidates if ">>>" in piece or _is_code(piece)))[:MOST]
 
 
-def _in_type_of(written: str, answer: CodeAnswer) -> str | None:
-    """Return the right result as an expression of the type that the wrong one has; None if it is prose."""
-    if not written or written.startswith("raises "):
-        return written if written or answer.error else None
-    literal = _literal(written)
-    is_text = answer.error is None and answer.value[:1] in ("'", '"')
-    if is_text and not (
-        literal is not None and isinstance(literal, ast.Constant) and isinstance(literal.value, str)
-    ):
-        return repr(written)
-    return ast.unparse(literal) if literal is not None else None
-
-
-def _find_imports(call: str, tree: Path) -> list[str] | str:
-    """Return statements that import what a call names, or why a name has not one meaning."""
-    module = parse_or_empty(call)
-    bound = {node.arg for node in find_nodes(module, ast.arg)}
-    bound |= {node.id for node in find_nodes(module, ast.Name) if isinstance(node.ctx, ast.Store)}
-    names = dict.fromkeys(node.id for node in find_nodes(module, ast.Name) if node.id not in bound)
-    statements = []
-    for name in names:
-        if hasattr(builtins, name):
-            continue
-        roots = source_roots(tree) or (tree,)
-        if any((root / name).is_dir() or (root / f"{name}.py").is_file() for root in roots):
-            statements.append(f"import {name}")
-            continue
-        pattern = re.compile(rf"^(?:async )?(?:def|class) {name}\b|^{name}\s*=", re.MULTILINE)
-        homes = [
-            path
-            for path in sorted(project_files(tree))
-            if path.endswith(".py")
-            and not is_test_path(path)
-            and pattern.search(read_regular_text(tree / path))
-        ]
-        modules = [found for path in homes if (found := module_name(path, tree))]
-        if len(modules) > 1:
-            return f"`{name}` is defined in {' and in '.join(homes[:2])}"
-        if modules:
-            statements.append(f"from {modules[0]} import {name}")
-        elif name in sys.stdlib_module_names:
-            statements.append(f"import {name}")
-        else:
-            return f"`{name}` is not defined at the top level of a module here"
-    return statements
-
-
-def _write_test(tree: Path, call: str, wrong: str, right: str, imports: list[str]) -> ReproducedExample:
-    """Return the example as a test at the end of the nearest test file, in its style."""
-    node = parse_or_empty(call).body[0]
-    callees = [found.func for found in find_nodes(node, ast.Call)]
-    names = [
-        part.attr if isinstance(part, ast.Attribute) else getattr(part, "id", "call") for part in callees
-    ]
-    function = next((name for name in names if not hasattr(builtins, name)), names[0])
-    path = _nearest_test_file(tree, function, imports)
-    before = read_regular_text(tree / path) if (tree / path).is_file() else ""
-    existing = {found.name for found in find_nodes(parse_or_empty(before), ast.FunctionDef)}
-    name = f"test_{function.strip('_')}_example"
-    while name in existing:
-        name += "_again"
-    known = {*_imports_of(before)}
-    lines = [statement for statement in imports if statement not in known]
-    is_class = "TestCase)" in before and not re.search(r"^def test_", before, re.MULTILINE)
-    is_float = isinstance(_literal(right), ast.Constant) and isinstance(ast.literal_eval(right), float)
-    if right.startswith("raises "):
-        error = right.removeprefix("raises ")
-        raising = "self.assertRaises" if is_class else "pytest.raises"
-        body = [f"with {raising}({error}):", f"    {call}"]
-    elif not right:
-        body = [call]
-    elif is_class:
-        check = "assertAlmostEqual" if is_float else "assertEqual"
-        body = [f"self.{check}({call}, {right})"]
-    else:
-        comparison = "is" if right in ("None", "True", "False") else "=="
-        body = [f"assert {call} {comparison} {f'pytest.approx({right})' if is_float else right}"]
-    if not is_class and "pytest." in "".join(body) and "import pytest" not in known:
-        lines.insert(0, "import pytest")
-    body = [*lines, *([""] if lines else []), *body]
-    if is_class:
-        owner = f"{''.join(part.title() for part in function.strip('_').split('_'))}ExampleTest"
-        header = [f"class {owner}(unittest.TestCase):", f"    def {name}(self):"]
-        if "import unittest" not in known:
-            header[0] = header[0].replace("unittest.TestCase", "TestCase")
-        text = "\n".join([*header, *(f"        {line}".rstrip() for line in body)])
-        test = f"{path}::{owner}::{name}"
-    else:
-        text = "\n".join([f"def {name}():", *(f"    {line}".rstrip() for line in body)])
-        test = f"{path}::{name}"
-    separator = "\n\n" if before.endswith("\n") or not before else "\n\n\n"
-    return ReproducedExample(
-        call=call,
-        wrong=wrong,
-        right=right,
-        path=path,
-        text=f"{before}{separator if before else ''}{text}\n",
-        test=test,
-    )
-
-
-def _imports_of(text: str) -> Iterator[str]:
-    """Yield the imports of a module, one statement for each name."""
-    for part in parse_or_empty(text).body:
-        if isinstance(part, ast.Import):
-            yield from (f"import {alias.name}" for alias in part.names if not alias.asname)
-        elif isinstance(part, ast.ImportFrom):
-            yield from (f"from {part.module} import {alias.name}" for alias in part.names if not alias.asname)
-
-
-def _nearest_test_file(tree: Path, function: str, imports: list[str]) -> str:
-    """Return the test file that names the function most often, or that its module would have."""
-    tests = [path for path in project_files(tree) if path.endswith(".py") and is_test_file(path)]
-    counts = {path: len(re.findall(rf"\b{function}\b", read_regular_text(tree / path))) for path in tests}
-    best = max(counts, key=lambda path: counts[path], default="")
-    if best and counts[best]:
-        return best
-    words = imports[0].split() if imports else ["", function]
-    stem = words[1].rpartition(".")[2]
-    named = [path for path in tests if Path(path).name == f"test_{stem}.py"]
-    folder = "tests/" if (tree / "tests").is_dir() else "test/" if (tree / "test").is_dir() else ""
-    return named[0] if named else f"{folder}test_{stem}.py"
+def _is_code(text: str) -> bool:
+    """Tell whether the text is Python that executes anything that can fail."""
+    return any(isinstance(node, ast.Call | ast.Assert | ast.Raise) for node in ast.walk(parse_or_empty(text)))

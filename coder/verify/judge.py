@@ -17,7 +17,7 @@ from functools import cached_property
 from coder.core.events import TargetsGreen
 from coder.core.paths import match_test_ids, test_file_of, test_function_of
 from coder.core.ports import Progress, RunListener, SelectiveTestRunner
-from coder.core.verdict import Effect, IssueTie, TestReport, TestResult
+from coder.core.verdict import Effect, Failure, IssueTie, TestReport, TestResult
 from coder.core.verdict_summary import condense_tests
 from coder.verify.base import (
     AS_BEFORE,
@@ -36,6 +36,7 @@ from coder.verify.base import (
 from coder.verify.change import JudgedChange
 from coder.verify.checks.how_tests_run import contradicting_observation, new_harness_access
 from coder.verify.checks.review import describe_unchecked_languages, find_harness, find_weaknesses
+from coder.verify.example import ExampleAnswer
 from coder.verify.failures import (
     classify_failure,
     describe_missing_tests,
@@ -131,6 +132,7 @@ class Judge:
         named: Sequence[str],
         choose_scope: Callable[[float], Scope],
         find_ties: Callable[[TestReport, str], Mapping[str, IssueTie]] | None,
+        answer_example: Callable[[], ExampleAnswer | None] = lambda: None,
         progress: Progress | None,
         store: RunStore = NO_STORE,
         tell: RunListener | None = None,
@@ -145,6 +147,8 @@ class Judge:
             choose_scope: returns the tests that reach the change from the seconds that its targets took.
             find_ties: returns how red tests of a report, in a tree, are tied to the issue; None if no tie is
                 needed.
+            answer_example: returns what the issue's example gives on the change; None if the base does not
+                show it wrong.
             progress: hears of each line of progress.
             store: keeps reports.
             tell: hears of runs and of the targets.
@@ -158,6 +162,7 @@ class Judge:
         self._is_named = match_test_ids(self._named)
         self._choose_scope = choose_scope
         self._find_ties = find_ties
+        self._answer_example = answer_example
         self._facts = Facts(before=change.before)
         self._targets = Targets(on_change=TestReport(command=""), on_base=TestReport(command=""))
         self._aims: tuple[str, ...] = ()
@@ -793,6 +798,7 @@ class Judge:
         weaknesses = find_weaknesses(change, facts.targets)
         facts.findings += weaknesses.findings
         self._leave_contradictions_open(targets)
+        self._check_example()
         self._check_ties(targets)
         on_base = {*change.before.reached, *self.runs.reached_on_base}
         facts.cap("harness-access", *new_harness_access(on_base, self.runs.reached_on_change))
@@ -828,11 +834,26 @@ class Judge:
         if not self._facts.targets:
             self._facts.cap("contradicted-test", f"the change and {count} were edited to agree")
 
+    def _check_example(self) -> None:
+        """Take the issue's own example, which is wrong on the base, as a target: alone FIXED at most."""
+        found, facts = self._answer_example(), self._facts
+        if found is None:
+            return
+        if found.is_right:
+            facts.example = found.summary
+            if not facts.targets:
+                facts.leave_open("issue-example", "only the issue's example shows it, and no test checks it")
+        elif found.is_as_before:
+            failure = Failure(type="AssertionError", message=found.summary)
+            red = TestResult(id="the issue's example", outcome="failed", failure=failure)
+            facts.still_red = (*facts.still_red, red)
+
     def _check_ties(self, targets: Targets) -> None:
         """Find out whether anything ties the targets to the issue."""
         tests = self._facts.targets
         if not tests:
-            self._facts.cap("no-target", "no test went from red to green")
+            if not self._facts.example:
+                self._facts.cap("no-target", "no test went from red to green")
             return
         if self._find_ties is None or any(map(self._is_named, tests)):
             return

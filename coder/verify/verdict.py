@@ -39,6 +39,8 @@ class Facts:
     """Why nothing could be learned about the change: a sentence; empty where something was."""
     targets: tuple[str, ...] = ()
     """Tests that are red on the base for the right reason, and green on the change."""
+    example: str = ""
+    """What the issue's own example gives, which is wrong on the base and right on the change."""
     target_seconds: float = 0.0
     """Seconds of the run of the targets on the change."""
     broken: tuple[TestResult, ...] = ()
@@ -116,7 +118,7 @@ def _conclude(facts: Facts) -> tuple[VerdictKind, str]:
     if facts.still_red:
         return VerdictKind.NOT_FIXED, _describe_still_red(facts)
     caps = facts.with_effect("cap")
-    if caps or not facts.targets:
+    if caps or not (facts.targets or facts.example):
         kind = VerdictKind.PASSING
     elif not facts.is_examined or facts.with_effect("open") or (facts.after and _is_cut(facts.after)):
         kind = VerdictKind.FIXED
@@ -151,7 +153,7 @@ def _describe_success(facts: Facts) -> str:
     behavior = facts.details.get("behavior")
     inputs = f" ({format_count(behavior.proving, 'input')})" if behavior and behavior.proving else ""
     tests = format_count(len(facts.targets), "test")
-    green = f"{tests}{inputs} went from red to green" if facts.targets else ""
+    green = f"{tests}{inputs} went from red to green" if facts.targets else facts.example
     if facts.reaching is None or facts.after is None:
         return f"{green}{', and ' if green else ''}nothing that passed before fails now"
     return f"{green}{'; ' if green else ''}{describe_scope(facts.after, facts.reaching)}"

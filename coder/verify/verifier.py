@@ -11,7 +11,13 @@ from types import MappingProxyType
 from coder.core.events import TestsEnded, TestsStarted
 from coder.core.paths import match_test_ids, test_file_of
 from coder.core.phases import Cutoff
-from coder.core.ports import Progress, RunListener, SelectiveTestRunner, WorktreeContext
+from coder.core.ports import (
+    Progress,
+    ReproducedExample,
+    RunListener,
+    SelectiveTestRunner,
+    WorktreeContext,
+)
 from coder.core.text import suggest_name
 from coder.core.values import Environment, Patch
 from coder.core.verdict import Evidence, IssueTie, ReproductionResult, RunProblem, TestReport, Verdict
@@ -19,6 +25,7 @@ from coder.verify.base import NO_HISTORY, NO_LIMITS, BaseSuite, Runs, SuiteLimit
 from coder.verify.change import JudgedChange
 from coder.verify.coverage_map import CoverageMap
 from coder.verify.examination import ExaminationTools, ExaminedChange, examine_change
+from coder.verify.example import ExampleAnswer, IssueExamples
 from coder.verify.extensions import BuiltTrees, ExtensionBuilder, FailedBuild
 from coder.verify.failures import find_words, rejection_reason
 from coder.verify.impact import select_reaching
@@ -68,6 +75,7 @@ class WorktreeVerifier:
         circumstances: tuple[str, ...] = (),
         describe_environment: Callable[[Sequence[str]], Environment] = lambda _packages: Environment(),
         tools: Callable[[threading.Event], ExaminationTools] | None = None,
+        examples: IssueExamples | None = None,
         suite: SuiteLimits = NO_LIMITS,
         history: SuiteHistory = NO_HISTORY,
         builder: ExtensionBuilder | None = None,
@@ -90,9 +98,9 @@ class WorktreeVerifier:
         `circumstances` are sentences about the interpreter and the test command, for the evidence;
         `describe_environment` takes the system packages that builds used.
 
-        `tools` examine changes that broke nothing; `suite` limits how
-        much of the suite is run, and `history` tells how long it took before; `cutoff` lets the user cut
-        large runs short. `sandbox_remedies` name the switch for each resource that the sandbox denies.
+        `tools` examine changes that broke nothing, `examples` run the issue's own; `suite` limits how much of
+        the suite is run, and `history` tells how long it took before; `cutoff` lets the user cut large runs short. `sandbox_remedies` name the switch for each resource that
+        the sandbox denies.
 
         `builder` builds extension modules whose sources a change touches; `store` keeps reports for later
         sessions; `coverage` loads the coverage map.
@@ -100,6 +108,9 @@ class WorktreeVerifier:
         self._trees = BuiltTrees(trees, builder)
         self._runner = runner
         self._tools = tools
+        self._examples = examples
+        self._example: ReproducedExample | str = ""
+        """The issue's example as a test, or why there is none; empty before it was tried."""
         self._store = store
         self._base = BaseSuite(self._trees, runner, history, store=store)
         self._load_coverage = coverage
@@ -117,7 +128,7 @@ class WorktreeVerifier:
         self._ties: Mapping[str, IssueTie] | None = None
         self._circumstances = circumstances
         self._describe_environment = describe_environment
-        self._lock = threading.Lock()
+        self._lock, self._example_lock = threading.Lock(), threading.Lock()
 
     def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
         """Return the report of the suite on the untouched base, measured once."""
@@ -173,6 +184,7 @@ class WorktreeVerifier:
             self._base.reset()
             self._trees.forget_failures()
             self._ties = None
+            self._example = ""
             self._circumstances = (*self._circumstances, circumstance)
 
     def check_reproduction(
@@ -298,6 +310,31 @@ class WorktreeVerifier:
             earlier = tie_tests_to_issue(self._issue, before.failures, tree, known)
             return {**dict.fromkeys(earlier, "identifier"), **ties}
 
+    def describe_examples(self) -> tuple[str, ...]:
+        """Return what the issue's examples give on the untouched code, a sentence each."""
+        if self._examples is None:
+            return ()
+        with self._trees.checkout(self._trees.base, ()) as tree:
+            return self._examples.describe(tree, self._newest_issue)
+
+    def reproduce_example(self) -> ReproducedExample | str:
+        """Return the issue's example as a failing test, or why there is none; it is run once."""
+        if self._examples is None:
+            return "the issue's example is a stranger's text, which is run in a sandbox only"
+        with self._example_lock:
+            if not self._example:
+                with self._trees.checkout(self._trees.base, ()) as tree:
+                    self._example = self._examples.reproduce(tree, self._newest_issue)
+            return self._example
+
+    def _answer_example(self, change: JudgedChange) -> ExampleAnswer | None:
+        """Return what the issue's example gives on a change; None if the base does not show it wrong."""
+        example = self.reproduce_example()
+        if self._examples is None or isinstance(example, str):
+            return None
+        with change.split.checkout("change") as tree:
+            return ExampleAnswer(example=example, answer=self._examples.answer_again(tree, example))
+
     def _was_red(self, test: str) -> bool:
         """Tell whether a test was red on the base, run among all others."""
         result = self._base.report.result_for(test) if self._base.report else None
@@ -348,8 +385,9 @@ class WorktreeVerifier:
             extensions=self._trees.modules,
         )
         base_runs = () if self._is_lazy(before) else (summarize_run("base", (), before),)
-        with ThreadPoolExecutor(1) as beside:
+        with ThreadPoolExecutor(2) as beside:
             selection = beside.submit(self._select, change)
+            example = beside.submit(self._answer_example, change)
             judge = Judge(
                 change,
                 runner=self._runner,
@@ -361,6 +399,7 @@ class WorktreeVerifier:
                     suite_seconds=self._base.suite_seconds,
                 ),
                 find_ties=self._find_ties if self._needs_ties else None,
+                answer_example=example.result,
                 progress=progress,
                 store=self._store,
                 tell=tell,

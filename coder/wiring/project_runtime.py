@@ -21,7 +21,6 @@ from coder.core.ports import (
     Progress,
     Proposer,
     Repository,
-    ReproducedExample,
     Sandbox,
 )
 from coder.core.task import Task
@@ -35,9 +34,8 @@ from coder.verify.base import NO_LIMITS, SuiteLimits
 from coder.verify.coverage_map import CoverageMap, MapProgress, load_coverage, record_map
 from coder.verify.dependencies import OverlayInstaller
 from coder.verify.examination import ExaminationTools
-from coder.verify.example import ExampleReproducer
+from coder.verify.example import IssueExamples, IssueScripts, answer_issue_code
 from coder.verify.extensions import ExtensionBuilder
-from coder.verify.issue import IssueScripts, answer_issue_code
 from coder.verify.layout import shadows_library
 from coder.verify.linters import LinterChecks
 from coder.verify.project import Overlay, Project, SuiteHistory, find_candidates, use_interpreter
@@ -165,14 +163,13 @@ class ProjectRuntime:
             trials=CountedTrials(self.trials(), max_edits=self.max_candidates),
             runner=self.runner(),
             classify=self._classify_edits,
-            reproduce=self._reproduce_example,
         )
 
-    def _reproduce_example(self, tree: Path, issue: str) -> ReproducedExample | str:
+    def examples(self) -> IssueExamples | None:
+        """Return what runs the examples of issues, a stranger's text; None without a sandbox."""
         if not self.sandbox.is_sandboxed:
-            return "the issue's example is a stranger's text, which is run in a sandbox only"
-        scripts = IssueScripts(self.project, self.sandbox, self.sandbox.scratch)
-        return ExampleReproducer(scripts).reproduce(tree, issue)
+            return None
+        return IssueExamples(IssueScripts(self.project, self.sandbox, self.sandbox.scratch))
 
     def _classify_edits(
         self,
@@ -238,6 +235,7 @@ class ProjectRuntime:
                     circumstances=self.project.why,
                     describe_environment=self.describe_environment,
                     tools=self.tools,
+                    examples=self.examples(),
                     coverage=self.coverage,
                     suite=self.suite,
                     history=history,

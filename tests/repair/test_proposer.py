@@ -73,7 +73,6 @@ def propose(
         trials=trials or FakeTrials("<="),
         runner=FakeRunner(place / "a.py", right=right),
         classify=classify,
-        reproduce=lambda tree, issue: "no example",
     )
     issue = "f is wrong for 1: it should hold"
     return proposer.propose(

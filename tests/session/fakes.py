@@ -168,6 +168,8 @@ class FakeVerifier:
     report: TestReport = BASELINE
     tied: dict[str, IssueTie] = field(default_factory=dict)
     calls: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    examples: tuple[str, ...] = ()
+    example: ReproducedExample | str = "the issue quotes no call with its wrong and its right result"
 
     def baseline(
         self, progress: Progress | None = None, *, whole: bool = False, brief: bool = False
@@ -202,6 +204,12 @@ class FakeVerifier:
     ) -> Verdict:
         self.calls.append(("verify", tuple(named)))
         return self.verdicts.pop(0) if len(self.verdicts) > 1 else self.verdicts[0]
+
+    def describe_examples(self) -> tuple[str, ...]:
+        return self.examples
+
+    def reproduce_example(self) -> ReproducedExample | str:
+        return self.example
 
     def accept_test_edits(self) -> None:
         self.calls.append(("accept_test_edits", ()))
@@ -246,9 +254,6 @@ class FakeProposer:
         guards: Sequence[str] = (),
     ) -> Proposals:
         return self.found
-
-    def reproduce(self, tree: Path, issue: str) -> ReproducedExample | str:
-        return "no example"
 
 
 @dataclass

@@ -45,7 +45,6 @@ class ScriptedProposer:
     """Proposer that gives each answer in turn, and the last one repeatedly."""
 
     answers: list[Proposals]
-    example: ReproducedExample | str = "the issue quotes no call with its wrong and its right result"
     calls: list[tuple[str, ...]] = field(default_factory=list)
     guards: list[tuple[str, ...]] = field(default_factory=list)
     seconds: float = 0.0
@@ -66,9 +65,6 @@ class ScriptedProposer:
         self.guards.append(tuple(guards))
         self.seconds, self.may_write = seconds, may_write
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-
-    def reproduce(self, tree: Path, issue: str) -> ReproducedExample | str:
-        return self.example
 
 
 def proposals(*values: int, call: str = "") -> Proposals:
@@ -195,11 +191,12 @@ def test_uses_test_named_in_issue(tmp_path: Path) -> None:
 
 def test_example_of_issue_becomes_its_test(tmp_path: Path) -> None:
     verifier = FakeVerifier(
+        example=EXAMPLE,
         reproduced=[ReproductionResult(tests=(EXAMPLE.test,))],
         verdicts=[PROVEN],
         report=TestReport(command=""),
     )
-    proposer = ScriptedProposer([proposals(2)], example=EXAMPLE)
+    proposer = ScriptedProposer([proposals(2)])
     entries = run_offline(tmp_path, proposer, verifier=verifier, issue="value() returns 1 instead of 2")
     (reproduction,) = notes(entries, Reproduction)
     assert reproduction.summary == "The issue's example fails here: value() gives 1."
@@ -208,17 +205,19 @@ def test_example_of_issue_becomes_its_test(tmp_path: Path) -> None:
 
 
 def test_red_tests_that_do_not_call_what_the_example_calls_are_left_out(tmp_path: Path) -> None:
-    verifier = FakeVerifier(reproduced=[ReproductionResult(tests=(EXAMPLE.test,))], report=REDS)
-    proposer = ScriptedProposer([proposals(2)], example=EXAMPLE)
+    verifier = FakeVerifier(
+        example=EXAMPLE, reproduced=[ReproductionResult(tests=(EXAMPLE.test,))], report=REDS
+    )
+    proposer = ScriptedProposer([proposals(2)])
     run_offline(tmp_path, proposer, verifier=verifier, issue="test_other: value() returns 1 instead of 2")
     assert proposer.calls == [(EXAMPLE.test,)]
 
 
 def test_gives_up_with_the_example_as_failing_test(tmp_path: Path) -> None:
     verifier = FakeVerifier(
-        reproduced=[ReproductionResult(tests=(EXAMPLE.test,))], report=TestReport(command="")
+        example=EXAMPLE, reproduced=[ReproductionResult(tests=(EXAMPLE.test,))], report=TestReport(command="")
     )
-    proposer = ScriptedProposer([proposals()], example=EXAMPLE)
+    proposer = ScriptedProposer([proposals()])
     entries = run_offline(tmp_path, proposer, verifier=verifier, issue="value() returns 1 instead of 2")
     (gave_up,) = notes(entries, GiveUp)
     assert gave_up.test == EXAMPLE.test

@@ -119,7 +119,16 @@ def test_hints_are_shown_as_unproven(tmp_path: Path) -> None:
     context = offline_context(tmp_path, proposals(), issue=ISSUE)
     hints = Proposals(proposals=(proposal(2),), suspects=proposals(2).suspects)
     prompt, without = (
-        render_prompt("task", task=context.task, report=None, reds=(), look="", instructions="", hints=shown)
+        render_prompt(
+            "task",
+            task=context.task,
+            report=None,
+            reds=(),
+            examples=(),
+            look="",
+            instructions="",
+            hints=shown,
+        )
         for shown in (hints, None)
     )
     assert "unproven" in prompt

@@ -44,3 +44,11 @@ async def test_tests_that_cannot_pass_in_the_sandbox_are_no_failing_tests(tmp_pa
         (WRONG.id,),
         ("network",),
     )
+
+
+async def test_first_message_says_what_the_issues_example_gives(tmp_path: Path) -> None:
+    verifier = FakeVerifier(examples=("`value()` gives 1",))
+    context = offline_context(tmp_path, Proposals(), verifier=verifier, issue="value() is wrong")
+    message = await PHASE_SPECS["locate"].opening(context, context.repository.create_candidate("c1"))
+    heading = "# The issue's example, run on the untouched code"
+    assert "- `value()` gives 1" in message[message.index(heading) :]

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from coder.core.ports import ReproducedExample
-from coder.verify.example import ExampleReproducer, claimed_examples
-from coder.verify.issue import IssueScripts
+from coder.sandbox.process import ProcessSandbox
+from coder.verify.example import ExampleAnswer, IssueExamples, IssueScripts, claimed_examples
+from coder.verify.project import find_project
 from tests.builders import write
 
 CLAIMS = {
@@ -72,7 +73,7 @@ def reproduce(
     place: Path, issue: str, *answers: str, files: dict[str, str] = FILES
 ) -> ReproducedExample | str:
     write(place, files)
-    return ExampleReproducer(FakeScripts(*answers)).reproduce(place, issue)
+    return IssueExamples(FakeScripts(*answers)).reproduce(place, issue)
 
 
 ISSUE = "total([1, 2]) returns 4 instead of 3"
@@ -143,3 +144,77 @@ def test_name_with_two_definitions_is_not_guessed(tmp_path: Path) -> None:
     files = {**FILES, "shop/bill.py": "def total(x):\n    return 0\n"}
     found = reproduce(tmp_path, ISSUE, value("4"), files=files)
     assert found == "`total` is defined in shop/bill.py and in shop/cart.py"
+
+
+def describe(place: Path, issue: str, *answers: dict[str, object]) -> tuple[str, ...]:
+    write(place, FILES)
+    return IssueExamples(FakeScripts(json.dumps(answers))).describe(place, issue)
+
+
+SHOWN = {"error": None, "value": "4", "is_printed": False, "is_affected": False}
+FAILED = {"type": "IndexError", "message": "out of range", "place": "shop/cart.py:6"}
+
+
+@pytest.mark.parametrize(
+    ("issue", "answer", "clause"),
+    [
+        (ISSUE, SHOWN, "`total([1, 2])` gives 4"),
+        ("`total([1, 2])` is slow", SHOWN, "`total([1, 2])` gives 4"),
+        (
+            "```python\nx = [1]\nprint(total(x))\n```\n",
+            {**SHOWN, "is_printed": True},
+            "the example that ends with `print(total(x))` prints 4",
+        ),
+        (
+            ">>> x = []\n>>> head(x)\n",
+            {**SHOWN, "error": FAILED},
+            "the example that ends with `head(x)` raises IndexError: out of range, in shop/cart.py:6",
+        ),
+        (
+            "```\nfor x in [1]:\n    total([x])\n```",
+            {**SHOWN, "value": ""},
+            "the example that ends with `total([x])` runs without an error",
+        ),
+    ],
+    ids=["claimed", "in backticks", "printed", "raised", "silent"],
+)
+def test_describes_what_examples_give(
+    tmp_path: Path, issue: str, answer: dict[str, object], clause: str
+) -> None:
+    assert describe(tmp_path, issue, answer) == (clause,)
+
+
+@pytest.mark.parametrize(
+    ("issue", "answer"),
+    [
+        ("call `total()` as ever", SHOWN),
+        ("`total(unknown)` is wrong", SHOWN),
+        (ISSUE, {**SHOWN, "error": {"type": "NameError", "message": "name 'y' is not defined"}}),
+    ],
+    ids=["mention", "unknown name", "incomplete code"],
+)
+def test_describes_no_code_that_is_no_example(tmp_path: Path, issue: str, answer: dict[str, object]) -> None:
+    assert describe(tmp_path, issue, answer) == ()
+
+
+def test_examples_are_imported_from_where_they_are_defined(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    write(tmp_path, {**FILES, "pyproject.toml": "[project]\nname = 'shop'\nversion = '1'\n"})
+    project = find_project(tmp_path, sandbox=sandbox, environment={})
+    examples = IssueExamples(IssueScripts(project, sandbox, sandbox.scratch))
+    issue = "`total([1, 2])` returns 4 instead of 3.\n\n>>> from shop.cart import head\n>>> head([])\n"
+    assert examples.describe(tmp_path, issue) == (
+        "`total([1, 2])` gives 4",
+        "the example that ends with `head([])` raises IndexError: list index out of range, in shop/cart.py:6",
+    )
+    found = examples.reproduce(tmp_path, issue)
+    assert isinstance(found, ReproducedExample)
+    fixed = tmp_path / "fixed"
+    write(fixed, {**FILES, "shop/cart.py": "def total(x):\n    return sum(x)\n"})
+    answers = [
+        ExampleAnswer(example=found, answer=examples.answer_again(at, found)) for at in (tmp_path, fixed)
+    ]
+    assert [answer.summary for answer in answers] == [
+        "the issue's `total([1, 2])` gives 4 as before, instead of 3",
+        "the issue's `total([1, 2])` gives 3 and gave 4 before",
+    ]
+    assert [(answer.is_right, answer.is_as_before) for answer in answers] == [(False, True), (True, False)]

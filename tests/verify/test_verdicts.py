@@ -12,7 +12,10 @@ import pytest
 
 from coder.core.paths import extract_node_ids
 from coder.core.verdict import Verdict, describe_proof
+from coder.sandbox.process import ProcessSandbox
 from coder.verify.base import NO_HISTORY
+from coder.verify.example import IssueExamples, IssueScripts
+from coder.verify.project import find_project
 from coder.verify.run import ParallelRunner
 from coder.verify.verifier import WorktreeVerifier
 from tests.builders import read_case, write
@@ -23,7 +26,9 @@ CASES = sorted((Path(__file__).parent.parent / "cases" / "verdicts").glob("[0-9]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_verdict_and_messages_match_case(case: Path, tmp_path: Path, make_runner: Run) -> None:
+def test_verdict_and_messages_match_case(
+    case: Path, tmp_path: Path, make_runner: Run, sandbox: ProcessSandbox
+) -> None:
     base, change = read_case(case, "before"), read_case(case, "change")
     issue = (case / "issue.md").read_text("utf-8")
     command = _read_command(case)
@@ -31,7 +36,14 @@ def test_verdict_and_messages_match_case(case: Path, tmp_path: Path, make_runner
     (tmp_path / "trees").mkdir()
     trees = FakeTrees(tmp_path / "trees", base, change)
     runner = ParallelRunner(make_runner(tmp_path / "checkout", command=command), NO_HISTORY)
-    verifier = WorktreeVerifier(trees=trees, runner=runner, issue=issue, needs_ties=bool(issue.strip()))
+    project = find_project(tmp_path / "checkout", sandbox=sandbox, environment={})
+    verifier = WorktreeVerifier(
+        trees=trees,
+        runner=runner,
+        issue=issue,
+        needs_ties=bool(issue.strip()),
+        examples=IssueExamples(IssueScripts(project, sandbox, sandbox.scratch)),
+    )
     verdict = verifier.examine(verifier.verify(trees.patch, extract_node_ids(issue)))
     kind, *lines = (case / "verdict.txt").read_text("utf-8").splitlines()
     text = _verdict_text(verdict)

@@ -3,8 +3,9 @@
 Runs in the project's interpreter. Exit code 1 means that the code fails. With `--answers`, FILE is JSON:
 statements that import names (`imports`), `modules` to take further names from, `pieces` of code, and the
 `changed` paths. The last line of output is then a list with an object for each piece: the exception that it
-raised as `error` (null for none), as `value`, what it printed or what its last expression gives, and whether
-it entered a function of a changed file (`is_affected`); null for a piece that ended the process.
+raised as `error` (null for none), as `value`, what it printed (`is_printed`) or what its last expression
+gives, empty without one, and whether it entered a function of a changed file (`is_affected`); null for a
+piece that ended the process.
 """
 
 import ast
@@ -16,6 +17,7 @@ import itertools
 import json
 import os
 import sys
+import traceback
 from pathlib import Path
 from types import FrameType, GeneratorType
 from typing import Any
@@ -72,7 +74,7 @@ def answer(text: str, names: dict[str, Any], modules: list[Any], changed: frozen
         missing = [name for name in code.co_names if name not in names and hasattr(imported, name)]
         names.update({name: getattr(imported, name) for name in missing})
     last: Any = module.body.pop() if module.body and isinstance(module.body[-1], ast.Expr) else None
-    error, value, printed = None, None, io.StringIO()
+    error, shown, printed = None, "", io.StringIO()
     entered: set[str] = set()
 
     def follow(frame: FrameType, event: str, _argument: Any) -> None:
@@ -87,12 +89,25 @@ def answer(text: str, names: dict[str, Any], modules: list[Any], changed: frozen
                 value = eval(compile(ast.Expression(last.value), "the issue", "eval"), names)
                 if isinstance(value, GeneratorType):
                     value = list(itertools.islice(value, MOST_ITEMS))
-        shown = printed.getvalue().rstrip() or repr(value)
-    except Exception as raised:  # noqa: BLE001 (whatever the code raises is the answer)
-        error, shown = {"type": type(raised).__name__, "message": str(raised)}, ""
+                shown = repr(value)
+    except (Exception, SystemExit) as raised:  # noqa: BLE001 (whatever the code raises is the answer)
+        error = {"type": type(raised).__name__, "message": str(raised), "place": innermost_place(raised)}
+        shown = ""
     sys.setprofile(None)
     is_affected = any(os.path.realpath(path) in changed for path in entered)
-    return {"error": error, "value": shown, "is_affected": is_affected}
+    is_printed = not error and bool(printed.getvalue().rstrip())
+    shown = printed.getvalue().rstrip() if is_printed else shown
+    return {"error": error, "value": shown, "is_printed": is_printed, "is_affected": is_affected}
+
+
+def innermost_place(raised: BaseException) -> str:
+    """Return the innermost line below the current directory in a traceback, as `shop/cart.py:12`."""
+    tree = Path.cwd().resolve()
+    for frame in reversed(traceback.extract_tb(raised.__traceback__)):
+        path = Path(frame.filename).resolve()
+        if tree in path.parents and path.is_file():
+            return f"{path.relative_to(tree)}:{frame.lineno}"
+    return ""
 
 
 def main(arguments: list[str]) -> int:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.issue import IssueCodeAnswers, IssueScripts, answer_issue_code, quoted_code
+from coder.verify.example import IssueCodeAnswers, IssueScripts, answer_issue_code, quoted_code
 from coder.verify.project import find_project
 from tests.builders import by_hand, write
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.issue import IssueScriptResults, IssueScripts, code_in_issue
+from coder.verify.example import IssueScriptResults, IssueScripts, code_in_issue
 from coder.verify.project import find_project
 from tests.builders import write
 

@@ -12,7 +12,7 @@ from coder.core.ports import Limits
 from coder.core.verdict import LintReport, TestReport, Verdict, VerdictKind
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.examination import ExaminationTools, ExaminedChange, examine_change
-from coder.verify.issue import IssueCodeAnswers, IssueScriptResults
+from coder.verify.example import IssueCodeAnswers, IssueScriptResults
 from coder.verify.project import find_project
 from coder.verify.trials import PytestTrials
 from coder.verify.verdict import Facts, decide

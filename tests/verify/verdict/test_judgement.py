@@ -14,7 +14,7 @@ from coder.core.phases import Cutoff
 from coder.core.verdict import Counts, Failure, LintReport, RunProblem, TestResult, Verdict, VerdictKind
 from coder.verify import verifier
 from coder.verify.examination import ExaminationTools
-from coder.verify.issue import IssueScriptResults
+from coder.verify.example import IssueScriptResults
 from coder.verify.verifier import WorktreeVerifier
 from tests.builders import by_hand
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, NoTrials, failed_result, passed_result

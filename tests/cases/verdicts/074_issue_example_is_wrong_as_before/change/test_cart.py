@@ -1,0 +1,5 @@
+from cart import total
+
+
+def test_total():
+    assert total([5]) == 5
