@@ -3,18 +3,7 @@
 from collections.abc import Sequence
 
 from coder.behavior.comparison import ACCIDENTAL, NOT_COMPARED, RAISES, CallAnswers, CallKey
-from coder.core.values import Value
-
-
-class AnswerClasses(Value):
-    """Alternatives grouped by equal answers; those without answers are classes of their own."""
-
-    classes: tuple[tuple[int, ...], ...]
-    """Places of the alternatives, in their order."""
-    call: str = ""
-    """A call that the first classes answer differently; empty if none was seen."""
-    answers: tuple[str, ...] = ()
-    """Its answers, one for each class."""
+from coder.core.ports import AnswerClasses
 
 
 def group_by_answers(alternatives: Sequence[CallAnswers]) -> AnswerClasses:

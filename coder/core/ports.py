@@ -630,6 +630,17 @@ class Trials(Protocol):
         ...
 
 
+class AnswerClasses(Value):
+    """Alternative edits grouped by equal answers to calls; those without answers are classes of their own."""
+
+    classes: tuple[tuple[int, ...], ...]
+    """Places of the alternatives, in their order."""
+    call: str = ""
+    """A call that the first classes answer differently; empty if none was seen."""
+    answers: tuple[str, ...] = ()
+    """Its answers, one for each class."""
+
+
 class Proposer(Protocol):
     """Finds changes without a model."""
 

@@ -8,11 +8,11 @@ import stat
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from coder.python.source import decode_text
+from coder.python.source import decode_source, decode_text
 
 LARGEST_BYTES = 5_000_000
 SPECIAL_FILE_NAMES = frozenset(
@@ -255,3 +255,69 @@ def _remove_in_background(directory: Path, lock: int | None) -> None:
             pass_fds=() if lock is None else (lock,),
             check=False,
         )
+
+
+TICK_NS = 2_000_000_000
+"""Bytecode records the source's time in whole seconds: an edited file must not look like another one of the
+same size.
+"""
+
+
+@contextmanager
+def temporary_edits(tree: Path, edits: Mapping[str, str | None]) -> Iterator[None]:
+    """Write texts to files of the tree (None deletes) in their encoding, and restore the files on exit."""
+    before: dict[Path, tuple[bytes, os.stat_result] | None] = {}
+    created: list[Path] = []
+    try:
+        for path, text in edits.items():
+            file = tree / path
+            before[file] = (file.read_bytes(), file.stat()) if file.exists() else None
+            _apply(file, text, before[file], created)
+        yield
+    finally:
+        for file, original in before.items():
+            if original is None:
+                file.unlink(missing_ok=True)
+            else:
+                if not file.is_file():
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                overwrite(file, original[0])
+                if file.stat().st_mode != original[1].st_mode:
+                    file.chmod(original[1].st_mode)
+                os.utime(file, ns=(original[1].st_atime_ns, original[1].st_mtime_ns))
+        for directory in reversed(created):
+            with suppress(OSError):  # not empty: the Keeper deals with other files in it
+                directory.rmdir()
+
+
+def _apply(
+    file: Path, text: str | None, original: tuple[bytes, os.stat_result] | None, created: list[Path]
+) -> None:
+    if text is None:
+        file.unlink(missing_ok=True)
+        return
+    for directory in reversed([parent for parent in file.parents if not parent.exists()]):
+        directory.mkdir()
+        created.append(directory)
+    overwrite(file, text.encode(_detect_encoding(original[0]) if original else "utf-8"))
+    if original is not None:
+        mtime = max(file.stat().st_mtime_ns, original[1].st_mtime_ns + TICK_NS)
+        os.utime(file, ns=(mtime, mtime))
+
+
+def _detect_encoding(data: bytes) -> str:
+    try:
+        return decode_source(data)[1]
+    except (SyntaxError, ValueError):
+        return "utf-8"
+
+
+def overwrite(file: Path, data: bytes) -> None:
+    """Overwrite a file in place.
+
+    Truncating it first makes some file systems wait for the disk on close.
+    """
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    with os.fdopen(descriptor, "wb") as file_object:
+        file_object.write(data)
+        file_object.truncate()

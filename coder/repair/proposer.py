@@ -4,18 +4,19 @@ import ast
 import difflib
 import re
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from coder.core.paths import match_test_ids
-from coder.core.ports import Edit, Progress, TestRunner, Tracer, TrialResult, Trials
+from coder.core.ports import AnswerClasses, Edit, Progress, TestRunner, Tracer, TrialResult, Trials
 from coder.core.value_text import shorten_value
 from coder.core.values import Proposal, Proposals, Suspect
+from coder.files.regular_files import temporary_edits
 from coder.index.index import SymbolIndex
-from coder.python.source import PythonSource, decode_source, dump_node, parse_module
+from coder.python.source import PythonSource, dump_node, parse_module
 from coder.repair.candidates import RepairCandidate
 from coder.repair.localization import MAX_SUSPECTS, FaultCase, trace_fault
 from coder.retrieval.issue_terms import extract_issue_terms
@@ -39,35 +40,8 @@ COPIED_FAMILIES = frozenset(
 )
 
 
-class AnswerClassifier(Protocol):
-    """Groups edits by the answers that calls get under them."""
-
-    def __call__(
-        self,
-        tree: Path,
-        edits: Sequence[Edit],
-        *,
-        targets: Sequence[str],
-        tests: Sequence[str],
-        seconds: float,
-    ) -> "EditClasses":
-        """Group edits of a tree by the answers that calls of `targets` and `tests` get under each."""
-
-
-class EditClasses(Protocol):
-    """Edits by equal answers."""
-
-    @property
-    def classes(self) -> Sequence[Sequence[int]]:
-        """Places in the order of the edits."""
-
-    @property
-    def call(self) -> str:
-        """A call that the classes answer differently; empty if none was seen."""
-
-    @property
-    def answers(self) -> Sequence[str]:
-        """Its answers, one for each class; empty without a call."""
+ClassifyEdits = Callable[[Path, Sequence[Edit], Sequence[str], Sequence[str], float], AnswerClasses]
+"""Groups edits of a tree by the answers that calls of the failing and of other tests get, within seconds."""
 
 
 @dataclass
@@ -100,7 +74,7 @@ class TemplateProposer:
         tracer: Tracer,
         trials: Trials,
         runner: TestRunner,
-        classify: AnswerClassifier,
+        classify: ClassifyEdits,
     ) -> None:
         self._tracer = tracer
         self._trials = trials
@@ -181,7 +155,7 @@ class TemplateProposer:
             guards = [*dict.fromkeys(test for item in plain for test in item.edit.guards)]
             seconds = max(deadline - time.monotonic(), MIN_CONFIRMATION_SECONDS)
             edits = [candidate.edit for candidate in plain]
-            found = self._classify(case.tree, edits, targets=case.failing, tests=guards, seconds=seconds)
+            found = self._classify(case.tree, edits, case.failing, guards, seconds)
             classes, call = found.classes, found.call
             answers = [*found.answers] or [""] * len(classes)
         proposals = [
@@ -216,10 +190,10 @@ class TemplateProposer:
 
         `unless_late`: a timeout does not refute it, since the final verification runs everything again.
         """
-        with apply_temporarily(case.tree, candidate.edit):
-            report = self._runner.run(
-                case.tree, tests, timeout_seconds=seconds, expect_loaded=[candidate.edit.path]
-            )
+        edit = candidate.edit
+        text = edit.apply(case.sources[edit.path].text)
+        with temporary_edits(case.tree, {edit.path: text}):
+            report = self._runner.run(case.tree, tests, timeout_seconds=seconds, expect_loaded=[edit.path])
         if any(result.red for result in report.results):
             return False
         if report.problem is not None:
@@ -267,19 +241,6 @@ def _try_in_forks(
                 first and state.tried >= first + MAX_TRIED_AFTER_SURVIVOR
             ):
                 return
-
-
-@contextmanager
-def apply_temporarily(tree: Path, edit: Edit) -> Iterator[None]:
-    """Apply the edit to the tree, and restore the file on exit."""
-    file = tree / edit.path
-    before = file.read_bytes()
-    try:
-        text, encoding = decode_source(before)
-        file.write_bytes(edit.apply(text).encode(encoding))
-        yield
-    finally:
-        file.write_bytes(before)
 
 
 def sort_by_plainness(

@@ -99,8 +99,8 @@ class WorktreeVerifier:
         `describe_environment` takes the system packages that builds used.
 
         `tools` examine changes that broke nothing, `examples` run the issue's own; `suite` limits how much of
-        the suite is run, and `history` tells how long it took before; `cutoff` lets the user cut large runs short. `sandbox_remedies` name the switch for each resource that
-        the sandbox denies.
+        the suite is run, and `history` tells how long it took before; `cutoff` lets the user cut large runs
+        short. `sandbox_remedies` name the switch for each resource that the sandbox denies.
 
         `builder` builds extension modules whose sources a change touches; `store` keeps reports for later
         sessions; `coverage` loads the coverage map.

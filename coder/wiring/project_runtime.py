@@ -11,11 +11,12 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from coder import __version__
-from coder.behavior.classes import AnswerClasses, group_by_answers
+from coder.behavior.classes import group_by_answers
 from coder.behavior.comparison import CallAnswers
 from coder.behavior.runs import BehaviorRuns, Side, find_changed_code
 from coder.core.phases import Cutoff
 from coder.core.ports import (
+    AnswerClasses,
     Edit,
     Limits,
     Progress,
@@ -26,6 +27,7 @@ from coder.core.ports import (
 from coder.core.task import Task
 from coder.core.values import Environment
 from coder.directories import index_database, state_directory
+from coder.files.regular_files import temporary_edits
 from coder.sandbox.choice import UNSAFE_FLAG
 from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.wrappers import BoundedSandbox
@@ -175,14 +177,11 @@ class ProjectRuntime:
         self,
         tree: Path,
         edits: Sequence[Edit],
-        *,
         targets: Sequence[str],
         tests: Sequence[str],
         seconds: float,
     ) -> AnswerClasses:
         """Group edits of a tree by the answers to the calls of some tests, in a run for each edit."""
-        from coder.repair.proposer import apply_temporarily
-
         old = read_texts(tree, [edit.path for edit in edits])
         changed = [find_changed_code(old, {**old, edit.path: edit.apply(old[edit.path])}) for edit in edits]
         code = changed[0]._replace(
@@ -196,7 +195,7 @@ class ProjectRuntime:
             if time.monotonic() > deadline:
                 answers.append({})  # not compared: an edit of its own kind
                 continue
-            with apply_temporarily(tree, edit):
+            with temporary_edits(tree, {edit.path: edit.apply(old[edit.path])}):
                 answers.append(runs.answers(tree, code, targets=targets, tests=tests[:MOST_COMPARED_TESTS]))
         return group_by_answers(answers)
 

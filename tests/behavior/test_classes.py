@@ -1,7 +1,8 @@
 """Alternatives grouped by their answers to the same calls."""
 
-from coder.behavior.classes import AnswerClasses, group_by_answers
+from coder.behavior.classes import group_by_answers
 from coder.behavior.comparison import CallAnswer, CallAnswers, CallKey
+from coder.core.ports import AnswerClasses
 
 
 def answers(**texts: str) -> CallAnswers:

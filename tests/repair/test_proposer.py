@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from coder.core.ports import Edit, Progress, Trace, Traces
+from coder.core.ports import AnswerClasses, Edit, Progress, Trace, Traces
 from coder.core.values import Proposals
 from coder.core.verdict import Failure, Outcome, RunProblem, TestResult
 from coder.patching import apply
@@ -44,15 +42,17 @@ class FakeTracer:
 
 
 def classify(
-    tree: Path, edits: Sequence[Edit], *, targets: Sequence[str], tests: Sequence[str], seconds: float
-) -> Any:
+    tree: Path, edits: Sequence[Edit], targets: Sequence[str], tests: Sequence[str], seconds: float
+) -> AnswerClasses:
     """Give `!=` and `>=` the same answers, and any other edit answers of its own."""
     groups: dict[str, list[int]] = {}
     for place, edit in enumerate(edits):
         text = edit.changes[0].text
         groups.setdefault("False" if text in ("!=", ">=") else "True", []).append(place)
-    return SimpleNamespace(
-        classes=[*groups.values()], call="f(5)" if len(groups) > 1 else "", answers=[*groups]
+    return AnswerClasses(
+        classes=tuple(map(tuple, groups.values())),
+        call="f(5)" if len(groups) > 1 else "",
+        answers=tuple(groups),
     )
 
 
