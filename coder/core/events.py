@@ -232,6 +232,10 @@ class Verified(EventValue):
     verdict: Verdict
 
 
+ALLOW, ALWAYS, REFUSE = "allow", "always", "refuse"
+"""Options of a question for permission."""
+
+
 class QuestionAsked(EventValue):
     """The user was asked to choose an option."""
 

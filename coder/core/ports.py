@@ -485,6 +485,12 @@ class Verifier(Protocol):
         It is run on the untouched code twice, where a sandbox holds it.
         """
 
+    def write_example(self, tree: Path, call: str, right: str) -> ReproducedExample | str:
+        """Return a test that a call gives a literal, or `raises X`, in the nearest test file of a tree.
+
+        Nothing is run or written. A text says why there is none.
+        """
+
     def verify(
         self,
         patch: Patch,

@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from coder.core.events import (
+    ALLOW,
+    ALWAYS,
+    REFUSE,
     Amend,
     Answer,
     Decide,
@@ -222,7 +225,6 @@ def _exact_rules(runs_found: Sequence[ProgramRun], network: bool) -> tuple[Rule,
 
 
 Reply = TypeVar("Reply", Answer, Decide, Amend)
-ALLOW, ALWAYS, REFUSE = "allow", "always", "refuse"
 
 
 class ApprovalRequest(Value):
@@ -296,9 +298,15 @@ class Approval:
         options = (ALLOW, ALWAYS, REFUSE) if can_always_allow else (ALLOW, REFUSE)
         return await self._ask(text, options=options, default=REFUSE, takes_instruction=True)
 
-    async def ask(self, text: str, *, options: tuple[str, ...], default: str) -> str:
-        """Return the option that the user chooses, or immediately `default` if the session is unattended."""
-        return (await self._ask(text, options=options, default=default)).option
+    async def ask(
+        self, text: str, *, options: tuple[str, ...], default: str, takes_text: bool = False
+    ) -> str:
+        """Return the option that the user chooses, or immediately `default` if the session is unattended.
+
+        With `takes_text` the user may type another answer instead of the default.
+        """
+        answer = await self._ask(text, options=options, default=default, takes_instruction=takes_text)
+        return answer.instruction.strip() or answer.option
 
     async def _ask(
         self, text: str, *, options: tuple[str, ...], default: str, takes_instruction: bool = False

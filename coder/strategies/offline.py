@@ -11,6 +11,7 @@ from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
 from coder.core.notes import Done, GiveUp, Note, Offers, Reproduction, Sites
 from coder.core.paths import test_file_of
 from coder.core.phases import PhaseName
+from coder.core.ports import ReproducedExample
 from coder.core.values import Candidate, Proposal, Proposals
 from coder.core.verdict import Finding, ReproductionResult, TestResult, Verdict, VerdictKind
 from coder.patching import apply
@@ -35,6 +36,7 @@ SEARCH_SHARE = 0.6
 MAX_NEW_GUARDS = 20
 """Most broken tests to add as guards after each search; these suffice to exclude similar edits."""
 NEITHER = "neither"
+MAX_QUESTIONS = 3
 NEXT_COMMAND = "Go on from it with a model: coder fix --continue --model MODEL"
 UNDECIDED = "undecided-edits"
 """Rule of the finding that several edits pass and differ."""
@@ -50,10 +52,20 @@ def search_repair() -> Strategy:
         _log_phase(context, candidate, "locate")
         tests, why, example = await _find_failing_tests(context, candidate)
         guards: tuple[str, ...] = ()
-        left = max(context.task.budget.attempts, 1)
+        left, questions = max(context.task.budget.attempts, 1), MAX_QUESTIONS
         while True:
             found = await propose_edits(context, candidate, tests, guards=guards)
-            tried = await _ask_which(context, found)
+            answer = await _ask_which(context, found) if questions else ""
+            tried = _keep_answer(found, answer)
+            if answer:
+                questions -= 1
+                test, is_red = await _write_answer(context, candidate, found.call, answer)
+                if is_red:
+                    tests = (*tests, *test)
+                else:
+                    guards = (*guards, *test)
+                if test and (tried.open_question or found.more):
+                    continue  # the search goes on with the answer as a test
             _log_note(
                 context,
                 candidate,
@@ -107,9 +119,7 @@ async def _find_failing_tests(
         return checked.tests, "", ""
     reason = "; ".join(checked.rejected[:2]).rstrip(".")
     if not isinstance(example, str):
-        file = tree / example.path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        await asyncio.to_thread(file.write_text, example.text, "utf-8")
+        await asyncio.to_thread(_write_example, tree, example)
         checked = await _check_red(context, candidate, (example.test,))
         if checked.tests:
             summary = f"The issue's example fails here: {example.call} gives {example.wrong}."
@@ -175,18 +185,42 @@ async def propose_edits(
     return await asyncio.to_thread(search)
 
 
-async def _ask_which(context: SessionContext, found: Proposals) -> Proposals:
-    """Ask which answer to the deciding call is right, where somebody can say; keep the edits that give it."""
+async def _ask_which(context: SessionContext, found: Proposals) -> str:
+    """Return what the deciding call should give, where somebody can say; empty if nobody does."""
     if len(found.proposals) < 2 or not found.call or not context.approval.attended:
-        return found
+        return ""
     options = tuple(dict.fromkeys(item.answer for item in found.proposals))
     text = f"{found.open_question.capitalize()}. Which is right?"
-    chosen = await context.approval.ask(text, options=(*options, NEITHER), default=NEITHER)
-    kept = tuple(item for item in found.proposals if item.answer == chosen)
-    if not kept:
+    chosen = await context.approval.ask(text, options=(*options, NEITHER), default=NEITHER, takes_text=True)
+    return "" if chosen == NEITHER else chosen
+
+
+def _keep_answer(found: Proposals, answer: str) -> Proposals:
+    """Return the edits that give an answer to the deciding call; all if none does."""
+    kept = tuple(item for item in found.proposals if item.answer == answer)
+    if not answer or not kept:
         return found
-    note = f"{found.note}; you said that {found.call} gives {chosen}"
+    note = f"{found.note}; you said that {found.call} gives {answer}"
     return found.model_copy(update={"proposals": kept, "more": 0, "note": note})
+
+
+async def _write_answer(
+    context: SessionContext, candidate: Candidate, call: str, answer: str
+) -> tuple[tuple[str, ...], bool]:
+    """Write the user's answer as a test; return its id, none if it is no value, and whether it is red."""
+    tree = candidate.worktree
+    example = await asyncio.to_thread(context.verifier.write_example, tree, call, answer)
+    if isinstance(example, str):
+        return (), False
+    await asyncio.to_thread(_write_example, tree, example)
+    checked = await _check_red(context, candidate, (example.test,))
+    return (example.test,), bool(checked.tests)
+
+
+def _write_example(tree: Path, example: ReproducedExample) -> None:
+    file = tree / example.path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(example.text, "utf-8")
 
 
 def _log_offers(context: SessionContext, candidate: Candidate, found: Proposals) -> None:

@@ -15,6 +15,7 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from coder.core.events import (
+    REFUSE,
     Amend,
     Answer,
     Decide,
@@ -316,7 +317,7 @@ def describe_question(event: AnyQuestion) -> PrintedQuestion:
             if default == options[-1]:
                 choices = [f"y for {options[0]}", f"n for {default}", *choices[1:-1]]
             if takes_instruction:
-                choices.append("or what to do instead")
+                choices.append("or what to do instead" if default == REFUSE else "or another answer")
             return PrintedQuestion([text], f"{', '.join(choices)}: ")
         case ReviewAsked(diff=diff, verdict=verdict):
             about = f" It is {verdict.label}: {verdict.reason}" if verdict else ""

@@ -417,6 +417,19 @@ def _find_definitions(names: Sequence[str], tree: Path) -> dict[str, list[str]]:
     return homes
 
 
+def write_example(tree: Path, call: str, right: str) -> ReproducedExample | str:
+    """Return a test that a call gives a literal, or `raises X`; else why there is none."""
+    imports = _find_imports(call, tree)
+    if isinstance(imports, str):
+        return imports
+    error = right.removeprefix("raises ").partition(":")[0]
+    if right.startswith("raises ") and error.isidentifier():
+        return _write_test(tree, call, "", f"raises {error}", imports)
+    if _literal(right) is None:
+        return f"{right} is not a value that a test can compare"
+    return _write_test(tree, call, "", right, imports)
+
+
 def _write_test(tree: Path, call: str, wrong: str, right: str, imports: list[str]) -> ReproducedExample:
     """Return the example as a test at the end of the nearest test file, in its style."""
     node = parse_or_empty(call).body[0]

@@ -25,7 +25,7 @@ from coder.verify.base import NO_HISTORY, NO_LIMITS, BaseSuite, Runs, SuiteLimit
 from coder.verify.change import JudgedChange
 from coder.verify.coverage_map import CoverageMap
 from coder.verify.examination import ExaminationTools, ExaminedChange, examine_change
-from coder.verify.example import ExampleAnswer, IssueExamples
+from coder.verify.example import ExampleAnswer, IssueExamples, write_example
 from coder.verify.extensions import BuiltTrees, ExtensionBuilder, FailedBuild
 from coder.verify.failures import find_words, rejection_reason
 from coder.verify.impact import select_reaching
@@ -326,6 +326,10 @@ class WorktreeVerifier:
                 with self._trees.checkout(self._trees.base, ()) as tree:
                     self._example = self._examples.reproduce(tree, self._newest_issue)
             return self._example
+
+    def write_example(self, tree: Path, call: str, right: str) -> ReproducedExample | str:
+        """Return a test that a call gives a literal, or raises an exception; else why there is none."""
+        return write_example(tree, call, right)
 
     def _answer_example(self, change: JudgedChange) -> ExampleAnswer | None:
         """Return what the issue's example gives on a change; None if the base does not show it wrong."""

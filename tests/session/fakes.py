@@ -211,6 +211,9 @@ class FakeVerifier:
     def reproduce_example(self) -> ReproducedExample | str:
         return self.example
 
+    def write_example(self, tree: Path, call: str, right: str) -> ReproducedExample | str:
+        return self.example
+
     def accept_test_edits(self) -> None:
         self.calls.append(("accept_test_edits", ()))
 

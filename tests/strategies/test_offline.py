@@ -14,7 +14,9 @@ from coder.core.ports import Progress, ReproducedExample, RunListener
 from coder.core.task import Budget
 from coder.core.values import Patch, Proposal, Proposals, Suspect
 from coder.core.verdict import ReproductionResult, TestReport, Verdict, VerdictKind
+from coder.session.approval import Approval
 from coder.session.context import SessionContext
+from coder.session.log import EventLog
 from coder.strategies.offline import search_repair
 from tests.session.fakes import PROVEN, RED, STILL_RED, FakeVerifier, kit, run_strategy
 
@@ -141,6 +143,51 @@ def test_several_kinds_of_edits_are_passing_and_offered(tmp_path: Path) -> None:
     )
     assert entries[-1] == VerdictKind.PASSING
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
+
+
+class AnsweringApproval(Approval):
+    """Approval whose user gives these answers."""
+
+    def __init__(self, log: EventLog, *answers: str) -> None:
+        super().__init__(log, attended=True)
+        self._answers = [*answers]
+        self.questions: list[str] = []
+
+    async def ask(
+        self, text: str, *, options: tuple[str, ...], default: str, takes_text: bool = False
+    ) -> str:
+        self.questions.append(text)
+        return self._answers.pop(0)
+
+
+ANSWER = EXAMPLE.model_copy(update={"test": "tests/test_a.py::test_answer"})
+
+
+@pytest.mark.parametrize(
+    ("red", "answer", "found", "tests", "guards"),
+    [
+        (True, "2", [proposals(2, 3, call="value()")], [BOTH], [()]),
+        (True, "7", [proposals(2, 3, call="value()"), proposals(7)], [BOTH, (*BOTH, ANSWER.test)], [(), ()]),
+        (False, "7", [proposals(2, 3, call="value()"), proposals(7)], [BOTH, BOTH], [(), (ANSWER.test,)]),
+    ],
+    ids=["one edit gives it", "red test", "test that must stay green"],
+)
+def test_answer_becomes_a_test_and_the_search_goes_on(
+    tmp_path: Path,
+    red: bool,
+    answer: str,
+    found: list[Proposals],
+    tests: list[tuple[str, ...]],
+    guards: list[tuple[str, ...]],
+) -> None:
+    proposer = ScriptedProposer(found)
+    reproduced = [ReproductionResult(tests=BOTH), ReproductionResult(tests=(ANSWER.test,) if red else ())]
+    verifier = FakeVerifier(example=ANSWER, reproduced=reproduced, report=REDS)
+    context = offline_context(tmp_path, proposer, verifier=verifier)
+    approval = AnsweringApproval(context.log, answer)
+    run_strategy(search_repair(), replace(context, approval=approval))
+    assert (proposer.calls, proposer.guards, len(approval.questions)) == (tests, guards, 1)
+    assert (tmp_path / ANSWER.path).read_text() == ANSWER.text
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from coder.core.ports import ReproducedExample
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.example import ExampleAnswer, IssueExamples, IssueScripts, claimed_examples
+from coder.verify.example import ExampleAnswer, IssueExamples, IssueScripts, claimed_examples, write_example
 from coder.verify.project import find_project
 from tests.builders import write
 
@@ -218,3 +218,19 @@ def test_examples_are_imported_from_where_they_are_defined(tmp_path: Path, sandb
         "the issue's `total([1, 2])` gives 3 and gave 4 before",
     ]
     assert [(answer.is_right, answer.is_as_before) for answer in answers] == [(False, True), (True, False)]
+
+
+@pytest.mark.parametrize(
+    ("right", "line"),
+    [("[1, 2]", "assert total([]) == [1, 2]"), ("raises ValueError: no", "with pytest.raises(ValueError):")],
+)
+def test_writes_answer_as_test(tmp_path: Path, right: str, line: str) -> None:
+    write(tmp_path, FILES)
+    test = write_example(tmp_path, "total([])", right)
+    assert isinstance(test, ReproducedExample)
+    assert f"    {line}\n" in test.text
+
+
+def test_writes_no_test_of_prose(tmp_path: Path) -> None:
+    write(tmp_path, FILES)
+    assert write_example(tmp_path, "total([])", "the sum") == "the sum is not a value that a test can compare"

@@ -183,6 +183,13 @@ def test_refusal_says_what_to_do_instead(reply: str, answer: Answer) -> None:
     assert played.prompts[1] == "y for allow, n for refuse, 2 for always, or what to do instead: "
 
 
+def test_another_answer_can_be_typed() -> None:
+    options = {"options": ("'th'", "'rd'", "neither"), "default": "neither", "takes_instruction": True}
+    played = play("a bug", "'nd'", events=[QUESTION.model_copy(update=options)])
+    assert played.commands == [Answer(question="q", option="neither", instruction="'nd'")]
+    assert played.prompts[1] == "y for 'th', n for neither, 2 for 'rd', or another answer: "
+
+
 def test_the_end_of_the_input_is_the_safe_answer() -> None:
     assert play("a bug", events=[QUESTION]).commands == [Answer(question="q", option="refuse")]
 
