@@ -18,7 +18,7 @@ def apply_patch(workspace: Workspace, diff: str, allow_syntax_error: bool = Fals
     Each file starts with `--- a/path` and `+++ b/path` (`/dev/null` where it is created or deleted; `rename from` and `rename to` under `diff --git`), then hunks under `@@`, whose line numbers may be left out. Context and removed lines are copied from the file and fit one place only: one line that occurs once is enough.
 
     Args:
-        diff: The unified diff, of any number of files.
+        diff: Of any number of files.
         allow_syntax_error: Write Python that does not parse (templates, newer syntax).
     """
     try:

@@ -35,7 +35,7 @@ def hand_over(
 
     Args:
         kind: `give_up` if you cannot go on; others only when a message asks for them.
-        summary: What the reader has to know, in one to five sentences.
+        summary: What the reader must know, in one to five sentences.
         places: Where the fault is, likeliest first: `path`, `path:line` or `path::Qualified.name`.
         tests: Ids of tests that fail because of the issue.
         start_over: With `diagnosis`: take back all changes outside the tests.

@@ -32,7 +32,7 @@ def read(
 
     Args:
         path: Relative to the root.
-        line: The line to look at.
+        line: Its number.
         symbol: Definitions of the file, or ranges: `Parser.parse, 210-240`.
         before: Lines above `line`.
         after: Lines below `line`.

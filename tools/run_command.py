@@ -18,7 +18,7 @@ def run_command(workspace: Workspace, command: str, timeout_seconds: int = 60, n
     Args:
         command: For `sh -c`.
         timeout_seconds: 1 to 600.
-        network: It cannot do without the network.
+        network: It needs the network.
     """
     # The user decides on network access, recorded in workspace.policy; `network` only requests it.
     if not command.strip() or "\0" in command:

@@ -52,12 +52,10 @@ def search(
 ) -> str:
     """Search the code. A name alone, bare or dotted (`parse`, `Parser.parse`), gives its definitions and its uses in code by enclosing function; `who depends on NAME` its callers, `tests that run NAME` the tests that reach it; anything else is a regular expression for one line of text, with ripgrep.
 
-    Too many matches are counted by file.
-
     Args:
         pattern: Name or regular expression (Rust syntax, `\\b` for whole words); empty lists the files.
         path: A file or directory; empty is all.
-        glob: Only files like this: `*.py`, `src/**/*.html`.
+        glob: Such as `*.py`, `src/**/*.html`.
         literal: The pattern is plain text.
         ignore_case: Ignore case.
         context: Lines around each match, 0 to 10.

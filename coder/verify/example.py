@@ -32,6 +32,7 @@ from coder.python.source import Function, find_nodes, parse_or_empty
 from coder.verify.launch import TARGET
 from coder.verify.layout import module_name, source_roots
 from coder.verify.project import Project
+from coder.verify.report import NETWORK_MESSAGES
 from coder.verify.select import project_files
 
 _ADVERB = r"(?:(?:now|currently|always|still|wrongly|incorrectly|just|only)\s+)*"
@@ -89,6 +90,11 @@ class RaisedError(Value):
     message: str
     place: str = ""
     """The innermost line of the tree in its traceback, such as `shop/cart.py:12`; empty if none is."""
+
+    @property
+    def is_accident(self) -> bool:
+        """Whether it shows that names or the network are missing, which says nothing of the project."""
+        return self.type in _INCOMPLETE or NETWORK_MESSAGES.search(self.message) is not None
 
     def is_reported_in(self, issue: str) -> bool:
         """Tell whether an issue names the message, or the type where the message is short."""
@@ -219,11 +225,15 @@ class IssueExamples:
         self._scripts = scripts
 
     def describe(self, tree: Path, issue: str) -> tuple[str, ...]:
-        """Return what the issue's examples give in a tree, a clause each; none for code that lacks names."""
+        """Return what the issue's examples give in a tree, a clause each.
+
+        Left out is code that lacks names, uses nothing of the project, or wants the network.
+        """
         pieces = {
             code: imports
             for code in _runnable_code(issue)
             if not isinstance(imports := _find_imports(code, tree), str)
+            and _uses_project(code, imports, tree)
         }
         imports = [statement for found in pieces.values() for statement in found]
         shown = [*pieces][:SHOWN]
@@ -231,7 +241,7 @@ class IssueExamples:
         return tuple(
             _describe_answer(code, answer)
             for code, answer in zip(shown, answers, strict=False)
-            if answer is not None and not (answer.error and answer.error.type in _INCOMPLETE)
+            if answer is not None and not (answer.error and answer.error.is_accident)
         )
 
     def reproduce(self, tree: Path, issue: str) -> ReproducedExample | str:
@@ -386,6 +396,17 @@ def _find_imports(code: str, tree: Path) -> list[str] | str:
         else:
             return f"`{name}` is not defined at the top level of a module here"
     return statements
+
+
+def _uses_project(code: str, imports: Sequence[str], tree: Path) -> bool:
+    """Tell whether code, or what is imported for it, imports a module of the tree."""
+    tops = {
+        name.partition(".")[0]
+        for statement in (*imports, *_import_statements(code))
+        for name in _imported_modules(statement)
+    }
+    roots = source_roots(tree) or (tree,)
+    return any((root / name).is_dir() or (root / f"{name}.py").is_file() for root in roots for name in tops)
 
 
 def _free_names(code: str) -> list[str]:

@@ -189,9 +189,11 @@ def test_describes_what_examples_give(
     [
         ("call `total()` as ever", SHOWN),
         ("`total(unknown)` is wrong", SHOWN),
+        ("```python\nimport copy\ncopy.copy(**{-1: 1})\n```", SHOWN),
+        (ISSUE, {**SHOWN, "error": {"type": "OSError", "message": "Network is unreachable"}}),
         (ISSUE, {**SHOWN, "error": {"type": "NameError", "message": "name 'y' is not defined"}}),
     ],
-    ids=["mention", "unknown name", "incomplete code"],
+    ids=["mention", "unknown name", "code of others", "no network", "incomplete code"],
 )
 def test_describes_no_code_that_is_no_example(tmp_path: Path, issue: str, answer: dict[str, object]) -> None:
     assert describe(tmp_path, issue, answer) == ()
