@@ -4,9 +4,9 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 
+from coder.core.ports import SystemPackage
 from coder.files.regular_files import read_regular
 
 INSTALL_COMMANDS = {
@@ -24,14 +24,6 @@ INSTALL_COMMANDS = {
 OS_RELEASE_BYTES = 20_000
 
 
-LIBRARY_DIRECTORIES = ("lib", "lib64", "usr/lib", "usr/lib64")
-OWNERS = (
-    ("/usr/bin/dpkg-query", ("-S",), r"^(?!diversion)(\S+?)(?::\w+)?: "),
-    ("/usr/bin/rpm", ("-qf", "--queryformat", "%{NAME} %{VERSION}-%{RELEASE}\\n"), r"^(\S+ \S+)$"),
-    ("/usr/bin/pacman", ("-Qo",), r" is owned by (\S+ \S+)$"),
-    ("/sbin/apk", ("info", "--who-owns"), r" is owned by (\S+)$"),
-)
-"""Programs that name the package of files, their options, and the pattern of a package in a line."""
 ANSWERS = {
     "apt": ("--yes",),
     "dnf": ("--assumeyes",),
@@ -40,28 +32,6 @@ ANSWERS = {
 }
 """Options by which a command asks nothing, by program; they follow its subcommand, except for zypper."""
 INSTALL_SECONDS = 1800.0
-QUERY_SECONDS = 20.0
-
-
-@cache
-def owning_packages(programs: frozenset[str], libraries: frozenset[str]) -> tuple[str, ...]:
-    """Return the system packages of programs, and of shared libraries with their development files.
-
-    Programs are absolute paths, libraries file names such as `libz.so.1`. Packages are `name version`,
-    sorted; what no package owns is left out.
-    """
-    files = [os.path.realpath(program) for program in programs]
-    names = {*libraries, *(f"{name.partition('.so')[0]}.so" for name in libraries)}
-    for directory in filter(Path.is_dir, (Path("/", name) for name in LIBRARY_DIRECTORIES)):
-        places = (directory, *directory.glob("*-linux-*"))
-        files += [str(place / name) for place in places for name in names if (place / name).exists()]
-    for program, options, pattern in OWNERS:
-        if files and os.access(program, os.X_OK):
-            found = {*re.findall(pattern, _output(program, *options, *sorted({*files})), re.MULTILINE)}
-            if program == OWNERS[0][0] and found:
-                found = {*_output(program, "-W", "-f", "${Package} ${Version}\n", *found).splitlines()}
-            return tuple(sorted(found))
-    return ()
 
 
 def run_install_command(command: str) -> str:
@@ -91,23 +61,6 @@ def run_install_command(command: str) -> str:
     return (result.stdout.strip() or f"exit code {result.returncode}") if result.returncode else ""
 
 
-def _output(*command: str) -> str:
-    """Return the standard output of a program, whatever its exit code; empty if it cannot be run."""
-    try:
-        result = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=QUERY_SECONDS,
-            check=False,
-            env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"},
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return result.stdout
-
-
 def distribution_ids(root: Path = Path("/")) -> tuple[str, ...]:
     """Return the distribution's ID, then those it derives from; empty where unknown."""
     words = (
@@ -133,3 +86,77 @@ def install_command(packages: Mapping[str, str], root: Path = Path("/")) -> str:
         if name in INSTALL_COMMANDS and package:
             return f"{INSTALL_COMMANDS[name]} {package}"
     return ""
+
+
+DISTRIBUTIONS = (("debian", "ubuntu"), ("fedora", "rhel", "suse", "opensuse"), ("arch",), ("alpine",))
+"""Those that name packages alike."""
+PACKAGES = (
+    (
+        r"Python\.h: No such file",
+        "the headers of Python",
+        "python3-dev | python3-devel | python | python3-dev",
+    ),
+    (
+        r"(?:command|program) '?(?:\S+-)?(?:gcc|cc|clang)'? (?:failed: No such|not found)"
+        r"|\b(?:gcc|cc): not found",
+        "a C compiler",
+        "build-essential | gcc | base-devel | build-base",
+    ),
+    (
+        r"(?:command|program) '?(?:g\+\+|c\+\+|clang\+\+)'? (?:failed: No such|not found)"
+        r"|(?:g\+\+|c\+\+): not found",
+        "a C++ compiler",
+        "build-essential | gcc-c++ | base-devel | build-base",
+    ),
+    (r"\bffi\.h: No such file", "libffi", "libffi-dev | libffi-devel | libffi | libffi-dev"),
+    (r"openssl/\w+\.h: No such file", "OpenSSL", "libssl-dev | openssl-devel | openssl | openssl-dev"),
+    (
+        r"libxml/\w+\.h: No such file|xml2-config: not found|libxml2 and libxslt dev",
+        "libxml2 and libxslt",
+        "libxml2-dev libxslt1-dev | libxml2-devel libxslt-devel | libxml2 libxslt | libxml2-dev libxslt-dev",
+    ),
+    (
+        r"pg_config executable not found|libpq-fe\.h: No such file|libpq\.so",
+        "the client library of PostgreSQL",
+        "libpq-dev | libpq-devel | postgresql-libs | libpq-dev",
+    ),
+    (
+        r"mysql_config: not found|mysqlclient.*not found|mysql\.h: No such file",
+        "the client library of MySQL",
+        "default-libmysqlclient-dev | mariadb-connector-c-devel | mariadb-libs | mariadb-connector-c-dev",
+    ),
+    (r"libGL\.so", "libGL", "libgl1 | mesa-libGL | libglvnd | mesa-gl"),
+    (r"libgomp\.so", "OpenMP", "libgomp1 | libgomp | gcc-libs | libgomp"),
+    (r"failed to find libmagic|libmagic\.so", "libmagic", "libmagic1 | file-libs | file | libmagic"),
+    (r"libsndfile\.so", "libsndfile", "libsndfile1 | libsndfile | libsndfile | libsndfile"),
+    (r"cargo: not found|Rust toolchain|can't find Rust compiler", "Rust", "cargo"),
+    (r"cmake: not found|CMake must be installed|CMake is not installed", "CMake", "cmake"),
+    (
+        r"pkg-config: not found|pkg-config.*not (?:found|installed)",
+        "pkg-config",
+        "pkg-config | pkgconf-pkg-config | pkgconf | pkgconf",
+    ),
+)
+"""Pattern of an error message, what is missing in words, and its package in each of `DISTRIBUTIONS`, or
+everywhere.
+"""
+
+
+def find_missing_package(output: str, root: Path = Path("/")) -> SystemPackage | None:
+    """Return the system package for want of which a program printed its error; None if none is known."""
+    for pattern, what, packages in PACKAGES:
+        if re.search(pattern, output):
+            names = packages.split(" | ")
+            groups = zip(DISTRIBUTIONS, names, strict=True) if len(names) > 1 else [(("",), packages)]
+            named = {distribution: name for group, name in groups for distribution in group}
+            return SystemPackage(what=what, command=install_command(named, root))
+    return None
+
+
+def install_hint(output: str, root: Path = Path("/")) -> str:
+    """Return what is missing and how to install it, as a sentence; empty if no pattern matches the output."""
+    missing = find_missing_package(output, root)
+    if missing is None:
+        return ""
+    remedy = f": {missing.command}" if missing.command else "; install its package"
+    return f"This machine lacks {missing.what}{remedy}"

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 from pydantic import Field, ValidationError, field_validator
 
 from coder.core.errors import UserError
-from coder.core.text import explain_invalid_value, parse_toml, suggest_name
+from coder.core.text import explain_invalid_value, parse_json, parse_toml, suggest_name
 from coder.core.values import Value
 from coder.core.verdict import Requirement
 from coder.directories import config_directory
@@ -51,6 +51,11 @@ class Config(Value):
     """Tool calling of the model; without it, calls are written as text."""
     test: str | None = None
     """The project's test command; None: detected."""
+    build: str | None = None
+    """Command that builds the project, run on both sides of a change before its tests; None: detected.
+
+    Detected are extension modules of Python, built where a change touches their sources.
+    """
     suite_seconds: float = Field(default=900.0, gt=0)
     """Time limit of each test run."""
     wait: bool = False
@@ -149,7 +154,7 @@ SETTING_GROUPS: Mapping[str, tuple[str, ...]] = {
     ),
     "Strategy": ("strategy", "offline_first", "width", "minimise", "keep_steps"),
     "Tests and verdicts": (
-        *("test", "wait", "suite_seconds", "behavior_seconds", "checks", "require"),
+        *("test", "build", "wait", "suite_seconds", "behavior_seconds", "checks", "require"),
         *("test_network", "test_environment"),
     ),
     "Permissions": ("approve", "install", "allow", "ask", "deny", "deny_read", "url_hosts"),
@@ -209,7 +214,7 @@ REMOVED_SETTINGS: Mapping[str, str] = {
 """Former settings, each with what is true or to be used instead; they are passed over."""
 REPOSITORY_FILE = "coder.toml"
 """Settings of a repository that need no pyproject.toml."""
-REPOSITORY_SETTINGS = (*LOWERABLE_SETTINGS, "test", "checks", "approve", "ask", "deny", "deny_read")
+REPOSITORY_SETTINGS = (*LOWERABLE_SETTINGS, "test", "build", "checks", "approve", "ask", "deny", "deny_read")
 """Settings that a repository may set; it must not choose who reads the user's code, or the costs."""
 
 
@@ -242,6 +247,7 @@ def collect_settings(
     if repository is not None:
         for source, values in _repository_tables(repository):
             _overlay_repository(entries, values, source=f"{repository}/{source}")
+        _overlay(entries, confirmed_commands(repository, environment), source="your answer")
         _overlay(entries, _own_table(own_tables, repository, user), source=f"{user} [repositories]")
     for name in Config.model_fields:
         text = environment.get(f"CODER_{name.upper()}")
@@ -298,7 +304,13 @@ def repository_rights(name: str) -> str:
         return "no"
     if name in LIST_SETTINGS:
         return "add to it"
-    return "lower it" if name in LOWERABLE_SETTINGS else "make it stricter" if name != "test" else "set it"
+    return (
+        "lower it"
+        if name in LOWERABLE_SETTINGS
+        else "set it"
+        if name in ("test", "build")
+        else "make it stricter"
+    )
 
 
 def config_from_settings(entries: tuple[Setting, ...]) -> Config:
@@ -345,6 +357,21 @@ def _own_table(tables: Any, repository: Path, file: Path) -> Mapping[str, Any]:
                 raise UserError(f"{file}: [repositories] {path} is no table of settings.")
             return table
     return {}
+
+
+CONFIRMED_FILE = "commands.json"
+"""The commands that the user has confirmed, by repository; kept and forgotten as trust is."""
+CONFIRMED = ("test", "build")
+
+
+def confirmed_commands(repository: Path, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return how the user answered what tests and builds a repository; empty if they were not asked."""
+    try:
+        table = parse_json((config_directory(environment) / CONFIRMED_FILE).read_text(encoding="utf-8"))
+        answers = table[str(repository.resolve())]
+        return {name: str(answers[name]) for name in CONFIRMED if answers.get(name)}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
 
 
 def _overlay_repository(entries: dict[str, Setting], values: Mapping[str, Any], *, source: str) -> None:

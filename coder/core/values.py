@@ -108,7 +108,7 @@ class HunkDecisions(EventValue):
     """Nothing is to be delivered; the decisions are kept in case the review goes on."""
 
 
-class Environment(Value):
+class Environment(EventValue):
     """The environment in which the tests of a session ran."""
 
     interpreter: str = ""
@@ -117,8 +117,6 @@ class Environment(Value):
     """Its version."""
     packages: tuple[str, ...] = ()
     """Installed distributions of Python, `name-version`, sorted."""
-    system_packages: tuple[str, ...] = ()
-    """Packages of the operating system that builds used, `name version`, sorted."""
     sandbox: str = ""
     """Name of the sandbox, with the image of a container; empty without a sandbox."""
     is_reduced: bool = False
@@ -129,9 +127,8 @@ class Environment(Value):
     @property
     def sentence(self) -> str:
         packages = f"{len(self.packages)} packages of Python, " if self.packages else ""
-        system = f"{', '.join(self.system_packages)}, " if self.system_packages else ""
         sandbox = f"{self.sandbox}{' (reduced)' * self.is_reduced}" if self.sandbox else "no sandbox"
-        return f"Environment: {packages}{system}{sandbox}; SHA-256 {self.sha256[:16]}."
+        return f"Environment: {packages}{sandbox}; SHA-256 {self.sha256[:16]}."
 
     def with_hash(self) -> "Environment":
         content = self.model_dump_json(exclude={"sha256"}).encode("utf-8", "surrogateescape")

@@ -11,9 +11,9 @@ from coder.core.phases import READ_ONLY, Policy
 from coder.core.ports import Distribution, Execution, Limits, Sandbox, SystemPackage
 from coder.core.text import parse_json
 from coder.core.verdict import TestReport
-from coder.linux_distribution import run_install_command
+from coder.linux_distribution import find_missing_package, install_hint, run_install_command
 from coder.verify.layout import DISTRIBUTION_OF_MODULE, source_roots
-from coder.verify.project import Project, find_missing_package, install_hint
+from coder.verify.project import Project
 from coder.verify.recording import find_error_line
 
 INSTALL_SECONDS = 300.0

@@ -9,8 +9,8 @@ from pathlib import Path, PurePosixPath
 
 from coder.core.paths import is_test_path
 from coder.core.verdict import Cause, Failure, Frame, TestReport, TestResult
+from coder.linux_distribution import install_hint
 from coder.python.source import parse_module
-from coder.verify.project import install_hint
 from coder.verify.runners.javascript import read_manifest
 
 ASSERTIONS = frozenset({"AssertionError", "DocTestFailure", "Failed", "MultipleDoctestFailures"})

@@ -1,15 +1,16 @@
 """The project's own linters on both sides, and public names that differ."""
 
 import ast
+import os
 import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from coder.core.errors import SandboxError
 from coder.core.phases import READ_ONLY
-from coder.core.ports import Execution, Limits, Sandbox
+from coder.core.ports import Limits, Sandbox
 from coder.core.values import Value
 from coder.core.verdict import LintReport
 from coder.files.regular_files import read_regular_text
@@ -18,27 +19,25 @@ from coder.verify.layout import nested_table, read_ini, read_toml
 from coder.verify.project import Project
 
 SECONDS = 30.0
-_FINDING = re.compile(r"^(?P<path>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?P<text>.+)$", re.MULTILINE)
-_UNFORMATTED = re.compile(r"^(?:[Ww]ould reformat:? | +--> )(?P<path>.+?)(?::\d+)*$", re.MULTILINE)
+_FINDING = re.compile(
+    r"^(?:(?P<path>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?P<text>.+)"
+    r"|(?:[Ww]ould reformat:? | +--> )(?P<unformatted>.+?)(?::\d+)*)$",
+    re.MULTILINE,
+)
 
 
 class Checker(Value):
     """A program that reports findings in files."""
 
     name: str
-    arguments: tuple[str, ...]
+    arguments: tuple[str, ...] = ()
     """Arguments after `python -m NAME` or the program's name; the files follow."""
     files: tuple[str, ...] = ()
     """Files whose existence configures it."""
-    table: str = ""
-    """Its table under `[tool.*]` in pyproject.toml."""
-    section: str = ""
-    """Its section in setup.cfg or tox.ini."""
-    formats: bool = False
-    whole: tuple[str, ...] = (".",)
-    """Arguments that stand for the whole project in place of files."""
-    cache: tuple[str, ...] = ()
-    """Arguments before its cache directory."""
+    table: str
+    """What configures it: a table below `tool` in pyproject.toml, a section of setup.cfg or tox.ini."""
+    whole: str = "."
+    """Arguments for the whole project, in place of files."""
 
 
 RUFF = Checker(
@@ -49,29 +48,27 @@ RUFF = Checker(
 )
 CHECKERS = (
     RUFF,
-    Checker(name="ruff", arguments=("format", "--check", "--no-cache"), table="ruff.format", formats=True),
-    Checker(name="flake8", arguments=(), files=(".flake8",), section="flake8"),
+    Checker(name="ruff", arguments=("format", "--check", "--no-cache"), table="ruff.format"),
+    Checker(name="flake8", files=(".flake8",), table="flake8"),
     Checker(
         name="pylint",
         arguments=("--output-format=parseable", "--score=n"),
         files=(".pylintrc", "pylintrc"),
         table="pylint",
     ),
-    Checker(name="black", arguments=("--check",), table="black", formats=True),
+    Checker(name="black", arguments=("--check",), table="black"),
     Checker(
         name="mypy",
-        arguments=("--no-error-summary", "--hide-error-context", "--no-sqlite-cache"),
-        cache=("--cache-dir",),
+        arguments=("--no-error-summary", "--hide-error-context", f"--cache-dir={os.devnull}"),
         files=("mypy.ini", ".mypy.ini"),
         table="mypy",
-        section="mypy",
     ),
     Checker(
         name="bandit",
         arguments=("-q", "-f", "custom", "--msg-template", "{relpath}:{line}: {test_id} {msg}"),
         files=(".bandit",),
-        whole=("-r", "."),
         table="bandit",
+        whole="-r .",
     ),
 )
 DEFAULT_CHECKER = RUFF.model_copy(
@@ -80,19 +77,10 @@ DEFAULT_CHECKER = RUFF.model_copy(
 """For projects without a checker: the rules of pyflakes, bugbear and bandit, in ruff."""
 
 
-def checkers_of(root: Path) -> tuple[Checker, ...]:
-    return tuple(
-        checker for checker in CHECKERS if any(part is not None for part in _configuration(checker, root))
-    )
-
-
-def reconfigured_checkers(old: Path, new: Path) -> tuple[Checker, ...]:
-    """Return the checkers that both trees configure, but differently."""
-    before = checkers_of(old)
-    candidates = (checker for checker in checkers_of(new) if checker in before)
-    return tuple(
-        checker for checker in candidates if _configuration(checker, old) != _configuration(checker, new)
-    )
+def checkers_of(root: Path) -> dict[Checker, list[object]]:
+    """Return the checkers that a tree configures, each with what its files say about it."""
+    found = {checker: _configuration(checker, root) for checker in CHECKERS}
+    return {checker: texts for checker, texts in found.items() if any(text is not None for text in texts)}
 
 
 def _configuration(checker: Checker, root: Path) -> list[object]:
@@ -102,7 +90,7 @@ def _configuration(checker: Checker, root: Path) -> list[object]:
     files = [root / name for name in checker.files]
     return [
         nested_table(read_toml(root / "pyproject.toml"), "tool", *around).get(last),
-        *(dict(ini[checker.section]) if checker.section in ini else None for ini in inis),
+        *(dict(ini[checker.table]) if checker.table in ini else None for ini in inis),
         *(read_regular_text(file) if file.is_file() else None for file in files),
     ]
 
@@ -110,131 +98,94 @@ def _configuration(checker: Checker, root: Path) -> list[object]:
 class LinterChecks:
     """Runs a project's checkers on both sides of a change."""
 
-    def __init__(self, project: Project, sandbox: Sandbox, scratch: Path) -> None:
-        """Prepare to run; `scratch` is a directory outside of any tree, writable for sandboxed commands."""
+    def __init__(self, project: Project, sandbox: Sandbox) -> None:
+        """Prepare to run."""
         self._project = project
         self._sandbox = sandbox
-        self._cache = scratch / "checks"
 
     def compare(self, old: Path, new: Path, changed: Sequence[str]) -> LintReport:
         """Return findings in the changed files of the tree `new` that the tree `old` lacks.
 
+        Where no Python file is changed, checkers that are configured differently run on the whole project.
         Nothing is written to the trees.
         """
-        paths = [
-            path
-            for path in changed
-            if path.endswith((".py", ".pyi")) and (new / path).is_file() and not path.startswith("-")
-        ]
-        checkers = checkers_of(new) or (DEFAULT_CHECKER,)
-        is_configured = checkers != (DEFAULT_CHECKER,)
+        if not any(path.endswith((".py", ".pyi")) for path in changed):
+            return self._compare_configurations(old, new)
+        paths = [path for path in changed if path.endswith((".py", ".pyi")) and not path.startswith("-")]
+        configured = checkers_of(new)
+        ran: dict[str, None] = {}
+        missing: dict[str, None] = {}
         findings: list[str] = []
-        ran, missing = [], []
-        for checker in checkers if paths else ():
-            program = self._command_of(checker)
-            if program is None:
-                missing += [checker.name] if is_configured else []
-                continue
-            ran.append(checker.name)
-            before = self._findings(program, checker, old, [path for path in paths if (old / path).is_file()])
-            findings += [
-                f"{checker.name}: {line}"
-                for line in _new_findings(before, self._findings(program, checker, new, paths))
-            ]
-        commands_by_effect: dict[str, list[str]] = {"fixed": [], "failing": [], "broken": []}
+        for checker in configured or (DEFAULT_CHECKER,):
+            if program := self._program_of(checker):
+                ran[checker.name] = None
+                before, after = (self._findings(program, checker, tree, paths) for tree in (old, new))
+                findings += (f"{checker.name}: {line}" for line in _new_findings(before, after))
+            elif configured:
+                missing[checker.name] = None
+        return LintReport(new=tuple(findings), ran=tuple(ran), missing=tuple(missing))
+
+    def _compare_configurations(self, old: Path, new: Path) -> LintReport:
+        effects: dict[str, list[str]] = {"fixed": [], "failing": [], "broken": []}
+        before, after = checkers_of(old), checkers_of(new)
         for checker in (
-            reconfigured_checkers(old, new) if not any(path.endswith(".py") for path in changed) else ()
+            checker for checker in after if after[checker] != before.get(checker, after[checker])
         ):
-            command, effect = self._effect_of_configuration(checker, old, new)
-            commands_by_effect.setdefault(effect, []).append(command)
-        effects = {name: tuple(commands_by_effect[name]) for name in ("fixed", "failing", "broken")}
-        return LintReport(
-            new=tuple(findings),
-            ran=tuple(dict.fromkeys(ran)),
-            missing=tuple(dict.fromkeys(missing)),
-            **effects,
-        )
+            passes = [self._passes(checker, tree) for tree in (old, new)]
+            subcommand = checker.arguments[:1] if checker.name == "ruff" else ()
+            command = " ".join((checker.name, *subcommand, checker.whole))
+            match passes:
+                case [False | None, True]:
+                    effects["fixed"].append(command)
+                case [True, False | None]:
+                    effects["broken"].append(command)
+                case [False, False]:
+                    effects["failing"].append(command)
+        return LintReport(**{name: tuple(commands) for name, commands in effects.items()})
 
-    def _effect_of_configuration(self, checker: Checker, old: Path, new: Path) -> tuple[str, str]:
-        """Return the command of a checker and how a change of its configuration affects the whole project."""
-        command = (checker.name, *checker.arguments[: 1 if checker.name == "ruff" else 0], *checker.whole)
-        program = self._command_of(checker)
-        passes = [self._passes(program, checker, tree) if program else None for tree in (old, new)]
-        effects = {
-            (False, True): "fixed",
-            (False, False): "failing",
-            (True, False): "broken",
-            (None, True): "fixed",
-            (True, None): "broken",
-        }
-        return " ".join(command), effects.get((passes[0], passes[1]), "")
-
-    def _passes(self, program: Sequence[str], checker: Checker, tree: Path) -> bool | None:
+    def _passes(self, checker: Checker, tree: Path) -> bool | None:
         """Tell whether a checker passes on the whole project.
 
         None if it cannot run, as with a configuration that it rejects.
         """
-        cache = self._cache_options(checker, ())
-        execution = self._execute((*program, *checker.arguments, *cache, *checker.whole), cwd=tree)
-        return execution.exit_code == 0 if execution is not None and execution.exit_code in (0, 1) else None
+        program = self._program_of(checker)
+        ran = self._run((*program, *checker.arguments, *checker.whole.split()), tree) if program else None
+        return None if ran is None else ran[0] == 0
 
-    def _command_of(self, checker: Checker) -> tuple[str, ...] | None:
-        """Return how to start a checker: in the project's environment, or from its PATH.
-
-        None if it is not installed.
-        """
+    def _program_of(self, checker: Checker) -> tuple[str, ...]:
+        """Return how to start a checker: in the project's environment, or from its PATH; or nothing."""
         module = (str(self._project.interpreter), "-m", checker.name)
-        if self._run((*module, "--version"), cwd=self._project.interpreter.parent) is not None:
-            return module
+        ran = self._run((*module, "--version"), self._project.interpreter.parent)
         path = shutil.which(checker.name, path=self._project.environment.get("PATH"))
-        return (path,) if path else None
+        return module if ran and ran[0] == 0 else (path,) if path else ()
 
     def _findings(
-        self, program: Sequence[str], checker: Checker, tree: Path, files: Sequence[str]
+        self, program: Sequence[str], checker: Checker, tree: Path, paths: Sequence[str]
     ) -> list[tuple[str, str, str]]:
-        """Return path, line and text of each finding in these files."""
-        cache = self._cache_options(checker, files)
-        command = (*program, *checker.arguments, *cache, *files)
-        output = self._run(command, cwd=tree, accept=(0, 1)) if files else None
-        if output is None:
-            return []
-        if checker.formats:
-            paths = [match["path"].removeprefix(f"{tree}/") for match in _UNFORMATTED.finditer(output)]
-            return [(path, "1", "is not formatted") for path in paths]
-        matches = [
-            (match["path"].removeprefix(f"{tree}/").removeprefix("./"), match)
-            for match in _FINDING.finditer(output)
+        """Return path, line and text of each finding in those of the files that exist."""
+        files = [path for path in paths if (tree / path).is_file()]
+        ran = self._run((*program, *checker.arguments, *files), tree) if files else None
+        matches = _FINDING.finditer(ran[1]) if ran else ()
+        found = [
+            ((match["path"] or match["unformatted"]).removeprefix(f"{tree}/").removeprefix("./"), match)
+            for match in matches
         ]
-        return [(path, match["line"], match["text"].strip()) for path, match in matches if path in files]
+        return [
+            (path, match["line"] or "1", (match["text"] or "is not formatted").strip())
+            for path, match in found
+            if path in files
+        ]
 
-    def _cache_options(self, checker: Checker, files: Sequence[str]) -> tuple[str, ...]:
-        """Return the options for the cache directory that both sides share, without entries of `files`.
-
-        The sides differ in these files, and modification times would not tell them apart.
-        """
-        if not checker.cache:
-            return ()
-        directory = self._cache / checker.name
-        directory.mkdir(parents=True, exist_ok=True)
-        stems = {PurePosixPath(path).name.partition(".")[0] for path in files}
-        for entry in directory.rglob("*"):
-            if entry.is_file() and entry.name.partition(".")[0] in stems:
-                entry.unlink()
-        return (*checker.cache, str(directory))
-
-    def _run(self, argv: Sequence[str], *, cwd: Path, accept: Sequence[int] = (0,)) -> str | None:
-        """Return the output of a command, None if it cannot run or its exit code is not accepted."""
-        execution = self._execute(argv, cwd=cwd)
-        return execution.output if execution is not None and execution.exit_code in accept else None
-
-    def _execute(self, argv: Sequence[str], *, cwd: Path) -> Execution | None:
-        limits = Limits(wall_seconds=SECONDS)
+    def _run(self, argv: Sequence[str], cwd: Path) -> tuple[int, str] | None:
+        """Return exit code and output of a command; None if it could not do its work."""
+        environment, limits = self._project.environment, Limits(wall_seconds=SECONDS)
         try:
-            return self._sandbox.run(
-                argv, cwd=cwd, environment=self._project.environment, policy=READ_ONLY, limits=limits
+            execution = self._sandbox.run(
+                argv, cwd=cwd, environment=environment, policy=READ_ONLY, limits=limits
             )
         except SandboxError:
             return None
+        return (execution.exit_code, execution.output) if execution.exit_code in (0, 1) else None
 
 
 def _new_findings(

@@ -19,12 +19,11 @@ from typing import Any
 from coder.core.errors import SandboxError, UserError
 from coder.core.paths import is_test_file, names_only_tests
 from coder.core.phases import READ_ONLY
-from coder.core.ports import Limits, Sandbox, SystemPackage
+from coder.core.ports import Limits, Sandbox
 from coder.core.text import parse_json, suggest_name
 from coder.core.values import Value
 from coder.core.verdict import RunProblem
 from coder.files.regular_files import read_regular_text, replace_text
-from coder.linux_distribution import install_command
 from coder.python.source import parse_or_empty
 from coder.verify.layout import (
     CODER_FILE,
@@ -340,7 +339,7 @@ class Hint(Value):
     source: str
     """Where it was found, in words."""
     is_weak: bool = False
-    """It may run a part of the tests only: one job of several, or an example in a text."""
+    """It may run a part of the tests only, such as one job of several."""
     is_known: bool = False
     """It is known to run tests, whatever words it consists of."""
 
@@ -648,9 +647,6 @@ CI_FILES = (
     ".gitlab-ci.yml",
     "azure-pipelines.yml",
 )
-GUIDES = ("CONTRIBUTING*", ".github/CONTRIBUTING*", "docs/CONTRIBUTING*", "docs/contributing*")
-MOST_FILES = 20
-"""Files read of one kind."""
 PLACEHOLDERS = (
     (re.compile(r"\{posargs:?([^{}]*)\}"), r"\1"),
     (re.compile(r"\{envpython\}|\$[({](?:PYTHON3?|PY)[)}]"), "python"),
@@ -690,19 +686,12 @@ def _all_hints(root: Path) -> Iterator[Hint]:
         yield Hint(command="python tests/runtests.py", source="Django's tests/runtests.py")
     if "DJANGO_SETTINGS_MODULE" in read_regular_text(root / "manage.py"):
         yield Hint(command=DJANGO_COMMAND, source="Django's manage.py")
-    yield from _text_hints(root)
+    for file in sorted(path for pattern in CI_FILES for path in root.glob(pattern)):
+        yield from _workflow_hints(file, file.relative_to(root).as_posix())
     for command, source in find_commands(root):
         yield Hint(command=command, source=source, is_known=True)
     if (root / "bin" / "test").is_file():
         yield Hint(command="python bin/test", source="bin/test")
-
-
-def _text_hints(root: Path) -> Iterator[Hint]:
-    """Yield commands that CI configurations and guides for contributors name."""
-    for patterns, find in ((CI_FILES, _workflow_hints), (GUIDES, _guide_hints)):
-        for pattern in patterns:
-            for file in sorted(root.glob(pattern))[:MOST_FILES]:
-                yield from find(file, file.relative_to(root).as_posix())
 
 
 def _fill_placeholders(command: str) -> str:
@@ -812,19 +801,6 @@ def _workflow_hints(file: Path, name: str) -> Iterator[Hint]:
             r"#|[\w-]+:(?:\s|$)|(?:.* )?(?:pip|uv) .*install", text
         ):
             yield Hint(command=text, source=name, is_weak=True)
-
-
-def _guide_hints(file: Path, name: str) -> Iterator[Hint]:
-    """Yield the commands in fenced or indented blocks of a text for contributors."""
-    is_fenced = False
-    for line in read_regular_text(file).splitlines():
-        if line.lstrip().startswith(("```", "~~~")):
-            is_fenced = not is_fenced
-        elif is_fenced or line.startswith(("    ", "\t")):
-            text = re.sub(r"^(?:\$|>|%) ", "", line.strip())
-            is_command = re.match(r"(?:\./)?[\w./=-]+(?: |$)", text) and not text.endswith((".", ":", ","))
-            if is_command and STARTS_TESTS.search(text) and not re.match(r".*\binstall\b", text):
-                yield Hint(command=text, source=name, is_weak=True)
 
 
 ASK_SECONDS = 8.0
@@ -1004,77 +980,3 @@ class SuiteHistory:
             return {str(command): SuiteFacts(**entry) for command, entry in document.items()}
         except (OSError, ValueError, TypeError, AttributeError, RecursionError):
             return {}
-
-
-DISTRIBUTIONS = (("debian", "ubuntu"), ("fedora", "rhel", "suse", "opensuse"), ("arch",), ("alpine",))
-"""Those that name packages alike."""
-PACKAGES = (
-    (
-        r"Python\.h: No such file",
-        "the headers of Python",
-        "python3-dev | python3-devel | python | python3-dev",
-    ),
-    (
-        r"(?:command|program) '?(?:\S+-)?(?:gcc|cc|clang)'? (?:failed: No such|not found)"
-        r"|\b(?:gcc|cc): not found",
-        "a C compiler",
-        "build-essential | gcc | base-devel | build-base",
-    ),
-    (
-        r"(?:command|program) '?(?:g\+\+|c\+\+|clang\+\+)'? (?:failed: No such|not found)"
-        r"|(?:g\+\+|c\+\+): not found",
-        "a C++ compiler",
-        "build-essential | gcc-c++ | base-devel | build-base",
-    ),
-    (r"\bffi\.h: No such file", "libffi", "libffi-dev | libffi-devel | libffi | libffi-dev"),
-    (r"openssl/\w+\.h: No such file", "OpenSSL", "libssl-dev | openssl-devel | openssl | openssl-dev"),
-    (
-        r"libxml/\w+\.h: No such file|xml2-config: not found|libxml2 and libxslt dev",
-        "libxml2 and libxslt",
-        "libxml2-dev libxslt1-dev | libxml2-devel libxslt-devel | libxml2 libxslt | libxml2-dev libxslt-dev",
-    ),
-    (
-        r"pg_config executable not found|libpq-fe\.h: No such file|libpq\.so",
-        "the client library of PostgreSQL",
-        "libpq-dev | libpq-devel | postgresql-libs | libpq-dev",
-    ),
-    (
-        r"mysql_config: not found|mysqlclient.*not found|mysql\.h: No such file",
-        "the client library of MySQL",
-        "default-libmysqlclient-dev | mariadb-connector-c-devel | mariadb-libs | mariadb-connector-c-dev",
-    ),
-    (r"libGL\.so", "libGL", "libgl1 | mesa-libGL | libglvnd | mesa-gl"),
-    (r"libgomp\.so", "OpenMP", "libgomp1 | libgomp | gcc-libs | libgomp"),
-    (r"failed to find libmagic|libmagic\.so", "libmagic", "libmagic1 | file-libs | file | libmagic"),
-    (r"libsndfile\.so", "libsndfile", "libsndfile1 | libsndfile | libsndfile | libsndfile"),
-    (r"cargo: not found|Rust toolchain|can't find Rust compiler", "Rust", "cargo"),
-    (r"cmake: not found|CMake must be installed|CMake is not installed", "CMake", "cmake"),
-    (
-        r"pkg-config: not found|pkg-config.*not (?:found|installed)",
-        "pkg-config",
-        "pkg-config | pkgconf-pkg-config | pkgconf | pkgconf",
-    ),
-)
-"""Pattern of an error message, what is missing in words, and its package in each of `DISTRIBUTIONS`, or
-everywhere.
-"""
-
-
-def find_missing_package(output: str, root: Path = Path("/")) -> SystemPackage | None:
-    """Return the system package for want of which a program printed its error; None if none is known."""
-    for pattern, what, packages in PACKAGES:
-        if re.search(pattern, output):
-            names = packages.split(" | ")
-            groups = zip(DISTRIBUTIONS, names, strict=True) if len(names) > 1 else [(("",), packages)]
-            named = {distribution: name for group, name in groups for distribution in group}
-            return SystemPackage(what=what, command=install_command(named, root))
-    return None
-
-
-def install_hint(output: str, root: Path = Path("/")) -> str:
-    """Return what is missing and how to install it, as a sentence; empty if no pattern matches the output."""
-    missing = find_missing_package(output, root)
-    if missing is None:
-        return ""
-    remedy = f": {missing.command}" if missing.command else "; install its package"
-    return f"This machine lacks {missing.what}{remedy}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from coder.core.verdict import TestReport
 from coder.files.regular_files import replace_text
-from coder.verify.extensions import find_modules
+from coder.verify.build import find_modules
 from coder.verify.project import Project
 
 LONGEST_SECONDS = 24 * 3600.0

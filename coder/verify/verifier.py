@@ -22,11 +22,11 @@ from coder.core.text import suggest_name
 from coder.core.values import Environment, Patch
 from coder.core.verdict import Evidence, IssueTie, ReproductionResult, RunProblem, TestReport, Verdict
 from coder.verify.base import NO_HISTORY, NO_LIMITS, BaseSuite, Runs, SuiteLimits, patience, summarize_run
+from coder.verify.build import Builder, BuiltTrees, FailedBuild
 from coder.verify.change import JudgedChange
 from coder.verify.coverage_map import CoverageMap
 from coder.verify.examination import ExaminationTools, ExaminedChange, examine_change
 from coder.verify.example import ExampleAnswer, IssueExamples, write_example
-from coder.verify.extensions import BuiltTrees, ExtensionBuilder, FailedBuild
 from coder.verify.failures import find_words, rejection_reason
 from coder.verify.impact import select_reaching
 from coder.verify.issue import tie_tests_to_issue
@@ -38,7 +38,7 @@ from coder.verify.run_store import NO_STORE, RunStore, content_key
 from coder.verify.scope import choose_scope
 from coder.verify.select import SuiteSelection, find_tests, order_by_nearness
 from coder.verify.trees import Trees
-from coder.verify.verdict import Facts, decide, markdown_report, trailers
+from coder.verify.verdict import Facts, decide, findings, markdown_report, trailers
 
 ENDLESS_TEST_ADVICE = (
     "A test of code that never ends must end by itself: "
@@ -73,12 +73,12 @@ class WorktreeVerifier:
         needs_ties: bool = False,
         accepts_test_edits: bool = False,
         circumstances: tuple[str, ...] = (),
-        describe_environment: Callable[[Sequence[str]], Environment] = lambda _packages: Environment(),
+        describe_environment: Callable[[], Environment] = Environment,
         tools: Callable[[threading.Event], ExaminationTools] | None = None,
         examples: IssueExamples | None = None,
         suite: SuiteLimits = NO_LIMITS,
         history: SuiteHistory = NO_HISTORY,
-        builder: ExtensionBuilder | None = None,
+        builder: Builder | None = None,
         cutoff: Cutoff | None = None,
         sandbox_remedies: Mapping[Denied, str] = MappingProxyType({}),
         store: RunStore = NO_STORE,
@@ -95,14 +95,13 @@ class WorktreeVerifier:
 
         If the user `accepts_test_edits`, edited tests do not keep a change from being proven.
 
-        `circumstances` are sentences about the interpreter and the test command, for the evidence;
-        `describe_environment` takes the system packages that builds used.
+        `circumstances` are sentences about the interpreter and the test command, for the evidence.
 
         `tools` examine changes that broke nothing, `examples` run the issue's own; `suite` limits how much of
         the suite is run, and `history` tells how long it took before; `cutoff` lets the user cut large runs
         short. `sandbox_remedies` name the switch for each resource that the sandbox denies.
 
-        `builder` builds extension modules whose sources a change touches; `store` keeps reports for later
+        `builder` builds both sides, where the change or a setting wants it; `store` keeps reports for later
         sessions; `coverage` loads the coverage map.
         """
         self._trees = BuiltTrees(trees, builder)
@@ -196,7 +195,7 @@ class WorktreeVerifier:
         tell: RunListener | None = None,
     ) -> ReproductionResult:
         """Run the tests of a patch without its source part, and return which fail for the right reason."""
-        if unbuilt := self._build_extensions(patch, progress):
+        if unbuilt := self._build_sides(patch, progress):
             return ReproductionResult(rejected=(unbuilt.reason,))
         before = self._base.report or TestReport(command=self._runner.command)
         change = JudgedChange(
@@ -364,12 +363,15 @@ class WorktreeVerifier:
         started = time.monotonic()
         is_left_out = match_test_ids(excluded)
         named = [test for test in named if not is_left_out(test)]
-        if failed := self._build_extensions(patch, progress):
+        if failed := self._build_sides(patch, progress):
             facts = Facts(
                 before=TestReport(command=self._runner.command),
                 obstacle=failed.reason,
                 still_red=failed.results,
             )
+            if failed.is_broken:
+                facts.obstacle = ""
+                facts.findings += findings("build", [failed.reason.rstrip(".")], effect="break")
             facts.details |= {"circumstances": self._all_circumstances(), "tree": patch.tree}
             return decide(facts).model_copy(update={"seconds": time.monotonic() - started})
         before = self._known_base(progress)
@@ -530,7 +532,7 @@ class WorktreeVerifier:
 
     def environment(self) -> Environment:
         """Return the environment in which tests have run so far."""
-        return self._describe_environment(self._trees.system_packages)
+        return self._describe_environment()
 
     def _all_circumstances(self) -> tuple[str, ...]:
         environment = self.environment()
@@ -541,10 +543,10 @@ class WorktreeVerifier:
         """Return the evidence to attach to the commit."""
         return Evidence(trailers=trailers(verdict), page=markdown_report(verdict))
 
-    def _build_extensions(self, patch: Patch, progress: Progress | None) -> FailedBuild | None:
-        """Build both sides' extension modules if the change touches their sources.
+    def _build_sides(self, patch: Patch, progress: Progress | None) -> FailedBuild | None:
+        """Build both sides, if the change or a setting wants it; return why that failed.
 
-        Return why that failed. What is known of the base is measured again with the built ones.
+        What is known of the base is measured again with the built ones.
         """
         inputs = self._trees.inputs
         failed = self._trees.prepare(patch.tree, progress)

@@ -16,8 +16,9 @@ from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.ranking import Localization, locate_issue
 from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.process import ProcessSandbox
-from coder.settings import Config, load_config, sandbox_caps
-from coder.trust import is_trusted, trust_repository
+from coder.settings import Config, confirmed_commands, load_config, sandbox_caps
+from coder.trust import is_trusted, remember_commands, trust_repository
+from coder.verify.build import find_build
 from coder.verify.launch import TARGET
 from coder.verify.project import Project, find_candidates
 from coder.verify.run import accepted_candidate
@@ -63,6 +64,26 @@ def ensure_trust(
     if backend is None:
         raise UserError(f"{root} is not trusted: nothing was run.")
     return False
+
+
+def confirm_commands(
+    root: Path, config: Config, *, backend: SandboxBackend | None, ask: Callable[[str, str], str]
+) -> Config:
+    """Ask the user once for the commands that test and build a repository, with what was detected.
+
+    `ask` takes a question and the answer that Enter gives. Nothing is asked where the user, the repository
+    or an earlier answer names the test command, and nothing is remembered where none was detected.
+    """
+    if config.test is not None or confirmed_commands(root):
+        return config
+    project = inspect_project(root, backend=backend)
+    if project.problem is not None:
+        return config
+    answers = {"test": ask(f"What runs the tests of {root.name}? Enter", project.command.text)}
+    if detected := config.build is None and find_build("setup.py", root):
+        answers["build"] = ask("What builds its extension modules? Enter", detected)
+    remember_commands(root, answers)
+    return config.model_copy(update=answers)
 
 
 def trust_question(root: Path, backend: SandboxBackend | None) -> str:

@@ -33,11 +33,11 @@ from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.wrappers import BoundedSandbox
 from coder.settings import Config
 from coder.verify.base import NO_LIMITS, SuiteLimits
+from coder.verify.build import Builder
 from coder.verify.coverage_map import CoverageMap, MapProgress, load_coverage, record_map
 from coder.verify.dependencies import OverlayInstaller
 from coder.verify.examination import ExaminationTools
 from coder.verify.example import IssueExamples, IssueScripts, answer_issue_code
-from coder.verify.extensions import ExtensionBuilder
 from coder.verify.layout import shadows_library
 from coder.verify.linters import LinterChecks
 from coder.verify.project import Overlay, Project, SuiteHistory, find_candidates, use_interpreter
@@ -78,6 +78,8 @@ class ProjectRuntime:
     suite: SuiteLimits = NO_LIMITS
     behavior_seconds: float = 10.0
     """Time limit for comparing the answers to calls; 0 compares nothing."""
+    build_command: str = ""
+    """Command that builds both sides; empty builds what is detected, where the change touches it."""
     builds_code: bool = False
     """Whether the change is new code, whose coverage is measured."""
     max_candidates: int | None = None
@@ -127,7 +129,7 @@ class ProjectRuntime:
         scripts = IssueScripts(self.project, bounded, self.sandbox.scratch)
         return ExaminationTools(
             trials=self.trials(bounded),
-            checks=LinterChecks(self.project, bounded, self.sandbox.scratch).compare,
+            checks=LinterChecks(self.project, bounded).compare,
             scripts=scripts.compare,
             issue_code=partial(answer_issue_code, scripts),
             behavior=self.behavior_runs(seconds=self.behavior_seconds, sandbox=bounded).examine,
@@ -147,14 +149,6 @@ class ProjectRuntime:
             sandbox=sandbox or self.sandbox,
             scratch=self.sandbox.scratch,
             seconds=seconds,
-        )
-
-    def builder(self) -> ExtensionBuilder | None:
-        """Return the builder of extension modules of Python, None if tests of another language are run."""
-        if self.project.command.is_selective and not self.project.command.is_recorded:
-            return None
-        return ExtensionBuilder(
-            self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits
         )
 
     def proposer(self) -> Proposer:
@@ -238,7 +232,13 @@ class ProjectRuntime:
                     coverage=self.coverage,
                     suite=self.suite,
                     history=history,
-                    builder=self.builder(),
+                    builder=Builder(
+                        self.project,
+                        sandbox=self.sandbox,
+                        limits=self.limits,
+                        command=self.build_command,
+                        root=repository.root,
+                    ),
                     cutoff=self.cutoff,
                     sandbox_remedies=self.sandbox_remedies,
                     store=store,
@@ -247,8 +247,8 @@ class ProjectRuntime:
 
         return verifier
 
-    def describe_environment(self, system_packages: Sequence[str]) -> Environment:
-        """Return the environment of the tests, given the system packages that builds used."""
+    def describe_environment(self) -> Environment:
+        """Return the environment of the tests."""
         project, backend = self.project, self.sandbox.backend
         is_python = project.command.is_recorded
         added = project.overlay.packages if project.overlay and project.overlay.directory else ()
@@ -256,7 +256,6 @@ class ProjectRuntime:
             interpreter=str(project.interpreter) if is_python else "",
             python=project.python,
             packages=tuple(sorted({*project.distributions, *added})),
-            system_packages=tuple(system_packages),
             sandbox=backend.name if backend else "",
             is_reduced=bool(backend and backend.limitations),
         ).with_hash()
@@ -368,6 +367,7 @@ def build_project_runtime(
         mask=mask,
         strict=strict,
         suite=suite,
+        build_command=config.build or "",
         builds_code=task.mode == "build",
         behavior_seconds=0.0 if task.mode == "build" else config.behavior_seconds,
         max_candidates=task.budget.candidates,

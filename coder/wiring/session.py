@@ -47,7 +47,13 @@ from coder.tools.registry import TOOLS
 from coder.trust import allowed_rules, remember_rules
 from coder.verify.project import Project
 from coder.wiring.conversations import find_continuation, inherit_model, make_session_id, recover_sessions
-from coder.wiring.preparation import UNKNOWN_PURPOSE, ensure_trust, make_sandbox, read_attachments
+from coder.wiring.preparation import (
+    UNKNOWN_PURPOSE,
+    confirm_commands,
+    ensure_trust,
+    make_sandbox,
+    read_attachments,
+)
 from coder.wiring.project_runtime import ProjectRuntime, build_project_runtime, import_environment
 from coder.wiring.spending import find_money_limit
 from coder.wiring.strategy_record import StrategyResult, best_strategy
@@ -300,11 +306,12 @@ def prepare_session(
     mode: Mode = "fix",
     continues: str = "",
     confirm: Callable[[str], bool] | None = None,
+    ask: Callable[[str, str], str] | None = None,
 ) -> SessionSetup:
     """Prepare a session in the repository that contains a directory; nothing is started.
 
     Without `approach` the configuration decides on it, by `mode`; of a session that this one `continues` it
-    takes the model. `confirm` asks the user; None if nobody can be asked.
+    takes the model. `confirm` asks the user, and `ask` for a command; None if nobody can be asked.
 
     Raises:
         UserError: the repository, the configuration, the model or the sandbox cannot be used.
@@ -314,11 +321,14 @@ def prepare_session(
     backend = require_backend(unsafe=unsafe, image=config.image)
     approach = approach or choose_approach(config, model_name=flags.get("model"), mode=mode, root=root)
     runs_nothing = mode == "ask" and approach.is_offline
+    trusted = trusted or (not runs_nothing and ensure_trust(root, backend=backend, confirm=confirm))
+    if ask is not None and mode != "ask":
+        config = confirm_commands(root, config, backend=backend, ask=ask)
     return SessionSetup(
         root=root,
         config=config,
         backend=backend,
-        trusted=trusted or (not runs_nothing and ensure_trust(root, backend=backend, confirm=confirm)),
+        trusted=trusted,
         approach=approach,
         unpriced=allows_unpriced(flags),
     )

@@ -10,13 +10,17 @@ from typing import NamedTuple
 from coder.core.paths import is_test_path
 from coder.core.verdict import Effect, Finding
 from coder.files.regular_files import read_regular_text
+from coder.verify.build import SOURCE_SUFFIXES, compiled_sources, find_build
 from coder.verify.change import JudgedChange
 from coder.verify.checks.harness import SUFFIXES as SCRIPT_SUFFIXES
-from coder.verify.checks.harness import harness_accesses, harness_accesses_js, process_accesses
+from coder.verify.checks.harness import (
+    find_native_accesses,
+    harness_accesses,
+    harness_accesses_js,
+    process_accesses,
+)
 from coder.verify.checks.how_tests_run import changed_runner_files
 from coder.verify.checks.special_cases import overfitting_signs
-from coder.verify.extensions import SUFFIXES as NATIVE_SUFFIXES
-from coder.verify.extensions import compiled_sources, find_native_accesses, find_projects
 from coder.verify.languages import SUFFIXES
 from coder.verify.layout import configuration_of_tests, is_injected, may_configure
 from coder.verify.mutate import differs_in_code
@@ -130,8 +134,10 @@ def _find_harness_accesses(change: JudgedChange, sides: _Sides) -> Iterator[str]
     scripts = sides.texts(change.sources, SCRIPT_SUFFIXES)
     yield from _limit(harness_accesses_js(*scripts, known="\n".join(known)))
     native = compiled_sources(change.sources)
-    extensions = [path for path in native if find_projects([path], sides.new)]
-    yield from _limit(find_native_accesses(*sides.texts(native, NATIVE_SUFFIXES), extensions=extensions))
+    extensions = [path for path in native if find_build(path, sides.new)]
+    yield from _limit(
+        find_native_accesses(*sides.texts(native, tuple(SOURCE_SUFFIXES)), extensions=extensions)
+    )
 
 
 def _unread_sources(new: Path, sources: Sequence[str]) -> Iterator[str]:

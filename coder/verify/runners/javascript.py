@@ -26,28 +26,13 @@ from coder.verify.runners.adapter import (
     without_options,
 )
 
-LAUNCHERS = frozenset(
-    {"npx", "yarn", "pnpm", "bunx", "npm", "exec", "x", "--", "env", "cross-env", "c8", "nyc"}
-)
-"""Programs and words that only choose where a runner is found, set variables, or measure coverage."""
+LAUNCHERS = frozenset({"npx", "yarn", "pnpm", "bunx", "npm", "exec", "x", "--", "env", "cross-env"})
+"""Programs and words that only choose where a runner is found, or set variables."""
+COVERAGE = frozenset({"c8", "nyc"})
+"""Programs that measure the coverage of the next one."""
 UNSET = frozenset({"-u", "--unset"})
 """Options of env before a variable that the command is not to see; here it is empty."""
 LAUNCHER_OPTIONS_WITH_VALUES: Mapping[str, frozenset[str]] = {
-    "c8": frozenset(
-        {
-            *("-r", "--reporter", "-o", "--reports-dir", "--report-dir", "-x", "--exclude", "-n"),
-            *("--include", "-e", "--extension", "--src", "--temp-directory", "--resolve", "--config"),
-            *("-c", "--watermarks", "--lines", "--functions", "--branches", "--statements"),
-            "--exclude-after-remap",
-        }
-    ),
-    "nyc": frozenset(
-        {
-            *("-r", "--reporter", "--report-dir", "-t", "--temp-dir", "-x", "--exclude", "-n", "--include"),
-            *("-e", "--extension", "-i", "--require", "--cwd", "--nycrc-path", "--cache-dir", "--watermarks"),
-            *("--lines", "--functions", "--branches", "--statements", "--parser-plugins"),
-        }
-    ),
     "env": UNSET,
     "npx": frozenset({"-p", "--package"}),
     "pnpm": frozenset({"-C", "--dir", "-F", "--filter"}),
@@ -61,6 +46,7 @@ WITHOUT_ADAPTER = frozenset(
     {"ava", "cypress", "jasmine", "karma", "lab", "playwright", "qunit", "tap", "tape", "uvu", "wtr"}
 )
 """Test runners whose results are known from their output or exit code alone."""
+MEASURED = WRAPPED | WITHOUT_ADAPTER | {"_mocha", "node", "tsx"}
 SCRIPT_CALL = re.compile(
     r"(?!.*(?: -r\b| --recursive\b| -ws\b| --workspaces\b| --prefix\b))"
     r"(?:npm|pnpm|yarn|bun)(?: --?[\w-]+)* (?:(?:run|run-script) (?P<script>[\w:.-]+)|(?:t|tst|test)\b)"
@@ -208,6 +194,10 @@ def split_launchers(words: Sequence[str]) -> tuple[dict[str, str], tuple[str, ..
         word = remaining[0]
         if ASSIGNMENT.fullmatch(word):
             name, _, environment[name] = word.partition("=")
+        elif word in COVERAGE:
+            names = (other.rpartition("/")[2] for other in remaining)
+            start = next((index for index, name in enumerate(names) if name in MEASURED), 1)
+            del remaining[: start - 1]
         elif word in LAUNCHERS:
             with_values = LAUNCHER_OPTIONS_WITH_VALUES.get(word, frozenset())
         elif not word.startswith("-"):

@@ -40,7 +40,6 @@ setenv =
     {[base]setenv}
     MODE = quick and dirty
 """
-GUIDE = "Run pytest often.\n\n```console\n$ pip install pytest\n$ python -m unittest discover -s tests\n```\n"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +86,6 @@ GUIDE = "Run pytest often.\n\n```console\n$ pip install pytest\n$ python -m unit
             ["python -m pytest tests --strict-markers", "python manage.py test"],
         ),
         ({".gitlab-ci.yml": "test:\n  script:\n    - python -m unittest\n"}, ["python -m unittest"]),
-        ({"CONTRIBUTING.md": GUIDE}, ["python -m unittest discover -s tests"]),
         ({"tests/runtests.py": "import django\n"}, ["python tests/runtests.py"]),
         ({"manage.py": "DJANGO_SETTINGS_MODULE"}, ["python manage.py test"]),
         ({"bin/test": "#!/usr/bin/env python"}, ["python bin/test"]),
@@ -99,7 +97,7 @@ def test_finds_test_commands(tmp_path: Path, files: dict[str, str], commands: li
     assert [hint.command for hint in find_hints(tmp_path)] == commands
 
 
-def test_jobs_and_examples_are_weak_hints(tmp_path: Path) -> None:
+def test_jobs_are_weak_hints(tmp_path: Path) -> None:
     write(tmp_path, {".github/workflows/ci.yml": WORKFLOW, "Makefile": "test:\n\tpytest\n"})
     assert [(hint.source, hint.is_weak) for hint in find_hints(tmp_path)] == [
         ("the test target in Makefile", False),

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.project import install_hint
+from coder.linux_distribution import install_hint
 from tests.builders import write
 
 ABSENT = "No such file or directory"

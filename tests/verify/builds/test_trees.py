@@ -13,7 +13,7 @@ from coder.core.ports import Limits
 from coder.core.verdict import TestReport, Verdict, VerdictKind
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.base import NO_HISTORY
-from coder.verify.extensions import ExtensionBuilder
+from coder.verify.build import Builder
 from coder.verify.launch import TARGET
 from coder.verify.project import find_project
 from coder.verify.run import ParallelRunner, PytestRunner
@@ -75,8 +75,8 @@ def root(built_repository: Path, tmp_path: Path) -> Path:
     return shutil.copytree(built_repository, tmp_path / "r", symlinks=True)
 
 
-def judge(root: Path, change: dict[str, str]) -> tuple[Verdict, TestReport]:
-    """Return the verdict on a change of HEAD, and what a model sees of its tests."""
+def judge(root: Path, change: dict[str, str], command: str = "") -> tuple[Verdict, TestReport]:
+    """Return the verdict on a change of HEAD, built by a command, and what a model sees of its tests."""
     environment = {"PATH": os.environ["PATH"]}
     with (
         open_session_repository(root) as repository,
@@ -89,21 +89,22 @@ def judge(root: Path, change: dict[str, str]) -> tuple[Verdict, TestReport]:
             trees=repository,
             runner=ParallelRunner(runner, NO_HISTORY),
             issue="",
-            builder=ExtensionBuilder(project, sandbox=sandbox, scratch=sandbox.scratch, limits=limits),
+            builder=Builder(project, sandbox=sandbox, limits=limits, command=command),
         )
-        assert verifier.baseline().problem is None
+        assert verifier.baseline(whole=True).problem is None
         candidate = repository.create_candidate("c1")
         write(candidate.worktree, change)
         patch = repository.candidate_patch(candidate)
         verdict = verifier.verify(patch, ())
-        preview = verifier.preview(candidate.worktree, patch.paths, ["test_add.py"])
+        tests = [path for path in change if path.startswith("test_")] or ["test_add.py"]
+        preview = verifier.preview(candidate.worktree, patch.paths, tests)
         return verdict, preview
 
 
 @pytest.mark.thorough
 def test_proves_right_fix(root: Path) -> None:
     verdict, preview = judge(root, FIX)
-    assert verdict.kind is VerdictKind.PROVEN, verdict.reason
+    assert verdict.kind is VerdictKind.FIXED, verdict.reason
     assert verdict.targets == ("test_add.py::test_sum",)
     assert any("fast/_add" in sentence for sentence in verdict.circumstances)
     assert [result.outcome for result in preview.results] == ["passed", "passed"]
@@ -125,9 +126,9 @@ def test_wrong_fix_is_not_fixed(root: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_change_that_does_not_compile_is_inconclusive(root: Path) -> None:
+def test_change_that_does_not_compile_is_broken(root: Path) -> None:
     verdict, preview = judge(root, {**FIX, "fast/operator.h": "#define OPERATOR @\n"})
-    assert verdict.kind is VerdictKind.NOT_TESTED
+    assert verdict.kind is VerdictKind.BROKEN
     assert "error: " in verdict.reason and "operator.h" in "".join(verdict.still_red[0].output_tail)
     assert preview.problem is not None and "error: " in preview.problem.text
 
@@ -176,3 +177,26 @@ def test_first_extension_module_is_built(root: Path) -> None:
     assert verdict.kind is VerdictKind.PASSING, verdict.reason
     assert [result.outcome for result in preview.results] == ["passed"]
     assert verdict.after is not None and verdict.after.passed == 1
+
+
+GENERATED = {
+    "make.py": "text = open('value.txt').read()\nopen('value.py', 'w').write(f'VALUE = {int(text)}\\n')\n",
+    "value.txt": "1",
+    "test_value.py": "from value import VALUE\n\n\ndef test_value():\n    assert VALUE in (1, 2)\n",
+}
+NEW_VALUE = "from value import VALUE\n\n\ndef test_value():\n    assert VALUE == 2\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [("2", VerdictKind.FIXED), ("3", VerdictKind.NOT_FIXED), ("x", VerdictKind.BROKEN)]
+)
+def test_named_build_runs_on_both_sides(value: str, kind: VerdictKind, tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", GENERATED)
+    verdict, _ = judge(root, {"value.txt": value, "test_value.py": NEW_VALUE}, "python make.py")
+    assert verdict.kind is kind, verdict.reason
+
+
+def test_named_build_that_fails_on_base_is_not_tested(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {**GENERATED, "value.txt": "x"})
+    verdict, _ = judge(root, {"value.txt": "2", "test_value.py": NEW_VALUE}, "python make.py")
+    assert verdict.kind is VerdictKind.NOT_TESTED and "python make.py" in verdict.reason

@@ -1,6 +1,6 @@
 import pytest
 
-from coder.verify.extensions import find_native_accesses
+from coder.verify.checks.harness import find_native_accesses
 
 
 @pytest.mark.parametrize(
