@@ -38,9 +38,9 @@ LARGEST_BYTES = 1 << 30
 def find_ignored_paths(git: Git) -> list[str]:
     """Return the ignored files of a checkout; a directory of nothing else is one path with a slash.
 
-    Directories named node_modules are included, ignored or not, since no change contains them.
+    Directories, and links, named node_modules are included, ignored or not, since no change contains them.
     """
-    excludes = ("--exclude-standard", "--exclude=node_modules/")
+    excludes = ("--exclude-standard", "--exclude=node_modules")
     return git.items("ls-files", "--others", "--ignored", *excludes, "--directory", "-z")
 
 
@@ -203,8 +203,8 @@ class InstalledPackages:
         applies and that tools write their caches into the worktree.
         """
         for directory in self.directories:
-            if (target / directory).parent.is_dir() and _is_real_directory(self.root / directory):
-                self._mirror(self.root / directory, target / directory, target)
+            if (target / directory).parent.is_dir() and _is_packages(self.root / directory):
+                self._mirror(Path(os.path.realpath(self.root / directory)), target / directory, target)
 
     @cached_property
     def _parents_of_copied(self) -> frozenset[Path]:
@@ -238,11 +238,11 @@ class InstalledPackages:
 def find_installed_packages(root: Path, ignored_paths: Iterable[str]) -> InstalledPackages:
     """Return the installed packages among the ignored paths of a checkout.
 
-    No link named `node_modules` counts: it could lead to any directory of the user.
+    A link counts if it leads to a `node_modules`, as another checkout has it: no other directory of the user.
     """
     paths = (PurePosixPath(path).parts for path in ignored_paths)
     directories = {"/".join(parts[: parts.index(DIRECTORY) + 1]) for parts in paths if DIRECTORY in parts}
-    real = tuple(sorted(directory for directory in directories if _is_real_directory(root / directory)))
+    real = tuple(sorted(directory for directory in directories if _is_packages(root / directory)))
     entries = [entry for directory in real for entry in _packages(root / directory)]
     workspaces = {
         name
@@ -310,6 +310,13 @@ def _entries(directory: Path) -> Iterator[Path]:
 
 def _is_scope(entry: Path) -> bool:
     return entry.name.startswith("@") and entry.is_dir() and not entry.is_symlink()
+
+
+def _is_packages(path: Path) -> bool:
+    """Tell whether a `node_modules` is a directory here, or a link to another one."""
+    return _is_real_directory(path) or (
+        path.is_symlink() and path.resolve().name == DIRECTORY and path.is_dir()
+    )
 
 
 def _is_real_directory(path: Path) -> bool:

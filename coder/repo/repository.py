@@ -121,7 +121,7 @@ class SessionRepository:
     @property
     def exposed_directories(self) -> tuple[Path, ...]:
         """The directories of the user's checkout that commands in worktrees must be able to read."""
-        return tuple(self.root / directory for directory in self.packages.directories)
+        return tuple((self.root / directory).resolve() for directory in self.packages.directories)
 
     @property
     def base_tree(self) -> str:

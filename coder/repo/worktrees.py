@@ -243,7 +243,7 @@ GENERATED_PATTERNS = (
     ".tox/",
     ".venv/",
     "/venv/",
-    "node_modules/",
+    "node_modules",
 )
 """Generated files that not every repository ignores; they are left out silently."""
 CODER_IDENTITY = {

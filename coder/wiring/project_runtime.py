@@ -38,7 +38,7 @@ from coder.verify.coverage_map import CoverageMap, MapProgress, load_coverage, r
 from coder.verify.dependencies import OverlayInstaller
 from coder.verify.examination import ExaminationTools
 from coder.verify.example import IssueExamples, IssueScripts, answer_issue_code
-from coder.verify.layout import shadows_library
+from coder.verify.launch import search_path
 from coder.verify.linters import LinterChecks
 from coder.verify.project import Overlay, Project, SuiteHistory, find_candidates, use_interpreter
 from coder.verify.report import Denied
@@ -386,10 +386,16 @@ def sandbox_remedies(config: Config) -> dict[Denied, str]:
     return remedies if config.test_network else {**remedies, "network": network}
 
 
-def import_environment(project: Project, worktree: Path) -> dict[str, str]:
-    """Return the variables that make commands import a worktree instead of an editable installation."""
-    roots = os.pathsep.join(str(root) for root in project.import_roots(worktree) if not shadows_library(root))
-    return {"PYTHONPATH": roots} if roots else {}
+def command_environment(project: Project, worktree: Path) -> dict[str, str]:
+    """Return the variables of test runs, for commands in a worktree: they find the same programs."""
+    variables = {**project.environment, **project.command.environment}
+    directories = (str(worktree / "node_modules" / ".bin"), variables.get("PATH", ""))
+    modules = os.pathsep.join(search_path(project, worktree))
+    return {
+        **variables,
+        "PATH": os.pathsep.join(filter(None, directories)),
+        **({"PYTHONPATH": modules} if modules else {}),
+    }
 
 
 TURN_SECONDS, TURN_EXAMINATION_SECONDS = 20.0, 10.0

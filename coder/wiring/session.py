@@ -54,7 +54,7 @@ from coder.wiring.preparation import (
     make_sandbox,
     read_attachments,
 )
-from coder.wiring.project_runtime import ProjectRuntime, build_project_runtime, import_environment
+from coder.wiring.project_runtime import ProjectRuntime, build_project_runtime, command_environment
 from coder.wiring.spending import find_money_limit
 from coder.wiring.strategy_record import StrategyResult, best_strategy
 from coder.workspace.workspace import Workspace
@@ -445,7 +445,7 @@ def _workspace_factory(
             workspaces[candidate.id] = Workspace(
                 root=candidate.worktree,
                 sandbox=residue_sandbox,
-                environment=import_environment(project, candidate.worktree),
+                environment=command_environment(project, candidate.worktree),
                 history=replace(repository.history, deny_read=(*DENY_READ, *config.deny_read)),
                 run=lambda tests, progress: verifier.preview(
                     candidate.worktree,

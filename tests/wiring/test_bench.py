@@ -9,7 +9,7 @@ from coder.sandbox.process import ProcessSandbox
 from coder.settings import Config
 from coder.verify.base import SuiteLimits
 from coder.verify.project import find_project
-from coder.wiring.project_runtime import import_environment, suite_limits
+from coder.wiring.project_runtime import command_environment, suite_limits
 from tests.builders import write
 
 
@@ -42,6 +42,6 @@ def test_commands_import_worktree_despite_editable_install(tmp_path: Path, root:
             sandbox.run(
                 [str(venv / "bin" / "python"), "-c", script], cwd=outside, environment=environment
             ).exit_code
-            for environment in ({}, import_environment(project, tmp_path / "worktree"))
+            for environment in ({}, command_environment(project, tmp_path / "worktree"))
         ]
     assert codes == [1, 0]

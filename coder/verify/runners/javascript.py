@@ -68,7 +68,6 @@ VITEST_ASSERTION = re.compile(
     re.MULTILINE,
 )
 """Messages of Vitest's assertions on snapshots and promises, whose type is Error, too."""
-ENVIRONMENT: Mapping[str, str] = {"NO_COLOR": "1", "FORCE_COLOR": "0"}
 
 
 class NodeAdapter:
@@ -421,7 +420,7 @@ class Vitest(_JsonReporter):
         options = ("--run", *report, "--coverage.enabled=false")
         argv = (find_binary(run.tree, run.argv[0]), *words, *options, *run.files)
         # No option of all its versions keeps it from writing snapshots.
-        return Invocation(argv=argv, environment={**ENVIRONMENT, "CI": "1"})
+        return Invocation(argv=argv, environment={"CI": "1"})
 
 
 class Jest(_JsonReporter):
@@ -436,7 +435,7 @@ class Jest(_JsonReporter):
         )
         paths = ("--runTestsByPath", *run.files) if run.files else ()
         argv = (find_binary(run.tree, run.argv[0]), *words, *options, *paths)
-        return Invocation(argv=argv, environment=ENVIRONMENT)
+        return Invocation(argv=argv)
 
 
 def _results_of_file(file: Mapping[str, Any], path: str, tree: Path) -> Iterator[TestResult]:
@@ -492,7 +491,7 @@ class Mocha(NodeAdapter):
         output = f"output={run.place / REPORT}"
         report = ("--reporter", str(MOCHA_REPORTER), "--reporter-options", output)  # plural: in every version
         argv = (find_binary(run.tree, "mocha"), *words, *report, "--exit")
-        return Invocation(argv=argv, environment=ENVIRONMENT)
+        return Invocation(argv=argv)
 
     def read_results(self, run: Run) -> Iterator[TestResult]:
         report = read_json(run.place / REPORT)
@@ -581,7 +580,7 @@ class NodeTest(NodeAdapter):
             f"--test-reporter-destination={run.place / NODE_REPORT}",
         )
         program = find_binary(run.tree, run.argv[0])
-        return Invocation(argv=(program, *report, *words), environment=ENVIRONMENT)
+        return Invocation(argv=(program, *report, *words))
 
     def read_results(self, run: Run) -> Iterator[TestResult]:
         """Yield the results in our reporter's records: one a line, children before their parents."""
