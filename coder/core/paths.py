@@ -99,11 +99,23 @@ def _split_outside_brackets(text: str) -> list[str]:
 def match_test_ids(names: Iterable[str]) -> Callable[[str], bool]:
     """Return a predicate that tells whether one of the names selects a test id, as the pytest plugin selects.
 
-    A name is a node id, a function without parameters, a class, a file or a directory.
+    A name is a node id, a function without parameters, a class, a file or a directory; or a file with a file
+    of data that ids in it name, alone or with a case: `test_all.py::a.test::case`.
     """
     exact = frozenset(name.rstrip("/") for name in names)
     prefixes = tuple(f"{name}{end}" for name in exact for end in ("[", "::", "/"))
-    return lambda test_id: test_id in exact or test_id.startswith(prefixes)
+    data = [
+        (file, f"::{rest}::") for file, _, rest in (name.partition("::") for name in exact) if "." in rest
+    ]
+
+    def is_match(test_id: str) -> bool:
+        return (
+            test_id in exact
+            or test_id.startswith(prefixes)
+            or any(test_id.startswith(f"{file}::") and rest in f"{test_id}::" for file, rest in data)
+        )
+
+    return is_match
 
 
 def most_general_ids(names: Iterable[str]) -> tuple[str, ...]:

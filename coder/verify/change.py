@@ -9,7 +9,6 @@ from typing import Literal
 
 from coder.core.paths import (
     is_prose,
-    is_test_file,
     match_test_ids,
     most_general_ids,
     test_file_of,
@@ -31,7 +30,7 @@ from coder.verify.issue import (
 )
 from coder.verify.languages import SUFFIXES, definition_names, find_edited_definitions
 from coder.verify.report import merge_reports
-from coder.verify.select import SuiteSelection, find_tests, project_files, telling_names
+from coder.verify.select import SuiteSelection, find_data_tests, find_tests, project_files
 from coder.verify.test_edits import find_replaced_assertions, names_used_by, paths_with_same_examples
 from coder.verify.test_files import (
     CODE,
@@ -136,9 +135,8 @@ class JudgedChange:
 
     def changes_test(self, test: str) -> bool:
         """Tell whether the change adds or edits a test, as far as the syntax of its file tells."""
-        return any(
-            path in self.data_users
-            or (self.split.changes_tests_of(path) and _selects(self.changed_tests_in(path), path, test))
+        return match_test_ids(self.data_users)(test) or any(
+            self.split.changes_tests_of(path) and _selects(self.changed_tests_in(path), path, test)
             for path in self.files_of(test)
         )
 
@@ -166,20 +164,13 @@ class JudgedChange:
 
     @cached_property
     def data_users(self) -> frozenset[str]:
-        """Test files that the change leaves as they are and that name a file of data which it edits."""
+        """Names of tests that the change leaves as they are and that use data which it edits."""
         data = [path for path in self.helpers if not path.endswith(CODE)]
         if not data or self.before.indirect:
             return frozenset()
-        with self.split.read("change") as tree:
-            telling = telling_names(tree, data).values()
         with self.split.read("base") as tree:
-            files = {path for path in project_files(tree) if path.endswith(".py") and is_test_file(path)}
-            return frozenset(
-                path
-                for path in files - {*self.changed}
-                if (text := read_regular_text(tree / path))
-                and any(all(name in text for name in names) for names in telling)
-            )
+            users = {name for path in data for name in find_data_tests(tree, path)}
+        return frozenset(name for name in users if test_file_of(name) not in self.test_files)
 
     @property
     def helpers(self) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ from coder.verify.runners.adapter import Run, collection_failure
 from coder.verify.runners.registry import find_adapter
 from coder.verify.runners.reports import parse_reports
 from coder.verify.runners.workspaces import missing_results_problem, output_tail, prepare_run, read_results
-from coder.verify.select import find_tests
+from coder.verify.select import find_tests, resolve_data_tests
 
 OUTPUT_TAIL = 4000
 PRINTED_BYTES = 64 << 20
@@ -234,6 +234,8 @@ class PytestRunner:
             return TestReport(command=self.command, problem=self._project.problem)
         tree = tree.resolve()
         tests = normalize_test_ids(tests, tree)
+        if self._project.command.is_pytest:
+            tests = resolve_data_tests(tree, tests)
         if tests and not existing_test_paths(tests, tree) and self._project.command.is_selective:
             return TestReport(command=self.command, problem=no_tests_problem(tests))
         limits = self._run_limits(timeout_seconds)

@@ -10,12 +10,19 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
-from coder.core.paths import is_prose, is_test_file, is_test_path
+from coder.core.paths import TEST_DIRECTORIES, is_prose, is_test_file, is_test_path
 from coder.core.values import Value
 from coder.files.regular_files import read_regular_text
 from coder.python.source import dump_node, parse_module
 from coder.verify.launch import EXCLUDED_DIRECTORIES
-from coder.verify.layout import is_module, is_package, may_configure, pytest_options, source_roots
+from coder.verify.layout import (
+    is_module,
+    is_package,
+    may_configure,
+    pytest_options,
+    source_roots,
+    test_file_predicate,
+)
 from coder.verify.packages import find_packages, package_of
 
 LEVELS = 2
@@ -23,6 +30,7 @@ LEVELS = 2
 DISCRIMINATING_SHARE = 0.5
 """A name in more than this share of the test files does not discriminate between them."""
 _TEST = re.compile(r"^\s*(?:async )?def (test\w*)", re.MULTILINE)
+_LITERAL = re.compile(r"""["']([\w./*?-]+)["']""")
 
 
 class SuiteSelection(Value):
@@ -156,17 +164,70 @@ def find_paths_in_sources(tree: Path, paths: Sequence[str]) -> frozenset[str]:
 
 def telling_names(tree: Path, paths: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the end of each path that tells it from others in a tree: its name, or folder and name."""
-    shared = Counter(path.rpartition("/")[2] for path in project_files(tree))
+    counts = Counter(path.rpartition("/")[2] for path in project_files(tree))
     parts = {path: PurePosixPath(path).parts for path in paths}
-    return {path: words[-2:] if shared[words[-1]] > 1 else words[-1:] for path, words in parts.items()}
+    return {
+        path: words[-2:] if counts[words[-1]] > (tree / path).is_file() else words[-1:]
+        for path, words in parts.items()
+    }
+
+
+def find_data_tests(tree: Path, path: str) -> tuple[str, ...]:
+    """Return the tests that are made from a file of data, or read it, as names that select them.
+
+    It is a test file itself where a plugin of the project collects its kind. Else test files name it (with
+    its folder, if others have its name) or a pattern that it fits; if none does, one of its directories
+    (Sphinx's `test-NAME` as `NAME`). Of those that define no test by themselves its own cases alone are
+    meant.
+    """
+    pure = PurePosixPath(path)
+    plugins = (read_regular_text(tree / folder / "conftest.py") for folder in pure.parents)
+    if pure.suffix and any("pytest_collect_file" in text and pure.suffix in text for text in plugins):
+        return (path,)
+    telling = telling_names(tree, [path])[path]
+    folders = {folder.name for folder in pure.parents} - TEST_DIRECTORIES - {""}
+    words = folders | {name.removeprefix("test-") for name in folders}
+    named: list[str] = []
+    around: list[str] = []
+    for test in filter(test_file_predicate(tree), project_files(tree)):
+        text = read_regular_text(tree / test) if test.endswith(".py") else ""
+        literals = {literal.rpartition("/")[2] for literal in _LITERAL.findall(text)}
+        patterns = (literal for literal in literals if "*" in literal and literal.strip("*.") != "py")
+        name = test if _TEST.search(text) else f"{test}::{pure.name}"
+        if all(part in text for part in telling) or any(
+            fnmatchcase(pure.name, pattern) for pattern in patterns
+        ):
+            named.append(name)
+        elif words & literals:
+            around.append(name)
+    return tuple(named or around)
+
+
+def resolve_data_tests(tree: Path, tests: Sequence[str]) -> tuple[str, ...]:
+    """Return tests with those of a file of data, as in `data/a.test::case`, under the file that runs them."""
+    resolved: list[str] = []
+    for test in tests:
+        path, _, case = test.partition("::")
+        suffix = PurePosixPath(path).suffix
+        is_data = is_test_path(path) and suffix not in NOT_DATA and (tree / path).is_file()
+        names = find_data_tests(tree, path) if is_data else ()
+        resolved += (
+            test if name == path else f"{name}::{case}" if case and "::" in name else name
+            for name in names or (path,)
+        )
+    return tuple(dict.fromkeys(resolved))
+
+
+NOT_DATA = (".py", ".md", ".rst", ".txt")
+"""Suffixes of tests in Python, and of texts with examples that pytest itself collects."""
 
 
 def order_by_nearness(tree: Path, sources: Sequence[str]) -> SuiteSelection:
     """Return all test files of a tree, those first whose paths have most in common with changed sources."""
     counts = {
-        path: len(_TEST.findall(read_regular_text(tree / path)))
-        for path in project_files(tree)
-        if path.endswith(".py") and is_test_file(path)
+        path: max(1, len(_TEST.findall(read_regular_text(tree / path))))
+        for path in filter(test_file_predicate(tree), project_files(tree))
+        if path.endswith(".py")
     }
     affinity = _affinities(sources, counts)
     files = sorted(counts, key=lambda path: (-affinity[path], path))

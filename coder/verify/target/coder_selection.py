@@ -15,13 +15,17 @@ def selecting_names(nodeid: str) -> Iterator[str]:
     """Yield all names that select a test.
 
     They are its own id, and those of its function without parameters, its class, its file and its
-    directories.
+    directories; and its file with a file of data that the id names, as in `test_all.py::a.test::case`.
     """
     path, _, rest = nodeid.partition("::")
     folders = path.split("/")
     names = ["/".join(folders[: index + 1]) for index in range(len(folders))]
     parts = rest.partition("[")[0].split("::") if rest else []
     names += ["::".join([path, *parts[: index + 1]]) for index in range(len(parts))]
+    data = [index for index, part in enumerate(parts) if index and "." in part]
+    names += [
+        "::".join([path, *parts[index:end]]) for index in data for end in range(index + 1, len(parts) + 1)
+    ]
     yield from dict.fromkeys([*names, nodeid])
 
 

@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.select import find_paths_in_sources, find_tests, select_test_files
+from coder.verify.select import (
+    find_data_tests,
+    find_paths_in_sources,
+    find_tests,
+    resolve_data_tests,
+    select_test_files,
+)
 from tests.builders import write
 
 Reached = Callable[..., tuple[str, ...] | None]
@@ -244,3 +250,51 @@ def test_data_of_tests_is_a_source_where_a_source_names_it(tmp_path: Path) -> No
     write(tmp_path, {**dict.fromkeys(names, ""), "shop/core.py": source})
     tests = [name for name in names if name.startswith("tests/")]
     assert find_paths_in_sources(tmp_path, tests) == {"tests/golden/schema.json", "tests/forms/form.html"}
+
+
+MAKES_CASES = "FILES = find_files('check-*.test')\n\n\nclass Suite(DataSuite):\n    pass\n"
+READS_CASES = "def test_case():\n    check({})\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "data", "tests"),
+    [
+        ({"tests/test_all.py": MAKES_CASES}, "tests/data/check-a.test", ("tests/test_all.py::check-a.test",)),
+        ({"tests/test_all.py": MAKES_CASES}, "tests/data/parse-a.test", ()),
+        ({"tests/test_a.py": READS_CASES.format("'a.toml'")}, "tests/data/a.toml", ("tests/test_a.py",)),
+        ({"tests/test_a.py": READS_CASES.format("'cases'")}, "tests/data/cases/a.txt", ("tests/test_a.py",)),
+        ({"tests/test_a.py": READS_CASES.format("'test'")}, "tests/data/a.txt", ()),
+        (
+            {"tests/test_a.py": "@mark.sphinx(testroot='ext-a')\n" + READS_CASES.format("")},
+            "tests/roots/test-ext-a/index.rst",
+            ("tests/test_a.py",),
+        ),
+        (
+            {"conftest.py": "def pytest_collect_file(): '.yaml'\n", "tests/test_a.py": "'a.yaml'\n"},
+            "tests/a.yaml",
+            ("tests/a.yaml",),
+        ),
+    ],
+)
+def test_finds_tests_of_data(
+    files: dict[str, str], data: str, tests: tuple[str, ...], tmp_path: Path
+) -> None:
+    write(tmp_path, {**files, data: ""})
+    assert find_data_tests(tmp_path, data) == tests
+
+
+def test_case_of_data_is_named_under_its_suite(tmp_path: Path) -> None:
+    write(
+        tmp_path, {"tests/test_all.py": MAKES_CASES, "tests/data/check-a.test": "", "tests/data/b.json": ""}
+    )
+    tests = (
+        "tests/data/check-a.test::first",
+        "tests/data/check-a.test",
+        "tests/data/b.json",
+        "tests/test_all.py",
+    )
+    assert resolve_data_tests(tmp_path, tests) == (
+        "tests/test_all.py::check-a.test::first",
+        "tests/test_all.py::check-a.test",
+        *tests[2:],
+    )
