@@ -3,8 +3,10 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 
+from coder.core.paths import is_test_path
 from coder.core.text import join_first
 from coder.core.verdict import TestResult
+from coder.verify.runners.adapter import json_object
 
 SHOWN = 3
 RUNNER_FILES = frozenset(
@@ -28,6 +30,14 @@ RUNNER_FILE = re.compile(
 """The same, of which there are several names; also configurations of compilers that run before tests."""
 RUNNER_DIRECTORIES = frozenset({".cargo", ".mvn"})
 """Directories that hold nothing but configuration of build tools."""
+DESCRIPTIONS = frozenset(
+    {
+        *("version", "description", "keywords", "author", "contributors", "license", "repository", "bugs"),
+        *("homepage", "funding", "dependencies", "devDependencies", "peerDependencies", "engines"),
+        *("optionalDependencies", "peerDependenciesMeta", "packageManager", "files"),
+    }
+)
+"""Entries of package.json that say nothing about how tests run: both sides use the installed packages."""
 RUNNER_SCRIPTS = frozenset({"manage.py", "runtests.py"})
 """Scripts that start Django's test runner."""
 
@@ -58,10 +68,19 @@ def changed_runner_files(command: str, changed: Sequence[str], *, is_indirect: b
     our recorder only scripts that start the runner can affect the results.
     """
     words = {word.strip("'\"./") for word in command.split()}
-    named = [path for path in changed if path.lstrip("./") in words]
+    named = [path for path in changed if path.lstrip("./") in words and not is_test_path(path)]
     if not is_indirect:
         return [path for path in named if path.rpartition("/")[2] in RUNNER_SCRIPTS]
     return [path for path in changed if path in named or _configures_runner(path)]
+
+
+def runs_alike(old: str, new: str) -> bool:
+    """Tell whether two texts of a package.json differ in nothing but packages and descriptions."""
+    before, after = json_object(old), json_object(new)
+    kept = (
+        {key: value for key, value in each.items() if key not in DESCRIPTIONS} for each in (before, after)
+    )
+    return bool(before and after) and next(kept) == next(kept)
 
 
 def _configures_runner(path: str) -> bool:

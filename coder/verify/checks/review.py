@@ -19,7 +19,7 @@ from coder.verify.checks.harness import (
     harness_accesses_js,
     process_accesses,
 )
-from coder.verify.checks.how_tests_run import changed_runner_files
+from coder.verify.checks.how_tests_run import changed_runner_files, runs_alike
 from coder.verify.checks.special_cases import overfitting_signs
 from coder.verify.languages import SUFFIXES
 from coder.verify.layout import configuration_of_tests, is_injected, may_configure
@@ -79,7 +79,11 @@ def find_weaknesses(change: JudgedChange, targets: Sequence[str]) -> Weaknesses:
         ]
         found = [finding for rule, effect, texts in rules for finding in findings(rule, texts, effect=effect)]
     found += findings("issue-gap", change.find_issue_gaps(targets), effect="note")
-    decisive = [path for path in change.changed if path not in change.split.registrations]
+    with change.split.read("base") as old, change.split.read("change") as new:
+        manifests = [path for path in change.changed if PurePosixPath(path).name == "package.json"]
+        texts = [read_texts(tree, manifests, (".json",)) for tree in (old, new)]
+        alike = [path for path in manifests if runs_alike(*(each.get(path, "") for each in texts))]
+    decisive = [path for path in change.changed if path not in (*change.split.registrations, *alike)]
     runner_files = changed_runner_files(before.command, decisive, is_indirect=before.indirect)
     if runner_files:
         text = f"the change touches how tests run ({', '.join(runner_files[:SHOWN])})"

@@ -7,6 +7,7 @@ from coder.verify.checks.how_tests_run import (
     changed_runner_files,
     contradicting_observation,
     new_harness_access,
+    runs_alike,
 )
 
 TEST = "test_a.py::test_new"
@@ -44,6 +45,20 @@ def test_recognizes_files_that_configure_test_runs() -> None:
     assert changed_runner_files("./run_tests.sh -v", ["run_tests.sh", "a.js"], is_indirect=True) == [
         "run_tests.sh"
     ]
+    assert changed_runner_files("mocha test.js", ["test.js", "a.js"], is_indirect=True) == []
+
+
+@pytest.mark.parametrize(
+    ("new", "is_alike"),
+    [
+        ('{"version": "2", "devDependencies": {"a": "1"}, "scripts": {"test": "mocha"}}', True),
+        ('{"version": "1", "scripts": {"test": "mocha --grep x"}}', False),
+        ('{"version": "1", "scripts": {"test": "mocha"}, "jest": {}}', False),
+        ("", False),
+    ],
+)
+def test_packages_and_versions_do_not_decide_how_tests_run(new: str, is_alike: bool) -> None:
+    assert runs_alike('{"version": "1", "scripts": {"test": "mocha"}}', new) is is_alike
 
 
 @pytest.mark.parametrize(
