@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+from coder.core.paths import is_test_path
 from coder.verify.runners.adapter import Adapter
 from coder.verify.runners.go import GoTest
 from coder.verify.runners.javascript import (
@@ -64,7 +65,8 @@ def find_commands(root: Path) -> Iterator[tuple[str, str]]:
 def recognize_command(text: str, root: Path) -> RecognizedCommand | None:
     """Return the one test runner that a command of a shell starts, also through a script of its package.
 
-    Linters beside it are left out, and so are other programs in scripts; builds before it are not.
+    Linters beside it are left out, and so are other programs in scripts, and runs of parts of the suite
+    beside a run of all of it; builds before it are not.
     """
     found = []
     builds: list[str] = []
@@ -85,7 +87,13 @@ def recognize_command(text: str, root: Path) -> RecognizedCommand | None:
             builds.append(part.text)
         elif not part.script and not is_check(part):
             return None
-    return found[0] if len(found) == 1 else None
+    whole = {run.argv: run for run in found if not any(map(_names_tests, run.argv[1:]))}
+    is_one = len(whole) == 1 and len({run.adapter for run in found}) == 1
+    return found[0] if len(found) == 1 else next(iter(whole.values())) if is_one else None
+
+
+def _names_tests(word: str) -> bool:
+    return not word.startswith("-") and ("/" in word or is_test_path(word))
 
 
 WORKSPACES = Workspaces(recognize_command, find_adapter)

@@ -61,7 +61,18 @@ def test_scripts_that_call_each_other_end(tmp_path: Path) -> None:
     assert recognized is not None and recognized.adapter == "mocha"
 
 
-@pytest.mark.parametrize("script", ["make check", "vitest run && mocha", "echo jest", "node test.js"])
+def test_run_of_the_whole_suite_wins_over_runs_of_parts(tmp_path: Path) -> None:
+    scripts = {
+        "tz": "date && jest test/tz.test",
+        "test": "cross-env TZ=UTC npm run tz && npm run tz && jest -i",
+    }
+    recognized = recognize_script(tmp_path, **scripts)
+    assert recognized is not None and recognized.argv == ("jest", "-i")
+
+
+@pytest.mark.parametrize(
+    "script", ["make check", "vitest run && mocha", "vitest && mocha test/a.js", "echo jest", "node test.js"]
+)
 def test_leaves_other_scripts_alone(tmp_path: Path, script: str) -> None:
     assert recognize_script(tmp_path, test=script) is None
 
