@@ -1,5 +1,6 @@
 """Vitest, Jest, Mocha and `node --test`: packages, builds and their runners."""
 
+import json
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -448,10 +449,11 @@ def _results_of_file(file: Mapping[str, Any], path: str, tree: Path) -> Iterator
 
 
 def _to_result(
-    path: str, titles: Iterable[str], outcome: Outcome, seconds: float, error: str, tree: Path
+    path: str, titles: Iterable[object], outcome: Outcome, seconds: float, error: str, tree: Path
 ) -> TestResult:
+    names = (title if isinstance(title, str) else json.dumps(title) for title in titles if title)
     return TestResult(
-        id=f"{path}::{' > '.join(filter(None, titles))}",
+        id=f"{path}::{' > '.join(names)}",
         outcome=outcome,
         seconds=seconds,
         failure=parse_error(error, tree) if outcome == "failed" else None,

@@ -24,6 +24,7 @@ def test_reads_report(tmp_path: Path) -> None:
             ],
         },
         {"ancestorTitles": [""], "title": "later", "status": "todo"},
+        {"ancestorTitles": [["a", 1]], "title": 2, "status": "passed"},
     ]
     report = {
         "testResults": [
@@ -42,6 +43,7 @@ def test_reads_report(tmp_path: Path) -> None:
         ("src/slug.test.ts::slug > keeps", "passed", "call"),
         ("src/slug.test.ts::slug > joins", "failed", "call"),
         ("src/slug.test.ts::later", "skipped", "call"),
+        ('src/slug.test.ts::["a", 1] > 2', "passed", "call"),
         ("src/bad.test.ts", "error", "collect"),
     ]
     assert results[0].seconds == 1.5
