@@ -91,6 +91,13 @@ CASES: dict[str, dict[str, Any]] = {
         "instructions": "Be kind.",
         "hints": HINTS,
     },
+    "instructions": {
+        "own": "Answer briefly.",
+        "files": {"AGENTS.md": "Be kind.", "api/CLAUDE.md": "Be brief."},
+        "nested": ["web/AGENTS.md", "docs/GEMINI.md"],
+        "skills": [{"name": "pdf", "description": "Use it for PDF files."}],
+        "omitted": ["tables", "slides"],
+    },
     "follow_up": {
         "task": TASK.model_copy(update={"mode": "change"}),
         "earlier": Continuation(session="s", commit="c", is_mixed=True),

@@ -11,7 +11,15 @@ from coder.patching.plan import TextFile
 from coder.tools.support.listing import list_directory
 from coder.tools.support.outline import outline
 from coder.tools.tool import tool
-from coder.workspace.workspace import Workspace, format_count, load_source, number_lines, resolve_existing
+from coder.workspace.workspace import (
+    SKILL_PREFIX,
+    Workspace,
+    format_count,
+    load_skill_file,
+    load_source,
+    number_lines,
+    resolve_existing,
+)
 
 MOST_LINES = 300
 MOST_CHARACTERS = 16_000
@@ -37,10 +45,13 @@ def read(
         before: Lines above `line`.
         after: Lines below `line`.
     """
-    absolute, relative = resolve_existing(workspace, path or ".")
-    if absolute.is_dir():
-        return list_directory(workspace, relative)
-    relative, source = load_source(workspace, path)
+    if path.startswith(SKILL_PREFIX):
+        relative, source = load_skill_file(workspace, path)
+    else:
+        absolute, relative = resolve_existing(workspace, path or ".")
+        if absolute.is_dir():
+            return list_directory(workspace, relative)
+        relative, source = load_source(workspace, path)
     if not source.lines:
         return f"{escape_path(relative)} is empty."
     file_definitions = definitions(relative, source.text)

@@ -40,7 +40,7 @@ from coder.cli.options import (
 )
 from coder.core.text import explain_invalid_value, suggest_name
 
-JSON_COMMANDS = ("fix", "do", "ask", "build", "verify", "review")
+JSON_COMMANDS = ("fix", "do", "ask", "run", "build", "verify", "review")
 """Commands whose --json prints the events of a session."""
 
 
@@ -82,7 +82,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 COMMAND_GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Change code": ("fix", "do", "build", "ask", "batch", "locate", "resume", "demo"),
+    "Change code": ("fix", "do", "build", "ask", "run", "batch", "locate", "resume", "demo"),
     "Judge changes": ("verify", "review", "compare", "why", "watch", "hook"),
     "Deliver": ("apply", "undo", "log"),
     "Set up": ("doctor", "config", "models", "trust", "map", "completion", "mcp", "clean", "bench"),
@@ -93,6 +93,7 @@ for name, command, short_help in (
     ("do", fix.do, "Make any other change, such as a feature."),
     ("ask", fix.ask, "Answer a question about the repository, citing lines."),
     ("build", build.build, "Build new Python code, component by component."),
+    ("run", fix.run, "Run a command of your own, kept as Markdown."),
     ("resume", fix.resume, "Go on with an earlier session."),
     ("demo", demo.demo, "Watch a real bug being fixed; needs no model."),
     ("verify", verify.verify, "Judge a change, whoever made it, by its tests."),

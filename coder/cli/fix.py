@@ -20,10 +20,13 @@ from coder.cli.options import (
     with_options,
 )
 from coder.core.errors import UserError
+from coder.core.text import sanitize_text
 
 if TYPE_CHECKING:
     from coder.core.task import Mode, Source
 
+COMMAND_MODES: "Mapping[str, Mode]" = {"fix": "fix", "do": "change", "ask": "ask", "plan": "fix"}
+"""Modes of sessions by those of custom commands."""
 PARALLEL_STRATEGIES = (StrategyName.tree, StrategyName.committee, StrategyName.auto)
 
 
@@ -196,6 +199,54 @@ def ask(
     )
 
 
+@with_options(
+    *(*CONVERSATION, *MODEL, *LIMITS, *RUNNING),
+    *("attempts", "test", "wait", "only", "accept_test_edits", "require", "approve", "install"),
+)
+def run(
+    name: Annotated[
+        str, typer.Argument(metavar="[NAME]", help="Its name; without one, all are listed.")
+    ] = "",
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="[WORDS]...", help="What its placeholders stand for.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the change as a diff and keep nothing.")
+    ] = False,
+    *,
+    options: Options,
+) -> int:
+    """Run a command of your own or of a trusted repository: a request that is kept as a Markdown file.
+
+    They lie in .agents/commands and .claude/commands; skills can be run as well.
+    """
+    from coder.repo.git import find_checkout
+    from coder.trust import is_trusted
+    from coder.wiring.guidance import find_commands, require_command
+
+    root = find_checkout(options.repo).root
+    trusted = options.trust or is_trusted(root)
+    if not name:
+        commands = find_commands(root, trusted=trusted)
+        print(
+            *(f"{found.name:<16} {sanitize_text(found.description)}" for found in commands.values()), sep="\n"
+        )
+        return 0
+    command = require_command(root, name, trusted=trusted)
+    text = command.expand(" ".join(words or ()))
+    fields = {"plan_only": True} if command.mode == "plan" else {}
+    return _run_text(
+        text,
+        options,
+        mode=COMMAND_MODES[command.mode],
+        settings={"strategy": "plan"} if command.mode == "plan" else {},
+        mentions=text,
+        output=None,
+        dry_run=dry_run,
+        **fields,
+    )
+
+
 def _collect_sources(
     repo: Path, documents: Sequence[Path], urls: Sequence[str], dependencies: Sequence[str]
 ) -> "tuple[Source, ...]":
@@ -227,7 +278,21 @@ def _run_request(
     Raises:
         UserError: before anything was started.
     """
-    text = read_issue(argument)
+    text, mentions = read_issue(argument), typed_mentions(argument)
+    return _run_text(text, options, mode=mode, settings=settings, mentions=mentions, output=output, **fields)
+
+
+def _run_text(
+    text: str,
+    options: Options,
+    *,
+    mode: "Mode",
+    settings: Mapping[str, Any] | None,
+    mentions: str,
+    output: Path | None,
+    **fields: Any,
+) -> int:
+    """Run a request whose text is known; files and symbols that `mentions` names are attached to it."""
     from coder.cli.running import run_task
     from coder.repo.git import find_checkout
 
@@ -240,7 +305,7 @@ def _run_request(
         mode=mode,
         settings=settings or {},
         output=output,
-        mentions=typed_mentions(argument),
+        mentions=mentions,
         only=only,
         **fields,
     )

@@ -80,6 +80,7 @@ def run_tui(
         shell=SandboxShell(root, settings, backend=repository.backend),
         settings=settings,
         history=StoredHistory(root),
+        custom=CommandFiles(root),
         overview=repository.overview,
     )
     if settings.is_on("screen_reader"):
@@ -425,6 +426,28 @@ def _read_message(line: str) -> str:
     except ValueError:
         return ""
     return message if isinstance(message, str) else ""
+
+
+class CommandFiles:
+    """Commands that the user and the repository keep as Markdown files, and skills."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def purposes(self) -> Mapping[str, str]:
+        from coder.wiring.guidance import find_commands
+
+        return {name: command.description for name, command in find_commands(self._root).items()}
+
+    def expand(self, name: str, words: str) -> tuple[str, str] | None:
+        from coder.trust import is_trusted
+        from coder.ui.tui.commands import MODES
+        from coder.wiring.guidance import find_commands, require_command
+
+        if name not in find_commands(self._root, trusted=True):
+            return None
+        command = require_command(self._root, name, trusted=is_trusted(self._root))
+        return command.expand(words), MODES[command.mode]
 
 
 class IndexedNames:

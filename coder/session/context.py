@@ -132,7 +132,7 @@ class SessionContext:
     notices: tuple[str, ...] = ()
     """Notices for the user before the work begins, such as uncommitted files that were left out."""
     instructions: str = ""
-    """The project's own AGENTS.md, if the directory is trusted."""
+    """The user's instructions and skills, and the project's if the directory is trusted."""
 
     @property
     def has_conversation(self) -> bool:

@@ -22,6 +22,8 @@ from coder.ui.tui.commands import (
     CommandArguments,
     Commands,
     PromptCommand,
+    custom_purposes,
+    expand_custom_command,
     parse_command,
     suggest_command,
 )
@@ -143,9 +145,12 @@ class Dialogue:
     async def _run_command(self, command: PromptCommand) -> None:
         name, text = command
         if name == "help":
-            self._print(f"/{name} {purpose}" for name, purpose in DIALOGUE_HELP.items())
-        elif name not in DIALOGUE_HELP:
+            purposes = {**DIALOGUE_HELP, **custom_purposes(self._services)}
+            self._print(f"/{name} {purpose}" for name, purpose in purposes.items())
+        elif name in ON_A_SCREEN:
             raise UserError(suggest_command(name, DIALOGUE_HELP))
+        elif name not in DIALOGUE_HELP:
+            await self._request(*expand_custom_command(self._services, name, text))
         elif name in MODES:
             if not text and name != "verify":
                 raise UserError(f"/{name} {DIALOGUE_HELP[name]}")

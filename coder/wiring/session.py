@@ -20,7 +20,6 @@ from coder.core.ports import Model, Progress, Verifier
 from coder.core.task import Budget, Mode, Task
 from coder.core.values import Candidate, Patch, SuspectRanking
 from coder.directories import index_database, sandbox_notice_file, sessions_directory
-from coder.files.regular_files import read_regular_text
 from coder.index.index import SymbolIndex
 from coder.models.catalog import ModelChoice, choose_beside, choose_by_name, choose_model
 from coder.models.scripted import ScriptedModel, load_script
@@ -47,6 +46,7 @@ from coder.tools.registry import TOOLS
 from coder.trust import allowed_rules, remember_rules
 from coder.verify.project import Project
 from coder.wiring.conversations import find_continuation, inherit_model, make_session_id, recover_sessions
+from coder.wiring.guidance import Guidance, load_guidance
 from coder.wiring.preparation import (
     UNKNOWN_PURPOSE,
     confirm_commands,
@@ -59,7 +59,6 @@ from coder.wiring.spending import find_money_limit
 from coder.wiring.strategy_record import StrategyResult, best_strategy
 from coder.workspace.workspace import Workspace
 
-INSTRUCTIONS_CHARACTERS = 12_000
 REVIEW_ROUNDS = 2
 """Number of times that flagged places are repaired and reviewed again."""
 
@@ -188,9 +187,11 @@ class SessionSetup:
             if earlier is not None and not repository.contains(earlier.commit):
                 earlier = earlier.model_copy(update={"commit": "", "branch": ""})
             stack.callback(repository.close)
-            sandbox = stack.enter_context(
-                make_sandbox(backend, config, exposed=repository.exposed_directories)
+            guidance = load_guidance(
+                root, task.directory, trusted=task.trusted, git=repository.user_checkout.git
             )
+            exposed = (*repository.exposed_directories, *guidance.skills.values())
+            sandbox = stack.enter_context(make_sandbox(backend, config, exposed=exposed))
             store = stack.enter_context(closing(SessionStore(directory)))
             private = Secrets(own=secret_environment_values(os.environ), key=secrets.token_bytes(16))
             attachments, refusals = refuse_images(task.attachments, chosen_approach.model)
@@ -271,8 +272,9 @@ class SessionSetup:
                     sandbox=sandbox,
                     log=log,
                     private=private,
+                    guidance=guidance,
                 ),
-                instructions=_read_instructions(root, task.directory) if task.trusted else "",
+                instructions=guidance.instructions,
                 needs_review=reviews,
                 run_elsewhere=connect(self, repository) if connect else None,
                 revise=None if chosen_approach.is_offline or task.given else _load_revision(),
@@ -281,7 +283,11 @@ class SessionSetup:
                     *refusals,
                     *_price_notice(task.budget, chosen_approach.model),
                     *_example_tests_notice(task, root),
-                    *(() if task.continues or runs_nothing else _environment_notices(task, root, sandbox)),
+                    *(
+                        ()
+                        if task.continues or runs_nothing
+                        else (*guidance.problems, *_environment_notices(task, root, sandbox))
+                    ),
                 ),
             )
             from coder.strategies.verify_phase import with_named_tests
@@ -396,8 +402,8 @@ def _price_notice(budget: Budget, model: Model) -> tuple[str, ...]:
 
 def _trust_notice(task: Task, root: Path) -> tuple[str, ...]:
     notice = (
-        f"{root} is not trusted: its tests run in the sandbox alone, and its AGENTS.md is not sent. If it "
-        f"is yours: coder trust {root}"
+        f"{root} is not trusted: its tests run in the sandbox alone, and its instructions (AGENTS.md) "
+        f"and skills are ignored. If it is yours: coder trust {root}"
     )
     return () if task.trusted else (notice,)
 
@@ -430,6 +436,7 @@ def _workspace_factory(
     sandbox: ProcessSandbox,
     log: EventLog,
     private: Secrets,
+    guidance: Guidance,
 ) -> Callable[[Candidate], Workspace]:
     workspaces: dict[str, Workspace] = {}
 
@@ -460,23 +467,11 @@ def _workspace_factory(
                 secrets=private,
                 read_only=config.approve == "read-only",
                 only=task.only,
+                skills=guidance.skills,
             )
         return workspaces[candidate.id]
 
     return workspace
-
-
-def _read_instructions(root: Path, directory: Path) -> str:
-    """Return AGENTS.md of the root and of each directory down to where the command was started."""
-    start = directory.resolve()
-    directories = [
-        root,
-        *reversed(
-            [parent for parent in (start, *start.parents) if parent.is_relative_to(root) and parent != root]
-        ),
-    ]
-    texts = [read_regular_text(parent / "AGENTS.md", within=root) for parent in directories]
-    return "\n\n".join(filter(None, texts))[:INSTRUCTIONS_CHARACTERS]
 
 
 NO_MODEL = (

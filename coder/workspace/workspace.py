@@ -16,6 +16,7 @@ from coder.core.paths import SOURCE_SUFFIXES, is_test_path
 from coder.core.phases import Policy
 from coder.core.ports import History, Progress, Sandbox
 from coder.core.verdict import TestReport
+from coder.files.regular_files import read_regular
 from coder.files.ripgrep import escape_path, list_paths
 from coder.index.index import SymbolIndex
 from coder.patching.plan import ConfinedTree, TextFile, decode_source
@@ -60,6 +61,8 @@ class Workspace:
     """Paths or globs that may be written; empty is all."""
     is_named: Callable[[str], bool] = field(default=lambda _path: True)
     """Tells whether the conversation has named a path: a search, a trace, an import or the user."""
+    skills: Mapping[str, Path] = field(default_factory=dict)
+    """Directories of the skills that the session has, by their names."""
     progress: Progress = field(default=lambda _line: None)
     failed_hunks: Counter[str] = field(default_factory=Counter)
     """How often each hunk of a patch was refused, by its fingerprint."""
@@ -167,6 +170,35 @@ def load_source(workspace: Workspace, path: str) -> tuple[str, TextFile]:
         raise ToolError(
             f"{escape_path(relative)} is a binary file ({size:,} bytes) and cannot be shown as text."
         ) from None
+
+
+SKILL_PREFIX = "skill:"
+"""Begins the paths of a skill's files, which lie beside the worktree."""
+
+
+def load_skill_file(workspace: Workspace, path: str) -> tuple[str, TextFile]:
+    """Return the path and the text of a skill's file, such as `skill:NAME/FILE`; without one its SKILL.md.
+
+    Raises:
+        ToolError: there is no such skill or file, or it leads out of the skill's directory.
+    """
+    name, _, file = path.strip().removeprefix(SKILL_PREFIX).partition("/")
+    directory = workspace.skills.get(name)
+    if directory is None:
+        known = ", ".join(workspace.skills) or "none"
+        raise ToolError(f"There is no skill {name[:100]!r}. There are: {known}.")
+    relative = f"{SKILL_PREFIX}{name}/{file or 'SKILL.md'}"
+    check_readable(workspace, relative)
+    try:
+        real = os.path.realpath(directory / (file or "SKILL.md"))
+        check_readable(workspace, real)
+        data = read_regular(Path(real), within=directory)
+        if data is None:
+            names = ", ".join(sorted(list_paths(directory))[:50])
+            raise ToolError(f"{escape_path(relative)} is no file of the skill. It has: {names}.")
+        return relative, _decode_utf16(data) or decode_source(data, relative)
+    except (PatchError, ValueError):
+        raise ToolError(f"{escape_path(relative)} cannot be shown as text.") from None
 
 
 def check_readable(workspace: Workspace, *paths: str) -> None:

@@ -59,6 +59,7 @@ HOMES = {
     "tree_sitter": {"index"},
     "mcp": {"api"},
     "coverage": {"verify"},
+    "yaml": {"wiring"},
     "ray": {"executors"},
 }
 LINKS = ("coder/tools/", "coder/prompts/")

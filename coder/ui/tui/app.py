@@ -22,9 +22,10 @@ from coder.ui.tui.commands import (
     CommandArguments,
     Commands,
     PromptCommand,
+    custom_purposes,
+    expand_custom_command,
     help_lines,
     parse_command,
-    suggest_command,
 )
 from coder.ui.tui.conversation import Conversation
 from coder.ui.tui.keys import KeyBindings, KeyedApp
@@ -246,9 +247,9 @@ class CoderApp(KeyedApp[None]):
         name, text = command
         is_request = name in MODES
         if name not in HELP and name != "!":
-            self._refuse(suggest_command(name), typed)
+            self._run_custom_command(name, text, typed)
         elif name == "help":
-            self._main.show_lines(help_lines(self.key_bindings))
+            self._main.show_lines(help_lines(self.key_bindings, custom_purposes(self._services)))
         elif name == "quit":
             self.run_worker(self.action_quit())
         elif name == "context":
@@ -265,6 +266,18 @@ class CoderApp(KeyedApp[None]):
         else:
             self._conversation.is_busy = True
             self.run_worker(self._resume(text or "last") if name == "resume" else self._carry_out(name, text))
+
+    def _run_custom_command(self, name: str, text: str, typed: str) -> None:
+        """Send the request that a command of the user's or the repository's stands for."""
+        if self._conversation.is_busy:
+            self._refuse(f"/{name} has to wait until this has ended.", typed)
+            return
+        try:
+            request, mode = expand_custom_command(self._services, name, text)
+        except UserError as error:
+            self._refuse(str(error), typed)
+        else:
+            self._request(request, mode)
 
     async def _resume(self, session: str) -> None:
         """Show a recorded session, whose model the next request asks unless the user names another."""

@@ -5,6 +5,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from threading import Event
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from coder.core.errors import UserError
@@ -74,8 +75,27 @@ def suggest_command(name: str, known: Iterable[str] = HELP) -> str:
     return f"There is no command /{name}. {hint}"
 
 
-def help_lines(keys: KeyBindings) -> list[str]:
-    commands = [f"/{name:<9} {text}" for name, text in HELP.items()]
+def expand_custom_command(services: Services, name: str, words: str) -> tuple[str, str]:
+    """Return the request that a command of the user's or the repository's stands for, and its mode.
+
+    Raises:
+        UserError: there is no such command, or its repository is not trusted.
+    """
+    custom = services.custom
+    request = custom.expand(name, words) if custom is not None else None
+    if request is None:
+        raise UserError(suggest_command(name, (*HELP, *custom_purposes(services))))
+    return request
+
+
+def custom_purposes(services: Services) -> Mapping[str, str]:
+    """Return the commands of the user and the repository beside coder's own, with their purposes."""
+    purposes = services.custom.purposes() if services.custom is not None else {}
+    return {name: sanitize_text(text) for name, text in purposes.items() if name not in HELP}
+
+
+def help_lines(keys: KeyBindings, custom: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    commands = [f"/{name:<9} {text}" for name, text in {**HELP, **custom}.items()]
     commands.append("!COMMAND   run a command in the sandbox; its output goes with your next request")
     return [*commands, "", *keys.describe()]
 
@@ -97,6 +117,10 @@ class CommandArguments:
         self._services = services
         self._themes = themes
         self._session = session
+
+    def list_custom(self) -> Mapping[str, str]:
+        """Return the commands of the user and the repository with their purposes."""
+        return custom_purposes(self._services)
 
     def list(self, command: str) -> tuple[Argument, ...]:
         """Return the first arguments that a command can take; empty if any text will do. It may be slow.

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from heapq import nsmallest
 from typing import cast
 
@@ -18,7 +18,7 @@ from coder.ui.tui.commands import HELP, Argument, CommandArguments
 from coder.ui.tui.prompt import Prompt
 from coder.ui.tui.services import RepositoryNames
 
-COMMAND = re.compile(r"/[a-z]*")
+COMMAND = re.compile(r"/[\w:.-]*")
 ARGUMENT = re.compile(r"/([a-z]+) (\S*)")
 """A command with the beginning of its first argument."""
 MENTION = re.compile(r"(?:^|(?<=[\s(\[{,]))@([\w./:-]*)$")
@@ -47,6 +47,8 @@ class Completion(AutoComplete):
         self._arguments = arguments
         self._known_arguments: dict[str, tuple[Argument, ...]] = {}
         """Arguments by command."""
+        self._custom: Mapping[str, str] = {}
+        """Purposes of the user's and the repository's own commands."""
         self._is_loading = False
         self._is_chosen = False
         """True once the user has moved in the list that is shown."""
@@ -114,7 +116,7 @@ class Completion(AutoComplete):
         if search.startswith("/"):
             return [
                 DropdownItem(f"/{name:<9} {text}")
-                for name, text in HELP.items()
+                for name, text in {**HELP, **self._custom}.items()
                 if name.startswith(search[1:])
             ]
         if not search:
@@ -185,9 +187,20 @@ class Completion(AutoComplete):
         if argument and (not argument[2] or argument[1] not in self._known_arguments):
             self._is_loading = True
             self.run_worker(self._read_arguments(argument[1]))
+        elif search == "/":
+            self._is_loading = True
+            self.run_worker(self._read_commands())
         elif search.startswith("@") and (search == "@" or not self._known):
             self._is_loading = True
             self.run_worker(self._read_names())
+
+    async def _read_commands(self) -> None:
+        try:
+            self._custom = await asyncio.to_thread(self._arguments.list_custom)
+        finally:
+            self._is_loading = False
+        if self._custom:
+            self._handle_target_update()
 
     async def _read_arguments(self, command: str) -> None:
         try:

@@ -1,6 +1,6 @@
 """Interfaces of the application to everything beside sessions: the archive, names, settings, commands."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
@@ -101,6 +101,22 @@ class SessionSettings(Protocol):
     def remember_theme(self, name: str) -> None: ...
 
 
+class CustomCommands(Protocol):
+    """Commands that the user and a trusted repository keep as files; each method reads them, and is quick."""
+
+    def purposes(self) -> Mapping[str, str]:
+        """Return the arguments and purpose of each, by name."""
+        ...
+
+    def expand(self, name: str, words: str) -> tuple[str, str] | None:
+        """Return the request that a command stands for, and its mode as of UserRequest; None without one.
+
+        Raises:
+            UserError: its repository is not trusted.
+        """
+        ...
+
+
 class MessageHistory(Protocol):
     """Messages that the user sent in this repository, kept between sessions."""
 
@@ -133,6 +149,7 @@ class Services(NamedTuple):
     shell: CommandShell | None = None
     settings: SessionSettings | None = None
     history: MessageHistory | None = None
+    custom: CustomCommands | None = None
     overview: Callable[[], Overview] | None = None
     """May be slow, and raise CoderError."""
 

@@ -29,7 +29,7 @@ from coder.ui.dialogue import Dialogue
 from coder.ui.lines import AnyQuestion, answer_command, describe_question
 from coder.ui.tui.services import OpenedRepository, Services, SessionModel, TrustQuestion, UserRequest
 from tests.ui.tui import story
-from tests.ui.tui.fakes import FakeSession, closed_log
+from tests.ui.tui.fakes import FakeCommandFiles, FakeSession, closed_log
 
 QUESTION = QuestionAsked(
     question="q", text="Run it?", options=("allow", "always", "refuse"), default="refuse"
@@ -121,7 +121,11 @@ def play(
         read_line=typist.read,
         discard_input=lambda: None,
         model=lambda: SessionModel("acme:large"),
-        services=Services(archive=FakeArchive(closed_log(story.STARTED, story.FINISHED)), shell=FakeShell()),
+        services=Services(
+            archive=FakeArchive(closed_log(story.STARTED, story.FINISHED)),
+            shell=FakeShell(),
+            custom=FakeCommandFiles(),
+        ),
         open_repository=lambda: opened or OpenedRepository(),
     )
     asyncio.run(dialogue.run())
@@ -139,6 +143,13 @@ class AnsweredSession(FakeSession):
         self.commands.append(command)
         if len(self.commands) == self.questions:
             self.end(story.FINISHED)
+
+
+def test_custom_command_sends_its_request() -> None:
+    played = play("/theirs", "/help", "/explain minutes")
+    assert "theirs is a command of this repository, which is not trusted." in played.output
+    assert "/explain NAME  explain a name" in played.output
+    assert [(request.text, request.mode) for request in played.requests] == [("What does minutes do?", "ask")]
 
 
 def test_request_is_told_in_plain_lines_and_the_next_continues_it() -> None:

@@ -1,7 +1,7 @@
 """Session that emits scripted events and records the user's commands."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from math import inf
@@ -52,6 +52,18 @@ class FakeSession:
         self.tell(*events)
         self.log.close()
         self.ended.set()
+
+
+class FakeCommandFiles:
+    """One command that the user keeps as a file; one more lies in a repository that is not trusted."""
+
+    def purposes(self) -> Mapping[str, str]:
+        return {"explain": "NAME  explain a name", "undo": "never shadows coder's own"}
+
+    def expand(self, name: str, words: str) -> tuple[str, str] | None:
+        if name == "theirs":
+            raise UserError("theirs is a command of this repository, which is not trusted.")
+        return (f"What does {words} do?", "ask") if name == "explain" else None
 
 
 @dataclass

@@ -36,7 +36,7 @@ from coder.ui.tui.services import (
 )
 from coder.ui.tui.transcript import EarlierRecords, StatusBar, Transcript
 from tests.ui.tui import story
-from tests.ui.tui.fakes import FakeSession, Stage, closed_log, replay_app, stage
+from tests.ui.tui.fakes import FakeCommandFiles, FakeSession, Stage, closed_log, replay_app, stage
 from tests.ui.tui.test_rewinding import FakeArchive
 
 LOGS = Path(__file__).parents[2] / "logs"
@@ -377,6 +377,22 @@ async def test_commands_are_carried_out_and_unknown_ones_refused() -> None:
         assert "where is �it�" in terminal.text  # no bidirectional controls
     assert [(request.text, request.mode) for request in terminal.requests] == [
         ("where is \u202eit\u2066", "ask")
+    ]
+
+
+async def test_custom_command_sends_its_request() -> None:
+    async with stage(services=Services(custom=FakeCommandFiles()), size=(80, 120)) as terminal:
+        await terminal.say("/theirs")
+        assert "theirs is a command of this repository, which is not trusted." in terminal.text
+        await terminal.pilot.press("ctrl+c")
+        await terminal.say("/explian minutes")
+        assert "There is no command /explian. Do you mean /explain?" in terminal.text
+        await terminal.pilot.press("ctrl+c")
+        await terminal.say("/help")
+        assert "NAME  explain a name" in terminal.text and "never shadows" not in terminal.text
+        await terminal.say("/explain minutes")
+    assert [(request.text, request.mode) for request in terminal.requests] == [
+        ("What does minutes do?", "ask")
     ]
 
 

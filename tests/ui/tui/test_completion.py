@@ -7,7 +7,7 @@ import pytest
 from coder.core.errors import UserError
 from coder.ui.tui.completion import Completion
 from coder.ui.tui.services import Services, SessionArchive, SessionSettings
-from tests.ui.tui.fakes import Stage, stage
+from tests.ui.tui.fakes import FakeCommandFiles, Stage, stage
 
 
 class Names:
@@ -58,6 +58,7 @@ def completing(names: Names | None = None) -> AbstractAsyncContextManager[Stage]
     return stage(
         services=Services(
             names=names or Names(),
+            custom=FakeCommandFiles(),
             settings=cast(SessionSettings, Settings()),
             archive=cast(SessionArchive, Archive()),
         )
@@ -78,6 +79,7 @@ def listed(terminal: Stage) -> list[str]:
 COMPLETED: dict[tuple[str, ...], str] = {
     ("/di", "tab"): "/diff ",
     ("/un", "enter"): "/undo ",
+    ("/exp", "tab"): "/explain ",
     ("see @face", "tab"): "see @clock/face.py ",
     ("see @arith", "down", "enter"): "see @tests/test_arithmetic.py ",
     ("see @arith", "up", "down", "enter"): "see @clock/arithmetic.py ",
