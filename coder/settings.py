@@ -33,6 +33,11 @@ class Config(Value):
     """Model that plans and locates; None: `model`."""
     reviewer_model: str | None = None
     """Model that reviews changes; None: `model`."""
+    effort: Literal["default", "low", "medium", "high"] = "default"
+    """How much models think before they answer; `default` leaves it to their provider.
+
+    It costs time and money, and changes nothing for models that do not think.
+    """
     seed: int | None = None
     """Seed sent to providers that support it: OpenAI-compatible servers, Google."""
     width: int = Field(default=3, ge=1, le=5)
@@ -146,7 +151,7 @@ class Config(Value):
 SETTING_GROUPS: Mapping[str, tuple[str, ...]] = {
     "Models": (
         *("model", "base_url", "planner_model", "reviewer_model"),
-        *("context_tokens", "images", "tool_calling", "seed"),
+        *("effort", "context_tokens", "images", "tool_calling", "seed"),
     ),
     "Limits": (
         *("max_usd", "max_usd_per_day", "max_usd_per_month", "max_tokens", "max_seconds", "max_requests"),

@@ -357,8 +357,8 @@ def trust(
 def models(repo: RepositoryOption = Path(), model: ModelOption = None, base_url: ServerOption = None) -> int:
     """List the model that a session would take, those of roles, those with a key, and those that run here.
 
-    Each with its context window, its price, how it calls tools, and whether it accepts images. Nothing is
-    asked that costs.
+    Each with its context window, its price, how it calls tools, whether it accepts images, and whether it
+    thinks (--effort). Nothing is asked that costs.
     """
     from coder.repo.git import find_checkout
     from coder.settings import load_config

@@ -35,6 +35,21 @@ SessionArgument = Annotated[
     str, typer.Argument(metavar="ID", help="A session's id, its beginning or its end, its branch, or `last`.")
 ]
 ModelOption = Annotated[str | None, typer.Option(metavar="PROVIDER:NAME", help="The model to use.")]
+
+
+class EffortLevel(StrEnum):
+    """Levels of how much models think."""
+
+    default = "default"
+    low = "low"
+    medium = "medium"
+    high = "high"
+
+
+EffortOption = Annotated[
+    EffortLevel | None,
+    typer.Option(help="How much the model thinks before it answers.", show_default="the provider's own"),
+]
 ServerOption = Annotated[str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")]
 UsdOption = Annotated[float | None, typer.Option(metavar="X", help="Most to spend, in US dollars.")]
 TokensOption = Annotated[int | None, typer.Option(metavar="N", help="Most tokens, sent and received.")]
@@ -179,6 +194,7 @@ class Options:
     continues: ContinueOption = False
     session: SessionOption = None
     model: ModelOption = None
+    effort: EffortOption = None
     base_url: ServerOption = None
     attempts: AttemptsOption = None
     test: TestOption = None
@@ -206,6 +222,7 @@ class Options:
         """Settings that they replace; None is not given."""
         return {
             **{name: getattr(self, name) for name in ("model", "base_url", "attempts", "test")},
+            "effort": self.effort and self.effort.value,
             "require": self.require and self.require.value,
             "approve": self.approve and self.approve.value,
             "max_usd": None if self.max_usd is None else Decimal(str(self.max_usd)),
@@ -246,7 +263,7 @@ HELP_GROUPS: dict[str, tuple[str, ...]] = {
         *("not_test", "wait", "accept_test_edits", "require", "evidence", "check"),
     ),
     "Advanced: sources": ("document", "url", "dependency", "max_iterations"),
-    "Advanced: model and limits": ("base_url", "max_tokens", "max_seconds", "max_requests"),
+    "Advanced: model and limits": ("effort", "base_url", "max_tokens", "max_seconds", "max_requests"),
     "Advanced: permissions": ("approve", "install", "unsafe_no_sandbox"),
     "Advanced: output": ("output", "report", "format", "details", "json", "verbose"),
 }
@@ -281,7 +298,7 @@ class GroupedCommand(TyperCommand):
                     formatter.write_dl(records)
 
 
-MODEL = ("model", "base_url")
+MODEL = ("model", "effort", "base_url")
 LIMITS = ("max_usd", "max_tokens", "max_seconds", "max_requests")
 CONVERSATION = ("repo", "continues", "session")
 RUNNING = ("trust", "unsafe_no_sandbox", "json", "verbose")

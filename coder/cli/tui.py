@@ -43,6 +43,7 @@ MOST_COMMITS = 100
 """Newest commits whose files the completion of names prefers."""
 MOST_MESSAGES = 1_000
 """Messages of earlier sessions that the prompt recalls."""
+EFFORTS = ("default", "low", "medium", "high")
 LIMITS = {"usd": "max_usd", "tokens": "max_tokens", "seconds": "max_seconds", "requests": "max_requests"}
 """Settings of the limits that /budget shows and sets."""
 
@@ -571,6 +572,11 @@ class InterfaceSettings:
                 *(f"{limit:<9} {'no limit' if value is None else value}" for limit, value in limits.items()),
                 "To set one for each request from now on: /budget tokens 200000; or none",
             ]
+        if name == "effort":
+            return [
+                f"{config.effort}, of {', '.join(EFFORTS)}",
+                "To take another one from now on: /effort LEVEL",
+            ]
         return [
             f"{config.strategy or 'linear'}, of {', '.join(StrategyName)}",
             "To take another one from now on: /strategy NAME",
@@ -583,6 +589,8 @@ class InterfaceSettings:
         match name:
             case "model":
                 return [line[2:] for line in self.list_models() if line.startswith(("* ", "  "))]
+            case "effort":
+                return EFFORTS
             case "strategy":
                 return [*StrategyName]
             case "budget":
@@ -601,6 +609,10 @@ class InterfaceSettings:
             return f"Limit of each request from now on: {limit} {getattr(self.config, LIMITS[limit])}"
         self._replace(name, value.strip())
         return f"From the next request on: {name} {value.strip()}"
+
+    def next_effort(self) -> str:
+        place = EFFORTS.index(self.config.effort)
+        return self.change("effort", EFFORTS[(place + 1) % len(EFFORTS)])
 
     def _replace(self, name: str, value: str | None) -> None:
         """Replace a setting if it is valid.

@@ -106,6 +106,9 @@ class UsageTotals(Value):
         )
 
 
+Effort = Literal["low", "medium", "high"]
+
+
 class Request(Value):
     system: str
     messages: tuple[Message, ...]
@@ -115,6 +118,8 @@ class Request(Value):
     """None: the provider's default."""
     seed: int | None = None
     """Sampling seed, for the providers that support one."""
+    effort: Effort | None = None
+    """How much the model thinks before it answers; None: as the provider decides."""
 
 
 class Reply(Value):

@@ -367,7 +367,27 @@ def _reachable_models(
 def _format(choice: ModelChoice, mark: str = " ") -> str:
     tools = describe_tool_support(choice)
     images = "images" if accepts_images(choice) else ""
-    return f"{mark} {choice.name:<36} {describe_price(choice):<48} {tools:<14} {images:<7} {choice.reason}"
+    effort = "thinks" if supports_effort(choice) else ""
+    return (
+        f"{mark} {choice.name:<36} {describe_price(choice):<48} {tools:<14} {images:<7} {effort:<7} "
+        f"{choice.reason}"
+    )
+
+
+def supports_effort(choice: ModelChoice) -> bool:
+    """Tell whether a model of a family that the library knows has levels of effort."""
+    from pydantic_ai.profiles.anthropic import anthropic_model_profile
+    from pydantic_ai.profiles.google import google_model_profile
+    from pydantic_ai.profiles.openai import openai_model_profile
+
+    name = choice.model.rpartition("/")[2].rpartition("anthropic.")[2]
+    families = {
+        r"claude-": anthropic_model_profile,
+        r"gemini-": google_model_profile,
+        r"gpt-|o\d": openai_model_profile,
+    }
+    find_profile = next((find for family, find in families.items() if re.match(family, name)), None)
+    return bool(find_profile and (find_profile(name) or {}).get("supports_thinking"))
 
 
 def describe_tool_support(choice: ModelChoice) -> str:

@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import httpx2
 from pydantic import SecretStr, ValidationError
@@ -51,7 +51,8 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.models import Model, ModelRequestParameters
-from pydantic_ai.profiles.anthropic import anthropic_model_profile
+from pydantic_ai.profiles import ModelProfile
+from pydantic_ai.profiles.anthropic import ANTHROPIC_THINKING_BUDGET_MAP, anthropic_model_profile
 from pydantic_ai.profiles.openai import OpenAIModelProfile, openai_model_profile
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
@@ -62,6 +63,7 @@ from coder.core.errors import ModelError
 from coder.core.messages import (
     AssistantMessage,
     Delta,
+    Effort,
     Image,
     Message,
     Reply,
@@ -193,18 +195,16 @@ class ProviderModel:
             function_tools=[to_tool_definition(tool) for tool in request.tools],
             instruction_parts=[InstructionPart(content=request.system)] if request.system else [],
         )
-        # Retries are counted and shown here. `cache` marks the stable prefix for providers that require it.
-        settings = ModelSettings(max_tokens=request.max_output_tokens, max_retries=0, cache=True)
-        if request.temperature is not None and not _refuses_temperature(self._choice.model):
-            settings["temperature"] = request.temperature
-        if request.seed is not None:
-            settings["seed"] = request.seed
         async with AsyncExitStack() as stack:
             http = await stack.enter_async_context(
                 make_http_client(self._choice.base_url, self._limits, self._quirks)
             )
+            model = self._wire(http)
             response_stream = model_request_stream(
-                self._wire(http), messages, model_request_parameters=parameters, model_settings=settings
+                model,
+                messages,
+                model_request_parameters=parameters,
+                model_settings=_model_settings(request, self._choice.model, model.profile),
             )
             with _check_shape():
                 stream = await stack.enter_async_context(response_stream)
@@ -215,6 +215,43 @@ class ProviderModel:
             finally:
                 usages.append(_usage(stream.get(), self._choice))
             return stream.get()
+
+
+def _model_settings(request: Request, name: str, profile: ModelProfile) -> ModelSettings:
+    """Return the settings of a request to the model `name`; retries are counted and shown by the caller.
+
+    `cache` marks the stable prefix for providers that require it. A model that thinks takes no temperature.
+    """
+    settings = ModelSettings(max_tokens=request.max_output_tokens, max_retries=0, cache=True)
+    effort = _fitting_effort(request, profile)
+    if effort is not None:
+        settings["thinking"] = effort
+    if request.temperature is not None and effort is None and not _refuses_temperature(name):
+        settings["temperature"] = request.temperature
+    if request.seed is not None:
+        settings["seed"] = request.seed
+    return settings
+
+
+def _fitting_effort(request: Request, profile: ModelProfile) -> Effort | None:
+    """Return the effort of a request; None for models that do not think, or without room for it.
+
+    Anthropic's older models reject a budget of thinking that is no smaller than the limit of the reply.
+    """
+    efforts: tuple[Effort, ...] = get_args(Effort)
+    if request.effort is None or not (
+        profile.get("supports_thinking") or profile.get("thinking_always_enabled")
+    ):
+        return None
+    has_budget = "anthropic_supports_adaptive_thinking" in profile and not profile.get(
+        "anthropic_supports_adaptive_thinking"
+    )
+    fitting = [
+        effort
+        for effort in efforts[: efforts.index(request.effort) + 1]
+        if not has_budget or 2 * ANTHROPIC_THINKING_BUDGET_MAP[effort] <= request.max_output_tokens
+    ]
+    return fitting[-1] if fitting else None
 
 
 def _refuses_temperature(model: str) -> bool:
@@ -378,6 +415,8 @@ STRICT_STREAM_PROFILE = OpenAIModelProfile(
     openai_chat_streaming_requires_finish_reason=True, openai_supports_strict_tool_definition=False
 )
 """Without the first setting, a stream that ends early counts as a complete reply."""
+COMPATIBLE_PROFILE = OpenAIModelProfile(supports_thinking=True)
+"""Any server may have a model that thinks; one that rejects the effort is asked again without it."""
 LEGACY_LIMIT_PROFILE = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False)
 
 
@@ -432,9 +471,9 @@ def model_factory(choice: ModelChoice, key: SecretStr | None) -> ModelFactory:
         case provider, url:
             # OpenAI's own models reject the old name of the output limit; other servers may only know that.
             profile = (
-                STRICT_STREAM_PROFILE
+                STRICT_STREAM_PROFILE | COMPATIBLE_PROFILE
                 if provider == "openai"
-                else STRICT_STREAM_PROFILE | LEGACY_LIMIT_PROFILE
+                else STRICT_STREAM_PROFILE | COMPATIBLE_PROFILE | LEGACY_LIMIT_PROFILE
             )
             return partial(make_chat_model, model=choice.model, secret=secret, url=url or "", profile=profile)
 

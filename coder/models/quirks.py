@@ -525,6 +525,7 @@ QUIRKS = (
     Quirk(
         "reasoning_content", _rejects("reasoning_content"), partial(_drop, frozenset({"reasoning_content"}))
     ),
+    Quirk("effort", _rejects("reasoning_effort"), partial(_drop, frozenset({"reasoning_effort"}))),
     Quirk("store", _rejects("store"), partial(_drop, frozenset({"store"}))),
     Quirk("reasoning", _rejects("reasoning(?:\\.\\w+)?"), partial(_drop, frozenset({"reasoning"}))),
     # Proxies of models without it; the whole reply is read as a stream.

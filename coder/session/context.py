@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from coder.core.messages import Effort
 from coder.core.notes import Note, ReviewFinding
 from coder.core.phases import Cutoff
 from coder.core.ports import (
@@ -65,6 +66,7 @@ class ModelAccess:
     context_tokens: int | None = None
     """Size of every model's context window by the user's settings; None: the model's own."""
     seed: int | None = None
+    effort: Effort | None = None
     rate_limiter: RateLimiter = field(default_factory=RateLimiter)
     failed: set[str] = field(default_factory=set)
     """Names of models that failed permanently in this session."""

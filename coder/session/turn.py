@@ -10,6 +10,7 @@ from coder.core.messages import (
     REMARK_OPENING,
     AssistantMessage,
     Delta,
+    Effort,
     Image,
     Message,
     Reply,
@@ -95,7 +96,7 @@ def _input_limit(context: SessionContext) -> int | None:
     """Return the most input tokens of a request; None if the size of the window is not known."""
     window = _context_tokens(context)
     limits = (
-        window - _output_limit(window) if window else None,
+        window - _output_limit(window, context.models.effort) if window else None,
         context.models.context_limits.get(context.available_models[0].name),
     )
     return min((limit for limit in limits if limit is not None), default=None)
@@ -105,9 +106,12 @@ def _context_tokens(context: SessionContext) -> int | None:
     return context.models.context_tokens or context.available_models[0].context_tokens
 
 
-def _output_limit(window: int | None) -> int:
-    """Return the most output tokens of a request; in a small window, a share of it."""
-    most: int = Request.model_fields["max_output_tokens"].default
+def _output_limit(window: int | None, effort: Effort | None) -> int:
+    """Return the most output tokens of a request; in a small window, a share of it.
+
+    High effort gets twice as many, because thinking counts.
+    """
+    most: int = Request.model_fields["max_output_tokens"].default * (2 if effort == "high" else 1)
     return min(most, int(window * OUTPUT_SHARE)) if window else most
 
 
@@ -116,9 +120,10 @@ def _make_request(context: SessionContext, messages: tuple[Message, ...]) -> Req
         system=render_prompt(context.system),
         messages=tuple(map(mark_message, messages)),
         tools=tuple(tool.spec for tool in context.tools),
-        max_output_tokens=_output_limit(_context_tokens(context)),
+        max_output_tokens=_output_limit(_context_tokens(context), context.models.effort),
         temperature=context.temperature,
         seed=context.models.seed,
+        effort=context.models.effort,
     )
 
 

@@ -15,7 +15,7 @@ from coder.core.errors import CoderError, UserError
 from coder.core.text import suggest_name
 from coder.directories import config_directory
 from coder.files.regular_files import read_regular_text
-from coder.prompting import PackagedPrompts
+from coder.prompting import render_prompt
 from coder.repo.git import Git
 from coder.trust import is_trusted
 from coder.workspace.workspace import SKILL_PREFIX
@@ -82,7 +82,7 @@ def load_guidance(root: Path, start: Path, *, trusted: bool, git: Git) -> Guidan
     if not (own or files or nested or skills):
         return Guidance(problems=problems)
     listed = _fit(skills)
-    text = PackagedPrompts().render(
+    text = render_prompt(
         "instructions",
         own=own,
         files=files,

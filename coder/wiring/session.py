@@ -236,6 +236,7 @@ class SessionSetup:
                     base_url=chosen_approach.base_url,
                     context_tokens=config.context_tokens,
                     seed=config.seed,
+                    effort=None if config.effort == "default" else config.effort,
                     rate_limiter=RateLimiter(),
                 ),
                 tools=TOOLS,

@@ -121,6 +121,16 @@ def test_changed_settings_hold_for_later_requests(root: Path) -> None:
     assert settings.config.max_tokens is None
 
 
+def test_effort_goes_round_from_what_is_configured(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CODER_EFFORT", "high")
+    settings = InterfaceSettings(root, {})
+    sentences = [settings.next_effort() for _ in range(4)]
+    assert [sentence.split()[-1] for sentence in sentences] == ["default", "low", "medium", "high"]
+    settings.change("effort", "default")
+    assert settings.config.effort == "default" and settings.show("effort")[0].startswith("default, of ")
+    assert settings.choices("effort") == ("default", "low", "medium", "high")
+
+
 def test_lists_what_settings_can_be_changed_to(root: Path) -> None:
     settings = InterfaceSettings(
         root, {"model": "anthropic:claude-x", "base_url": "https://models.example.org/v1"}

@@ -33,6 +33,7 @@ def test_lists_providers_with_a_key_and_servers_of_this_machine() -> None:
     assert lines[0].startswith("No model is chosen")
     assert [line.split()[0] for line in lines[1:]] == ["openai:gpt-6.1-sol", "ollama:qwen3:8b"]
     assert [" images " in line for line in lines[1:]] == [True, False]
+    assert [" thinks " in line for line in lines[1:]] == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,14 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from pydantic_ai.profiles import ModelProfile
+from pydantic_ai.profiles.anthropic import AnthropicModelProfile
 
 from coder.core.errors import UserError
+from coder.core.messages import Request
 from coder.models import provider
 from coder.models.catalog import ModelChoice, choose_by_name
-from coder.models.provider import ProviderModel, _refuses_temperature, open_model
+from coder.models.provider import ProviderModel, _fitting_effort, _refuses_temperature, open_model
 from coder.models.quirks import ServerQuirks
 from coder.models.request_errors import ReplyLimits
 from coder.models.text_protocol import AdaptiveModel, TextProtocolModel
@@ -159,3 +162,15 @@ def test_says_what_a_model_file_lacks(
 )
 def test_temperature_is_kept_from_models_that_refuse_it(model: str, refuses: bool) -> None:
     assert _refuses_temperature(model) is refuses
+
+
+def test_effort_leaves_room_for_the_reply() -> None:
+    budget = AnthropicModelProfile(supports_thinking=True, anthropic_supports_adaptive_thinking=False)
+    asked = Request(system="", messages=(), effort="high")
+    rooms = {32_768: "high", 20_000: "medium", 16_384: "low", 4_000: None}
+    found = {
+        room: _fitting_effort(asked.model_copy(update={"max_output_tokens": room}), budget) for room in rooms
+    }
+    assert found == rooms
+    assert _fitting_effort(asked, ModelProfile(supports_thinking=True)) == "high"
+    assert _fitting_effort(asked, ModelProfile()) is None

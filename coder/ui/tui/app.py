@@ -370,6 +370,11 @@ class CoderApp(KeyedApp[None]):
         reason = getattr(event.exception, "strerror", None) or str(event.exception)
         self.notify(f"Not saved: {reason}", title="Screenshot", severity="error", markup=False)
 
+    def action_change_effort(self) -> None:
+        """Take the next effort for the requests to come."""
+        if self._services.settings is not None:
+            self._main.show_lines([self._services.settings.next_effort()])
+
     def action_help(self) -> None:
         from coder.ui.tui.dialogs import HelpScreen
 

@@ -33,6 +33,7 @@ HELP: Mapping[str, str] = {
     "rewind": "N  go back to before request N: code, conversation or both",
     "new": "begin anew: the next message continues nothing",
     "model": "NAME  list the models, or take another one from now on",
+    "effort": "LEVEL  show how much the model thinks, or change it: low, medium, high",
     "strategy": "NAME  show the strategy, or take another one from now on",
     "budget": "LIMIT N  show the limits, or set usd, tokens, seconds or requests",
     "cost": "UNIT  show what was spent by day, or by session, month, model, role",
@@ -132,7 +133,7 @@ class CommandArguments:
         match command:
             case "theme":
                 return tuple(map(Argument, self._themes()))
-            case "model" | "strategy" | "budget" | "cost" if settings is not None:
+            case "model" | "effort" | "strategy" | "budget" | "cost" if settings is not None:
                 return _split_lines(settings.choices(command))
             case "resume" | "diff" | "apply" | "undo" if archive is not None:
                 return _split_lines(archive.list())
@@ -142,7 +143,13 @@ class CommandArguments:
         return ()
 
 
-CLOSED_COMMANDS = {"theme": "theme", "strategy": "strategy", "budget": "limit", "cost": "unit"}
+CLOSED_COMMANDS = {
+    "theme": "theme",
+    "effort": "effort",
+    "strategy": "strategy",
+    "budget": "limit",
+    "cost": "unit",
+}
 """Commands that take nothing but the arguments that are listed, with what such an argument is."""
 
 
@@ -159,7 +166,7 @@ def explain_unknown_argument(command: str, value: str, known: Sequence[Argument]
     return f"There is no {CLOSED_COMMANDS[command]} {value}. {hint}"
 
 
-SINGLE_WORD_COMMANDS = ("theme", "model", "strategy", "cost", "diff", "apply", "undo")
+SINGLE_WORD_COMMANDS = ("theme", "model", "effort", "strategy", "cost", "diff", "apply", "undo")
 MOST_LINES = 200
 """Lines of an output that are shown."""
 MOST_CHARACTERS = 4_000

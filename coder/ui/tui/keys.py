@@ -43,6 +43,7 @@ BINDINGS: Mapping[str, Key] = {
     "send": Key("enter", "send"),
     "new_line": Key("ctrl+j,shift+enter,alt+enter", "new line"),
     "mode": Key("shift+tab", "change the mode: fix, change, ask, plan, build"),
+    "effort": Key("ctrl+t", "change how much the model thinks: low, medium, high"),
     "earlier": Key("up", "earlier messages; takes back a queued one"),
     "later": Key("down", "later messages"),
     "scroll_up": Key("pageup", "scroll up"),

@@ -22,6 +22,12 @@ PLACEHOLDERS = {
 MOST_PASTED_LINES, MOST_PASTED_CHARACTERS = 10, 2_000
 """Longest paste that is shown in the prompt as it is."""
 PASTE_MARK = re.compile(r"\[pasted [^\]\n]+\]")
+APP_ACTIONS = {
+    "stop": "app.stop_or_rewind",
+    "help": "app.help",
+    "effort": "app.change_effort",
+}
+"""Actions of the application by the binding of the prompt."""
 BUSY = "Say something to the model"
 NO_MODEL_PLACEHOLDER = "No model is running; what you write waits until this has ended"
 
@@ -126,10 +132,8 @@ class Prompt(TextArea):
                 return self._recall(-1)
             case "later":
                 return self._recall(1)
-            case "stop":
-                await self.run_action("app.stop_or_rewind")
-            case "help":
-                await self.run_action("app.help")
+            case "stop" | "help" | "effort" as name:
+                await self.run_action(APP_ACTIONS[name])
             case "" if key == "question_mark" and not self.text:
                 await self.run_action("app.help")
             case _:

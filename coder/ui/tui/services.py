@@ -83,15 +83,19 @@ class SessionSettings(Protocol):
         ...
 
     def show(self, name: str) -> Sequence[str]:
-        """Return lines on `strategy` or `budget`."""
+        """Return lines on `effort`, `strategy` or `budget`."""
         ...
 
     def choices(self, name: str) -> Sequence[str]:
-        """Return lines that begin with what /model, /strategy, /budget or /cost can be given."""
+        """Return lines that begin with what /model, /effort, /strategy, /budget or /cost can be given."""
         ...
 
     def change(self, name: str, value: str) -> str:
-        """Change `model`, `strategy` or `budget` from the next request on; return a sentence."""
+        """Change `model`, `effort`, `strategy` or `budget` from the next request on; return a sentence."""
+        ...
+
+    def next_effort(self) -> str:
+        """Take the next effort from the next request on; return a sentence. It is quick."""
         ...
 
     def check(self) -> Sequence[str]:

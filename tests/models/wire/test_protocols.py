@@ -70,6 +70,7 @@ def test_a_reply_with_such_an_end_is_not_complete(
             'Unknown name "additionalProperties": Cannot find field.',
             ["additionalProperties"],
         ),
+        ("chat", "Unsupported parameter: 'reasoning_effort'", ["reasoning_effort"]),
         ("responses", "Encrypted content is not supported with this model.", ["include"]),
         ("responses", "Unsupported parameter: 'prompt_cache_options'", ["prompt_cache_options"]),
         ("responses", "Unsupported parameter: 'reasoning.context'", ["reasoning"]),
@@ -80,6 +81,8 @@ def test_asks_again_without_the_rejected_field(rig: str, message: str, names: li
     with RIGS[rig](turns) as bench:
         # The library drops the temperature for OpenAI's reasoning models, with a warning.
         request = CONVERSATION.model_copy(update={"temperature": None} if rig == "responses" else {})
+        if rig == "chat":
+            request = request.model_copy(update={"effort": "high"})
         texts = [bench.ask(request)[0].message.text for _ in range(2)]
         assert bench.fake
         bodies = [json.dumps(body) for body in bench.fake.requests]

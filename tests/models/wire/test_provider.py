@@ -65,6 +65,30 @@ def test_sends_seed_where_supported(wire: str) -> None:
     assert sent == [7 if wire in ("chat", "google") else None, None]
 
 
+EFFORT_FIELDS: dict[str, dict[str, Any]] = {
+    "chat": {"reasoning_effort": "high", "temperature": None},
+    "responses": {"reasoning": "high", "temperature": None},
+    "anthropic": {"thinking": {"type": "enabled", "budget_tokens": 16_384}, "temperature": None},
+}
+"""What each wire sends for high effort; other models of the contract do not think."""
+
+
+def test_sends_effort_to_models_that_think(wire: str) -> None:
+    expected = EFFORT_FIELDS.get(wire)
+    request = ASKED.model_copy(update={"effort": "high", "temperature": 0.5, "max_output_tokens": 32_768})
+    with WIRES[wire]([WHOLE, WHOLE]) as bench:
+        bench.ask(request)
+        bench.ask(ASKED)
+        assert bench.fake
+        thinking, plain = bench.fake.requests
+    assert not {"thinking", "reasoning_effort"} & plain.keys()
+    if expected is not None:
+        reasoning = thinking.get("reasoning", {}).get("effort")
+        assert {
+            name: reasoning if name == "reasoning" else thinking.get(name) for name in expected
+        } == expected
+
+
 RETRIED = [
     (Turn(text="It is", cut=True), "broke off in the middle. Trying again in 1 s."),
     (Turn(text="It is", dropped=True), "The connection to "),

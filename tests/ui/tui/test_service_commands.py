@@ -57,6 +57,9 @@ class Settings:
     def check(self) -> Sequence[str]:
         return ["ok  sandbox      bubblewrap"]
 
+    def next_effort(self) -> str:
+        return self.change("effort", "low")
+
     def remember_theme(self, name: str) -> None:
         self.theme = name
 
@@ -123,6 +126,12 @@ async def test_model_is_listed_and_changed(world: World) -> None:
         assert "No provider is known" in terminal.text
         await terminal.say("/model acme:small")
         assert "acme:small" in terminal.text.splitlines()[0]
+
+
+async def test_key_changes_effort(world: World) -> None:
+    async with world.stage() as terminal:
+        await terminal.press("ctrl+t")
+        assert "From the next request on: effort low" in terminal.text
 
 
 ANSWERS = {
