@@ -98,6 +98,7 @@ CASES: dict[str, dict[str, Any]] = {
         "skills": [{"name": "pdf", "description": "Use it for PDF files."}],
         "omitted": ["tables", "slides"],
     },
+    "issue": {"task": TASK.model_copy(update={"origin": "https://forge.example/ada/clock/issues/7"})},
     "follow_up": {
         "task": TASK.model_copy(update={"mode": "change"}),
         "earlier": Continuation(session="s", commit="c", is_mixed=True),

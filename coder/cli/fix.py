@@ -13,7 +13,9 @@ from coder.cli.options import (
     MODEL,
     RUNNING,
     Options,
+    PullRequestOption,
     StrategyName,
+    find_issue_address,
     read_issue,
     read_plan,
     typed_mentions,
@@ -23,7 +25,10 @@ from coder.core.errors import UserError
 from coder.core.text import sanitize_text
 
 if TYPE_CHECKING:
+    from coder.cli.forges import ForgeIssue
+    from coder.core.events import SessionFinished
     from coder.core.task import Mode, Source
+    from coder.wiring.session import SessionHandle
 
 COMMAND_MODES: "Mapping[str, Mode]" = {"fix": "fix", "do": "change", "ask": "ask", "plan": "fix"}
 """Modes of sessions by those of custom commands."""
@@ -74,10 +79,13 @@ def fix(
     merge: Annotated[
         bool, typer.Option("--merge", help="Bring a PROVEN fix onto the current branch.")
     ] = False,
+    pr: PullRequestOption = False,
     *,
     options: Options,
 ) -> int:
     """Fix an issue on a branch of its own, and prove it with tests.
+
+    The address of an issue at GitHub, GitLab or Gitea is fetched, with its comments.
 
     SIGUSR1 while tests beside the fix's own run: deliver now, by what has run so far.
 
@@ -101,6 +109,7 @@ def fix(
         output=output,
         base=base,
         dry_run=dry_run,
+        pr=pr,
         merge=merge,
         plan_only=plan_only,
         plan=own_plan,
@@ -131,6 +140,7 @@ def do(
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the change there as a diff, too.")
     ] = None,
+    pr: PullRequestOption = False,
     *,
     options: Options,
 ) -> int:
@@ -138,7 +148,7 @@ def do(
 
     No failing test is sought first; PASSING, exit code 3, is its usual end: --require passing makes it 0.
     """
-    return _run_request(change, options, mode="change", output=output, dry_run=dry_run)
+    return _run_request(change, options, mode="change", output=output, pr=pr, dry_run=dry_run)
 
 
 @with_options(*CONVERSATION, *MODEL, *LIMITS, *RUNNING, "on")
@@ -235,7 +245,7 @@ def run(
     command = require_command(root, name, trusted=trusted)
     text = command.expand(" ".join(words or ()))
     fields = {"plan_only": True} if command.mode == "plan" else {}
-    return _run_text(
+    handle = _run_text(
         text,
         options,
         mode=COMMAND_MODES[command.mode],
@@ -245,6 +255,7 @@ def run(
         dry_run=dry_run,
         **fields,
     )
+    return handle.finish_event.exit_code
 
 
 def _collect_sources(
@@ -269,17 +280,72 @@ def _run_request(
     mode: "Mode",
     settings: Mapping[str, Any] | None = None,
     output: Path | None,
+    pr: bool = False,
     **fields: Any,
 ) -> int:
     """Run a request of the user as a session and return its exit code; `fields` are those of the task.
 
-    `argument` is the request as given on the command line: text, @file or -.
+    `argument` is the request as given on the command line: text, @file, - or an issue's address. With `pr`, a
+    draft is opened of what was delivered.
 
     Raises:
-        UserError: before anything was started.
+        UserError: before anything was started, or no draft could be opened.
     """
-    text, mentions = read_issue(argument), typed_mentions(argument)
-    return _run_text(text, options, mode=mode, settings=settings, mentions=mentions, output=output, **fields)
+    issue = find_issue_address(argument) if mode != "ask" else None
+    if issue is not None:
+        from coder.cli.forges import fetch_issue
+
+        if (settings or {}).get("strategy") == "offline":
+            raise UserError("--offline uses no network: save the issue to a file, and give it as @FILE.")
+        text, mentions = fetch_issue(issue), ""
+        fields["origin"] = argument.strip()
+    else:
+        text, mentions = read_issue(argument), typed_mentions(argument)
+    if pr:
+        _require_trust(options)
+    handle = _run_text(
+        text, options, mode=mode, settings=settings, mentions=mentions, output=output, **fields
+    )
+    if pr:
+        _open_draft(handle.finish_event, issue, options)
+    return handle.finish_event.exit_code
+
+
+def _require_trust(options: Options) -> None:
+    """Refuse to push from an untrusted repository, whose configuration the user's git follows.
+
+    Raises:
+        UserError: it is not trusted.
+    """
+    from coder.repo.git import find_checkout
+    from coder.trust import is_trusted
+
+    root = find_checkout(options.repo).root
+    if not (options.trust or is_trusted(root)):
+        raise UserError(
+            f"--pr pushes with your own git, as this repository configures it: coder trust {root}"
+        )
+
+
+def _open_draft(finish_event: "SessionFinished", issue: "ForgeIssue | None", options: Options) -> None:
+    """Open a draft of a change that the user accepts, and print its address.
+
+    Raises:
+        UserError: it cannot be opened; the branch is kept.
+    """
+    delivery = finish_event.delivery
+    if delivery is None or not delivery.branch or finish_event.exit_code:
+        print("No draft was opened, because there is no branch that fulfils --require.", file=sys.stderr)
+        return
+    from coder.cli.forges import open_draft
+    from coder.repo.git import find_checkout
+
+    checkout = find_checkout(options.repo)
+    title = checkout.git.call("log", "-1", "--format=%s", delivery.commit).stdout.decode().strip()
+    address = open_draft(
+        checkout.root, issue=issue, branch=delivery.branch, title=title, verdict=finish_event.verdict
+    )
+    print(f"Draft: {sanitize_text(address)}", file=sys.stderr if options.json else sys.stdout)
 
 
 def _run_text(
@@ -291,15 +357,18 @@ def _run_text(
     mentions: str,
     output: Path | None,
     **fields: Any,
-) -> int:
-    """Run a request whose text is known; files and symbols that `mentions` names are attached to it."""
+) -> "SessionHandle":
+    """Run a request whose text is known, and return its session.
+
+    Files and symbols that `mentions` names are attached to it.
+    """
     from coder.cli.running import run_task
     from coder.repo.git import find_checkout
 
     only = tuple(path.removeprefix("./") for path in options.only or ())
     if mode == "fix" and not fields.get("base"):
         _require_match(find_checkout(options.repo).root, only)
-    handle = run_task(
+    return run_task(
         text,
         options,
         mode=mode,
@@ -309,7 +378,6 @@ def _run_text(
         only=only,
         **fields,
     )
-    return handle.finish_event.exit_code
 
 
 def _require_match(root: Path, patterns: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ from coder.core.errors import UserError
 from coder.core.paths import SOURCE_SUFFIXES
 
 if TYPE_CHECKING:
+    from coder.cli.forges import ForgeIssue
     from coder.core.notes import Plan
     from coder.wiring.session import RuntimeOptions
 
@@ -165,6 +166,10 @@ NotTestOption = Annotated[
         help="A failing test that is not about the issue (repeatable).",
     ),
 ]
+PullRequestOption = Annotated[
+    bool,
+    typer.Option("--pr", help="Push the branch, and open a draft of a pull request with the evidence."),
+]
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="Trust this repository this once, and run its tests.")
 ]
@@ -309,7 +314,12 @@ CONFLICTS: Sequence[tuple[str, str, tuple[str, ...]]] = (
     ("session", "names the session to go on with", ("continues",)),
     ("base", "starts elsewhere than a session ended", ("continues", "session")),
     ("merge", "brings one new commit onto your branch", ("continues", "session", "dry_run")),
-    ("offline", "works without a model", ("deep", "model", "base_url", "plan", "plan_only", "strategy")),
+    ("pr", "opens a draft of the fix's own branch", ("merge", "dry_run", "plan_only")),
+    (
+        "offline",
+        "works without a model",
+        ("deep", "model", "effort", "base_url", "plan", "plan_only", "strategy"),
+    ),
     ("plan", "runs a plan", ("plan_only", "strategy")),
     ("plan_only", "shows a plan", ("strategy",)),
     ("verify", "judges a fix and applies it", ("check", "reverse", "attempt", "candidate")),
@@ -415,6 +425,15 @@ def read_issue(argument: str) -> str:
         raise UserError("The request is empty. Give it as text, as @file, or as - for standard input.")
     # Replace lone surrogates and remove NUL, which git refuses.
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "").strip()
+
+
+def find_issue_address(argument: str) -> "ForgeIssue | None":
+    """Return the issue at a forge that an argument is the address of; None for any other request."""
+    if "://" not in argument:
+        return None
+    from coder.cli.forges import parse_issue_address
+
+    return parse_issue_address(argument)
 
 
 def typed_mentions(argument: str) -> str:

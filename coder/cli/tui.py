@@ -16,6 +16,7 @@ from coder.core.errors import ToolError, UserError
 from coder.core.text import parse_json
 
 if TYPE_CHECKING:
+    from coder.cli.forges import ForgeIssue
     from coder.core.events import SessionCommand, SessionFinished
     from coder.core.task import Mode, Restore
     from coder.sandbox.backend import SandboxBackend
@@ -259,7 +260,7 @@ class InterfaceRepository:
 
     def _open_session(self, request: "UserRequest") -> InteractiveSession:
         """Open a session, which takes the model of the one that was loaded last unless the flags name one."""
-        from coder.cli.options import read_issue, typed_mentions
+        from coder.cli.options import find_issue_address, read_issue, typed_mentions
         from coder.core.task import Attachment
         from coder.settings import load_config
         from coder.trust import is_trusted
@@ -290,9 +291,11 @@ class InterfaceRepository:
         if judges:
             task = setup.make_task("", directory=self._directory, needs_ties=False)
         else:
+            issue = find_issue_address(request.text) if mode in ("fix", "change") else None
             task = setup.make_task(
-                read_issue(request.text),
-                mentions=typed_mentions(request.text),
+                _fetch(issue) if issue else read_issue(request.text),
+                mentions="" if issue else typed_mentions(request.text),
+                origin=request.text.strip() if issue else "",
                 directory=self._directory,
                 mode=mode,
                 attachments=tuple(
@@ -305,6 +308,12 @@ class InterfaceRepository:
         with ExitStack() as stack:
             handle = stack.enter_context(setup.open(task, attended=True, reviews=not judges))
             return InteractiveSession(handle, stack.pop_all())
+
+
+def _fetch(issue: "ForgeIssue") -> str:
+    from coder.cli.forges import fetch_issue
+
+    return fetch_issue(issue)
 
 
 def _trust_question(

@@ -66,6 +66,8 @@ class Task(EventValue):
     issue: str
     """The request: an issue, the description of a change, or a question."""
     mode: Mode = "fix"
+    origin: str = ""
+    """Address that the issue was fetched from: others wrote it, so models are shown it as data."""
     attachments: tuple[Attachment, ...] = ()
     """Shown to the model with the request; they are no part of the issue that tests are tied to."""
     deep: bool = False

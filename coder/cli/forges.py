@@ -1,0 +1,362 @@
+"""Issues and drafts at GitHub, GitLab and Gitea, by their REST interfaces.
+
+https://docs.github.com/rest, https://docs.gitlab.com/api/rest and https://docs.gitea.com/api. The forge's own
+program asks where it is installed and logged in; otherwise plain HTTP does, with a token of the environment.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from csv import DictReader
+from dataclasses import dataclass
+from http.client import HTTPMessage
+from pathlib import Path
+from typing import IO, Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlsplit
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener, getproxies
+
+from coder.core.documents import parse_json
+from coder.core.errors import UserError
+from coder.core.verdict import Verdict
+from coder.core.verdict_summary import summary_text
+from coder.models.catalog import is_loopback
+
+SECONDS = 30.0
+LARGEST_BYTES = 5_000_000
+TEXT_CHARACTERS = 60_000
+"""Longest text of an issue with its comments."""
+HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+"""Comments of Markdown, which a page does not show to the user who names it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forge:
+    """A kind of server."""
+
+    name: str
+    program: str
+    login: str = "auth login"
+    """The program's command that logs in."""
+    host: str
+    """The host that its tokens are for, unless the variable names another."""
+    host_variable: str
+    token_variables: tuple[str, ...]
+    scheme: str = "Bearer"
+    """Scheme of the header that a token is sent with."""
+    api: str
+    comments: str = "comments"
+    text: str = "body"
+    """Field with the text of an issue."""
+    user: str = "user.login"
+    drafts: str = "pulls"
+    link: str = "html_url"
+
+
+GITHUB = Forge(
+    name="GitHub",
+    program="gh",
+    host="github.com",
+    host_variable="GH_HOST",
+    token_variables=("GH_TOKEN", "GITHUB_TOKEN"),
+    api="api/v3",
+)
+GITLAB = Forge(
+    name="GitLab",
+    program="glab",
+    host="gitlab.com",
+    host_variable="GITLAB_HOST",
+    token_variables=("GITLAB_TOKEN",),
+    api="api/v4",
+    comments="notes",
+    text="description",
+    user="author.username",
+    drafts="merge_requests",
+    link="web_url",
+)
+GITEA = Forge(
+    name="Gitea",
+    program="tea",
+    login="login add",
+    host="gitea.com",
+    host_variable="GITEA_SERVER_URL",
+    token_variables=("GITEA_SERVER_TOKEN",),
+    scheme="token",
+    api="api/v1",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForgeProject:
+    """A repository at a forge."""
+
+    forge: Forge
+    server: str
+    """Scheme and host, such as `https://github.com`."""
+    path: str
+    """Owner and name; at GitLab all groups."""
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.server).netloc
+
+    @property
+    def resource(self) -> str:
+        """Path of the project below the interface."""
+        return f"projects/{quote(self.path, safe='')}" if self.forge is GITLAB else f"repos/{self.path}"
+
+    @property
+    def api(self) -> str:
+        is_public = self.forge is GITHUB and self.host == GITHUB.host
+        return f"https://api.{GITHUB.host}" if is_public else f"{self.server}/{self.forge.api}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForgeIssue:
+    project: ForgeProject
+    number: int
+
+
+_ISSUE = re.compile(r"/(?P<path>[^/\s]+/[^/\s]+)/issues/(?P<number>\d+)/?")
+_GITLAB_ISSUE = re.compile(r"/(?P<path>[^\s]+?)/-/(?:issues|work_items)/(?P<number>\d+)/?")
+
+
+def parse_issue_address(text: str) -> ForgeIssue | None:
+    """Return the issue that a text is the address of; None for any other text."""
+    parts = urlsplit(text.strip()) if re.match(r"\s*https?://\S+\s*\Z", text) else None
+    if parts is None or "@" in parts.netloc:
+        return None
+    in_gitlab = _GITLAB_ISSUE.fullmatch(parts.path)
+    match = in_gitlab or _ISSUE.fullmatch(parts.path)
+    if match is None:
+        return None
+    server = f"{parts.scheme}://{parts.netloc}"
+    forge = GITLAB if in_gitlab else _guess_forge(parts.netloc)
+    return ForgeIssue(
+        project=ForgeProject(forge=forge, server=server, path=match["path"]), number=int(match["number"])
+    )
+
+
+def _guess_forge(host: str) -> Forge:
+    """Return the kind of a server by its host."""
+    known = {os.environ.get(forge.host_variable, ""): forge for forge in (GITHUB, GITLAB)}
+    if forge := known.get(host):
+        return forge
+    return next((forge for forge in (GITHUB, GITLAB) if host.startswith(forge.name.lower())), GITEA)
+
+
+def fetch_issue(issue: ForgeIssue) -> str:
+    """Return the title, the text and the comments of an issue, which others have written.
+
+    Raises:
+        UserError: it cannot be had.
+    """
+    project, place = issue.project, f"{issue.project.resource}/issues/{issue.number}"
+    found = call_forge(project, place)
+    comments = call_forge(project, f"{place}/{project.forge.comments}?per_page=100")
+    if not isinstance(found, dict) or not found.get("title"):
+        raise UserError(f"{project.server} answers without an issue {issue.number} of {project.path}.")
+    parts = [str(found["title"]), str(found.get(project.forge.text) or "")]
+    for comment in comments if isinstance(comments, list) else ():
+        if isinstance(comment, dict) and not comment.get("system"):
+            parts.append(f"Comment by {_field(comment, project.forge.user)}:\n{comment.get('body') or ''}")
+    text = "\n\n".join(HIDDEN.sub("", part).strip() for part in parts)
+    note = f"\n\n[{len(text) - TEXT_CHARACTERS:,} characters left out]" if len(text) > TEXT_CHARACTERS else ""
+    return text[:TEXT_CHARACTERS].replace("\r\n", "\n").replace("\0", "").strip() + note
+
+
+def _field(value: Mapping[str, Any], path: str) -> str:
+    for name in path.split("."):
+        inner = value.get(name)
+        if not isinstance(inner, dict):
+            return str(inner or "?")
+        value = inner
+    return "?"
+
+
+def open_draft(
+    root: Path, *, issue: ForgeIssue | None, branch: str, title: str, verdict: Verdict | None
+) -> str:
+    """Push a branch to the repository's remote and open a draft of it; return its address.
+
+    Raises:
+        UserError: the remote is no forge, or the push or the draft is refused.
+    """
+    remote = _run_git(root, "config", "--get", "remote.pushDefault", accept=(0, 1)) or "origin"
+    source = _parse_remote(_run_git(root, "remote", "get-url", "--push", remote))
+    target = issue.project if issue else source
+    if target is None:
+        raise UserError(f"The remote {remote} is at no forge, and the issue has no address that names one.")
+    base = call_forge(target, target.resource).get("default_branch") or "main"
+    _run_git(root, "push", remote, f"refs/heads/{branch}:refs/heads/{branch}")
+    body = f"````text\n{summary_text(verdict)}\n````\n" if verdict else ""
+    body += f"\nCloses #{issue.number}\n" if issue else ""
+    owner = source.path.rpartition("/")[0] if source and source.path != target.path else ""
+    answer = call_forge(
+        target,
+        f"{target.resource}/{target.forge.drafts}",
+        _draft_fields(target.forge, base=base, branch=branch, owner=owner, title=title, body=body),
+    )
+    return str(answer.get(target.forge.link) or target.server)
+
+
+def _draft_fields(
+    forge: Forge, *, base: str, branch: str, owner: str, title: str, body: str
+) -> dict[str, object]:
+    """Return the fields of a new draft; `owner` has the branch where that is another than the target's."""
+    if forge is GITLAB:
+        if owner:
+            raise UserError(f"The branch {branch} is pushed to a fork; open its merge request there.")
+        return {
+            "source_branch": branch,
+            "target_branch": base,
+            "title": f"Draft: {title}",
+            "description": body,
+        }
+    fields: dict[str, object] = {"head": f"{owner}:{branch}" if owner else branch, "base": base, "body": body}
+    if forge is GITEA:  # it knows drafts by their title alone
+        return {**fields, "title": f"WIP: {title}"}
+    return {**fields, "title": title, "draft": True}
+
+
+_REMOTE = re.compile(
+    r"(?:(?P<scheme>https?)://(?:[^@/]*@)?|ssh://(?:[^@/]*@)?|(?:[^@/:]*@))"
+    r"(?P<host>[^/:]+(?P<port>:\d+)?)[:/](?P<path>.+?)(?:\.git)?/?"
+)
+
+
+def _parse_remote(url: str) -> ForgeProject | None:
+    """Return the project that a remote's URL names; None for a path."""
+    match = _REMOTE.fullmatch(url)
+    if match is None:
+        return None
+    is_web = match["scheme"] is not None
+    host = match["host"] if is_web else match["host"].removesuffix(match["port"] or "")
+    server = f"{match['scheme'] or 'https'}://{host}"
+    return ForgeProject(forge=_guess_forge(host), server=server, path=match["path"])
+
+
+def _run_git(root: Path, *arguments: str, accept: tuple[int, ...] = (0,)) -> str:
+    """Run the user's own git, with their credentials and hooks, and return its output.
+
+    Raises:
+        UserError: it fails.
+    """
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_DIR")}
+    result = subprocess.run(
+        ["git", "-C", str(root), *arguments], env=environment, capture_output=True, text=True, check=False
+    )
+    if result.returncode not in accept:
+        raise UserError(f"git {arguments[0]} failed: {' '.join(result.stderr.split())[-500:]}")
+    return result.stdout.strip()
+
+
+def call_forge(project: ForgeProject, path: str, payload: Mapping[str, object] | None = None) -> Any:
+    """Return the JSON at a path below a forge's interface; a `payload` is posted there.
+
+    Raises:
+        UserError: neither the forge's program nor plain HTTP gets it.
+    """
+    output = _call_by_program(project, path, payload)
+    data = output if output is not None else _call_over_http(project, path, payload)
+    try:
+        return parse_json(data)
+    except ValueError:
+        raise UserError(f"{project.server} answers {path} with something that is no JSON.") from None
+
+
+def _call_by_program(project: ForgeProject, path: str, payload: Mapping[str, object] | None) -> bytes | None:
+    """Return the answer by way of gh, glab or tea; None where it is not installed, not logged in, or fails.
+
+    It starts outside the repository, whose configuration it would read.
+    """
+    program = shutil.which(project.forge.program)
+    options = _program_options(program, project, has_payload=payload is not None) if program else None
+    if options is None:
+        return None
+    try:
+        result = subprocess.run(
+            [str(program), "api", *options, path],
+            input=json.dumps(payload).encode() if payload is not None else b"",
+            cwd="/",
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    if result.returncode and payload is not None:
+        reason = " ".join(result.stderr.decode("utf-8", "replace").split())[-500:]
+        raise UserError(f"{project.forge.program} opened no draft, although the branch is pushed: {reason}")
+    return result.stdout[:LARGEST_BYTES] if result.returncode == 0 else None
+
+
+def _program_options(program: str, project: ForgeProject, *, has_payload: bool) -> list[str] | None:
+    """Return the options of `gh api`, `glab api` or `tea api`; None if tea has no login at the host."""
+    if project.forge is not GITEA:
+        kind = ["--header", "Content-Type: application/json"] if project.forge is GITLAB else []
+        post = ["--method", "POST", *kind, "--input", "-"] if has_payload else []
+        return ["--hostname", project.host, *post]
+    logins = subprocess.run(
+        [program, "logins", "list", "--output", "csv"], cwd="/", capture_output=True, text=True, check=False
+    )
+    for row in DictReader(logins.stdout.splitlines()):
+        fields = {(name or "").lower(): value for name, value in row.items()}
+        if fields.get("url") and urlsplit(fields["url"]).netloc == project.host:
+            return ["--login", fields["name"], *(["--method", "POST", "--data", "@-"] if has_payload else [])]
+    return None
+
+
+class _SameHostRedirects(HTTPRedirectHandler):
+    """Follows redirects within a host, so that no other one gets the token."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> Request | None:
+        if urlsplit(newurl)[:2] != urlsplit(req.full_url)[:2]:
+            return None
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _call_over_http(project: ForgeProject, path: str, payload: Mapping[str, object] | None) -> bytes:
+    token, forge = _find_token(project), project.forge
+    if payload is not None and not token:
+        raise UserError(
+            f"{forge.name} takes no draft without a login: {forge.program} {forge.login}, or set "
+            f"{forge.token_variables[0]}. The branch is pushed."
+        )
+    headers = {"Accept": "application/json", "Content-Type": "application/json", "User-Agent": "coder"}
+    headers |= {"Authorization": f"{forge.scheme} {token}"} if token else {}
+    data = None if payload is None else json.dumps(payload).encode()
+    request = Request(f"{project.api}/{path}", data=data, headers=headers)
+    opener = build_opener(
+        _SameHostRedirects, ProxyHandler({} if is_loopback(project.server) else getproxies())
+    )
+    try:
+        with opener.open(request, timeout=SECONDS) as response:
+            return bytes(response.read(LARGEST_BYTES))
+    except HTTPError as error:
+        reason = error.read(500).decode("utf-8", "replace")
+        login = (
+            ""
+            if token
+            else f" If it is private: {forge.program} {forge.login}, or set {forge.token_variables[0]}."
+        )
+        raise UserError(f"{request.full_url}: HTTP {error.code} {' '.join(reason.split())}{login}") from None
+    except (URLError, OSError, ValueError) as error:
+        raise UserError(
+            f"{request.full_url} could not be fetched: {getattr(error, 'reason', None) or error}."
+        ) from None
+
+
+def _find_token(project: ForgeProject) -> str:
+    """Return the token of the environment for a server; empty for one that it is not meant for."""
+    forge = project.forge
+    own_host = os.environ.get(forge.host_variable) or forge.host
+    own_host = urlsplit(own_host).netloc or own_host
+    if own_host != project.host or not (project.server.startswith("https://") or is_loopback(project.server)):
+        return ""
+    return next((value for name in forge.token_variables if (value := os.environ.get(name))), "")
