@@ -342,8 +342,8 @@ def trust(
         bool, typer.Option("--forget", help="Trust it no longer, and forget what was allowed always.")
     ] = False,
 ) -> None:
-    """Trust a repository: its tests need no full sandbox, and its instructions (AGENTS.md), skills and
-    commands count.
+    """Trust a repository: its tests need no full sandbox, and its instructions (AGENTS.md), skills,
+    commands and hooks count.
     """
     from coder.repo.git import find_checkout
     from coder.trust import forget_repository as forget_all

@@ -326,7 +326,9 @@ def _trust_question(
     return TrustQuestion(
         text=trust_question(root, backend),
         details=trust_details(root, backend),
-        decline="no, leave" if backend is None else "no, run its tests in the sandbox without AGENTS.md",
+        decline="no, leave"
+        if backend is None
+        else "no, run its tests in the sandbox without its instructions",
         can_decline=backend is not None,
         trust=trust,
     )

@@ -74,6 +74,13 @@ class SessionOutcome(Value):
 
 async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutcome:
     """Deliver what the newest verdict allows, or explain why nothing is delivered."""
+    verdicts = candidate_verdicts(context.log.records, candidate.id)
+    denial = await context.deny("Stop", candidate, verdict=verdicts[-1].kind.value if verdicts else "")
+    return await _conclude(context, candidate, denial)
+
+
+async def _conclude(context: SessionContext, candidate: Candidate, denial: str) -> SessionOutcome:
+    """Deliver unless a hook denies it."""
     if context.task.plan_only:
         return _planning_outcome(context)
     if context.task.mode == "ask":
@@ -115,7 +122,7 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
         if isinstance(accepted_part, RevisionRequest):
             return await _revise(context, candidate, accepted_part)
         patch, newest = accepted_part
-    confirmed = await _confirm_delivery(context, candidate, patch, newest)
+    confirmed = await _confirm_delivery(context, candidate, patch, newest, denial)
     if isinstance(confirmed, str):
         return _declined_outcome(context, patch, newest, confirmed)
     verdict, delivery = await _deliver(context, candidate, patch, confirmed)
@@ -138,9 +145,11 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
 
 
 async def _confirm_delivery(
-    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
+    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict, denial: str
 ) -> Verdict | str:
-    """Return the verdict to deliver with, or why the user wants no delivery."""
+    """Return the verdict to deliver with, or why there is no delivery: a hook's `denial`, the user's wish."""
+    if denial:
+        return f"a hook denies it: {' '.join(denial.split())}"
     seen = await confirm_open_lines(context, candidate, patch, verdict)
     if seen is None:
         return "you dropped it"

@@ -341,7 +341,7 @@ RISKY_GLOBS = {
     "configuration": """pyproject.toml setup.py setup.cfg tox.ini pytest.ini noxfile.py conftest.py *.pth
         sitecustomize.py package.json Cargo.toml go.mod Makefile justfile build.rs .gitattributes .gitmodules
         .envrc .npmrc .vscode/* .idea/* .husky/* .devcontainer/* AGENTS.md CLAUDE.md GEMINI.md
-        .agents/* .claude/* .cursorrules .mcp.json""",
+        .agents/* .claude/* .coder/* .cursorrules .mcp.json""",
     "authentication": """*auth[./_-]* *Auth[A-Z]* *oauth* *authenti* *authori[sz]* authz* *login*
         *password* *permission* *credential* *saml* *jwt* *rbac* sso[./_-]* acl[./_-]*""",
     "payments": "*payment* *billing* *checkout* *invoic* *paypal* *payout* stripe*",

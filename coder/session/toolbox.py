@@ -47,11 +47,18 @@ async def run_call(
         if tool.name == "hand_over":
             note = _parse_note(tool, phase, call)
         policy = await _check_permission(context, candidate, tool, call)
+        arguments = dict(tool.validate_arguments(call.arguments))
+        if denial := await context.deny("PreToolUse", candidate, tool_name=tool.name, tool_input=arguments):
+            raise ToolRefusedError(f"{tool.name} was refused by a hook, and nothing was done: {denial}")
         start_seconds = time.monotonic()
         try:
             text, ok = await _run(context, candidate, tool, call, policy=policy), True
         finally:
             seconds = time.monotonic() - start_seconds
+        if objection := await context.deny(
+            "PostToolUse", candidate, tool_name=tool.name, tool_input=arguments, tool_response=text
+        ):
+            text = f"{text}\n\nA hook objects to what was done: {objection}"
     except ToolError as error:
         text, ok, note = str(error), False, None
         is_refused = isinstance(error, ToolRefusedError)

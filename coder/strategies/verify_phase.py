@@ -62,7 +62,21 @@ async def judge_change(
     verdict = log(known_verdict or await verify_change(context, candidate, patch, test_ids))
     if verdict.is_examinable:
         verdict = log(await examine_change(context, candidate, verdict))
+    if verdict.is_deliverable and (denial := await _denial_by_hook(context, candidate, patch, verdict)):
+        findings = (*findings, denial)
+        verdict = log(verdict)
     return verdict
+
+
+async def _denial_by_hook(
+    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
+) -> Finding | None:
+    """Return the finding of a hook that denies a good verdict."""
+    reason = await context.deny(
+        "Verified", candidate, verdict=verdict.kind.value, reason=verdict.reason, diff=patch.diff
+    )
+    text = f"a hook denies the verdict: {' '.join(reason.split())}"
+    return Finding(rule="own-hook", effect="cap", text=text) if reason else None
 
 
 async def verify_change(

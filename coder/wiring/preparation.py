@@ -57,7 +57,9 @@ def ensure_trust(
             f"{root} is not trusted, and its tests would run on this machine. Run `coder trust {root}` once, "
             "or add --trust."
         )
-    refusal = "" if backend is None else " No: go on in the sandbox, without its AGENTS.md."
+    refusal = (
+        "" if backend is None else " No: go on in the sandbox, without its instructions, skills and hooks."
+    )
     if confirm(f"{trust_question(root, backend)}{refusal}"):
         trust_repository(root)
         return True
@@ -91,7 +93,7 @@ def trust_question(root: Path, backend: SandboxBackend | None) -> str:
     consequence = (
         "its tests run without a sandbox, as you"
         if backend is None
-        else "its tests run in a reduced sandbox, and the model reads its AGENTS.md"
+        else "its tests run in a reduced sandbox, and its instructions, skills and hooks count"
     )
     return f"Trust {root.name}? If so, {consequence}."
 

@@ -47,6 +47,7 @@ from coder.trust import allowed_rules, remember_rules
 from coder.verify.project import Project
 from coder.wiring.conversations import find_continuation, inherit_model, make_session_id, recover_sessions
 from coder.wiring.guidance import Guidance, load_guidance
+from coder.wiring.own_hooks import OwnHooks, read_hooks
 from coder.wiring.preparation import (
     UNKNOWN_PURPOSE,
     confirm_commands,
@@ -190,7 +191,11 @@ class SessionSetup:
             guidance = load_guidance(
                 root, task.directory, trusted=task.trusted, git=repository.user_checkout.git
             )
-            exposed = (*repository.exposed_directories, *guidance.skills.values())
+            hooks = read_hooks(root, trusted=task.trusted)
+            hook_inputs = directory / "hooks"
+            if hooks:
+                hook_inputs.mkdir()
+            exposed = (*repository.exposed_directories, *guidance.skills.values(), hook_inputs)
             sandbox = stack.enter_context(make_sandbox(backend, config, exposed=exposed))
             store = stack.enter_context(closing(SessionStore(directory)))
             private = Secrets(own=secret_environment_values(os.environ), key=secrets.token_bytes(16))
@@ -276,6 +281,9 @@ class SessionSetup:
                     guidance=guidance,
                 ),
                 instructions=guidance.instructions,
+                deny=OwnHooks(
+                    hooks=hooks, session=identity, root=root, sandbox=sandbox, directory=hook_inputs, log=log
+                ).deny,
                 needs_review=reviews,
                 run_elsewhere=connect(self, repository) if connect else None,
                 revise=None if chosen_approach.is_offline or task.given else _load_revision(),
@@ -403,8 +411,8 @@ def _price_notice(budget: Budget, model: Model) -> tuple[str, ...]:
 
 def _trust_notice(task: Task, root: Path) -> tuple[str, ...]:
     notice = (
-        f"{root} is not trusted: its tests run in the sandbox alone, and its instructions (AGENTS.md) "
-        f"and skills are ignored. If it is yours: coder trust {root}"
+        f"{root} is not trusted: its tests run in the sandbox alone, and its instructions (AGENTS.md), "
+        f"skills and hooks are ignored. If it is yours: coder trust {root}"
     )
     return () if task.trusted else (notice,)
 
