@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from coder.cli import (
+    acp,
     apply,
     batch,
     bench,
@@ -85,7 +86,7 @@ COMMAND_GROUPS: Mapping[str, tuple[str, ...]] = {
     "Change code": ("fix", "do", "build", "ask", "run", "batch", "locate", "resume", "demo"),
     "Judge changes": ("verify", "review", "compare", "why", "watch", "hook"),
     "Deliver": ("apply", "undo", "log"),
-    "Set up": ("doctor", "config", "models", "trust", "map", "completion", "mcp", "clean", "bench"),
+    "Set up": ("doctor", "config", "models", "trust", "map", "completion", "mcp", "acp", "clean", "bench"),
 }
 """Headings of the list of commands."""
 for name, command, short_help in (
@@ -111,6 +112,7 @@ for name, command, short_help in (
     ("models", machine.models, "List the models that can be used."),
     ("trust", machine.trust, "Trust a repository, so that its tests may run."),
     ("clean", log.clean, "Show what coder stores, and delete it."),
+    ("acp", acp.acp, "Serve an editor as its agent (ACP)."),
     ("completion", completion.completion, "Print a completion script for the shell."),
 ):
     app.command(name, cls=GroupedCommand, short_help=short_help)(command)

@@ -36,7 +36,7 @@ class McpFront:
         )
         for results in (self._answers["results"], self._answers["modern"]["results"]):
             results["tools/list"]["tools"] = self._answers["tools"]
-        self._input, self._output = (_take_over(fd) for fd in (0, 1))
+        self._input, self._output = (take_over(fd) for fd in (0, 1))
         reader, writer = os.pipe()
         self.requests = os.fdopen(reader, "rb")
         """Messages of the client, for the server."""
@@ -100,7 +100,7 @@ def _compact(message: dict[str, Any]) -> str:
     return json.dumps(message, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
-def _take_over(fd: int) -> BinaryIO:
+def take_over(fd: int) -> BinaryIO:
     """Return a private duplicate of a standard stream, which itself leads nowhere from now on."""
     private = os.dup(fd)
     diversion = os.open(os.devnull, os.O_RDONLY) if fd == 0 else os.dup(2)

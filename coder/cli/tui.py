@@ -298,11 +298,15 @@ class InterfaceRepository:
                 origin=request.text.strip() if issue else "",
                 directory=self._directory,
                 mode=mode,
-                attachments=tuple(
-                    Attachment(name=f"output of `{command}`", text=output)
-                    for command, output in request.outputs
+                attachments=(
+                    *request.attachments,
+                    *(
+                        Attachment(name=f"output of `{command}`", text=output)
+                        for command, output in request.outputs
+                    ),
                 ),
                 continues=request.continues,
+                conversation=request.conversation,
                 plan_only=plans,
             )
         with ExitStack() as stack:

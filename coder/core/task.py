@@ -78,6 +78,8 @@ class Task(EventValue):
     """Texts beside the repository that the user allows for a question."""
     continues: str = ""
     """Id of the session whose conversation, and whose delivered change, this one continues."""
+    conversation: str = ""
+    """Id that an editor knows the conversation by; empty where it has none of its own."""
     forks: bool = False
     """Sessions that continue this one are delivered to a branch of their own."""
     directory: Path

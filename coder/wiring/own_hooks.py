@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from coder.core.documents import parse_json
 from coder.core.errors import SandboxError, UserError
 from coder.core.ports import Limits, Sandbox
+from coder.core.text import parse_json
 from coder.core.values import Candidate
 from coder.directories import config_directory
 from coder.files.regular_files import read_regular

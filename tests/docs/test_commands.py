@@ -115,6 +115,7 @@ def test_few_commands_are_not_run() -> None:
         "local-model": 2,
         "pipe-an-issue": 1,
         "mcp": 2,
+        "editor": 1,
         "why": 1,
         "batch": 2,
         "benchmark": 1,

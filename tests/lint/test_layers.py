@@ -58,6 +58,7 @@ HOMES = {
     "unidiff": {"patching"},  # a front end reads diffs through `coder.patching.git_hunks`
     "tree_sitter": {"index"},
     "mcp": {"api"},
+    "acp": {"ui", "cli"},
     "coverage": {"verify"},
     "yaml": {"wiring"},
     "ray": {"executors"},

@@ -8,7 +8,7 @@ from coder.core.errors import UserError
 
 if TYPE_CHECKING:
     from coder.core.events import SessionCommand
-    from coder.core.task import Restore
+    from coder.core.task import Attachment, Restore
     from coder.session.log import EventLog
 
 Service = TypeVar("Service")
@@ -220,6 +220,10 @@ class UserRequest(NamedTuple):
     """Id of the session that it continues."""
     outputs: tuple[tuple[str, str], ...] = ()
     """Commands that the user ran before, each with its output."""
+    attachments: "tuple[Attachment, ...]" = ()
+    """Texts and images that the user has sent along."""
+    conversation: str = ""
+    """Id that an editor knows the conversation by."""
 
 
 StartSession = Callable[[UserRequest], Awaitable[RunningSession]]

@@ -1,0 +1,123 @@
+"""Services of `coder acp`: the streams to the editor, its repositories and their stored conversations."""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Timer
+from typing import TYPE_CHECKING, Any, cast
+
+from acp import Agent, run_agent
+
+from coder.cli.ending import end_now
+from coder.cli.mcp_front import take_over
+from coder.cli.tui import InterfaceRepository, InterfaceSettings, StoredSessions
+from coder.core.errors import UserError
+from coder.core.task import Task
+from coder.directories import sessions_directory
+from coder.repo.git import find_checkout
+from coder.session.log import EventLog
+from coder.store.jsonl import boundary_events, find_session, list_conversation, list_sessions, read_records
+from coder.ui.acp import EditorAgent, EditorRepository, StoredConversation
+from coder.ui.tui.services import Services
+from coder.wiring.conversations import make_session_id
+
+if TYPE_CHECKING:
+    from asyncio.streams import FlowControlMixin
+
+CLOSE_SECONDS = 8.0
+"""Time for the work in progress to end in order when the editor has gone."""
+LONGEST_MESSAGE = 50 * 2**20
+"""Bytes of a message of the editor, which may hold images."""
+MOST_CONVERSATIONS = 50
+"""Newest conversations that an editor is told of."""
+
+
+def serve_editor(flags: Mapping[str, Any], *, unsafe: bool) -> None:
+    """Serve one editor over the standard streams until it closes them; `flags` replace settings."""
+
+    def open_directory(directory: Path) -> EditorRepository:
+        return open_repository(directory, flags, unsafe=unsafe)
+
+    asyncio.run(_serve(EditorAgent(open_directory, make_session_id)))
+
+
+async def _serve(agent: EditorAgent) -> None:
+    source, sink = take_over(0), take_over(1)
+    loop = asyncio.get_running_loop()
+    reader = _EditorInput(limit=LONGEST_MESSAGE)
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), source)
+    transport, protocol = await loop.connect_write_pipe(_flow_control, sink)
+    await run_agent(cast(Agent, agent), asyncio.StreamWriter(transport, protocol, None, loop), reader)
+
+
+def _flow_control() -> "FlowControlMixin":
+    return asyncio.streams.FlowControlMixin()
+
+
+class _EditorInput(asyncio.StreamReader):
+    """Messages of the editor; once it has gone, this process ends soon."""
+
+    def feed_eof(self) -> None:
+        super().feed_eof()
+        timer = Timer(CLOSE_SECONDS, end_now, (0,))
+        timer.daemon = True
+        timer.start()
+
+
+def open_repository(directory: Path, flags: Mapping[str, Any], *, unsafe: bool) -> EditorRepository:
+    """Return the repository that contains a directory, with the services that the interface has.
+
+    Raises:
+        UserError: there is none.
+    """
+    root = find_checkout(directory).root
+    settings, archive = InterfaceSettings(root, flags), StoredConversations(root)
+    repository = InterfaceRepository(directory, root, settings, archive=archive, unsafe=unsafe, resumed="")
+    services = Services(archive=archive, settings=settings)
+    return EditorRepository(
+        root,
+        repository.start,
+        services,
+        open=repository.open,
+        list_conversations=archive.list_conversations,
+        load_conversation=archive.load_conversation,
+    )
+
+
+class StoredConversations(StoredSessions):
+    """Stored conversations of a repository, by the ids that editors have given them."""
+
+    def list_conversations(self) -> Sequence[StoredConversation]:
+        """Return the newest ones; one that began elsewhere has the id of its newest session."""
+        found: dict[str, StoredConversation] = {}
+        continued: set[str] = set()
+        for directory, task in self._tasks():
+            id = task.conversation or directory.name
+            if directory.name not in continued and id not in found:
+                oldest = boundary_events(list_conversation(directory)[0])[0]
+                changed = datetime.fromtimestamp((directory / "events.jsonl").stat().st_mtime, UTC)
+                found[id] = StoredConversation(id, oldest.task.issue if oldest else task.issue, changed)
+            continued.add(task.continues)
+            if len(found) == MOST_CONVERSATIONS:
+                break
+        return list(found.values())
+
+    def load_conversation(self, id: str) -> Sequence[EventLog]:
+        newest = next((path for path, task in self._tasks() if task.conversation == id), None)
+        newest = newest or find_session(id, repository=self._root, conversation=True)
+        self.loaded = newest.name
+        logs = [EventLog(records=read_records(directory)) for directory in list_conversation(newest)]
+        for log in logs:
+            log.close()
+        return logs
+
+    def _tasks(self) -> Iterator[tuple[Path, Task]]:
+        """Yield the sessions that are no mere verdicts, the newest first, with their tasks."""
+        for directory in reversed(list_sessions(sessions_directory())):
+            try:
+                started, _ = boundary_events(directory)
+            except UserError:
+                continue
+            if started and started.repository == str(self._root) and not started.task.given:
+                yield directory, started.task

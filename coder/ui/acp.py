@@ -1,0 +1,644 @@
+"""Front end for editors (Agent Client Protocol): events as updates, questions as requests for permission."""
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+import acp
+from acp import schema
+
+from coder import __version__
+from coder.core import events
+from coder.core.documents import parse_json
+from coder.core.errors import CoderError, UserError
+from coder.core.messages import AssistantMessage, Image, ToolCall
+from coder.core.notes import Done, Plan
+from coder.core.plan import format_plan
+from coder.core.state import next_mode
+from coder.core.task import Attachment
+from coder.core.text import sanitize_text
+from coder.core.values import Hunk, first_changed_line
+from coder.core.verdict import VerdictKind
+from coder.core.verdict_summary import format_result, summary_text
+from coder.patching.git_hunks import hunk_lines, split_git_diff
+from coder.session.log import EventLog
+from coder.ui.describe import describe_event, summarize_arguments
+from coder.ui.summary import report_body, summary_lines
+from coder.ui.tui import services
+from coder.ui.tui.commands import HELP, MODES, CommandArguments, Commands, parse_command, suggest_command
+
+KINDS: Mapping[str, schema.ToolKind] = {
+    **{"search": "search", "git_history": "search", "read": "read", "apply_patch": "edit"},
+    **{"run_tests": "execute", "run_command": "execute"},
+}
+"""Kinds of tools, which editors show as icons; those of `hand_over` think."""
+PHASES: Mapping[str, str] = {
+    "locate": "Find the place",
+    "reproduce": "Reproduce it with a test",
+    "edit": "Change the code",
+    "verify": "Judge the change by its tests",
+}
+"""Phases that are the plan of a session without a planner."""
+REPEATED_PHASES: Mapping[str, str] = {"diagnose": "edit", "repair": "edit", "explain": "verify"}
+MAIN_CANDIDATE = "c1"
+"""The candidate whose replies are shown while they are written; those of others would be mixed with them."""
+PROGRESS_INTERVAL = timedelta(seconds=0.5)
+ON_A_SCREEN = ("copy", "theme", "help", "quit", "new", "resume", "rewind", "context")
+"""Commands of the prompt that an editor has itself, or that need the interface on a screen."""
+COMMANDS: Mapping[str, str] = {name: text for name, text in HELP.items() if name not in ON_A_SCREEN}
+APPLY, DELIVER, REFUSE = "apply", "deliver", "refuse"
+AnyQuestion = events.QuestionAsked | events.ReviewAsked | events.PlanAsked
+Update = Any
+"""An update of a session, one of the values in `acp.schema`."""
+
+
+class StoredConversation(NamedTuple):
+    """A stored conversation, as an editor lists it."""
+
+    id: str
+    title: str
+    changed: datetime
+
+
+class EditorRepository(NamedTuple):
+    """A repository that an editor has opened; each function but `start` may be slow, and raise CoderError."""
+
+    root: Path
+    start: services.StartSession
+    services: services.Services
+    open: Callable[[], services.OpenedRepository]
+    """Checks it before the first request."""
+    list_conversations: Callable[[], Sequence[StoredConversation]]
+    """Returns the newest first."""
+    load_conversation: Callable[[str], Sequence[EventLog]]
+    """Returns the closed logs of a conversation, oldest first, by the editor's id or that of a session."""
+
+
+class UpdateTranslator:
+    """Translates the records of one session to updates, and remembers what later records refer to."""
+
+    def __init__(self, root: Path, *, is_replay: bool = False) -> None:
+        """Take `is_replay` for a recorded session, whose request the editor does not show yet."""
+        self._root = root
+        self._is_replay = is_replay
+        self._session = ""
+        self._count = 0
+        self._calls: dict[tuple[str, str], str] = {}
+        """Ids of the calls that run, by candidate and the model's own id, which may repeat."""
+        self._streamed: set[str] = set()
+        """Candidates whose unfinished reply has been shown."""
+        self._newest_reply = ""
+        self._edit = ""
+        """Id of the newest finished call that may have changed files."""
+        self._hunks: frozenset[Hunk] = frozenset()
+        self._judging = ""
+        """Id of the verification that runs."""
+        self._runs: list[str] = []
+        self._steps: list[str] = []
+        """The planner's steps; empty where there is no planner."""
+        self._completed = 0
+        self._progress_at: datetime | None = None
+
+    def current_call(self) -> str:
+        """Return the id of the newest call that runs; a new one if none does."""
+        return next(reversed(self._calls.values()), "") or self._next_id()
+
+    def translate(self, record: events.Record) -> Iterator[Update]:
+        match record.event:
+            case events.SessionStarted(session=session, task=task):
+                self._session = session
+                if self._is_replay:
+                    yield schema.UserMessageChunk(content=_text(task.issue))
+            case events.ToolStarted() | events.ToolFinished():
+                yield self._translate_call(record.event)
+            case events.ToolStreamed(text=text):
+                yield from self._show_progress(text, at=record.at)
+            case events.FilesChanged(diff=diff):
+                yield from self._show_change(diff)
+            case events.TargetsGreen() | events.TestsEnded() | events.Verified():
+                yield from self._translate_judgement(record.event)
+            case events.SessionFinished():
+                yield from self._finish(record.event)
+            case events.QuestionAnswered() | events.ReviewAnswered() | events.PlanAnswered():
+                pass  # the editor has shown the question with its answer
+            case _:
+                yield from self._translate_course(record.event)
+
+    def _next_id(self) -> str:
+        self._count += 1
+        return f"{self._session}:{self._count}"
+
+    def _translate_course(self, event: events.Event) -> Iterator[Update]:
+        match event:
+            case events.TextStreamed(candidate=candidate, text=text) if candidate == MAIN_CANDIDATE:
+                self._streamed.add(candidate)
+                yield _message(text)
+            case events.ReasoningStreamed(candidate=candidate, text=text) if candidate == MAIN_CANDIDATE:
+                yield schema.AgentThoughtChunk(content=_text(text))
+            case events.MessageFinished(candidate=name, message=AssistantMessage(text=text)) if text.strip():
+                self._newest_reply = text.strip()
+                yield _message("\n\n" if name in self._streamed else f"{text.strip()}\n\n")
+                self._streamed.discard(name)
+            case events.PhaseEntered(phase=phase) if not self._steps:
+                current = REPEATED_PHASES.get(phase, phase)
+                if current in PHASES:
+                    yield _plan([*PHASES.values()], completed=[*PHASES].index(current))
+            case events.NoteMade(note=Plan(steps=steps)) if steps:
+                self._steps = [*self._steps[: self._completed], *(step.intent for step in steps)]
+                yield _plan(self._steps, completed=self._completed)
+            case events.NoteMade(note=Done(), candidate=candidate) if self._steps and "/" not in candidate:
+                self._completed += 1
+                yield _plan(self._steps, completed=self._completed)
+            case events.Warned() | events.Failed():
+                lead = "\n\n" if self._streamed else ""
+                yield from (_message(f"{lead}{line.words}\n\n") for line in describe_event(event))
+            case _:
+                for line in describe_event(event):
+                    yield schema.AgentThoughtChunk(content=_text(f"{line.words}\n"))
+
+    def _translate_call(self, event: events.ToolStarted | events.ToolFinished) -> Update:
+        if isinstance(event, events.ToolStarted):
+            self._calls[event.candidate, event.call.id] = id = self._next_id()
+            return start_call(id, event.call, root=self._root)
+        message = event.message
+        id = self._calls.pop((event.candidate, message.call_id), "") or self._next_id()
+        if message.ok and message.name in ("apply_patch", "run_command"):
+            self._edit = id
+        status: schema.ToolCallStatus = "completed" if message.ok else "failed"
+        return _progress(id, status=status, content=[_content(_fence(message.text))])
+
+    def _show_progress(self, text: str, *, at: datetime) -> Iterator[Update]:
+        id = next(reversed(self._calls.values()), "") or self._judging
+        if id and (self._progress_at is None or at - self._progress_at >= PROGRESS_INTERVAL):
+            self._progress_at = at
+            lines = [*(self._runs if id == self._judging else ()), text]
+            yield _progress(id, content=[_content(_fence("\n".join(lines)))])
+
+    def _show_change(self, diff: str) -> Iterator[Update]:
+        """Show the new hunks of a change in the call that made it; a change without a call is one itself."""
+        hunks = split_git_diff(diff)
+        new = [hunk for hunk in hunks if hunk not in self._hunks]
+        self._hunks = frozenset(hunks)
+        id, self._edit = self._edit or self._next_id(), ""
+        if not new:
+            return
+        places = [
+            schema.ToolCallLocation(path=str(self._root / hunk.path), line=first_changed_line(hunk) or None)
+            for hunk in new
+        ]
+        title = f"change {', '.join(dict.fromkeys(hunk.path for hunk in new))}"
+        call = schema.ToolCallStart if id == f"{self._session}:{self._count}" else _progress
+        yield call(
+            tool_call_id=id, title=sanitize_text(title), kind="edit", status="completed",
+            content=[*diff_content(self._root, new)], locations=places,
+        )  # fmt: skip
+
+    def _translate_judgement(
+        self, event: events.TargetsGreen | events.TestsEnded | events.Verified
+    ) -> Iterator[Update]:
+        if not self._judging:
+            self._judging, self._runs = self._next_id(), []
+            title = "judge the change"
+            yield schema.ToolCallStart(
+                tool_call_id=self._judging, title=title, kind="execute", status="in_progress"
+            )
+        match event:
+            case events.Verified(verdict=verdict):
+                summary = summary_text(verdict, session=self._session)
+                is_red = verdict.kind in (VerdictKind.NOT_FIXED, VerdictKind.BROKEN)
+                is_examined = verdict.is_examinable and verdict.kind is VerdictKind.FIXED
+                yield _progress(
+                    self._judging,
+                    title=f"judge the change: {verdict.label}",
+                    status="in_progress" if is_examined else "failed" if is_red else "completed",
+                    content=[_content(_fence(summary))],
+                )
+                self._judging, self._runs = (self._judging if is_examined else ""), [summary]
+                return
+            case events.TestsEnded(run=run):
+                self._runs.append(f"{run.label}: {format_result(run)} in {run.seconds:.1f} s")
+            case events.TargetsGreen():
+                self._runs += [line.words for line in describe_event(event)]
+        yield _progress(self._judging, content=[_content(_fence("\n".join(self._runs)))])
+
+    def _finish(self, event: events.SessionFinished) -> Iterator[Update]:
+        """Close what is still open, then show the report and the summary as the last message."""
+        for id in filter(None, (*self._calls.values(), self._judging)):
+            yield _progress(id, status="failed" if event.kind is None else "completed")
+        if event.exit_code == 0 and event.verdict is not None:
+            steps = self._steps or [*PHASES.values()]
+            yield _plan(steps, completed=len(steps))
+        report = report_body(event).strip()
+        if report and report != self._newest_reply:
+            yield _message(f"{report}\n\n")
+        lines = [line.plain for line in summary_lines(event, session=self._session, command="/{}")]
+        yield _message(_fence("\n".join(lines)))
+
+
+def start_call(id: str, call: ToolCall, *, root: Path) -> schema.ToolCallStart:
+    try:
+        arguments = parse_json(call.arguments)
+    except ValueError:
+        arguments = call.arguments
+    path = arguments.get("path") if isinstance(arguments, dict) else None
+    line = arguments.get("line") if isinstance(arguments, dict) else None
+    place = {"path": str(root / path), "line": line} if path and isinstance(path, str) else None
+    return schema.ToolCallStart(
+        tool_call_id=id,
+        title=sanitize_text(f"{call.name} {summarize_arguments(call.arguments)}".strip()),
+        name=call.name,
+        kind="think" if call.name.startswith("hand_over") else KINDS.get(call.name, "other"),
+        status="in_progress",
+        locations=[schema.ToolCallLocation.model_validate(place)] if place else None,
+        raw_input=arguments,
+    )
+
+
+def diff_content(root: Path, hunks: Iterable[Hunk]) -> Iterator[Any]:
+    """Yield the hunks of a change in the form in which editors show changes."""
+    for hunk in hunks:
+        lines = hunk_lines(hunk.body)
+        if not lines:
+            yield _content(f"{hunk.path}: changed without lines")
+            continue
+        is_new = "\nnew file mode " in hunk.header
+        yield schema.FileEditToolCallContent(
+            path=str(root / hunk.path),
+            old_text=None if is_new else "".join(line.text for line in lines if line.sign != "+"),
+            new_text="".join(line.text for line in lines if line.sign != "-"),
+        )
+
+
+def _progress(tool_call_id: str, **fields: Any) -> schema.ToolCallProgress:
+    return schema.ToolCallProgress(tool_call_id=tool_call_id, **fields)
+
+
+def _plan(steps: Sequence[str], *, completed: int) -> schema.AgentPlanUpdate:
+    states = ["completed"] * completed + ["in_progress"] + ["pending"] * len(steps)
+    fields: list[Any] = [
+        {"content": sanitize_text(step), "priority": "medium", "status": state}
+        for step, state in zip(steps, states, strict=False)
+    ]
+    return schema.AgentPlanUpdate(entries=fields)
+
+
+def _text(text: str) -> schema.TextContentBlock:
+    return schema.TextContentBlock(text=sanitize_text(text))
+
+
+def _message(text: str) -> schema.AgentMessageChunk:
+    return schema.AgentMessageChunk(content=_text(text))
+
+
+def _content(text: str) -> schema.ContentToolCallContent:
+    return schema.ContentToolCallContent(content=_text(text))
+
+
+def _fence(text: str) -> str:
+    """Return a text as a block of Markdown in which nothing is interpreted."""
+    marks = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{marks}\n{text}\n{marks}\n"
+
+
+def permission_request(
+    event: AnyQuestion, *, root: Path, call: str
+) -> tuple[schema.ToolCallUpdate, list[schema.PermissionOption]]:
+    """Return a question of a session as a request for permission: the call that it is about, and options."""
+    match event:
+        case events.QuestionAsked(text=title, options=names, default=default):
+            content: list[Any] = [_content(_fence(title))]
+            kinds = {"always": "allow_always", default: "reject_once"}
+            options = [(name, name, kinds.get(name, "allow_once")) for name in names]
+        case events.ReviewAsked(diff=diff, verdict=verdict):
+            content = [*diff_content(root, split_git_diff(diff))]
+            content += [_content(_fence(summary_text(verdict)))] if verdict else []
+            title = f"Deliver this change?{f' It is {verdict.label}.' if verdict else ''}"
+            options = [
+                (APPLY, "Bring it onto my branch", "allow_once"),
+                (DELIVER, "Keep it on a branch of its own", "allow_once"),
+                (REFUSE, "Refuse it", "reject_once"),
+            ]
+        case events.PlanAsked(plan=plan):
+            title, content = "Run this plan?", [_content(format_plan(plan))]
+            options = [(DELIVER, "Run it", "allow_once"), (REFUSE, "Refuse it", "reject_once")]
+    return _ask(call, title, content), _options(options)
+
+
+def _ask(call: str, title: str, content: Sequence[Any]) -> schema.ToolCallUpdate:
+    line = sanitize_text(title.splitlines()[0])
+    return schema.ToolCallUpdate(
+        tool_call_id=call, title=line, kind="other", status="pending", content=[*content]
+    )
+
+
+def _options(options: Iterable[tuple[str, str, Any]]) -> list[schema.PermissionOption]:
+    return [schema.PermissionOption(option_id=id, name=name, kind=kind) for id, name, kind in options]
+
+
+def answer_command(event: AnyQuestion, option: str | None) -> events.SessionCommand:
+    """Return the command that answers a question; None is the answer of an unattended session.
+
+    An empty option stands for a question that the user has dismissed.
+    """
+    match event:
+        case events.QuestionAsked(question=question, options=options, default=default):
+            return events.Answer(question=question, option=option if option in options else default)
+        case events.ReviewAsked(question=question, diff=diff):
+            hunks = tuple(range(len(split_git_diff(diff))))
+            accepted = hunks if option in (APPLY, DELIVER, None) else ()
+            return events.Decide(question=question, accepted=accepted)
+        case events.PlanAsked(question=question, plan=plan):
+            return events.Amend(question=question, plan=plan if option in (DELIVER, None) else None)
+
+
+class EditorSession:
+    """One conversation of an editor: each prompt is a session that continues the one before."""
+
+    def __init__(self, id: str, repository: EditorRepository, client: acp.Client) -> None:
+        self.id = id
+        self.repository = repository
+        self._client = client
+        self._commands = Commands(
+            repository.services,
+            CommandArguments(repository.services, themes=tuple, session=lambda: self._newest_id),
+            newest=lambda: self.newest,
+            show_lines=lambda lines: self._lines.extend(lines),
+            show_diff=lambda diff: self._lines.append(diff),
+            ask=self._refuse,
+            others={},
+        )
+        self._lines: list[str] = []
+        """Output of the command that runs."""
+        self.newest: EventLog | None = None
+        """Log of the newest session, which the next prompt continues."""
+        self._running: services.RunningSession | None = None
+        self._is_busy = self._is_opened = self._is_cancelled = False
+        self._applies = False
+        """Whether the user wants the change on the current branch once it is delivered."""
+
+    @property
+    def _newest_id(self) -> str:
+        started = self.newest.records[0].event if self.newest and self.newest.records else None
+        return started.session if isinstance(started, events.SessionStarted) else ""
+
+    async def introduce(self, logs: Sequence[EventLog] = ()) -> None:
+        """Show the earlier sessions of the conversation, then name the commands of the prompt."""
+        for log in logs:
+            translator = UpdateTranslator(self.repository.root, is_replay=True)
+            for record in log.records:
+                await self._send(*translator.translate(record))
+        hints = {
+            name: text.partition("  ")[0].lower() if "  " in text else "" for name, text in COMMANDS.items()
+        }
+        commands: list[Any] = [
+            {"name": name, "description": text.rpartition("  ")[2], "input": {"hint": hints[name]}}
+            for name, text in COMMANDS.items()
+        ]
+        await self._send(schema.AvailableCommandsUpdate(available_commands=commands))
+
+    def cancel(self) -> None:
+        """Stop what runs; a session that is still being opened stops as soon as it is open."""
+        self._is_cancelled = self._is_busy
+        self._commands.stop()
+        if self._running is not None:
+            self._running.send(events.Stop())
+
+    async def prompt(self, text: str, attachments: tuple[Attachment, ...]) -> schema.StopReason:
+        """Carry out a request or a command, and return why it ended.
+
+        Raises:
+            CoderError: it cannot be done.
+        """
+        if self._is_busy:
+            raise UserError("The prompt before is still being worked on: cancel it, or wait.")
+        self._is_busy, self._is_cancelled = True, False
+        try:
+            name, argument = parse_command(text) or ("", text)
+            if not name:
+                mode = "fix" if self.newest is None else next_mode(self.newest.records)
+                return await self._request(text, "ask" if text.endswith("?") else mode, attachments)
+            if name not in COMMANDS:
+                raise UserError(suggest_command(name, COMMANDS))
+            if name not in MODES:
+                await self._run_command(name, argument)
+                return "end_turn"
+            if not argument and name != "verify":
+                raise UserError(f"/{name} {COMMANDS[name]}")
+            return await self._request(argument, MODES[name], attachments)
+        finally:
+            self._is_busy, self._running = False, None
+
+    async def _run_command(self, name: str, text: str) -> None:
+        self._lines.clear()
+        await self._commands.run(name, text or (self._newest_id if name in ("apply", "undo") else ""))
+        await self._send(_message(_fence("\n".join(self._lines))))
+
+    async def _refuse(self, _question: str, options: tuple[str, ...]) -> str:
+        return options[-1]
+
+    async def _request(self, text: str, mode: str, attachments: tuple[Attachment, ...]) -> schema.StopReason:
+        await self._open_repository()
+        continues, conversation = ("", "") if mode == "verify" else (self._newest_id, self.id)
+        request = services.UserRequest(text, mode, continues, (), attachments, conversation)
+        running = await self.repository.start(request)
+        await self._perform(running)
+        self.newest = running.log if conversation else self.newest
+        finished = running.log.records[-1].event
+        assert isinstance(finished, events.SessionFinished)
+        if self._is_cancelled:
+            return "cancelled"
+        if self._applies and finished.delivery is not None and not finished.delivery.merged:
+            await self._run_command("apply", "")
+        return "max_turn_requests" if finished.kind is VerdictKind.LIMIT else "end_turn"
+
+    async def _open_repository(self) -> None:
+        """Check the repository before its first request, and have the user trust it where that is needed.
+
+        Raises:
+            CoderError: it cannot be worked on.
+        """
+        if self._is_opened:
+            return
+        opened = await asyncio.to_thread(self.repository.open)
+        await self._send(*(_message(f"{notice}\n\n") for notice in opened.notices))
+        if (trust := opened.trust) is not None:
+            kinds = ("allow_once", "allow_always", "reject_once")
+            options = [(name, name, kind) for name, kind in zip(trust.options, kinds, strict=True)]
+            call = _ask(f"{self.id}:trust", trust.text, [_content(trust.details)])
+            choice = await self._choose(call, _options(options)) or trust.decline
+            if choice == trust.decline and not trust.can_decline:
+                raise UserError(f"{self.repository.root} is not trusted: nothing was run. See: coder trust")
+            if choice != trust.decline:
+                await asyncio.to_thread(trust.trust, choice == services.TRUST_ALWAYS)
+        self._is_opened = True
+
+    async def _perform(self, running: services.RunningSession) -> None:
+        """Run a session to its end and show all of it; it stops where the editor is gone."""
+        self._running, self._applies = running, False
+        questions: list[asyncio.Future[None]] = []
+        run = asyncio.ensure_future(running.run())
+        follower = asyncio.ensure_future(self._follow(running, questions))
+        if self._is_cancelled:
+            running.send(events.Stop())
+        try:
+            await asyncio.wait({run, follower}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not run.done():
+                running.send(events.Stop())
+            await asyncio.wait({run})
+            for question in questions:
+                question.cancel()
+        await run
+        await follower
+
+    async def _follow(
+        self, running: services.RunningSession, questions: "list[asyncio.Future[None]]"
+    ) -> None:
+        translator = UpdateTranslator(self.repository.root)
+        async for record in running.log.follow():
+            await self._send(*translator.translate(record))
+            if isinstance(record.event, AnyQuestion):
+                answer = self._answer(running, record.event, call=translator.current_call())
+                questions.append(asyncio.ensure_future(answer))
+
+    async def _answer(self, running: services.RunningSession, event: AnyQuestion, *, call: str) -> None:
+        option: str | None = ""
+        if not self._is_cancelled:
+            update, options = permission_request(event, root=self.repository.root, call=call)
+            option = await self._choose(update, options)
+            is_call = isinstance(event, events.QuestionAsked)
+            status = "failed" if option in ("", REFUSE) else "in_progress" if is_call else "completed"
+            await self._send(_progress(call, status=status))
+        self._applies = isinstance(event, events.ReviewAsked) and option == APPLY
+        running.send(answer_command(event, option))
+
+    async def _choose(
+        self, call: schema.ToolCallUpdate, options: list[schema.PermissionOption]
+    ) -> str | None:
+        """Return what the user chooses; empty if they dismiss it, None if the editor cannot ask."""
+        try:
+            response = await self._client.request_permission(self.id, call, options)
+        except acp.RequestError:
+            return None
+        return response.outcome.option_id if response.outcome.outcome == "selected" else ""
+
+    async def _send(self, *updates: Update) -> None:
+        for update in updates:
+            await self._client.session_update(session_id=self.id, update=update)
+
+
+class EditorAgent:
+    """The agent's side of the protocol: conversations by their ids."""
+
+    def __init__(
+        self, open_repository: Callable[[Path], EditorRepository], make_id: Callable[[], str]
+    ) -> None:
+        self._open_repository = open_repository
+        self._make_id = make_id
+        self._sessions: dict[str, EditorSession] = {}
+        self._client: acp.Client
+
+    def on_connect(self, conn: acp.Client) -> None:
+        self._client = conn
+
+    async def initialize(self, **_: Any) -> schema.InitializeResponse:
+        sessions: Any = {"list": {}, "close": {}}
+        capabilities = schema.AgentCapabilities(
+            load_session=True,
+            prompt_capabilities=schema.PromptCapabilities(image=True, embedded_context=True),
+            session_capabilities=sessions,
+        )
+        return schema.InitializeResponse(
+            protocol_version=acp.PROTOCOL_VERSION,
+            agent_capabilities=capabilities,
+            agent_info=schema.Implementation(name="coder", title="coder", version=__version__),
+        )
+
+    async def new_session(self, cwd: str, **_: Any) -> schema.NewSessionResponse:
+        session = await self._add_session(self._make_id(), cwd)
+        asyncio.get_running_loop().call_soon(asyncio.ensure_future, session.introduce())
+        return schema.NewSessionResponse(session_id=session.id)
+
+    async def load_session(self, cwd: str, session_id: str, **_: Any) -> schema.LoadSessionResponse:
+        session = await self._add_session(session_id, cwd)
+        with _reported_errors():
+            logs = await asyncio.to_thread(session.repository.load_conversation, session_id)
+        session.newest = logs[-1]
+        await session.introduce(logs)
+        return schema.LoadSessionResponse()
+
+    async def list_sessions(self, cwd: str | None = None, **_: Any) -> schema.ListSessionsResponse:
+        with _reported_errors():
+            repository = await asyncio.to_thread(self._open_repository, Path(cwd or ""))
+            stored = await asyncio.to_thread(repository.list_conversations)
+        infos = [
+            schema.SessionInfo(
+                session_id=id,
+                cwd=str(repository.root),
+                title=sanitize_text(title),
+                updated_at=changed.isoformat(),
+            )
+            for id, title, changed in stored
+        ]
+        return schema.ListSessionsResponse(sessions=infos)
+
+    async def close_session(self, session_id: str, **_: Any) -> None:
+        await self.cancel(session_id)
+        self._sessions.pop(session_id, None)
+
+    async def cancel(self, session_id: str, **_: Any) -> None:
+        if session_id in self._sessions:
+            self._sessions[session_id].cancel()
+
+    async def prompt(self, session_id: str, prompt: Sequence[Any], **_: Any) -> schema.PromptResponse:
+        if (session := self._sessions.get(session_id)) is None:
+            raise acp.RequestError.resource_not_found(session_id)
+        text, attachments = read_prompt(prompt, session.repository.root)
+        with _reported_errors():
+            return schema.PromptResponse(stop_reason=await session.prompt(text, attachments))
+
+    async def _add_session(self, id: str, cwd: str) -> EditorSession:
+        with _reported_errors():
+            repository = await asyncio.to_thread(self._open_repository, Path(cwd))
+        self._sessions[id] = EditorSession(id, repository, self._client)
+        return self._sessions[id]
+
+
+@contextmanager
+def _reported_errors() -> Iterator[None]:
+    """Turn errors of coder into those of the protocol."""
+    try:
+        yield
+    except CoderError as error:
+        raise acp.RequestError(-32602, str(error), {"details": str(error)}) from None
+
+
+def read_prompt(blocks: Sequence[Any], root: Path) -> tuple[str, tuple[Attachment, ...]]:
+    """Return the text of a prompt, and the texts and images that are attached to it.
+
+    A link to a file of the repository becomes a mention.
+    """
+    texts: list[str] = []
+    attachments: list[Attachment] = []
+    for block in blocks:
+        match block:
+            case schema.TextContentBlock(text=text):
+                texts.append(text)
+            case schema.ResourceContentBlock(uri=uri):
+                path = Path(unquote(urlsplit(uri).path))
+                is_inside = uri.startswith("file:") and path.is_relative_to(root)
+                texts.append(f'@"{path.relative_to(root)}"' if is_inside else uri)
+            case schema.EmbeddedResourceContentBlock(
+                resource=schema.TextResourceContents(uri=uri, text=text)
+            ):
+                attachments.append(Attachment(name=unquote(uri.removeprefix("file://")), text=text))
+            case schema.ImageContentBlock(data=data, mime_type=media_type):
+                name = f"image {1 + len(attachments)}"
+                image = Image(name=name, media_type=media_type, base64=data)
+                attachments.append(Attachment(name=name, text="", image=image))
+    return "".join(texts).strip(), tuple(attachments)
