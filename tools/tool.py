@@ -3,7 +3,7 @@
 import inspect
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
@@ -30,12 +30,27 @@ class Tool:
     """Changes files of the worktree."""
     asks: bool
     """The user is asked before each call."""
+    subject: str = ""
+    """Name of the argument that names the tool of an MCP server which is called."""
+    schema: Mapping[str, Any] | None = None
+    """Of a tool of an MCP server: the JSON schema of its arguments, which that server checks."""
 
     @cached_property
     def spec(self) -> ToolSpec:
         """The tool as sent to a model."""
-        schema = self.arguments.model_json_schema()
-        return ToolSpec(name=self.name, description=self.description, parameters=_simplify_schema(schema))
+        parameters = self.schema or _simplify_schema(self.arguments.model_json_schema())
+        return ToolSpec(name=self.name, description=self.description, parameters=parameters)
+
+    def called_server_tool(self, arguments: str) -> str:
+        """Return the tool of an MCP server that a call is about; empty for tools of coder's own.
+
+        Raises:
+            ToolError: the arguments (JSON text) do not fit.
+        """
+        if self.schema is None and not self.subject:
+            return ""
+        values = self.validate_arguments(arguments)
+        return str(values[self.subject]) if self.subject else self.name
 
     def call(self, workspace: "Workspace", arguments: str) -> str:
         """Validate the arguments (JSON text) and run the function.
@@ -54,6 +69,8 @@ class Tool:
         try:
             payload = parse_json(arguments or "{}", strict=False)
             json.dumps(payload, ensure_ascii=False).encode("utf-8")
+            if self.schema is not None:
+                payload = {"arguments": payload}
             values = self.arguments.model_validate(payload)
         except json.JSONDecodeError as error:
             raise ToolError(
@@ -99,10 +116,15 @@ def tool(function: Callable[..., str]) -> Tool: ...
 
 @overload
 def tool(
-    *, name: str = "", writes: bool = False, asks: bool = False
+    *, name: str = "", writes: bool = False, asks: bool = False, subject: str = ""
 ) -> Callable[[Callable[..., str]], Tool]: ...
 def tool(
-    function: Callable[..., str] | None = None, *, name: str = "", writes: bool = False, asks: bool = False
+    function: Callable[..., str] | None = None,
+    *,
+    name: str = "",
+    writes: bool = False,
+    asks: bool = False,
+    subject: str = "",
 ) -> Tool | Callable[[Callable[..., str]], Tool]:
     """Make `function(workspace, ...)` a Tool, named after the function unless `name` is given.
 
@@ -112,11 +134,17 @@ def tool(
         TypeError: an argument has no type or no description.
     """
     if function is None:
-        return lambda decorated: _build(decorated, name=name, writes=writes, asks=asks)
-    return _build(function, name=name, writes=writes, asks=asks)
+        return lambda decorated: _build(decorated, name=name, writes=writes, asks=asks, subject=subject)
+    return _build(function, name=name, writes=writes, asks=asks, subject=subject)
 
 
-def _build(function: Callable[..., str], *, name: str, writes: bool, asks: bool) -> Tool:
+class ServerArguments(BaseModel):
+    """Arguments of a tool of an MCP server, which checks them itself."""
+
+    arguments: dict[str, Any]
+
+
+def _build(function: Callable[..., str], *, name: str, writes: bool, asks: bool, subject: str) -> Tool:
     description, descriptions = _parse(inspect.getdoc(function) or "")
     fields: dict[str, Any] = {}
     for parameter in list(inspect.signature(function, eval_str=True).parameters.values())[1:]:
@@ -139,6 +167,7 @@ def _build(function: Callable[..., str], *, name: str, writes: bool, asks: bool)
         description=description,
         writes=writes,
         asks=asks,
+        subject=subject,
     )
 
 

@@ -119,7 +119,7 @@ for name, command, short_help in (
 app.add_typer(log.app, name="log", short_help="List, show and export sessions.")
 app.add_typer(machine.config_app, name="config", short_help="Show the settings, or explain one.")
 app.add_typer(hook.app, name="hook", short_help="Judge what other agents leave, and what git pushes.")
-app.add_typer(mcp.app, name="mcp", short_help="Serve coder to other programs (MCP).")
+app.add_typer(mcp.app, name="mcp", short_help="Serve coder, or add servers whose tools it may use (MCP).")
 
 
 @app.callback()

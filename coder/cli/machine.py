@@ -343,7 +343,7 @@ def trust(
     ] = False,
 ) -> None:
     """Trust a repository: its tests need no full sandbox, and its instructions (AGENTS.md), skills,
-    commands and hooks count.
+    commands and hooks count, and the MCP servers of its .mcp.json are started.
     """
     from coder.repo.git import find_checkout
     from coder.trust import forget_repository as forget_all

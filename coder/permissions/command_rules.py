@@ -168,11 +168,13 @@ def select_rule(rules: Iterable[Rule], run: ProgramRun) -> Rule | None:
 
 
 def parse_rule(pattern: str, action: Action) -> Rule:
-    """Parse a rule of a configuration, such as `make test` or `npm run *`.
+    """Parse a rule of a configuration, such as `make test`, `npm run *` or, on MCP servers, `mcp__time__*`.
 
     Raises:
         ValueError: it is empty, or holds more than one plain command.
     """
+    if re.fullmatch(r"mcp__[\w*-]+", pattern):
+        return Rule(action=action, program=pattern, why="as you have set")
     parsed = parse_command(pattern)
     if (
         parsed.unsure

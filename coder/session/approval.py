@@ -78,6 +78,24 @@ def decide_change(rights: Permissions) -> PermissionDecision:
     return PermissionDecision(action="ask" if rights.mode == "ask" else "allow", why="changes files")
 
 
+def decide_server_tool(rights: Permissions, name: str) -> PermissionDecision:
+    """Decide whether a tool of an MCP server may be called; rules name it like a program.
+
+    What a server says of its tools, such as that they only read, decides nothing.
+    """
+    rule = select_rule(rights.rules, ProgramRun(names=(name,)))
+    if rule is not None and rule.action == "deny":
+        return PermissionDecision(action="deny", why=rule.why)
+    is_asked = rule is not None and rule.action == "ask"
+    if (rights.mode == "full" and not is_asked) or (rule is not None and rule.action == "allow"):
+        return PermissionDecision(action="allow")
+    why = "is done by an MCP server, outside the sandbox"
+    if rights.mode == "read-only":
+        return PermissionDecision(action="deny", why=f"{why}: the mode read-only does not allow that")
+    always = Rule(action="allow", program=escape(name), why="as you have said before")
+    return PermissionDecision(action="ask", why=why, rules=(always,))
+
+
 def decide_command(
     rights: Permissions, command: str, *, root: Path, network: bool = False
 ) -> PermissionDecision:

@@ -13,14 +13,23 @@ from coder.core.messages import AssistantMessage, Message, ToolCall, ToolMessage
 from coder.core.notes import Note
 from coder.core.phases import Phase, Policy
 from coder.core.state import candidate_messages, unanswered_calls
+from coder.core.text import shorten_line
 from coder.core.values import Candidate
-from coder.session.approval import ApprovalRequest, PermissionDecision, decide_change, decide_command
+from coder.session.approval import (
+    ApprovalRequest,
+    PermissionDecision,
+    decide_change,
+    decide_command,
+    decide_server_tool,
+)
 from coder.session.context import SessionContext
 from coder.tools.hand_over import build_note
 from coder.tools.hand_over_research import RESEARCH_KINDS, build_research_note
 from coder.tools.tool import Tool
 
 OUTPUT_CHARACTERS = 16_000
+MOST_SHOWN_CHARACTERS = 500
+"""Of arguments in a question to the user."""
 
 
 def find_tool(context: SessionContext, name: str) -> Tool | None:
@@ -141,10 +150,12 @@ def _decide(context: SessionContext, candidate: Candidate, tool: Tool, call: Too
     """
     if tool.writes:
         return decide_change(context.permissions)
+    rights = replace(context.permissions, rules=(*context.permissions.rules, *context.approval.rules))
+    if name := tool.called_server_tool(call.arguments):
+        return decide_server_tool(rights, name)
     if not tool.asks:
         return PermissionDecision(action="allow")
     arguments = tool.validate_arguments(call.arguments)
-    rights = replace(context.permissions, rules=(*context.permissions.rules, *context.approval.rules))
     return decide_command(rights, arguments["command"], root=candidate.worktree, network=arguments["network"])
 
 
@@ -161,7 +172,7 @@ def _pending_requests(
         ),
     ):
         tool = find_tool(context, other.name)
-        if tool is None or not (tool.writes or tool.asks):
+        if tool is None:
             continue
         try:
             decision = _decide(context, candidate, tool, other)
@@ -178,6 +189,9 @@ def _describe_call(tool: Tool, call: ToolCall) -> str:
     if tool.asks:
         command = str(arguments["command"])
         return f"run: {command if command.isprintable() else repr(command)}"
+    if name := tool.called_server_tool(call.arguments):
+        text = f"{name} {shorten_line(call.arguments, MOST_SHOWN_CHARACTERS)}"
+        return f"call: {text if text.isprintable() else repr(text)}"
     paths = [
         line[4:].split("\t")[0].removeprefix("b/")
         for line in str(arguments.get("diff", "")).splitlines()

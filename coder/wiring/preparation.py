@@ -95,7 +95,14 @@ def trust_question(root: Path, backend: SandboxBackend | None) -> str:
         if backend is None
         else "its tests run in a reduced sandbox, and its instructions, skills and hooks count"
     )
-    return f"Trust {root.name}? If so, {consequence}."
+    servers = (
+        f", and the servers of its {SERVERS_FILE} are started" if (root / SERVERS_FILE).is_file() else ""
+    )
+    return f"Trust {root.name}? If so, {consequence}{servers}."
+
+
+SERVERS_FILE = ".mcp.json"
+"""MCP servers that a repository names."""
 
 
 def trust_details(root: Path, backend: SandboxBackend | None) -> str:

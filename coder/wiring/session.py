@@ -47,6 +47,7 @@ from coder.trust import allowed_rules, remember_rules
 from coder.verify.project import Project
 from coder.wiring.conversations import find_continuation, inherit_model, make_session_id, recover_sessions
 from coder.wiring.guidance import Guidance, load_guidance
+from coder.wiring.mcp_client import open_session_tools
 from coder.wiring.own_hooks import OwnHooks, read_hooks
 from coder.wiring.preparation import (
     UNKNOWN_PURPOSE,
@@ -222,6 +223,11 @@ class SessionSetup:
                 needs_ties=task.needs_ties,
                 accepts_test_edits=task.accept_test_edits,
             )
+            server_tools, server_problems = (
+                ((), ())
+                if chosen_approach.is_offline or task.given or records
+                else stack.enter_context(open_session_tools(root))
+            )
             runs_nothing = task.mode == "ask" and chosen_approach.is_offline
             if runs_nothing and task.deep:
                 raise UserError(
@@ -244,7 +250,7 @@ class SessionSetup:
                     effort=None if config.effort == "default" else config.effort,
                     rate_limiter=RateLimiter(),
                 ),
-                tools=TOOLS,
+                tools=(*TOOLS, *server_tools),
                 repository=repository,
                 verifier=verifier(repository),
                 whole_verifier=verifier(bases[-1]) if judged_since else None,
@@ -290,6 +296,7 @@ class SessionSetup:
                 notices=(
                     *repository.exclusions,
                     *refusals,
+                    *server_problems,
                     *_price_notice(task.budget, chosen_approach.model),
                     *_example_tests_notice(task, root),
                     *(

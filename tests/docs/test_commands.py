@@ -116,6 +116,7 @@ def test_few_commands_are_not_run() -> None:
         "pipe-an-issue": 1,
         "mcp": 2,
         "editor": 1,
+        "mcp-servers": 2,
         "why": 1,
         "batch": 2,
         "benchmark": 1,

@@ -57,7 +57,7 @@ HOMES = {
     "ripgrepy": {"files"},
     "unidiff": {"patching"},  # a front end reads diffs through `coder.patching.git_hunks`
     "tree_sitter": {"index"},
-    "mcp": {"api"},
+    "mcp": {"api", "wiring"},
     "acp": {"ui", "cli"},
     "coverage": {"verify"},
     "yaml": {"wiring"},

@@ -1,0 +1,361 @@
+"""Client of the Model Context Protocol: servers that the user has added, and their tools in a session."""
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import AsyncExitStack, ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
+
+from pydantic import ConfigDict, ValidationError
+
+from coder.core.documents import parse_json
+from coder.core.errors import ToolError, UserError
+from coder.core.text import sanitize_text, shorten_line
+from coder.core.values import Value
+from coder.directories import config_directory
+from coder.files.regular_files import read_regular, replace_text
+from coder.tools.tool import ServerArguments, Tool, tool
+from coder.trust import is_trusted
+from coder.wiring.preparation import SERVERS_FILE
+from coder.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    import mcp
+    from anyio.from_thread import BlockingPortal
+
+CONNECT_SECONDS = 30.0
+CALL_SECONDS = 60.0
+MOST_TOOLS = 200
+"""Tools of one server that are read."""
+MOST_CHARACTERS = 50_000
+"""Of a result; the rest is dropped."""
+MOST_DESCRIPTION = 1_000
+"""Characters of what a server says about a tool."""
+LISTED_CHARACTERS = 8_000
+"""Definitions up to this size, about 2,000 tokens, are in each request; larger ones are searched."""
+FOUND_TOOLS = 5
+
+
+class ServerEntry(Value):
+    """A server as an entry of `mcpServers` names it; other fields are those of other clients."""
+
+    model_config = ConfigDict(extra="ignore")
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = {}
+    url: str = ""
+    headers: Mapping[str, str] = {}
+
+    @property
+    def text(self) -> str:
+        """The command, or the address, in one line."""
+        return sanitize_text(self.url or " ".join((self.command, *self.args)))
+
+    @property
+    def is_coder(self) -> bool:
+        """Whether it is coder itself, offered to other agents."""
+        return Path(self.command).name == "coder" and self.args[:2] == ("mcp", "serve")
+
+
+class NamedServer(NamedTuple):
+    name: str
+    entry: ServerEntry
+    source: Literal["yours", "the repository's"]
+    is_used: bool
+    """False of a repository that is not trusted."""
+
+
+def user_file(environment: Mapping[str, str] = os.environ) -> Path:
+    return config_directory(environment) / "mcp.json"
+
+
+def list_servers(root: Path | None) -> tuple[NamedServer, ...]:
+    """Return the user's own servers, then those that the repository names; of one name the user's counts.
+
+    Raises:
+        UserError: the user's file cannot be read.
+    """
+    own = read_entries(user_file())
+    servers = [NamedServer(name, entry, "yours", True) for name, entry in own.items()]
+    if root is not None:
+        is_used = is_trusted(root)
+        try:
+            named = read_entries(root / SERVERS_FILE)
+        except UserError:
+            named = {}  # what an unknown file holds stops nobody's work
+        servers += [
+            NamedServer(name, entry, "the repository's", is_used)
+            for name, entry in named.items()
+            if name not in own and not entry.is_coder
+        ]
+    return tuple(servers)
+
+
+def read_entries(file: Path) -> dict[str, ServerEntry]:
+    """Return the servers of a file in the form that other clients have, too; none if there is no file.
+
+    Raises:
+        UserError: it has another form.
+    """
+    try:
+        document = parse_json((read_regular(file) or b"{}") if file.exists() else b"{}")
+        entries = document.get("mcpServers", {})
+        return {str(name): ServerEntry.model_validate(entry) for name, entry in entries.items()}
+    except (ValueError, AttributeError, ValidationError):
+        raise UserError(
+            f'{file} has not the form {{"mcpServers": {{"NAME": {{"command": ...}}}}}}.'
+        ) from None
+
+
+def write_entry(name: str, entry: ServerEntry | None) -> None:
+    """Add a server to the user's own ones, or remove it."""
+    entries = {**read_entries(user_file()), name: entry}
+    document = {
+        known: value.model_dump(exclude_defaults=True)
+        for known, value in entries.items()
+        if value is not None
+    }
+    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().touch(mode=0o600)  # it may hold keys
+    replace_text(user_file(), json.dumps({"mcpServers": document}, indent=2) + "\n")
+
+
+class ServerTool(NamedTuple):
+    """A tool of a server that answers."""
+
+    name: str
+    """As the model calls it, and as rules name it: `mcp__SERVER__TOOL`."""
+    server: str
+    own_name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+    @property
+    def definition(self) -> str:
+        return json.dumps({"name": self.name, "about": self.description, "arguments": self.parameters})
+
+
+class McpServers:
+    """Connections to servers, in a thread with an event loop of its own."""
+
+    def __init__(self, portal: "BlockingPortal", errors: TextIO) -> None:
+        self._portal = portal
+        self._errors = errors
+        self._clients: dict[str, mcp.Client] = {}
+        self.tools: tuple[ServerTool, ...] = ()
+
+    def connect(self, servers: Iterable[NamedServer], *, directory: Path | None) -> Iterator[str]:
+        """Connect to all servers at once, and yield a sentence on each that does not answer."""
+        ready: dict[str, Future[Sequence[Any]]] = {}
+        for server in servers:
+            ready[server.name] = Future()
+            self._portal.start_task_soon(self._hold, server, directory, ready[server.name])
+        for name, future in ready.items():
+            try:
+                found = [_read_tool(name, definition) for definition in future.result()[:MOST_TOOLS]]
+            except Exception as error:  # noqa: BLE001 (whatever a server does, the work goes on without it)
+                reason = shorten_line(sanitize_text(_describe_error(error)), 200)
+                yield f"The MCP server {name} does not answer, and its tools are missing: {reason}"
+            else:
+                known = {tool.name for tool in self.tools}
+                self.tools += tuple({tool.name: tool for tool in found if tool.name not in known}.values())
+
+    async def _hold(
+        self, server: NamedServer, directory: Path | None, ready: "Future[Sequence[Any]]"
+    ) -> None:
+        """Keep a connection until the session ends."""
+        import anyio
+
+        try:
+            with anyio.fail_after(CONNECT_SECONDS) as limit:
+                async with AsyncExitStack() as stack:
+                    client = await self._open_client(server.entry, directory, stack)
+                    definitions = (await client.list_tools()).tools
+                    self._clients[server.name] = client
+                    limit.deadline = float("inf")
+                    ready.set_result(definitions)
+                    await anyio.sleep_forever()
+        except BaseException as error:
+            if not ready.done():
+                ready.set_exception(error)
+            if not isinstance(error, Exception):
+                raise
+
+    async def _open_client(
+        self, entry: ServerEntry, directory: Path | None, stack: AsyncExitStack
+    ) -> "mcp.Client":
+        import mcp
+        from mcp.client.stdio import stdio_client
+        from mcp.client.streamable_http import streamable_http_client
+        from mcp.shared._httpx_utils import create_mcp_http_client
+
+        transport: Any
+        if entry.url:
+            headers = {name: expand(value) for name, value in entry.headers.items()}
+            http_client = await stack.enter_async_context(create_mcp_http_client(headers=headers))
+            transport = streamable_http_client(expand(entry.url), http_client=http_client)
+        else:
+            parameters = mcp.StdioServerParameters(
+                command=expand(entry.command),
+                args=[*map(expand, entry.args)],
+                env={name: expand(value) for name, value in entry.env.items()},
+                cwd=directory,
+                encoding_error_handler="replace",
+            )
+            transport = stdio_client(parameters, errlog=self._errors)
+        client = mcp.Client(transport, read_timeout_seconds=CALL_SECONDS)
+        return await stack.enter_async_context(client)
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Call a tool, and return its result as text.
+
+        Raises:
+            ToolError: there is no such tool, it fails, or it takes too long.
+        """
+        called = next((tool for tool in self.tools if tool.name == name), None)
+        if called is None:
+            raise ToolError(f"There is no tool {name!r} of an MCP server. Nothing was done.")
+        client = self._clients[called.server]
+        try:
+            result = self._portal.call(client.call_tool, called.own_name, dict(arguments))
+        except Exception as error:  # noqa: BLE001 (whatever a server does, the work goes on without it)
+            raise ToolError(f"{name} failed: {_describe_error(error)}") from None
+        text = describe_result(result)
+        if result.is_error:
+            raise ToolError(text or f"{name} failed.")
+        return text or "(no output)"
+
+
+@contextmanager
+def open_servers(errors: TextIO | None = None) -> Iterator[McpServers]:
+    """Provide connections until exit; what servers print goes nowhere, or to `errors`.
+
+    Raises:
+        UserError: the package of the protocol is missing.
+    """
+    from importlib.util import find_spec
+
+    if find_spec("mcp") is None:
+        raise UserError(
+            "MCP servers need the package mcp: install it beside coder, pip install 'mcp>=2.3,<3'."
+        )
+    from anyio.from_thread import start_blocking_portal
+
+    with ExitStack() as stack:
+        log = errors or stack.enter_context(Path(os.devnull).open("w"))
+        portal = stack.enter_context(start_blocking_portal())
+        stack.callback(lambda: portal.call(portal.stop, True))
+        yield McpServers(portal, log)
+
+
+def session_tools(servers: McpServers) -> tuple[Tool, ...]:
+    """Return the tools of servers for a model; where they are many, two that search and call them."""
+    if sum(len(found.definition) for found in servers.tools) <= LISTED_CHARACTERS:
+        return tuple(_make_tool(servers, found) for found in servers.tools)
+
+    @tool
+    def mcp_search(_workspace: Workspace, query: str) -> str:
+        """Find tools of the user's MCP servers, with their arguments. Call one with mcp_call.
+
+        Args:
+            query: Words on what is to be done.
+        """
+        words = set(re.findall(r"[a-z0-9]+", query.lower()))
+        ranked = sorted(servers.tools, key=lambda found: -len(words & _words(found)))
+        shown = [found.definition for found in ranked[:FOUND_TOOLS] if words & _words(found)]
+        names = ", ".join(found.name for found in servers.tools)
+        return "\n".join(shown) or f"No tool fits. There are: {names}"
+
+    @tool(subject="tool")
+    def mcp_call(_workspace: Workspace, tool: str, arguments: str = "{}") -> str:
+        """Call a tool that mcp_search has found. The user is asked first.
+
+        Args:
+            tool: Its name.
+            arguments: Its arguments, as a JSON object.
+        """
+        try:
+            values = parse_json(arguments)
+        except ValueError:
+            values = None
+        if not isinstance(values, dict):
+            raise ToolError("The arguments are no JSON object. Nothing was done.")
+        return servers.call(tool, values)
+
+    return (mcp_search, mcp_call)
+
+
+@contextmanager
+def open_session_tools(root: Path) -> Iterator[tuple[tuple[Tool, ...], tuple[str, ...]]]:
+    """Provide the tools of all servers that a session in a repository may use, and what to tell the user."""
+    servers = [server for server in list_servers(root) if server.is_used]
+    if not servers:
+        yield (), ()
+        return
+    with ExitStack() as stack:
+        try:
+            connections = stack.enter_context(open_servers())
+        except UserError as error:
+            yield (), (str(error),)
+            return
+        problems = tuple(connections.connect(servers, directory=root))
+        yield session_tools(connections), problems
+
+
+def _make_tool(servers: McpServers, found: ServerTool) -> Tool:
+    return Tool(
+        name=found.name,
+        function=lambda _workspace, arguments: servers.call(found.name, arguments),
+        arguments=ServerArguments,
+        description=f"Of the user's MCP server {found.server}, which says: {found.description}",
+        writes=False,
+        asks=False,
+        schema=found.parameters,
+    )
+
+
+def _words(found: ServerTool) -> set[str]:
+    return set(re.findall(r"[a-z0-9]+", f"{found.name} {found.description}".lower()))
+
+
+def _read_tool(server: str, definition: Any) -> ServerTool:
+    name = re.sub(r"[^\w-]", "_", f"mcp__{server}__{definition.name}", flags=re.ASCII)[:64]
+    about = " ".join(sanitize_text(definition.description or definition.name).split())
+    schema = definition.input_schema or {}
+    parameters = {"properties": {}, **schema, "type": "object"}
+    return ServerTool(name, server, definition.name, shorten_line(about, MOST_DESCRIPTION), parameters)
+
+
+def describe_result(result: Any) -> str:
+    """Return the result of a call as text; what is no text is named, and what is too long is cut."""
+    parts = []
+    for block in result.content:
+        resource = getattr(block, "resource", block)
+        text = getattr(resource, "text", None)
+        kind = getattr(resource, "mime_type", None) or block.type
+        parts.append(text if isinstance(text, str) else f"[{kind}: {getattr(resource, 'uri', 'not shown')}]")
+    if not parts and result.structured_content is not None:
+        parts.append(json.dumps(result.structured_content, ensure_ascii=False))
+    text = "\n".join(parts)
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    return f"{text[:MOST_CHARACTERS]}\n[... {len(text) - MOST_CHARACTERS:,} characters were dropped ...]"
+
+
+def expand(text: str) -> str:
+    """Replace `${NAME}` and `${NAME:-default}` by variables of the environment, as other clients do."""
+    return re.sub(
+        r"\$\{(\w+)(?::-([^}]*))?\}", lambda match: os.environ.get(match[1]) or match[2] or "", text
+    )
+
+
+def _describe_error(error: BaseException) -> str:
+    """Return the reason in a group of errors, which is what task groups raise."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, TimeoutError):
+        return "it took too long."
+    return str(error) or type(error).__name__
