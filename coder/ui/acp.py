@@ -104,9 +104,10 @@ class UpdateTranslator:
         self._completed = 0
         self._progress_at: datetime | None = None
 
-    def current_call(self) -> str:
-        """Return the id of the newest call that runs; a new one if none does."""
-        return next(reversed(self._calls.values()), "") or self._next_id()
+    @property
+    def running_call(self) -> str:
+        """Id of the newest call that runs; empty if none does."""
+        return next(reversed(self._calls.values()), "")
 
     def translate(self, record: events.Record) -> Iterator[Update]:
         match record.event:
@@ -129,7 +130,8 @@ class UpdateTranslator:
             case _:
                 yield from self._translate_course(record.event)
 
-    def _next_id(self) -> str:
+    def next_id(self) -> str:
+        """Return the id of another call."""
         self._count += 1
         return f"{self._session}:{self._count}"
 
@@ -163,17 +165,17 @@ class UpdateTranslator:
 
     def _translate_call(self, event: events.ToolStarted | events.ToolFinished) -> Update:
         if isinstance(event, events.ToolStarted):
-            self._calls[event.candidate, event.call.id] = id = self._next_id()
+            self._calls[event.candidate, event.call.id] = id = self.next_id()
             return start_call(id, event.call, root=self._root)
         message = event.message
-        id = self._calls.pop((event.candidate, message.call_id), "") or self._next_id()
+        id = self._calls.pop((event.candidate, message.call_id), "") or self.next_id()
         if message.ok and message.name in ("apply_patch", "run_command"):
             self._edit = id
         status: schema.ToolCallStatus = "completed" if message.ok else "failed"
         return _progress(id, status=status, content=[_content(_fence(message.text))])
 
     def _show_progress(self, text: str, *, at: datetime) -> Iterator[Update]:
-        id = next(reversed(self._calls.values()), "") or self._judging
+        id = self.running_call or self._judging
         if id and (self._progress_at is None or at - self._progress_at >= PROGRESS_INTERVAL):
             self._progress_at = at
             lines = [*(self._runs if id == self._judging else ()), text]
@@ -184,7 +186,7 @@ class UpdateTranslator:
         hunks = split_git_diff(diff)
         new = [hunk for hunk in hunks if hunk not in self._hunks]
         self._hunks = frozenset(hunks)
-        id, self._edit = self._edit or self._next_id(), ""
+        call, self._edit = self._edit, ""
         if not new:
             return
         places = [
@@ -192,9 +194,8 @@ class UpdateTranslator:
             for hunk in new
         ]
         title = f"change {', '.join(dict.fromkeys(hunk.path for hunk in new))}"
-        call = schema.ToolCallStart if id == f"{self._session}:{self._count}" else _progress
-        yield call(
-            tool_call_id=id, title=sanitize_text(title), kind="edit", status="completed",
+        yield (_progress if call else schema.ToolCallStart)(
+            tool_call_id=call or self.next_id(), title=sanitize_text(title), kind="edit", status="completed",
             content=[*diff_content(self._root, new)], locations=places,
         )  # fmt: skip
 
@@ -202,7 +203,7 @@ class UpdateTranslator:
         self, event: events.TargetsGreen | events.TestsEnded | events.Verified
     ) -> Iterator[Update]:
         if not self._judging:
-            self._judging, self._runs = self._next_id(), []
+            self._judging, self._runs = self.next_id(), []
             title = "judge the change"
             yield schema.ToolCallStart(
                 tool_call_id=self._judging, title=title, kind="execute", status="in_progress"
@@ -503,17 +504,23 @@ class EditorSession:
         async for record in running.log.follow():
             await self._send(*translator.translate(record))
             if isinstance(record.event, AnyQuestion):
-                answer = self._answer(running, record.event, call=translator.current_call())
+                ids = {"call": translator.running_call, "new_id": translator.next_id()}
+                answer = self._answer(running, record.event, **ids)
                 questions.append(asyncio.ensure_future(answer))
 
-    async def _answer(self, running: services.RunningSession, event: AnyQuestion, *, call: str) -> None:
+    async def _answer(
+        self, running: services.RunningSession, event: AnyQuestion, *, call: str, new_id: str
+    ) -> None:
+        """Have the user answer a question on the call that runs; without one, it is a call itself."""
         option: str | None = ""
         if not self._is_cancelled:
-            update, options = permission_request(event, root=self.repository.root, call=call)
+            id = call or new_id
+            update, options = permission_request(event, root=self.repository.root, call=id)
+            if not call:
+                await self._send(schema.ToolCallStart.model_validate(update.model_dump()))
             option = await self._choose(update, options)
-            is_call = isinstance(event, events.QuestionAsked)
-            status = "failed" if option in ("", REFUSE) else "in_progress" if is_call else "completed"
-            await self._send(_progress(call, status=status))
+            status = "failed" if option in ("", REFUSE) else "in_progress" if call else "completed"
+            await self._send(_progress(id, status=status))
         self._applies = isinstance(event, events.ReviewAsked) and option == APPLY
         running.send(answer_command(event, option))
 

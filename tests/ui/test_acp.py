@@ -150,6 +150,8 @@ def test_prompt_is_fixed_shown_and_brought_onto_the_branch(place: Place, server:
     entries = [update.entries for update in editor.updates if update.session_update == "plan"]
     assert {entry.status for entry in entries[-1]} == {"completed"}
     review, options = editor.asked[-1]
+    assert editor.calls()[review.tool_call_id]["status"] == "completed"
+    assert editor.calls()[review.tool_call_id]["session_update"] == "tool_call_update"
     assert review.title == "Deliver this change? It is PROVEN."
     assert [option.kind for option in options] == ["allow_once", "allow_once", "reject_once"]
     assert "main is now at" in editor.said()
@@ -242,7 +244,7 @@ def test_every_recorded_session_can_be_shown(log: Path) -> None:
     open_calls: dict[str, str] = {}
     for update in updates:
         if update.session_update.startswith("tool_call"):
-            assert update.session_update == "tool_call" or update.tool_call_id in open_calls
+            assert (update.session_update == "tool_call") == (update.tool_call_id not in open_calls)
             open_calls[update.tool_call_id] = update.status or open_calls[update.tool_call_id]
     assert {*open_calls.values()} <= {"completed", "failed"}
 
