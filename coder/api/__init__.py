@@ -90,6 +90,7 @@ def verify(
     Raises:
         UserError: there is no such change, or the repository cannot be worked on.
     """
+    from coder.core.task import Task
     from coder.wiring.session import judging_approach, prepare_session
 
     directory = Path(repository)
@@ -100,14 +101,15 @@ def verify(
         unsafe=unsafe_no_sandbox,
         approach=judging_approach(directory, revision=revision, diff=diff, against=against),
     )
-    task = setup.make_task(
-        issue,
+    request = Task(
+        issue=issue,
+        directory=setup.root,
         needs_ties=bool(issue),
         accept_test_edits=accept_test_edits,
         unrelated_tests=unrelated_tests,
         in_turn=in_turn,
     )
-    return _run_session(setup, task, on_progress, stop)
+    return _run_session(setup, setup.complete(request), on_progress, stop)
 
 
 def fix(
@@ -160,6 +162,7 @@ def fix(
     Raises:
         UserError: the model or the repository cannot be used.
     """
+    from coder.core.task import Task
     from coder.wiring.session import prepare_session
 
     flags: dict[str, Any] = {
@@ -173,15 +176,16 @@ def fix(
         "test": test_command,
     }
     setup = prepare_session(Path(repository), flags=flags, trusted=trust, unsafe=unsafe_no_sandbox)
-    task = setup.make_task(
-        issue,
+    request = Task(
+        issue=issue,
+        directory=setup.root,
         base=base,
         only=only,
         dry_run=dry_run,
         accept_test_edits=accept_test_edits,
         unrelated_tests=unrelated_tests,
     )
-    return _run_session(setup, task, on_progress, stop)
+    return _run_session(setup, setup.complete(request), on_progress, stop)
 
 
 def locate(issue: str, *, repository: str | Path = ".") -> Locations:

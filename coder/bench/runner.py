@@ -26,12 +26,12 @@ from coder.executors.calls import CallFailed, CallFinished, Emit, Executor, Shar
 from coder.patching import apply
 from coder.repo.repository import init_repository
 from coder.sandbox.backend import SandboxBackend
-from coder.sandbox.choice import require_backend
+from coder.sandbox.choice import BackendChoice, require_backend
 from coder.settings import Config, load_config
 from coder.verify.failures import environment_problem
 from coder.wiring.preparation import make_sandbox
 from coder.wiring.project_runtime import build_project_runtime
-from coder.wiring.session import Approach, SessionSetup, choose_approach, scripted_approach
+from coder.wiring.session import SessionSetup, prepare_session, scripted_approach
 
 BUILD = "build"
 """Strategy of a job that builds new code, as `coder build` does, instead of fixing an issue."""
@@ -193,8 +193,9 @@ def run_job(job: Job, task: SuiteTask, backend: SandboxBackend | None) -> Outcom
         root = Path(name).resolve() / task.name
         task.unpack(root)
         init_repository(root, message="Begin")
-        config = load_config(root, _flags(job, task))
-        finish_event, session = _session(job, task, config, root=root, backend=backend)
+        setup = _prepare(job, task, root=root, backend=backend)
+        config = setup.config
+        finish_event, session = _run_session(setup, job, task)
         diff = finish_event.delivery.diff if finish_event.delivery else ""
         report = (
             _run_hidden_tests(task, config, diff, Path(name).resolve() / "judged" / task.name, backend)
@@ -257,14 +258,22 @@ def _flags(job: Job, task: SuiteTask) -> dict[str, Any]:
     }
 
 
-def _session(
-    job: Job, task: SuiteTask, config: Config, *, root: Path, backend: SandboxBackend | None
-) -> tuple[SessionFinished, str]:
-    setup = SessionSetup(
-        root=root, config=config, backend=backend, trusted=True, approach=_approach(job, task, config)
+def _prepare(job: Job, task: SuiteTask, *, root: Path, backend: SandboxBackend | None) -> SessionSetup:
+    flags, mode = _flags(job, task), _mode(job)
+    is_scripted = job.model == SCRIPTED
+    return prepare_session(
+        root,
+        flags=flags,
+        trusted=True,
+        approach=scripted_approach(task.script, load_config(root, flags), mode=mode) if is_scripted else None,
+        mode=mode,
+        sandbox=BackendChoice(backend=backend),
     )
-    session_task = setup.make_task(task.issue, mode=_mode(job), dry_run=True, budget=job.budget)
-    with setup.open(session_task) as handle:
+
+
+def _run_session(setup: SessionSetup, job: Job, task: SuiteTask) -> tuple[SessionFinished, str]:
+    request = Task(issue=task.issue, directory=setup.root, mode=_mode(job), dry_run=True, budget=job.budget)
+    with setup.open(setup.complete(request)) as handle:
         finish_event = asyncio.run(handle.session.run())
     if finish_event.kind is None:
         raise JobFailed(finish_event.summary)
@@ -273,12 +282,6 @@ def _session(
 
 def _mode(job: Job) -> Mode:
     return "build" if job.strategy == BUILD else "fix"
-
-
-def _approach(job: Job, task: SuiteTask, config: Config) -> Approach:
-    if job.model == SCRIPTED:
-        return scripted_approach(task.script, config, mode=_mode(job))
-    return choose_approach(config, model_name=config.model, mode=_mode(job))
 
 
 def _run_hidden_tests(

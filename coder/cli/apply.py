@@ -192,10 +192,10 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
         return 0
     copy, head = copy_and_head
     targets = original_finish.verdict.targets if original_finish.verdict else ()
-    approach = judging_approach(repo, diff=None, revision=copy, against=head, test_ids=targets)
+    approach = judging_approach(repo, revision=copy, against=head, test_ids=targets)
 
     handle = run_task(
-        original_task.issue,
+        Task(issue=original_task.issue, directory=repo, base=head, needs_ties=False),
         Options(
             repo=repo,
             test=original_task.test_command,
@@ -205,8 +205,6 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
             unsafe_no_sandbox=unsafe,
         ),
         approach=approach,
-        base=head,
-        needs_ties=False,
         quiet=True,
     )
     finish_event = handle.finish_event

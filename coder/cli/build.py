@@ -57,23 +57,27 @@ def build(
     coder fix.
     """
     from coder.cli.running import run_task
+    from coder.core.task import Task
 
     text = read_issue(goal)
     own_plan = read_plan(plan) if plan is not None else None
     if own_plan is not None and not own_plan.components:
         raise UserError(f"{plan} is the plan of a fix. A plan of components: coder build GOAL --plan-only")
     is_new = into is not None and _prepare_directory(into)
-    handle = run_task(
-        text,
-        replace(options, trust=options.trust or is_new),
+    request = Task(
+        issue=text,
         mode="build",
-        # The first run of the tests comes before any fix.
-        settings={"attempts": max_iterations + 1},
-        directory=into,
-        output=output,
+        directory=into or options.repo,
         single_file=single_file,
         plan_only=plan_only,
         plan=own_plan,
+    )
+    handle = run_task(
+        request,
+        replace(options, trust=options.trust or is_new),
+        # The first run of the tests comes before any fix.
+        settings={"attempts": max_iterations + 1},
+        output=output,
     )
     finish_event = handle.finish_event
     if is_new and into is not None and finish_event.delivery and finish_event.delivery.commit:

@@ -20,6 +20,7 @@ def demo(
 ) -> int:
     """Watch coder fix a real bug in a small repository that it brings along; no key needed."""
     from coder.cli.running import run_task
+    from coder.core.task import Task
     from coder.repo.repository import init_repository
 
     directory = _unpack()
@@ -29,7 +30,7 @@ def demo(
     print("\n".join(f"    {line}".rstrip() for line in issue.splitlines()), end="\n\n")
     print(f"What you would type there: coder fix @ISSUE.md{' --offline' if offline else ''}\n")
     handle = run_task(
-        issue,
+        Task(issue=issue, directory=directory),
         # The interpreter that runs coder has pytest; an active environment may not.
         replace(options, repo=directory, test=f"{sys.executable} -m pytest", trust=True),
         settings={"strategy": "offline" if offline else None},

@@ -27,7 +27,7 @@ from coder.core.text import sanitize_text
 if TYPE_CHECKING:
     from coder.cli.forges import ForgeIssue
     from coder.core.events import SessionFinished
-    from coder.core.task import Mode, Source
+    from coder.core.task import Mode, Source, Task
     from coder.wiring.session import SessionHandle
 
 COMMAND_MODES: "Mapping[str, Mode]" = {"fix": "fix", "do": "change", "ask": "ask", "plan": "fix"}
@@ -101,19 +101,19 @@ def fix(
     if own_plan is not None and own_plan.components:
         raise UserError(f"{plan} is a plan of components. To build them: coder build GOAL --plan {plan}")
     strategy_name = "offline" if offline else "plan" if plan_only or plan else strategy and strategy.value
-    return _run_request(
-        issue,
-        options,
-        mode="fix",
-        settings={"strategy": strategy_name},
-        output=output,
+    from coder.core.task import Task
+
+    request = Task(
+        issue=issue,
+        directory=options.repo,
+        only=options.only_paths,
         base=base,
         dry_run=dry_run,
-        pr=pr,
         merge=merge,
         plan_only=plan_only,
         plan=own_plan,
     )
+    return _run_request(request, options, output=output, settings={"strategy": strategy_name}, pr=pr)
 
 
 @with_options(
@@ -148,7 +148,16 @@ def do(
 
     No failing test is sought first; PASSING, exit code 3, is its usual end: --require passing makes it 0.
     """
-    return _run_request(change, options, mode="change", output=output, pr=pr, dry_run=dry_run)
+    from coder.core.task import Task
+
+    request = Task(
+        issue=change,
+        mode="change",
+        directory=options.repo,
+        only=options.only_paths,
+        dry_run=dry_run,
+    )
+    return _run_request(request, options, output=output, pr=pr)
 
 
 @with_options(*CONVERSATION, *MODEL, *LIMITS, *RUNNING, "on")
@@ -197,16 +206,18 @@ def ask(
         raise UserError("--on distributes the researchers of --deep: give both or neither.")
     if max_iterations is not None and not deep:
         raise UserError("--max-iterations limits the rounds of --deep: give both or neither.")
-    return _run_request(
-        question,
-        options,
+    from coder.core.task import Task
+
+    request = Task(
+        issue=question,
         mode="ask",
-        settings={"strategy": "offline" if offline else None},
-        output=output,
+        directory=options.repo,
         deep=deep,
         iterations=max_iterations or 3,
         sources=_collect_sources(options.repo, document or (), url or (), dependency or ()),
     )
+    settings = {"strategy": "offline"} if offline else {}
+    return _run_request(request, options, output=output, settings=settings)
 
 
 @with_options(
@@ -230,6 +241,7 @@ def run(
 
     They lie in .agents/commands and .claude/commands; skills can be run as well.
     """
+    from coder.core.task import Task
     from coder.repo.git import find_checkout
     from coder.trust import is_trusted
     from coder.wiring.guidance import find_commands, require_command
@@ -244,18 +256,16 @@ def run(
         return 0
     command = require_command(root, name, trusted=trusted)
     text = command.expand(" ".join(words or ()))
-    fields = {"plan_only": True} if command.mode == "plan" else {}
-    handle = _run_text(
-        text,
-        options,
+    request = Task(
+        issue=text,
         mode=COMMAND_MODES[command.mode],
-        settings={"strategy": "plan"} if command.mode == "plan" else {},
-        mentions=text,
-        output=None,
+        directory=options.repo,
+        only=options.only_paths,
         dry_run=dry_run,
-        **fields,
+        plan_only=command.mode == "plan",
     )
-    return handle.finish_event.exit_code
+    settings = {"strategy": "plan"} if command.mode == "plan" else {}
+    return _run_session(request, options, mentions=text, settings=settings).finish_event.exit_code
 
 
 def _collect_sources(
@@ -274,38 +284,35 @@ def _collect_sources(
 
 
 def _run_request(
-    argument: str,
+    request: "Task",
     options: Options,
     *,
-    mode: "Mode",
-    settings: Mapping[str, Any] | None = None,
     output: Path | None,
+    settings: Mapping[str, Any] | None = None,
     pr: bool = False,
-    **fields: Any,
 ) -> int:
-    """Run a request of the user as a session and return its exit code; `fields` are those of the task.
+    """Run a request of the user as a session and return its exit code.
 
-    `argument` is the request as given on the command line: text, @file, - or an issue's address. With `pr`, a
-    draft is opened of what was delivered.
+    Its issue is as given on the command line: text, @file, - or an issue's address. With `pr`, a draft is
+    opened of what was delivered.
 
     Raises:
         UserError: before anything was started, or no draft could be opened.
     """
-    issue = find_issue_address(argument) if mode != "ask" else None
+    argument = request.issue
+    issue = find_issue_address(argument) if request.mode != "ask" else None
     if issue is not None:
         from coder.cli.forges import fetch_issue
 
         if (settings or {}).get("strategy") == "offline":
             raise UserError("--offline uses no network: save the issue to a file, and give it as @FILE.")
-        text, mentions = fetch_issue(issue), ""
-        fields["origin"] = argument.strip()
+        update, mentions = {"issue": fetch_issue(issue), "origin": argument.strip()}, ""
     else:
-        text, mentions = read_issue(argument), typed_mentions(argument)
+        update, mentions = {"issue": read_issue(argument)}, typed_mentions(argument)
     if pr:
         _require_trust(options)
-    handle = _run_text(
-        text, options, mode=mode, settings=settings, mentions=mentions, output=output, **fields
-    )
+    request = request.model_copy(update=update)
+    handle = _run_session(request, options, mentions=mentions, settings=settings, output=output)
     if pr:
         _open_draft(handle.finish_event, issue, options)
     return handle.finish_event.exit_code
@@ -348,47 +355,36 @@ def _open_draft(finish_event: "SessionFinished", issue: "ForgeIssue | None", opt
     print(f"Draft: {sanitize_text(address)}", file=sys.stderr if options.json else sys.stdout)
 
 
-def _run_text(
-    text: str,
+def _run_session(
+    request: "Task",
     options: Options,
     *,
-    mode: "Mode",
-    settings: Mapping[str, Any] | None,
     mentions: str,
-    output: Path | None,
-    **fields: Any,
+    settings: Mapping[str, Any] | None,
+    output: Path | None = None,
 ) -> "SessionHandle":
     """Run a request whose text is known, and return its session.
 
     Files and symbols that `mentions` names are attached to it.
     """
     from coder.cli.running import run_task
-    from coder.repo.git import find_checkout
 
-    only = tuple(path.removeprefix("./") for path in options.only or ())
-    if mode == "fix" and not fields.get("base"):
-        _require_match(find_checkout(options.repo).root, only)
-    return run_task(
-        text,
-        options,
-        mode=mode,
-        settings=settings or {},
-        output=output,
-        mentions=mentions,
-        only=only,
-        **fields,
-    )
+    if request.mode == "fix" and not request.base:
+        _require_match(options.repo, request.only)
+    return run_task(request, options, mentions=mentions, settings=settings, output=output)
 
 
-def _require_match(root: Path, patterns: Sequence[str]) -> None:
+def _require_match(repo: Path, patterns: Sequence[str]) -> None:
     """Refuse --only if no file of the repository matches any of its paths.
 
     Raises:
         UserError: none does.
     """
+    from coder.repo.git import find_checkout
     from coder.verify.select import project_files
     from coder.workspace.workspace import matches_path
 
+    root = find_checkout(repo).root
     is_match = any(
         (root / pattern).exists() or any(matches_path(path, pattern) for path in project_files(root))
         for pattern in patterns

@@ -19,8 +19,8 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener, getproxies
 
-from coder.core.documents import parse_json
 from coder.core.errors import UserError
+from coder.core.text import parse_json
 from coder.core.verdict import Verdict
 from coder.core.verdict_summary import summary_text
 from coder.models.catalog import is_loopback

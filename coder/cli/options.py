@@ -236,6 +236,11 @@ class Options:
         }
 
     @property
+    def only_paths(self) -> tuple[str, ...]:
+        """Paths and globs of --only, from the root of the repository."""
+        return tuple(path.removeprefix("./") for path in self.only or ())
+
+    @property
     def runtime(self) -> "RuntimeOptions":
         """Options for running tests without a session."""
         return {

@@ -17,7 +17,7 @@ from coder.cli.options import Options
 from coder.cli.terminal import can_review, review_on_terminal
 from coder.core.errors import UserError
 from coder.core.events import DeliverNow, Stop
-from coder.core.task import Mode
+from coder.core.task import Task
 from coder.repo.existing_change import delivered_diff
 from coder.ui import jsonl, summary
 from coder.ui.lines import LinePrinter, PipedConsole, read_answer
@@ -25,29 +25,30 @@ from coder.wiring.session import Approach, Connect, SessionHandle, prepare_sessi
 
 
 def run_task(
-    text: str,
+    request: Task,
     options: Options,
     *,
-    mode: Mode = "fix",
+    mentions: str = "",
     approach: Approach | None = None,
     settings: Mapping[str, Any] | None = None,
-    directory: Path | None = None,
     output: Path | None = None,
     quiet: bool = False,
-    **fields: Any,
 ) -> SessionHandle:
-    """Open, run and show a session about `text`, and return it; `fields` are further ones of its task.
+    """Open, run and show a session about a request, and return it.
+
+    What nobody has set in the request follows from options and settings. Files and symbols that `mentions`
+    names with `@` are attached to it.
 
     One that is `quiet` shows problems alone, unless --verbose asks for more: its caller prints the result.
 
-    Without `approach` the configuration decides on it, by `mode`. `settings` replace those of the options,
-    `directory` the one of the options.
+    Without `approach` the configuration decides on it, by the request's mode. `settings` replace those of the
+    options.
 
     Raises:
         UserError: before anything was started.
     """
     ignore_early_deadline()
-    json, place, continues = options.json, directory or options.repo, options.continued_session
+    json, mode, continues = options.json, request.mode, options.continued_session
     quiet = quiet and not options.verbose
     attended = sys.stdin.isatty() and sys.stdout.isatty() and not json
     console = PipedConsole(highlight=False)
@@ -56,7 +57,7 @@ def run_task(
     with ExitStack() as stack:
         try:
             setup = prepare_session(
-                place,
+                request.directory,
                 flags={**options.settings, **(settings or {})},
                 trusted=options.trust,
                 unsafe=options.unsafe_no_sandbox,
@@ -71,13 +72,14 @@ def run_task(
                     Text(f"{setup.approach.model.name}: {setup.approach.reason}", "dim"),
                     soft_wrap=not console.is_terminal,
                 )
-            fields = {
-                "directory": place,
-                "accept_test_edits": options.accept_test_edits,
-                "unrelated_tests": tuple(options.not_test or ()),
-                **fields,
-            }
-            task = setup.make_task(text, mode=mode, continues=continues, **fields)
+            stated = request.with_defaults(
+                {
+                    "continues": continues,
+                    "accept_test_edits": options.accept_test_edits,
+                    "unrelated_tests": tuple(options.not_test or ()),
+                }
+            )
+            task = setup.complete(stated, mentions=mentions)
             connect = _open_stages(stack, options.on) if options.on else None
             handle = stack.enter_context(setup.open(task, attended=attended, connect=connect))
         except KeyboardInterrupt:

@@ -261,42 +261,24 @@ class InterfaceRepository:
     def _open_session(self, request: "UserRequest") -> InteractiveSession:
         """Open a session, which takes the model of the one that was loaded last unless the flags name one."""
         from coder.cli.options import find_issue_address, read_issue, typed_mentions
-        from coder.core.task import Attachment
-        from coder.settings import load_config
-        from coder.trust import is_trusted
-        from coder.wiring.conversations import inherit_model
-        from coder.wiring.session import SessionSetup, allows_unpriced, choose_approach, judging_approach
+        from coder.core.task import Attachment, Task
+        from coder.sandbox.choice import BackendChoice
+        from coder.wiring.session import judging_approach, prepare_session
 
-        root, flags = self._root, self._settings.flags
-        plans = request.mode == "plan"
-        config = load_config(root, {**flags, "strategy": "plan"} if plans else flags)
-        judges = request.mode == "verify"
+        judges, plans = request.mode == "verify", request.mode == "plan"
+        directory = self._directory
         if judges:
-            approach = judging_approach(
-                self._directory, diff=None, revision=request.text or None, against=None
-            )
+            mentions, approach = "", judging_approach(directory, revision=request.text or None)
+            asked = Task(issue="", directory=directory, needs_ties=False)
         else:
-            config = inherit_model(config, self._archive.loaded, root)
             modes: dict[str, Mode] = {"change": "change", "ask": "ask", "build": "build"}
             mode = modes.get(request.mode, "fix")
-            approach = choose_approach(config, model_name=flags.get("model"), mode=mode, root=root)
-        setup = SessionSetup(
-            root=root,
-            config=config,
-            backend=self._backend,
-            trusted=self._is_trusted or is_trusted(root),
-            approach=approach,
-            unpriced=allows_unpriced(flags),
-        )
-        if judges:
-            task = setup.make_task("", directory=self._directory, needs_ties=False)
-        else:
             issue = find_issue_address(request.text) if mode in ("fix", "change") else None
-            task = setup.make_task(
-                _fetch(issue) if issue else read_issue(request.text),
-                mentions="" if issue else typed_mentions(request.text),
+            mentions, approach = "" if issue else typed_mentions(request.text), None
+            asked = Task(
+                issue=_fetch(issue) if issue else read_issue(request.text),
                 origin=request.text.strip() if issue else "",
-                directory=self._directory,
+                directory=directory,
                 mode=mode,
                 attachments=(
                     *request.attachments,
@@ -309,6 +291,17 @@ class InterfaceRepository:
                 conversation=request.conversation,
                 plan_only=plans,
             )
+        setup = prepare_session(
+            directory,
+            flags={**self._settings.flags, **({"strategy": "plan"} if plans else {})},
+            trusted=self._is_trusted,
+            approach=approach,
+            mode=asked.mode,
+            continues="" if judges else self._archive.loaded,
+            confirm=lambda _: False,  # the user has been asked when the interface opened
+            sandbox=BackendChoice(backend=self._backend),
+        )
+        task = setup.complete(asked, mentions=mentions)
         with ExitStack() as stack:
             handle = stack.enter_context(setup.open(task, attended=True, reviews=not judges))
             return InteractiveSession(handle, stack.pop_all())

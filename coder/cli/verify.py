@@ -118,18 +118,13 @@ def _judge(
     """Judge a change, and write the attestation of its verdict to a file if one is given."""
     from coder.cli.running import run_task
     from coder.core.attestation import build_attestation
+    from coder.core.task import Task
     from coder.wiring.session import judging_approach
 
     repo = options.repo
     approach = judging_approach(repo, diff=read_diff(change, repo), revision=change, against=against)
-    handle = run_task(
-        read_issue(issue) if issue else "",
-        options,
-        approach=approach,
-        needs_ties=bool(issue),
-        unrelated_tests=tuple(options.not_test or ()),
-        quiet=True,
-    )
+    request = Task(issue=read_issue(issue) if issue else "", directory=repo, needs_ties=bool(issue))
+    handle = run_task(request, options, approach=approach, quiet=True)
     if evidence is not None and (attestation := build_attestation(handle.log.records)):
         _write_evidence(evidence, attestation.model_dump_json(indent=2))
     return handle
@@ -160,26 +155,25 @@ def _print_verdict(handle: "SessionHandle", format: OutputFormat, *, details: bo
 def _judge_again(statement: "Attestation", options: Options) -> int:
     """Judge again what an attestation is about, and report whether its verdict still holds."""
     from coder.cli.running import run_task
+    from coder.core.task import Task
     from coder.wiring.session import judging_approach
 
     approach = judging_approach(
         options.repo,
         diff=statement.diff,
-        revision=None,
         against=statement.base,
         test_ids=statement.verdict.targets,
         tree=statement.verdict.tree,
     )
     if options.test is None:
         options = replace(options, test=_check_command(statement.test_command, options.repo))
-    handle = run_task(
-        statement.issue,
-        options,
-        approach=approach,
+    request = Task(
+        issue=statement.issue,
+        directory=options.repo,
         needs_ties=bool(statement.verdict.untied),
         unrelated_tests=(*(options.not_test or ()), *statement.unrelated_tests),
-        quiet=True,
     )
+    handle = run_task(request, options, approach=approach, quiet=True)
     if not (options.json or options.verbose):
         _print_verdict(handle, OutputFormat.text, details=False)
     return _compare_verdicts(statement, handle.finish_event)
@@ -332,6 +326,7 @@ def review(
     Exit codes: those of coder verify.
     """
     from coder.cli.running import run_task
+    from coder.core.task import Task
     from coder.repo.git import find_checkout
     from coder.settings import load_config
     from coder.ui.lines import review_lines
@@ -341,12 +336,9 @@ def review(
     revision = _resolve_pull_request(change, repo) if change and change.startswith("#") else change
     judging = judging_approach(repo, diff=read_diff(revision, repo), revision=revision, against=against)
     config = load_config(find_checkout(repo).root, options.settings)
-    handle = run_task(
-        read_issue(issue) if issue else "",
-        options,
-        approach=reviewing_approach(judging, config, model_name=options.model),
-        needs_ties=bool(issue),
-    )
+    request = Task(issue=read_issue(issue) if issue else "", directory=repo, needs_ties=bool(issue))
+    approach = reviewing_approach(judging, config, model_name=options.model)
+    handle = run_task(request, options, approach=approach)
     finish_event = handle.finish_event
     if finish_event.verdict and not options.json:
         print("", *review_lines(handle.log.records, finish_event.verdict), sep="\n")

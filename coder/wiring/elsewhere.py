@@ -213,8 +213,8 @@ def run_issue(call: IssueCall, emit: Emit) -> Package[IssueResult]:
     setup = call.prepare()
     if not setup.trusted:
         setup = replace(setup, trusted=ensure_trust(call.root, backend=setup.backend))
-    task = setup.make_task(call.issue, base=call.base, dry_run=True)
-    with setup.open(task) as handle:
+    request = Task(issue=call.issue, directory=setup.root, base=call.base, dry_run=True)
+    with setup.open(setup.complete(request)) as handle:
         asyncio.run(_run_session(handle, emit))
     directory = sessions_directory() / handle.id
     try:

@@ -31,7 +31,7 @@ from coder.repo.recovery import remove_discarded
 from coder.repo.repository import SessionRepository, open_repository
 from coder.retrieval.attachments import refuse_images
 from coder.sandbox.backend import SandboxBackend
-from coder.sandbox.choice import require_backend
+from coder.sandbox.choice import BackendChoice, require_backend
 from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.wrappers import ResidueSandbox
 from coder.session.approval import Approval, Permissions
@@ -113,8 +113,8 @@ class SessionSetup:
     unpriced: bool = False
     """Whether the user's limit of tokens or requests, on the command line, allows a model without a price."""
 
-    def make_task(self, text: str, *, mentions: str = "", **fields: Any) -> Task:
-        """Return the task of a request; `fields` are further ones of Task.
+    def complete(self, request: Task, *, mentions: str = "") -> Task:
+        """Return the task of a request: what nobody has set in it follows from settings and approach.
 
         Files and symbols that `mentions` names with `@` are attached to it.
 
@@ -131,8 +131,7 @@ class SessionSetup:
             attempts_per_side=config.attempts_per_side,
             unpriced=self.unpriced,
         )
-        known: dict[str, Any] = {
-            "directory": self.root,
+        defaults: dict[str, Any] = {
             "test_command": config.test,
             "trusted": self.trusted,
             "minimise": config.minimise,
@@ -140,12 +139,14 @@ class SessionSetup:
             "require": config.require,
             "budget": budget,
             **self.approach.task,
-            **fields,
         }
-        if mentions:
-            attached = read_attachments(mentions, self.root, config)
-            known["attachments"] = (*known.get("attachments", ()), *attached)
-        return Task(issue=text or self.approach.purpose or UNKNOWN_PURPOSE, **known)
+        attached = read_attachments(mentions, self.root, config) if mentions else ()
+        return request.with_defaults(defaults).model_copy(
+            update={
+                "issue": request.issue or self.approach.purpose or UNKNOWN_PURPOSE,
+                "attachments": (*request.attachments, *attached),
+            }
+        )
 
     @contextmanager
     def open(
@@ -322,25 +323,27 @@ def prepare_session(
     directory: Path,
     *,
     flags: Mapping[str, Any],
-    trusted: bool,
-    unsafe: bool,
+    trusted: bool = False,
+    unsafe: bool = False,
     approach: Approach | None = None,
     mode: Mode = "fix",
     continues: str = "",
     confirm: Callable[[str], bool] | None = None,
     ask: Callable[[str, str], str] | None = None,
+    sandbox: BackendChoice | None = None,
 ) -> SessionSetup:
     """Prepare a session in the repository that contains a directory; nothing is started.
 
     Without `approach` the configuration decides on it, by `mode`; of a session that this one `continues` it
-    takes the model. `confirm` asks the user, and `ask` for a command; None if nobody can be asked.
+    takes the model. `confirm` asks the user, and `ask` for a command; None if nobody can be asked. `sandbox`
+    is the choice for earlier sessions; None chooses now.
 
     Raises:
         UserError: the repository, the configuration, the model or the sandbox cannot be used.
     """
     root = find_checkout(directory).root
     config = inherit_model(load_config(root, flags), continues, root)
-    backend = require_backend(unsafe=unsafe, image=config.image)
+    backend = sandbox.backend if sandbox else require_backend(unsafe=unsafe, image=config.image)
     approach = approach or choose_approach(config, model_name=flags.get("model"), mode=mode, root=root)
     runs_nothing = mode == "ask" and approach.is_offline
     trusted = trusted or (not runs_nothing and ensure_trust(root, backend=backend, confirm=confirm))
@@ -626,9 +629,9 @@ def reviewing_approach(judging: Approach, config: Config, *, model_name: str | N
 def judging_approach(
     directory: Path,
     *,
-    revision: str | None,
-    diff: str | None,
-    against: str | None,
+    revision: str | None = None,
+    diff: str | None = None,
+    against: str | None = None,
     test_ids: tuple[str, ...] = (),
     tree: str = "",
 ) -> Approach:
