@@ -214,7 +214,6 @@ CASES: dict[str, dict[str, Any]] = {
     "review_security": {},
     "review_simplicity": {},
     "repair_flagged": {"findings": (FINDING,)},
-    "repaired": {"diff": DIFF},
     "astray": {"astray": ["a.py:9"], "findings": (FINDING,)},
     "repair": {},
     "passing": {

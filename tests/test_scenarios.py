@@ -17,7 +17,6 @@ dropped       candidates, with text of the reason
 chosen        strategies
 diagnosed     earlier and current classification of a failure
 readers       reviewers, and whether they approve
-menders       forks that repair, and their findings
 plans         steps of each plan
 stages        stages of a build as they ended, each with its components in alphabetical order
 evidence      text of the notes
@@ -39,7 +38,6 @@ import pytest
 
 from coder.core.events import (
     CandidateDropped,
-    CandidateForked,
     Diagnosed,
     Event,
     MessageFinished,
@@ -195,11 +193,6 @@ def observed(session_end: SessionFinished, records: list[Record], expect: dict[s
             for event in events
             if isinstance(event, NoteMade) and isinstance(event.note, Findings)
         ),
-        "menders": [
-            [event.candidate, event.approach]
-            for event in events
-            if isinstance(event, CandidateForked) and event.role == "repairer"
-        ],
         "plans": [
             len(event.note.steps)
             for event in events

@@ -37,9 +37,8 @@ and a temperature.
   for it; its tests stay.
 - `python/source.py` compares changes by their syntax trees: the same failing change is never verified
   twice.
-- `strategies/review.py` restricts a repair to flagged files and definitions. Independent places are
-  repaired at the same time, each in a fork (`c1-mend-2`), and merged (`review.py`); if the
-  merge conflicts, one conversation repairs all.
+- `strategies/review.py` restricts a repair to flagged files and definitions: a change elsewhere is
+  rolled back.
 - A plan is Markdown (`core/plan.py`): the user may give one (`--plan`), or edit the planner's in the
   interface (`PlanAsked`, answered by `Amend`); the planner amends it where it fails.
 - The user's comments in a review are findings, too: `revise_flagged` repairs them before the review goes on

@@ -5,7 +5,6 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
-from itertools import pairwise
 from pathlib import Path
 
 from coder.core.errors import LimitReached, ModelError
@@ -20,13 +19,11 @@ from coder.patching.git_hunks import split_git_diff
 from coder.prompting import render_prompt
 from coder.python.source import decode_text, parse_module
 from coder.session.context import SessionContext, Strategy
-from coder.session.phase import PhaseSpec, PhaseState, record_change, run_phase
+from coder.session.phase import PhaseSpec, PhaseState, run_phase
 from coder.session.review import high_risk_paths
-from coder.session.turn import add_user_message
 from coder.strategies.candidate_status import has_deliverable_change, is_judged_good
-from coder.strategies.follow import Route, follow_route
+from coder.strategies.follow import follow_route
 from coder.strategies.phases import PHASE_SPECS
-from coder.strategies.tree import drop_candidate
 from coder.strategies.verify_phase import judge_change
 from coder.tools.hand_over import hand_over_findings
 from coder.tools.registry import REVIEWING_TOOLS
@@ -89,7 +86,7 @@ def revise_flagged(findings: Sequence[ReviewFinding], patch: Patch) -> Strategy:
 
     async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
         try:
-            await repair_findings(findings, patch, then={("repair", True): "verify"})(context, candidate)
+            await repair_findings(findings, patch)(context, candidate)
         except (ModelError, LimitReached) as error:
             context.log.append(Warned(text=f"Your comments were not worked on: {error}"))
         if not await is_judged_good(context, candidate):
@@ -259,26 +256,6 @@ def repairable_findings(findings: Findings, patch: Patch) -> tuple[ReviewFinding
     )
 
 
-def format_places(findings: Sequence[ReviewFinding]) -> str:
-    return ", ".join(dict.fromkeys(finding.place for finding in findings))
-
-
-def group_independent_findings(
-    tree: Path, findings: Sequence[ReviewFinding]
-) -> tuple[tuple[ReviewFinding, ...], ...]:
-    """Group findings so that groups share no line of the files in `tree` and are repaired independently."""
-    groups: list[list[ReviewFinding]] = []
-    path, end = "", 0
-    ranges = [(finding, editable_lines(finding, read_exact_text(tree, finding.path))) for finding in findings]
-    for finding, lines in sorted(ranges, key=lambda entry: (entry[0].path, entry[1].start)):
-        if finding.path != path or lines.start >= end:
-            groups.append([])
-            path, end = finding.path, 0
-        groups[-1].append(finding)
-        end = max(end, lines.stop)
-    return tuple(map(tuple, groups))
-
-
 def changes_outside_findings(findings: Sequence[ReviewFinding], before: Path, after: Path) -> list[str]:
     """Return `path:line` of each change outside of the flagged places, by the lines of the tree `before`."""
     locations = []
@@ -339,100 +316,14 @@ def changed_lines(old: str, new: str) -> Iterator[int]:
         yield from range(first + 1, max(last, first + 1) + 1)
 
 
-REPAIR_CHARACTERS = 6_000
-
-
 def repair_flagged(reviews: tuple[Findings, ...], patch: Patch) -> Strategy:
-    """Return a strategy that repairs the flagged places and verifies the whole change again.
-
-    Independent places are repaired concurrently, each in a fork; if the results clash, all in one
-    conversation.
-    """
-    findings = tuple(finding for review in reviews for finding in repairable_findings(review, patch))
-
-    async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
-        groups = await asyncio.to_thread(group_independent_findings, candidate.worktree, findings)
-        if len(groups) == 1 or not await _repair_concurrently(context, candidate, groups, patch):
-            return await repair_findings(findings, patch, then={("repair", True): "verify"})(
-                context, candidate
-            )
-        repaired_patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
-        if repaired_patch.tree == patch.tree:
-            return candidate
-        await record_change(context, candidate, repaired_patch)
-        add_user_message(
-            context,
-            candidate,
-            render_prompt("repaired", diff=repaired_patch.diff[:REPAIR_CHARACTERS]),
-        )
-        return await follow_route({}, "verify")(context, candidate)
-
-    return strategy
-
-
-async def _repair_concurrently(
-    context: SessionContext, candidate: Candidate, groups: Sequence[Sequence[ReviewFinding]], patch: Patch
-) -> bool:
-    """Repair each group in a fork and merge the results; return False and change nothing at a clash."""
-    forks = [await _fork_for_repair(context, candidate, group, patch) for group in groups]
-    shared_context = replace(context, budget=context.budget.share(len(groups)))
-    await asyncio.gather(
-        *(
-            _repair_group(shared_context, fork, group, patch)
-            for fork, group in zip(forks, groups, strict=True)
-        )
+    """Return a strategy that repairs what reviewers flag, and verifies the whole change again."""
+    return repair_findings(
+        [finding for review in reviews for finding in repairable_findings(review, patch)], patch
     )
-    paths = dict.fromkeys(finding.path for group in groups for finding in group)
-    merged_texts = {
-        path: merge_texts(
-            read_exact_text(candidate.worktree, path),
-            [read_exact_text(fork.worktree, path) for fork in forks],
-        )
-        for path in paths
-    }
-    if clashes := [path for path, text in merged_texts.items() if not text]:
-        for fork in forks:
-            drop_candidate(context, fork, f"What was mended at once clashes in {', '.join(clashes)}.")
-        return False
-    for path, text in merged_texts.items():
-        (candidate.worktree / path).write_bytes((text or "").encode("utf-8", "surrogateescape"))
-    return True
 
 
-async def _fork_for_repair(
-    context: SessionContext, candidate: Candidate, group: Sequence[ReviewFinding], patch: Patch
-) -> Candidate:
-    """Fork the candidate as it is, for the repair of some findings alone."""
-    repair_count = sum(
-        isinstance(record.event, CandidateForked) and record.event.role == "repairer"
-        for record in context.log.records
-    )
-    position = context.log.records[-1].number
-    child = await asyncio.to_thread(
-        context.repository.create_candidate, f"{candidate.id}-mend-{repair_count + 1}"
-    )
-    approach = f"mends {format_places(group)}"
-    context.log.append(
-        CandidateForked(
-            candidate=child.id, parent=candidate.id, position=position, role="repairer", approach=approach
-        )
-    )
-    await asyncio.to_thread(context.repository.rollback, child, patch.tree)
-    return child
-
-
-async def _repair_group(
-    context: SessionContext, fork: Candidate, group: Sequence[ReviewFinding], patch: Patch
-) -> None:
-    """Repair one group of findings; if that fails, the other groups go on."""
-    try:
-        await repair_findings(group, patch, then={})(context, fork)
-    except (ModelError, LimitReached) as error:
-        await asyncio.to_thread(context.repository.rollback, fork, patch.tree)
-        drop_candidate(context, fork, str(error))
-
-
-def repair_findings(findings: Sequence[ReviewFinding], patch: Patch, *, then: Route) -> Strategy:
+def repair_findings(findings: Sequence[ReviewFinding], patch: Patch) -> Strategy:
     """Return a strategy that repairs flagged places in one conversation, and rolls back changes elsewhere."""
 
     async def opening(_context: SessionContext, _candidate: Candidate) -> str:
@@ -458,7 +349,9 @@ def repair_findings(findings: Sequence[ReviewFinding], patch: Patch, *, then: Ro
             context, workspace=lambda other: replace(context.workspace(other), only=only)
         )
         purposes = {**PHASE_SPECS, "repair": PhaseSpec(phase=REPAIR, opening=opening, settle=settle)}
-        return await follow_route(then, "repair", purposes)(restricted_context, candidate)
+        return await follow_route({("repair", True): "verify"}, "repair", purposes)(
+            restricted_context, candidate
+        )
 
     return strategy
 
@@ -468,27 +361,6 @@ def _changes_outside(
 ) -> list[str]:
     with context.repository.checkout(patch.tree) as before:
         return changes_outside_findings(findings, before, candidate.worktree)
-
-
-LineEdit = tuple[int, int, tuple[str, ...]]
-"""First and last line (from 0, end excluded), and their replacement."""
-
-
-def merge_texts(before: str, afters: Sequence[str]) -> str | None:
-    """Return the text with the changes of all `afters`; None if two of them conflict."""
-    lines = before.splitlines(keepends=True)
-    edits = sorted({edit for after in afters for edit in _edits(lines, after.splitlines(keepends=True))})
-    if any(start < max(last, first + 1) for (first, last, _), (start, _, _) in pairwise(edits)):
-        return None
-    for first, last, replacement in reversed(edits):
-        lines[first:last] = replacement
-    return "".join(lines)
-
-
-def _edits(before: Sequence[str], after: Sequence[str]) -> Iterator[LineEdit]:
-    for tag, first, last, start, end in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
-        if tag != "equal":
-            yield first, last, tuple(after[start:end])
 
 
 async def _open_diagnose(context: SessionContext, candidate: Candidate) -> str:

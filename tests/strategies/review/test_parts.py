@@ -15,8 +15,6 @@ from coder.strategies.review import (
     committee_reviewers,
     covered_lines,
     editable_lines,
-    group_independent_findings,
-    merge_texts,
     risk_reviewers,
 )
 
@@ -114,58 +112,3 @@ def test_counts_changed_lines_in_old_file() -> None:
 
 def test_allows_new_import_anywhere() -> None:
     assert list(changed_lines(TEXT, TEXT.replace("import os\n", "import os\nimport re\n"))) == []
-
-
-def test_separates_findings_without_common_lines(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text(TEXT)
-    (tmp_path / "b.py").write_text(TEXT)
-    first, second, again, other = finding(5), finding(9), finding(4), finding(5, "b.py")
-    assert group_independent_findings(tmp_path, (second, other, first, again)) == (
-        (first, again),
-        (second,),
-        (other,),
-    )
-    assert group_independent_findings(tmp_path, (first, second, finding(0))) == ((finding(0), first, second),)
-    assert group_independent_findings(tmp_path, (finding(0, "gone.py"), first)) == (
-        (first,),
-        (finding(0, "gone.py"),),
-    )
-
-
-def test_groups_nearby_lines_without_definition(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("x = 1\n" * 60)
-    assert group_independent_findings(tmp_path, (finding(10), finding(20), finding(50))) == (
-        (finding(10), finding(20)),
-        (finding(50),),
-    )
-
-
-def test_merges_changes_of_different_places() -> None:
-    longer = TEXT.replace("return 1", "x = 1\n    return x")
-    other = TEXT.replace("return 2", "return 3").replace("import os\n", "")
-    both = longer.replace("return 2", "return 3").replace("import os\n", "")
-    assert merge_texts(TEXT, [longer, other]) == both
-    assert merge_texts(TEXT, [other, longer]) == both
-
-
-def test_keeps_unchanged_text() -> None:
-    assert merge_texts(TEXT, [TEXT, TEXT]) == TEXT
-    assert merge_texts("no end\r\nof line", ["no end\r\nof line", "an end\r\nof line"]) == "an end\r\nof line"
-
-
-def test_the_same_change_counts_once() -> None:
-    once = TEXT.replace("import os\n", "import os\nimport re\n")
-    assert merge_texts(TEXT, [once, once.replace("return 1", "return 0")]) == once.replace(
-        "return 1", "return 0"
-    )
-
-
-@pytest.mark.parametrize(
-    ("old", "first", "second"),
-    [
-        ("return 1", "return 3", "return 4"),
-        ("import os\n", "import os\nimport re\n", "import os\nimport sys\n"),
-    ],
-)
-def test_changes_of_same_place_conflict(old: str, first: str, second: str) -> None:
-    assert merge_texts(TEXT, [TEXT.replace(old, first), TEXT.replace(old, second)]) is None
