@@ -14,14 +14,13 @@ from acp import schema
 
 from coder import __version__
 from coder.core import events
-from coder.core.documents import parse_json
 from coder.core.errors import CoderError, UserError
 from coder.core.messages import AssistantMessage, Image, ToolCall
 from coder.core.notes import Done, Plan
 from coder.core.plan import format_plan
 from coder.core.state import next_mode
 from coder.core.task import Attachment
-from coder.core.text import sanitize_text
+from coder.core.text import parse_json, sanitize_text
 from coder.core.values import Hunk, first_changed_line
 from coder.core.verdict import VerdictKind
 from coder.core.verdict_summary import format_result, summary_text

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
 
 from pydantic import ConfigDict, ValidationError
 
-from coder.core.documents import parse_json
 from coder.core.errors import ToolError, UserError
-from coder.core.text import sanitize_text, shorten_line
+from coder.core.text import parse_json, sanitize_text, shorten_line
 from coder.core.values import Value
 from coder.directories import config_directory
 from coder.files.regular_files import read_regular, replace_text

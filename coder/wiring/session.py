@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 from urllib.parse import urlsplit
@@ -16,7 +17,7 @@ from coder import __version__
 from coder.core.errors import UserError
 from coder.core.events import Record, SessionFinished
 from coder.core.paths import extract_node_ids, find_command_tests, test_file_of
-from coder.core.ports import Model, Progress, Verifier
+from coder.core.ports import Model, Progress, Repository, Verifier
 from coder.core.task import Budget, Mode, Task
 from coder.core.values import Candidate, Patch, SuspectRanking
 from coder.directories import index_database, sandbox_notice_file, sessions_directory
@@ -45,6 +46,7 @@ from coder.store.jsonl import SessionStore
 from coder.tools.registry import TOOLS
 from coder.trust import allowed_rules, remember_rules
 from coder.verify.project import Project
+from coder.verify.verifier import WorktreeVerifier
 from coder.wiring.conversations import find_continuation, inherit_model, make_session_id, recover_sessions
 from coder.wiring.guidance import Guidance, load_guidance
 from coder.wiring.mcp_client import open_session_tools
@@ -170,12 +172,10 @@ class SessionSetup:
         remove_discarded(sessions_directory())
         recover_sessions()
         earlier = find_continuation(task.continues, root, request=task.issue) if task.continues else None
-        sources = task.sources or (earlier.sources if earlier and task.mode == "ask" else ())
-        task = task.model_copy(update={"continues": earlier.session if earlier else "", "sources": sources})
-        if not (task.given or chosen_approach.is_offline):
-            limit = find_money_limit(config)
-            money = {"usd": limit.usd, "usd_phrase": limit.phrase} if limit else {"usd": None}
-            task = task.model_copy(update={"budget": task.budget.model_copy(update=money)})
+        task = self._continue_task(task, earlier)
+        runs_nothing = task.mode == "ask" and chosen_approach.is_offline
+        if runs_nothing and task.deep:
+            raise UserError("--deep needs a model: add --model. Without --deep, search and history answer.")
         if task.mode == "ask":
             config = config.model_copy(update={"approve": "read-only"})
         identity = make_session_id()
@@ -204,61 +204,24 @@ class SessionSetup:
             attachments, refusals = refuse_images(task.attachments, chosen_approach.model)
             task = _mask_request(task.model_copy(update={"attachments": attachments}), private)
             log = EventLog(store, secrets=private, records=records)
-            unfinished = tuple(
-                request
-                for request in (earlier.unfinished_requests if earlier else ())
-                if request != task.issue
-            )
-            judged_since = repository.commit_before(earlier.requests) if earlier and earlier.requests else ""
-            if earlier and judged_since:
-                unfinished = tuple(dict.fromkeys((*unfinished, *[*earlier.requests.values()][::-1])))
             runtime = build_project_runtime(task, config, root=root, sandbox=sandbox, mask=private.mask)
-            verifier = runtime.verifier_factory(
-                task.issue,
-                unfinished_issues=unfinished,
-                requires_identifier_ties=task.mode == "fix",
-                requested_tests=(
-                    *extract_node_ids("\n".join((task.issue, *unfinished))),
-                    *find_command_tests(task.test_command),
-                ),
-                needs_ties=task.needs_ties,
-                accepts_test_edits=task.accept_test_edits,
-            )
+            judging = _set_up_judging(task, earlier, repository, runtime)
             server_tools, server_problems = (
                 ((), ())
                 if chosen_approach.is_offline or task.given or records
                 else stack.enter_context(open_session_tools(root))
             )
-            runs_nothing = task.mode == "ask" and chosen_approach.is_offline
-            if runs_nothing and task.deep:
-                raise UserError(
-                    "--deep needs a model: add --model. Without --deep, search and history answer."
-                )
-            bases = (repository, *([repository.since(judged_since)] if judged_since else ()))
-
-            def reset_baselines(circumstance: str) -> None:
-                for base in bases:
-                    verifier(base).reset_baseline(circumstance)
-
             context = SessionContext(
                 task=task,
-                models=ModelAccess(
-                    model=chosen_approach.model,
-                    by_role=chosen_approach.models,
-                    base_url=chosen_approach.base_url,
-                    context_tokens=config.context_tokens,
-                    seed=config.seed,
-                    effort=None if config.effort == "default" else config.effort,
-                    rate_limiter=RateLimiter(),
-                ),
+                models=self._model_access(),
                 tools=(*TOOLS, *server_tools),
                 repository=repository,
-                verifier=verifier(repository),
-                whole_verifier=verifier(bases[-1]) if judged_since else None,
-                judged_since=judged_since,
-                make_verifier=verifier,
+                verifier=judging.verifier,
+                whole_verifier=judging.whole_verifier,
+                judged_since=judging.since,
+                make_verifier=judging.make_verifier,
                 make_proposer=runtime.proposer,
-                installer=runtime.installer(root, reset_baselines),
+                installer=runtime.installer(root, judging.reset_baselines),
                 installs_packages=config.install,
                 cutoff=runtime.cutoff,
                 continued=earlier,
@@ -269,19 +232,14 @@ class SessionSetup:
                 approval=Approval(
                     log, attended=attended, remember=lambda new_rules: remember_rules(root, new_rules)
                 ),
-                permissions=Permissions(
-                    mode=config.approve,
-                    is_sandboxed=sandbox.is_sandboxed,
-                    rules=(*configured_rules(config), *allowed_rules(root)),
-                    test_command=runtime.project.command.text,
-                ),
+                permissions=_permissions(config, root, sandbox=sandbox, project=runtime.project),
                 secrets=private,
                 workspace=_workspace_factory(
                     task,
                     config,
                     repository,
                     project=runtime.project,
-                    verifier=verifier(repository),
+                    verifier=judging.verifier,
                     sandbox=sandbox,
                     log=log,
                     private=private,
@@ -313,6 +271,28 @@ class SessionSetup:
             strategy = with_named_tests(chosen_approach.strategy) if is_change else chosen_approach.strategy
             session = Session(context, strategy, id=identity, version=__version__)
             yield SessionHandle(id=identity, session=session, log=log, context=context)
+
+    def _continue_task(self, task: Task, earlier: Continuation | None) -> Task:
+        """Return a task with what it has from an earlier session, and with the user's limit of money."""
+        sources = task.sources or (earlier.sources if earlier and task.mode == "ask" else ())
+        task = task.model_copy(update={"continues": earlier.session if earlier else "", "sources": sources})
+        if task.given or self.approach.is_offline:
+            return task
+        limit = find_money_limit(self.config)
+        money = {"usd": limit.usd, "usd_phrase": limit.phrase} if limit else {"usd": None}
+        return task.model_copy(update={"budget": task.budget.model_copy(update=money)})
+
+    def _model_access(self) -> ModelAccess:
+        config = self.config
+        return ModelAccess(
+            model=self.approach.model,
+            by_role=self.approach.models,
+            base_url=self.approach.base_url,
+            context_tokens=config.context_tokens,
+            seed=config.seed,
+            effort=None if config.effort == "default" else config.effort,
+            rate_limiter=RateLimiter(),
+        )
 
 
 Connect = Callable[[SessionSetup, SessionRepository], RunElsewhere]
@@ -362,6 +342,67 @@ def prepare_session(
 def allows_unpriced(flags: Mapping[str, Any]) -> bool:
     """Tell whether limits on the command line allow a model without a price under a limit of money."""
     return any(flags.get(name) is not None for name in ("max_tokens", "max_requests"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judging:
+    """The verifiers of a session."""
+
+    make_verifier: Callable[[Repository], WorktreeVerifier]
+    """Returns the verifier of a repository at its base, the same one each time."""
+    repository: SessionRepository
+    since: str = ""
+    """The commit before all changes that this one continues; empty if it continues none."""
+
+    @cached_property
+    def whole_repository(self) -> SessionRepository | None:
+        return self.repository.since(self.since) if self.since else None
+
+    @property
+    def verifier(self) -> WorktreeVerifier:
+        return self.make_verifier(self.repository)
+
+    @property
+    def whole_verifier(self) -> WorktreeVerifier | None:
+        """Judges the change together with those that it continues."""
+        return self.make_verifier(self.whole_repository) if self.whole_repository else None
+
+    def reset_baselines(self, circumstance: str) -> None:
+        for verifier in filter(None, (self.verifier, self.whole_verifier)):
+            verifier.reset_baseline(circumstance)
+
+
+def _set_up_judging(
+    task: Task, earlier: Continuation | None, repository: SessionRepository, runtime: ProjectRuntime
+) -> Judging:
+    """Return the verifiers of a task; a change is also about the requests that it continues."""
+    unfinished = [
+        request for request in (earlier.unfinished_requests if earlier else ()) if request != task.issue
+    ]
+    since = repository.commit_before(earlier.requests) if earlier and earlier.requests else ""
+    if earlier and since:
+        unfinished = [*dict.fromkeys((*unfinished, *[*earlier.requests.values()][::-1]))]
+    verifier = runtime.verifier_factory(
+        task.issue,
+        unfinished_issues=tuple(unfinished),
+        requires_identifier_ties=task.mode == "fix",
+        requested_tests=(
+            *extract_node_ids("\n".join((task.issue, *unfinished))),
+            *find_command_tests(task.test_command),
+        ),
+        needs_ties=task.needs_ties,
+        accepts_test_edits=task.accept_test_edits,
+    )
+    return Judging(make_verifier=verifier, repository=repository, since=since)
+
+
+def _permissions(config: Config, root: Path, *, sandbox: ProcessSandbox, project: Project) -> Permissions:
+    return Permissions(
+        mode=config.approve,
+        is_sandboxed=sandbox.is_sandboxed,
+        rules=(*configured_rules(config), *allowed_rules(root)),
+        test_command=project.command.text,
+    )
 
 
 def _load_revision() -> Revise:
