@@ -31,7 +31,7 @@ from coder.workspace.workspace import (
 MOST_SUBJECTS, MOST_PLACES, MOST_ROWS, MOST_COMMITS = 3, 5, 20, 6
 EXCERPT_LINES, LINE_CHARACTERS = 24, 120
 METHOD = (
-    "Found by names, words and history, without a model: calls made by strings or other tricks are not seen."
+    "Found by names, words and history, without a model: calls made by strings and the like are not seen."
 )
 INLINE = re.compile(r"`([^`\n]+)`")
 CALLED = re.compile(r"\b([A-Za-z_]\w*)\(\)")
@@ -52,9 +52,9 @@ async def answer_offline(context: SessionContext, candidate: Candidate) -> Candi
     write_sources(candidate.worktree, context.task.sources)
     page = await asyncio.to_thread(write_page, context.workspace(candidate), context.task.issue)
     dirty = " with your uncommitted work" if context.repository.dirty else ""
-    found_at = f"Places are those of {context.repository.head[:12]}{dirty}."
-    read_beside = "".join(f"\n- `{source.path}`: {source.origin}" for source in context.task.sources)
-    note = WrittenAnswer(summary=f"{page}\n\n{METHOD} {found_at}{read_beside}")
+    places = f"Places are those of {context.repository.head[:12]}{dirty}."
+    sources = (f"\n- `{source.path}`: {source.origin}" for source in context.task.sources)
+    note = WrittenAnswer(summary=f"{page}\n\n{METHOD} {places}{''.join(sources)}")
     context.log.append(NoteMade(candidate=candidate.id, phase="locate", note=note, implied=True))
     return candidate
 
@@ -85,11 +85,8 @@ def _named_subjects(
     for name, is_certain in _candidate_names(question):
         if any(name in known.split(".") or name == known for known in subjects):
             continue
-        found = [
-            place
-            for place in find_definitions(snapshot, name)
-            if place.definition and workspace.may_read(place.path)
-        ]
+        defined = (place for place in find_definitions(snapshot, name) if place.definition)
+        found = [place for place in defined if workspace.may_read(place.path)]
         in_source = [place for place in found if path_category(place.path) == 0]
         kinds = {place.definition.kind for place in in_source if place.definition}
         if found and (is_certain or (in_source and kinds != {"variable"} and len(in_source) <= MOST_PLACES)):
@@ -119,8 +116,8 @@ def _subject_sections(
     definitions += [f"- and {len(places) - MOST_PLACES} more"] if len(places) > MOST_PLACES else []
     yield "\n".join([f"## `{name}`", *definitions, _excerpt(workspace, places[0])])
     sources, tests = _uses(workspace, snapshot, places)
-    only_tests = ["Only tests use it by name."] if tests else ["Nothing here uses it by name."]
-    yield "\n".join(["### What uses it", *(_limit(sources) or only_tests)])
+    none = f"{'Only tests use' if tests else 'Nothing here uses'} it by name."
+    yield "\n".join(["### What uses it", *(_limit(sources) or [none])])
     reaching = [test for test in find_reaching_tests(snapshot, places) if workspace.may_read(test.path)]
     rows = [f"- `{escape_path(test.id)}`, line {test.line}, names `{test.names}`" for test in reaching]
     yield "\n".join(["### What tests it", *(_limit(rows or tests) or ["No test names it or what uses it."])])
@@ -131,9 +128,8 @@ def _subject_sections(
 def _definition_line(place: IndexedPlace) -> str:
     definition = _definition_of(place)
     summary = f". {replace_control_characters(definition.summary)}" if definition.summary else ""
-    code = _quote(definition.signature or definition.name)
-    where = f"`{escape_path(place.path)}:{definition.line}` to {definition.end}"
-    return f"- {where}: {definition.kind} `{code}`{summary}"
+    code = f"{definition.kind} `{_quote(definition.signature or definition.name)}`"
+    return f"- `{escape_path(place.path)}:{definition.line}` to {definition.end}: {code}{summary}"
 
 
 def _definition_of(place: IndexedPlace) -> Definition:
@@ -145,10 +141,8 @@ def _excerpt(workspace: Workspace, place: IndexedPlace) -> str:
     definition = _definition_of(place)
     lines = read_text_or_empty(workspace.root, place.path).split("\n")
     last = min(definition.end, definition.start + EXCERPT_LINES - 1, len(lines))
-    shown = [
-        f"{number:>5}| {clip_line(lines[number - 1].expandtabs(4))}"
-        for number in range(definition.start, last + 1)
-    ]
+    numbered = [*enumerate(lines, 1)][definition.start - 1 : last]
+    shown = [f"{number:>5}| {clip_line(line.expandtabs(4))}" for number, line in numbered]
     more = [f"      ... {definition.end - last} more"] if definition.end > last else []
     fence = "`" * max([3, *(len(run) + 1 for line in shown for run in re.findall("`{3,}", line))])
     return "\n".join([fence, *shown, *more, fence])
@@ -165,21 +159,13 @@ def _uses(
         if place.definition
         for line in range(place.definition.start, place.definition.end + 1)
     }
-    rows: list[tuple[bool, bool, bool, str]] = []
-    for use in find_uses(snapshot, places):
-        if not workspace.may_read(use.path):
-            continue
+    rows = []
+    for use in (use for use in find_uses(snapshot, places) if workspace.may_read(use.path)):
         lines = read_text_or_empty(workspace.root, use.path).split("\n")
-        for line in use.lines:
-            if (use.path, line) in own or line > len(lines):
-                continue
-            text, owners = (
-                lines[line - 1].strip(),
-                enclosing_definitions(line, snapshot.definitions(use.path)),
-            )
-            where = f"in `{owners[-1].name}`" if owners else "at the top level"
-            row = f"- `{escape_path(use.path)}:{line}` {where}: `{_quote(text)}`"
+        for line in (line for line in use.lines if (use.path, line) not in own and line <= len(lines)):
+            text = lines[line - 1].strip()
             is_call = re.search(rf"\b{re.escape(bare)}\s*\(", text) is not None
+            row = _line_row(snapshot, use.path, line, text)
             rows.append((path_category(use.path) == 1, bool(IMPORT.match(text)), not is_call, row))
     rows.sort(key=lambda row: row[:3])
     return [row for is_test, *_, row in rows if not is_test], [row for is_test, *_, row in rows if is_test]
@@ -187,28 +173,22 @@ def _uses(
 
 def _commits(workspace: Workspace, place: IndexedPlace) -> list[str]:
     """Return the newest commits that changed a definition, as lines."""
-    definition = _definition_of(place)
-    lines = definition.start, definition.end
+    lines = _definition_of(place).start, _definition_of(place).end
     try:
         text = workspace.history.log(path=place.path, lines=lines, count=MOST_COMMITS)
     except CoderError:
         return []
     found = [line for line in text.splitlines() if line.strip() and not line.startswith("[")]
-    return [f"- {replace_control_characters(line).replace('`', chr(39))}" for line in found[:MOST_COMMITS]]
+    return [f"- {_quote(line)}" for line in found[:MOST_COMMITS]]
 
 
 def _text_section(workspace: Workspace, snapshot: IndexSnapshot, text: str) -> str:
-    options = ("--fixed-strings",)
-    found = grep(workspace.root, text, options=options, most=MOST_ROWS * 10, deny_read=workspace.deny_read)
+    literal, denied = ("--fixed-strings",), workspace.deny_read
+    found = grep(workspace.root, text, options=literal, most=MOST_ROWS * 10, deny_read=denied)
     hits = sorted(found.hits, key=lambda hit: (path_category(hit.path), hit.path, hit.line))
-    rows = []
-    for hit in hits:
-        owners = enclosing_definitions(hit.line, snapshot.definitions(hit.path))
-        where = f" in `{owners[-1].name}`" if owners else ""
-        rows.append(f"- `{escape_path(hit.path)}:{hit.line}`{where}: `{_quote(hit.text)}`")
-    if not rows:
-        return f"The text `{_quote(text)}` occurs nowhere here as it is written."
-    return "\n".join([f"## Where the text `{_quote(text)}` occurs", *_limit(rows)])
+    rows = [_line_row(snapshot, hit.path, hit.line, hit.text) for hit in hits]
+    nowhere = f"The text `{_quote(text)}` occurs nowhere here as it is written."
+    return "\n".join([f"## Where the text `{_quote(text)}` occurs", *_limit(rows)]) if rows else nowhere
 
 
 def _likely_places(workspace: Workspace, snapshot: IndexSnapshot, question: str) -> str:
@@ -219,9 +199,15 @@ def _likely_places(workspace: Workspace, snapshot: IndexSnapshot, question: str)
         for ranked in located.symbols
         if ranked.item is not None and workspace.may_read(ranked.path)
     ]
-    if not rows:
-        return "Nothing in this repository shares a name or a rare word with the question."
-    return "\n".join(["By its words, the question is likeliest about:", *rows[:MOST_PLACES]])
+    found = ["By its words, the question is likeliest about:", *rows[:MOST_PLACES]]
+    nothing = "Nothing in this repository shares a name or a rare word with the question."
+    return "\n".join(found) if rows else nothing
+
+
+def _line_row(snapshot: IndexSnapshot, path: str, line: int, text: str) -> str:
+    owners = enclosing_definitions(line, snapshot.definitions(path))
+    where = f" in `{owners[-1].name}`" if owners else ""
+    return f"- `{escape_path(path)}:{line}`{where}: `{_quote(text)}`"
 
 
 def _limit(rows: Sequence[str]) -> list[str]:
