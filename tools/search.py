@@ -50,13 +50,13 @@ def search(
     ignore_case: bool = False,
     context: int = 0,
 ) -> str:
-    """Search the code. A name alone, bare or dotted (`parse`, `Parser.parse`), gives its definitions and its uses in code by enclosing function; `who depends on NAME` its callers, `tests that run NAME` the tests that reach it; anything else is a regular expression for one line of text, with ripgrep.
+    """Search the code. A name alone, bare or dotted (`parse`, `Parser.parse`), gives its definitions and its uses in code by enclosing function; `who depends on NAME` its callers, `tests that run NAME` the tests that reach it; anything else is a regular expression for one line of text.
 
     Args:
         pattern: Name or regular expression (Rust syntax, `\\b` for whole words); empty lists the files.
         path: A file or directory; empty is all.
         glob: Such as `*.py`, `src/**/*.html`.
-        literal: The pattern is plain text.
+        literal: It is plain text.
         ignore_case: Ignore case.
         context: Lines around each match, 0 to 10.
     """
