@@ -21,7 +21,7 @@ LONGEST_WHOLE = 120
 SHORT_CLASS = 60
 """Lines, without docstrings, of a class that is shown whole around one of its methods."""
 LONGEST_DOCSTRING = 3
-WINDOW_LINES = 10
+WINDOW_LINES = 6
 """Lines above and below each line of a long definition that the issue points at."""
 MAX_WINDOW_LINES = 70
 """Lines of a long definition that are shown."""
@@ -33,8 +33,12 @@ COMPARED_CHARACTERS = 1500
 CALL = re.compile(r"(?P<of>\w+\.)?(?P<name>[A-Za-z_]\w{2,})\(")
 MOST_CALLEES = 8
 OWN_RECEIVERS = ("self.", "cls.", "this.")
-COMMON_LINES = 3
-"""A word in more lines of a definition than this points at none of them."""
+COMMON_LINES = 8
+"""A word in more lines of a definition than this points at none of them.
+
+In 68 fixes of functions of more than 120 lines a changed line was shown in 33 with 3 lines (10 around each),
+in 42 with 8 (6 around each); 57 others, used for choosing: 25 and 42.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,10 +9,11 @@ from coder.core.paths import SOURCE_SUFFIXES
 from coder.core.verdict import TestResult
 from coder.files.ripgrep import escape_path, list_paths
 from coder.files.tokenize import WORD, count_terms
+from coder.index.parsers import Definition
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
 from coder.retrieval.excerpts import Excerpt, load_excerpt, name_lines
 from coder.retrieval.issue_terms import IssueTerms, TracedCall, extract_issue_terms, is_code_like
-from coder.retrieval.ranking import RankedPlace, locate_issue, select_places
+from coder.retrieval.ranking import Localization, RankedPlace, locate_issue, select_places
 from coder.retrieval.test_examples import find_reaching_tests, find_similar_test
 from coder.workspace.workspace import (
     NON_SOURCE_DIRECTORIES,
@@ -36,6 +37,11 @@ ROOT_FILES = (
 )
 SHOWN_PLACES = 4
 """On 160 fixes a changed line was among 3 places in 37 % of the cases, among 4 in 44 %, among 6 in 46 %."""
+MOST_OUTLINED = 40
+"""Definitions of the likeliest file that are listed.
+
+With them the function that a fix changed is named in 44 of 60 first messages, without in 33.
+"""
 SOURCE_CHARACTERS = 7_500
 """Characters of source from which no further place is shown."""
 MOST_NAMED = 2
@@ -67,9 +73,36 @@ def issue_overview(workspace: Workspace, issue: str, failing: Sequence[TestResul
         sections += ["Likeliest places (found by words, so some will be wrong):", *sources]
     if rest := [place for place in places if not any(place is other for other, *_ in shown)]:
         sections.append("\n".join(["Less likely:", *map(_list_place, rest)]))
+    sections.append(_outline(snapshot, located, places))
     sections += [_list_calling_tests(workspace, snapshot, place, clues) for place in named]
     sections.append(find_similar_test(workspace, snapshot, clues, places))
     return "\n\n".join(_fit(filter(None, sections), budget_chars))
+
+
+def _outline(snapshot: IndexSnapshot, located: Localization, places: Sequence[RankedPlace]) -> str:
+    """Return the definitions of the likeliest file that are no places, with their lines."""
+    if not located.files or path_category(path := located.files[0].path) != 0:
+        return ""
+    ranks = {place.name: rank for rank, place in enumerate(located.symbols)}
+    known = {place.item.name for place in places if place.item and place.path == path}
+    others = [
+        item
+        for item in snapshot.definitions(path)
+        if item.kind in ("class", "function", "method") and item.name not in known
+    ]
+
+    def order(item: Definition) -> tuple[int, int]:
+        return ranks.get(f"{path}::{item.name}", len(ranks)), item.start - item.end
+
+    listed = sorted(sorted(others, key=order)[:MOST_OUTLINED], key=lambda item: item.start)
+    names, owner = [], ""
+    for item in listed:
+        around, _, bare = item.name.rpartition(".")
+        short = f".{bare}" if around and around == owner else item.name
+        names.append(f"{short} {item.start}-{item.end}")
+        owner = item.name if item.kind == "class" else around
+    more = f" and {len(others) - len(listed)} more" if len(others) > len(listed) else ""
+    return f"Also in {escape_path(path)}: {', '.join(names)}{more}" if names else ""
 
 
 def find_named_functions(snapshot: IndexSnapshot, clues: IssueTerms) -> list[RankedPlace]:

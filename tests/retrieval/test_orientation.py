@@ -225,3 +225,18 @@ def test_function_named_in_backticks_comes_whole_with_the_tests_that_call_it(tmp
         "Tests that call spread:\n  tests/test_distance.py:9 assert spread([1], weight='hops') == 2\n"
         "  tests/test_distance.py:5 assert spread([1]) == 1"
     ) in overview
+
+
+def test_lists_the_other_definitions_of_the_likeliest_file(tmp_path: Path) -> None:
+    overview = overview_of(tmp_path, {"shop/shelf.py": LONG}, "`Shelf.render` draws nothing")
+    outline = next(part for part in overview.split("\n\n") if part.startswith("Also in "))
+    assert outline.startswith("Also in shop/shelf.py: Shelf.fill_1 10-12, .fill_2 14-16")
+    assert ".fill_23 98-100, ._scaled 111-112" in outline
+    assert "_render 103" not in outline
+
+
+def test_word_on_several_lines_of_a_long_function_points_at_them(tmp_path: Path) -> None:
+    body = ["    address = read()" if number % 40 == 5 else f"    step({number})" for number in range(200)]
+    code = "\n".join(["def connect():", *body, ""])
+    overview = overview_of(tmp_path, {"a.py": code}, "`connect` resolves the address")
+    assert overview.count("address = read()") == 5
