@@ -218,6 +218,9 @@ class IssueScripts:
         return {**self._project.environment, "PYTHONPATH": roots, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
+NO_CLAIM = "the issue quotes no call with its wrong and its right result"
+
+
 class IssueExamples:
     """The examples of issues, run on the untouched code and on changes."""
 
@@ -231,7 +234,7 @@ class IssueExamples:
         """
         pieces = {
             code: imports
-            for code in _runnable_code(issue)
+            for code in find_runnable_code(issue)
             if not isinstance(imports := _find_imports(code, tree), str)
             and _uses_project(code, imports, tree)
         }
@@ -246,7 +249,7 @@ class IssueExamples:
 
     def reproduce(self, tree: Path, issue: str) -> ReproducedExample | str:
         """Return the first example that the code of a tree reproduces twice; else why there is none."""
-        reason = "the issue quotes no call with its wrong and its right result"
+        reason = NO_CLAIM
         for example in claimed_examples(issue):
             if not example.right and _EXPECTS_ERROR.search(issue):
                 continue
@@ -331,7 +334,7 @@ def _is_same(shown: str, right: str) -> bool:
     return shown == right
 
 
-def _runnable_code(issue: str) -> list[str]:
+def find_runnable_code(issue: str) -> list[str]:
     """Return code that an issue shows as an example: calls with results, sessions and fenced code, calls."""
     claimed = [example.call for example in claimed_examples(issue)]
     quoted = sorted(quoted_code(issue), key=lambda code: "\n" not in code.strip())

@@ -26,7 +26,14 @@ from coder.verify.build import Builder, BuiltTrees, FailedBuild
 from coder.verify.change import JudgedChange
 from coder.verify.coverage_map import CoverageMap
 from coder.verify.examination import ExaminationTools, ExaminedChange, examine_change
-from coder.verify.example import ExampleAnswer, IssueExamples, write_example
+from coder.verify.example import (
+    NO_CLAIM,
+    ExampleAnswer,
+    IssueExamples,
+    claimed_examples,
+    find_runnable_code,
+    write_example,
+)
 from coder.verify.failures import find_words, rejection_reason
 from coder.verify.impact import select_reaching
 from coder.verify.issue import tie_tests_to_issue
@@ -311,7 +318,7 @@ class WorktreeVerifier:
 
     def describe_examples(self) -> tuple[str, ...]:
         """Return what the issue's examples give on the untouched code, a sentence each."""
-        if self._examples is None:
+        if self._examples is None or not find_runnable_code(self._newest_issue):
             return ()
         with self._trees.checkout(self._trees.base, ()) as tree:
             return self._examples.describe(tree, self._newest_issue)
@@ -321,6 +328,8 @@ class WorktreeVerifier:
         if self._examples is None:
             return "the issue's example is a stranger's text, which is run in a sandbox only"
         with self._example_lock:
+            if not any(claimed_examples(self._newest_issue)):
+                self._example = NO_CLAIM
             if not self._example:
                 with self._trees.checkout(self._trees.base, ()) as tree:
                     self._example = self._examples.reproduce(tree, self._newest_issue)

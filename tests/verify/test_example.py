@@ -7,9 +7,18 @@ import pytest
 
 from coder.core.ports import ReproducedExample
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.example import ExampleAnswer, IssueExamples, IssueScripts, claimed_examples, write_example
+from coder.verify.example import (
+    NO_CLAIM,
+    ExampleAnswer,
+    IssueExamples,
+    IssueScripts,
+    claimed_examples,
+    write_example,
+)
 from coder.verify.project import find_project
+from coder.verify.verifier import WorktreeVerifier
 from tests.builders import write
+from tests.verify.fakes import FakeRunner, FakeTrees
 
 CLAIMS = {
     "`total([1, 2])` returns 4 instead of 3": ("total([1, 2])", "4", "3"),
@@ -236,3 +245,13 @@ def test_writes_answer_as_test(tmp_path: Path, right: str, line: str) -> None:
 def test_writes_no_test_of_prose(tmp_path: Path) -> None:
     write(tmp_path, FILES)
     assert write_example(tmp_path, "total([])", "the sum") == "the sum is not a value that a test can compare"
+
+
+def test_issue_without_examples_costs_no_checkout(tmp_path: Path) -> None:
+    verifier = WorktreeVerifier(
+        trees=FakeTrees(tmp_path / "missing", {}, {}),
+        runner=FakeRunner(lambda _files: ()),
+        issue="the suite is slow",
+        examples=IssueExamples(FakeScripts("")),
+    )
+    assert (verifier.describe_examples(), verifier.reproduce_example()) == ((), NO_CLAIM)
