@@ -730,12 +730,13 @@ def _literal(text: str) -> ast.expr | None:
 _FENCED = re.compile(
     r"^[ \t]*```[ \t]*(?:python|py|pycon|python3)?[ \t]*\n(?P<code>.*?)^[ \t]*```", re.MULTILINE | re.DOTALL
 )
+_PROMPT, _ANSWER_PROMPT = re.compile(r"\bIn \[\d+\]: ?"), re.compile(r"\bOut\[\d+\]: ?")
 _SESSION = re.compile(r"^[ \t]*>>> .*(?:\n[ \t]*\S.*)*", re.MULTILINE)
 
 
 def code_in_issue(issue: str) -> tuple[str, ...]:
-    """Return the code in an issue: fenced Python, and interpreter sessions anywhere in it."""
-    issue = issue.replace("\r\n", "\n")
+    """Return the code in an issue: fenced Python, and sessions of Python or IPython anywhere in it."""
+    issue = _ANSWER_PROMPT.sub("", _PROMPT.sub(">>> ", issue.replace("\r\n", "\n")))
     candidates = [dedent(match["code"]) for match in _FENCED.finditer(issue)]
     candidates += [dedent(match[0]) for match in _SESSION.finditer(_FENCED.sub("", issue))]
     return tuple(dict.fromkeys(piece for piece in candidates if ">>>" in piece or _is_code(piece)))[:MOST]

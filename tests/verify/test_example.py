@@ -175,6 +175,11 @@ FAILED = {"type": "IndexError", "message": "out of range", "place": "shop/cart.p
             "the example that ends with `print(total(x))` prints 4",
         ),
         (
+            "```\nIn [1]: x = [1]\n\nIn [2]: total(x)\nOut[2]: 4\n```\n",
+            SHOWN,
+            "the example that ends with `total(x)` gives 4",
+        ),
+        (
             ">>> x = []\n>>> head(x)\n",
             {**SHOWN, "error": FAILED},
             "the example that ends with `head(x)` raises IndexError: out of range, in shop/cart.py:6",
@@ -185,7 +190,7 @@ FAILED = {"type": "IndexError", "message": "out of range", "place": "shop/cart.p
             "the example that ends with `total([x])` runs without an error",
         ),
     ],
-    ids=["claimed", "in backticks", "printed", "raised", "silent"],
+    ids=["claimed", "in backticks", "printed", "IPython", "raised", "silent"],
 )
 def test_describes_what_examples_give(
     tmp_path: Path, issue: str, answer: dict[str, object], clause: str
