@@ -232,12 +232,15 @@ def without_paths(words: Sequence[str], tree: Path, *, before_values: Sequence[s
 def parse_error(text: str, tree: Path) -> Failure:
     """Return the failure that a stack trace of JavaScript describes."""
     lines = plain_text(text).strip().splitlines()
-    frames = [match for line in lines if (match := STACK_FRAME.match(line))]
     head = "\n".join(line for line in lines if not STACK_FRAME.match(line)).strip()
     match = ERROR_LINE.search(head)
     type, message = (match["type"], match["message"] or "") if match else ("Error", head)
     if message.startswith(JEST_ASSERTION) or VITEST_ASSERTION.match(message):
         type = "AssertionError"
+    # Above its own stack an assertion may quote that of an error, which the code under test has thrown.
+    own = max((index for index, line in enumerate(lines) if not line.lstrip().startswith("at ")), default=-1)
+    stack = lines[own:] if type == "AssertionError" and own + 1 < len(lines) else lines
+    frames = [match for line in stack if (match := STACK_FRAME.match(line))]
     return Failure(
         type=type,
         message=message.strip(),

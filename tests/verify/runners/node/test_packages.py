@@ -115,6 +115,19 @@ def test_expectation_is_an_assertion(tmp_path: Path) -> None:
     assert "Received: 1" in failure.message
 
 
+def test_expectation_has_no_frames_of_the_error_that_it_quotes(tmp_path: Path) -> None:
+    text = (
+        "Error: expect(function).not.toThrow()\n\nInstead, it threw:\n  RangeError: Invalid time value\n"
+        f"      at tz ({tmp_path}/src/tz.js:42:26)\n\n"
+        f"    at Object.<anonymous> ({tmp_path}/test/tz.test.js:4:9)\n"
+        f"    at new Promise (<anonymous>)\n    at run ({tmp_path}/node_modules/jest/run.js:1:2)\n"
+    )
+    assert [frame.path.removeprefix(f"{tmp_path}/") for frame in parse_error(text, tmp_path).frames] == [
+        "node_modules/jest/run.js",
+        "test/tz.test.js",
+    ]
+
+
 def test_expectation_about_a_promise_is_an_assertion(tmp_path: Path) -> None:
     text = 'Error: promise resolved "{}" instead of rejecting\n    at a.test.js:1:2'
     assert parse_error(text, tmp_path).type == "AssertionError"
