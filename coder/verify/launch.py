@@ -249,8 +249,10 @@ def _start_request(
         has_own_root = run.root != "." and (pytest_options(tree / run.root)[0] or not pytest_options(tree)[0])
         request["prefix"] = run.prefix if has_own_root else ""
         ignored = [f"--ignore={tree / path}" for path in run.ignored]
-        relative = (os.path.relpath(path, run.root) for path in paths)
-        return (*command.argv[3 if runs_module else 2 :], *ignored, *relative), request
+        relative = [os.path.relpath(path, run.root) for path in paths]
+        words = command.argv[3 if runs_module else 2 :]
+        own = _without_paths(words, tree / run.root) if paths else words
+        return (*own, *ignored, *relative), request
     if run.root != "." or run.ignored:
         apart = [path for path in test_files_at(paths or (run.root,), tree) if not _is_ignored(path, run)]
         names = tuple(path.removeprefix(run.prefix) for path in apart)

@@ -246,6 +246,7 @@ def find_candidates(
     if test_command is not None:
         _check_program(candidates[0], root, sandbox)
     probed = tuple(_probe_pytest(project, root, sandbox) for project in candidates)
+    probed = tuple(sorted(probed, key=lambda project: project.problem is not None))
     if test_command is not None or not all(project.problem for project in probed):
         return probed
     command = parse_command(UNITTEST_COMMAND, interpreter)
@@ -276,7 +277,8 @@ def _candidate_commands(
         if command.is_pytest and not hint.is_weak:
             environment = environment or command.environment
         if command.is_recorded:
-            is_preferred = not file and not (hint.is_weak and command.is_pytest)
+            is_main = not hint.is_weak and hint.source in (TOX, NOX)
+            is_preferred = is_main or (not file and not (hint.is_weak and command.is_pytest))
             (preferred if is_preferred else others).append((command, f"from {hint.source}"))
         elif command.is_selective or hint.is_known:
             adapted.append((command, f"from {hint.source}"))
@@ -640,6 +642,7 @@ def _is_python(word: str) -> bool:
 DJANGO_COMMAND = "python manage.py test"
 OWN_TABLES = ("[tool.coder] in pyproject.toml", CODER_FILE)
 """Sources of commands that are the only ones."""
+TOX, NOX = "commands of tox", "noxfile.py"
 STARTS_TESTS = re.compile(r"\b(?:pytest|py\.test|unittest|manage\.py\s+test|runtests\.py|bin/test)\b")
 CI_FILES = (
     ".github/workflows/*.yml",
@@ -718,7 +721,7 @@ def _tox_hints(root: Path, tool: Mapping[str, Any]) -> Iterator[Hint]:
         lines = ini.get(section, "commands", fallback="").replace("\\\n", " ").splitlines()
         for line in filter(None, (line.strip().lstrip("-").strip() for line in lines)):
             command = f"cd {folder} && {line}" if folder else line
-            yield _tox_hint(command, variables, "commands in tox.ini", is_weak=section != "testenv")
+            yield _tox_hint(command, variables, TOX, is_weak=section != "testenv")
     for table in (nested_table(tool, "tox"), read_toml(root / "tox.toml")):
         environments = {"": table.get("env_run_base"), **nested_table(table, "env")}
         for name in environments:
@@ -726,7 +729,7 @@ def _tox_hints(root: Path, tool: Mapping[str, Any]) -> Iterator[Hint]:
             commands = nested_table(environments, name).get("commands")
             for command in commands if isinstance(commands, list) else []:
                 words = [word for word in command if isinstance(word, str)]
-                yield _tox_hint(" ".join(words), variables, "commands of tox", is_weak=bool(name))
+                yield _tox_hint(" ".join(words), variables, TOX, is_weak=bool(name))
 
 
 def _tox_hint(command: str, variables: Mapping[str, object], source: str, *, is_weak: bool) -> Hint:
@@ -758,7 +761,7 @@ def _nox_hints(root: Path) -> Iterator[Hint]:
                     if isinstance(word, ast.Constant) and isinstance(word.value, str)
                 ]
                 is_weak = not isinstance(function, ast.FunctionDef) or not function.name.startswith("test")
-                yield Hint(command=" ".join(words), source="noxfile.py", is_weak=is_weak)
+                yield Hint(command=" ".join(words), source=NOX, is_weak=is_weak)
 
 
 def _script_hints(tool: Mapping[str, Any]) -> Iterator[Hint]:

@@ -204,13 +204,19 @@ def test_reports_broken_interpreter(tmp_path: Path, sandbox: ProcessSandbox) -> 
             {"tox.ini": "[testenv]\ncommands = pytest unit {posargs}"},
             None,
             "pytest unit",
-            "from commands in tox.ini",
+            "from commands of tox",
         ),
         (
             {"tox.ini": "[pytest]\n[testenv]\nsetenv = A = b\ncommands = pytest unit"},
             None,
-            f"A=b {DEFAULT_COMMAND}",
-            "the default, configured in tox.ini, with the project's own A",
+            "A=b pytest unit",
+            "from commands of tox",
+        ),
+        (
+            {"tox.ini": "[pytest]\n[testenv:unit]\nsetenv = A = b\ncommands = pytest unit"},
+            None,
+            DEFAULT_COMMAND,
+            "the default, configured in tox.ini",
         ),
         ({"tox.ini": "[testenv]\ncommands = {envpython} run.py"}, None, DEFAULT_COMMAND, "the default"),
         (
@@ -237,6 +243,11 @@ def test_reads_command_from_each_source(
     write(tmp_path, files)
     project = discover(tmp_path, sandbox, command=command)
     assert (project.command.text, project.why[1]) == (text, f"Test command: {text}, {where}.")
+
+
+def test_command_that_lacks_a_plugin_gives_way(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    write(tmp_path, {"tox.ini": "[pytest]\n[testenv]\ncommands = pytest -p missing_plugin"})
+    assert discover(tmp_path, sandbox).command.text == DEFAULT_COMMAND
 
 
 def test_unparsable_command_is_user_error(tmp_path: Path, sandbox: ProcessSandbox) -> None:
