@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -238,8 +239,10 @@ def parse_error(text: str, tree: Path) -> Failure:
     if message.startswith(JEST_ASSERTION) or VITEST_ASSERTION.match(message):
         type = "AssertionError"
     # Above its own stack an assertion may quote that of an error, which the code under test has thrown.
-    own = max((index for index, line in enumerate(lines) if not line.lstrip().startswith("at ")), default=-1)
-    stack = lines[own:] if type == "AssertionError" and own + 1 < len(lines) else lines
+    last = re.match(r"\s*at ", lines[-1]) if lines else None
+    start = last[0] if last else "\0"
+    own = [*takewhile(lambda line: line.startswith(start), reversed(lines))][::-1]
+    stack = own if type == "AssertionError" and own else lines
     frames = [match for line in stack if (match := STACK_FRAME.match(line))]
     return Failure(
         type=type,

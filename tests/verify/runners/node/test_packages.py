@@ -118,7 +118,8 @@ def test_expectation_is_an_assertion(tmp_path: Path) -> None:
 def test_expectation_has_no_frames_of_the_error_that_it_quotes(tmp_path: Path) -> None:
     text = (
         "Error: expect(function).not.toThrow()\n\nInstead, it threw:\n  RangeError: Invalid time value\n"
-        f"      at tz ({tmp_path}/src/tz.js:42:26)\n\n"
+        "    at format (<anonymous>)\n    > 42 |  format(date)\n      \n"
+        f"      at tz ({tmp_path}/src/tz.js:42:26)\n"
         f"    at Object.<anonymous> ({tmp_path}/test/tz.test.js:4:9)\n"
         f"    at new Promise (<anonymous>)\n    at run ({tmp_path}/node_modules/jest/run.js:1:2)\n"
     )
