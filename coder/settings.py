@@ -125,6 +125,8 @@ class Config(Value):
     """Keys of the interface: a table `[keys]` with lines such as `send = "ctrl+s"`."""
     vim: bool = False
     """Whether the prompt of the interface has vim's normal and insert mode."""
+    sandbox: str | None = None
+    """Sandbox of another package, by its name in the entry points `coder.sandboxes`; None: coder's own."""
     image: str | None = None
     """Local container image in which commands and tests run, by podman or Docker."""
     test_network: bool = False
@@ -163,7 +165,7 @@ SETTING_GROUPS: Mapping[str, tuple[str, ...]] = {
         *("test_network", "test_environment"),
     ),
     "Permissions": ("approve", "install", "allow", "ask", "deny", "deny_read", "url_hosts"),
-    "Sandbox": ("image", "sandbox_memory_mb", "sandbox_processes", "sandbox_cpu_seconds"),
+    "Sandbox": ("sandbox", "image", "sandbox_memory_mb", "sandbox_processes", "sandbox_cpu_seconds"),
     "Interface": ("alerts", "inline", "screen_reader", "vim", "keys"),
 }
 """Headings for all settings, with those below each."""

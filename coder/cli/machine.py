@@ -78,7 +78,8 @@ def doctor_lines(repo: Path) -> Iterator[str]:
     from coder.sandbox.choice import choose_backend
     from coder.settings import load_config
 
-    choice = choose_backend(load_config(None, {}).image)
+    config = load_config(None, {})
+    choice = choose_backend(config.image, config.sandbox)
     checks: list[list[CheckResult]] = []
     for result in (
         *_check_program(),

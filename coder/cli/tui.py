@@ -194,7 +194,7 @@ class InterfaceRepository:
 
         find_checkout(self._directory)
         config = self._settings.config
-        self._backend = require_backend(unsafe=self._unsafe, image=config.image)
+        self._backend = require_backend(unsafe=self._unsafe, image=config.image, plugin=config.sandbox)
         is_sandboxed = self._backend is not None and not self._backend.limitations
         needs_trust = not is_sandboxed and not is_trusted(self._root)
         return OpenedRepository(

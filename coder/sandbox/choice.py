@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from coder.sandbox.seatbelt import Seatbelt
 
 SYSTEM_PATH = "/usr/bin:/usr/local/bin:/bin:/run/current-system/sw/bin"
 """Search path for the system's bubblewrap: PATH may contain directories that a repository can write to."""
+PLUGINS = "coder.sandboxes"
+"""Group of entry points: each is called with the image of the settings and returns a SandboxBackend."""
 PROBE_SECONDS = 10.0
 PROBE_SCRIPT = ": > written && ! touch /coder-was-here 2>/dev/null && echo walled"
 UNSAFE_FLAG = "--unsafe-no-sandbox"
@@ -28,6 +31,8 @@ IMAGE_REMEDY = (
     "Start the engine, or fetch the image with its own pull command: coder never does; "
     'without `image = "{image}"` in your settings, commands run in this machine\'s own sandbox.'
 )
+
+PLUGIN_REMEDY = "Install its package beside coder, or remove `sandbox` from your settings."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,10 +54,14 @@ class BackendChoice:
         )
 
 
-def choose_backend(image: str | None = None) -> BackendChoice:
-    """Try the backends from best to worst and return the first that works; with an image, only containers."""
+def choose_backend(image: str | None = None, plugin: str | None = None) -> BackendChoice:
+    """Try the backends from best to worst and return the first that works.
+
+    With an image these are only containers; with a `plugin` only the one of that name, which gets the image.
+    """
     faults: list[str] = []
-    for name, make in container_backends(image) if image else backends():
+    offered = plugin_backends(plugin, image) if plugin else container_backends(image) if image else backends()
+    for name, make in offered:
         try:
             backend = make()
             fault = probe_backend(backend)
@@ -68,11 +77,17 @@ def choose_backend(image: str | None = None) -> BackendChoice:
     return BackendChoice(
         backend=None,
         faults=tuple(faults),
-        remedy=IMAGE_REMEDY.format(image=image) if image else suggest_remedy(faults),
+        remedy=PLUGIN_REMEDY
+        if plugin
+        else IMAGE_REMEDY.format(image=image)
+        if image
+        else suggest_remedy(faults),
     )
 
 
-def require_backend(*, unsafe: bool = False, image: str | None = None) -> SandboxBackend | None:
+def require_backend(
+    *, unsafe: bool = False, image: str | None = None, plugin: str | None = None
+) -> SandboxBackend | None:
     """Return the best backend that works here, or None with `unsafe`, which only the user may ask for.
 
     Raises:
@@ -80,7 +95,7 @@ def require_backend(*, unsafe: bool = False, image: str | None = None) -> Sandbo
     """
     if unsafe:
         return None
-    choice = choose_backend(image)
+    choice = choose_backend(image, plugin)
     if choice.backend is None:
         raise UserError(choice.refusal)
     return choice.backend
@@ -100,6 +115,21 @@ def container_backends(image: str) -> Iterator[tuple[str, Callable[[], SandboxBa
     """Yield a factory of a backend for each engine that may run `image`."""
     for name in ENGINES:
         yield name, lambda name=name: Container(_find_engine(name), image)  # type: ignore[misc]
+
+
+def plugin_backends(name: str, image: str | None) -> Iterator[tuple[str, Callable[[], SandboxBackend]]]:
+    """Yield a factory of the backend that another package registers by an entry point."""
+
+    def make() -> SandboxBackend:
+        for entry in entry_points(group=PLUGINS, name=name):
+            try:
+                backend: SandboxBackend = entry.load()(image)
+            except Exception as error:  # whatever another package raises
+                raise SandboxError(f"it cannot be loaded: {type(error).__name__}: {error}") from error
+            return backend
+        raise SandboxError(f"no installed package registers it in {PLUGINS}")
+
+    yield name, make
 
 
 def probe_backend(backend: SandboxBackend) -> str:

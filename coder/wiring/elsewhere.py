@@ -115,7 +115,7 @@ class SessionCall:
         return SessionSetup(
             root=self.clone.unpack(self.base) if self.clone else self.root,
             config=self.config,
-            backend=require_backend(unsafe=self.unsafe, image=self.config.image),
+            backend=require_backend(unsafe=self.unsafe, image=self.config.image, plugin=self.config.sandbox),
             trusted=self.trusted,
             approach=choose_approach(self.config, model_name=self.config.model, mode=self.mode),
             unpriced=self.unpriced,

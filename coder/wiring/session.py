@@ -323,7 +323,11 @@ def prepare_session(
     """
     root = find_checkout(directory).root
     config = inherit_model(load_config(root, flags), continues, root)
-    backend = sandbox.backend if sandbox else require_backend(unsafe=unsafe, image=config.image)
+    backend = (
+        sandbox.backend
+        if sandbox
+        else require_backend(unsafe=unsafe, image=config.image, plugin=config.sandbox)
+    )
     approach = approach or choose_approach(config, model_name=flags.get("model"), mode=mode, root=root)
     runs_nothing = mode == "ask" and approach.is_offline
     trusted = trusted or (not runs_nothing and ensure_trust(root, backend=backend, confirm=confirm))
@@ -764,7 +768,7 @@ def open_runtime(
     """
     root = find_checkout(directory).root
     config = load_config(root, {})
-    backend = require_backend(unsafe=options.get("unsafe", False), image=config.image)
+    backend = require_backend(unsafe=options.get("unsafe", False), image=config.image, plugin=config.sandbox)
     if not options.get("trusted"):
         ensure_trust(root, backend=backend, confirm=options.get("confirm"))
     sessions_directory().mkdir(parents=True, exist_ok=True)
