@@ -695,6 +695,7 @@ def _all_hints(root: Path) -> Iterator[Hint]:
         yield Hint(command=command, source=source, is_known=True)
     if (root / "bin" / "test").is_file():
         yield Hint(command="python bin/test", source="bin/test")
+    yield from _make_hints(root)
 
 
 def _fill_placeholders(command: str) -> str:
@@ -793,6 +794,17 @@ def _target_hints(file: Path) -> Iterator[Hint]:
             in_test_target = line.split(":")[0].split()[:1] in (["test"], ["tests"])
         elif in_test_target and line.strip():
             yield Hint(command=line.strip().lstrip("@-"), source=f"the test target in {file.name}")
+
+
+def _make_hints(root: Path) -> Iterator[Hint]:
+    """Yield the targets that run the tests of a project without Python."""
+    if any(any(root.glob(pattern)) for pattern in ("*.py", "*/*.py")):
+        return
+    for name, tool in (("Makefile", "make"), ("GNUmakefile", "make"), ("justfile", "just")):
+        text = read_regular_text(root / name)
+        targets = re.findall(r"^(test|check)\b[^=\n]*:(?!=)", text, re.MULTILINE)
+        for target in () if re.search(r"\bpy(?:test|thon)", text) else targets[:1]:
+            yield Hint(command=f"{tool} {target}", source=f"the {target} target in {name}", is_known=True)
 
 
 def _workflow_hints(file: Path, name: str) -> Iterator[Hint]:

@@ -80,7 +80,10 @@ setenv =
             {"Makefile": "all: test\n\techo\ntest: build\n\t@$(PYTHON) -m pytest $(ARGS)\nlint:\n\tpytest\n"},
             ["python -m pytest"],
         ),
-        ({"justfile": "test *args:\n    cd tests && ./runtests.py\n"}, ["python tests/runtests.py"]),
+        (
+            {"justfile": "test *args:\n    cd tests && ./runtests.py\n", "tests/runtests.py": ""},
+            ["python tests/runtests.py"],
+        ),
         (
             {".github/workflows/ci.yml": WORKFLOW},
             ["python -m pytest tests --strict-markers", "python manage.py test"],
@@ -104,3 +107,20 @@ def test_jobs_are_weak_hints(tmp_path: Path) -> None:
         (".github/workflows/ci.yml", True),
         (".github/workflows/ci.yml", True),
     ]
+
+
+@pytest.mark.parametrize(
+    ("makefile", "commands"),
+    [
+        ("test: t\n\t./t\n", ["make test"]),
+        ("all:\n\tcc a.c\n\n.PHONY: check\ncheck: all\n\t./run\n", ["make check"]),
+        ("test := 3\nall:\n\tcc a.c\n", []),
+    ],
+)
+def test_targets_of_a_makefile_run_the_tests_where_no_python_is(
+    tmp_path: Path, makefile: str, commands: list[str]
+) -> None:
+    write(tmp_path, {"Makefile": makefile, "a.c": "", "tests/test_a.c": ""})
+    assert [hint.command for hint in find_hints(tmp_path)] == commands
+    write(tmp_path, {"tests/test_a.py": ""})
+    assert not any(hint.command.startswith("make") for hint in find_hints(tmp_path))

@@ -225,7 +225,7 @@ def test_reports_broken_interpreter(tmp_path: Path, sandbox: ProcessSandbox) -> 
             DEFAULT_COMMAND,
             "the default, configured in pytest.ini",
         ),
-        ({"Makefile": "test:\n\trm -rf x\n"}, None, DEFAULT_COMMAND, "the default"),
+        ({"Makefile": "test:\n\trm -rf x\n", "a.py": ""}, None, DEFAULT_COMMAND, "the default"),
         ({}, "tests/test_x.py::test_y", DEFAULT_COMMAND, "the default"),
         ({"manage.py": DJANGO}, None, "python manage.py test", "from Django's manage.py"),
         (
