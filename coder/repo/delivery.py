@@ -11,18 +11,13 @@ from coder.core.text import sanitize_text
 from coder.core.values import Delivery, NewCommit
 from coder.files.regular_files import replace_text
 from coder.repo import trees
-from coder.repo.git import Git, repository_lock
+from coder.repo.git import CODER_IDENTITY, Git, repository_lock
 
 NOTES_REF = "refs/notes/coder"
 STEP_TRAILER = "Coder-Step"
 """Trailer of all but the last commit of a delivery; its value is the session."""
 VERDICT_TRAILER = re.compile(r"Coder-(?:Verdict|Test|Suite): ")
 """Trailers about what was tested; they hold for one tree only."""
-FALLBACK_IDENTITY = {
-    f"GIT_{role}_{field}": value
-    for role in ("AUTHOR", "COMMITTER")
-    for field, value in (("NAME", "coder"), ("EMAIL", "coder@localhost"))
-}
 SET_IDENTITY = "Set them: git config --global user.name NAME, git config --global user.email ADDRESS"
 SIGNING_SECONDS = 60.0
 """Time for a passphrase in a window of its own, or for a touch of a hardware key."""
@@ -278,7 +273,7 @@ def _identity_variables(git: Git) -> Mapping[str, str]:
     has_identity = all(
         git.call("-c", "user.useConfigOnly=true", "var", role, accept=None).status == 0 for role in roles
     )
-    return {} if has_identity else FALLBACK_IDENTITY
+    return {} if has_identity else CODER_IDENTITY
 
 
 INTENT_FILE = "delivery.json"

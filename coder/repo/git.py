@@ -32,6 +32,12 @@ ENVIRONMENT = {
     "GIT_LFS_SKIP_SMUDGE": "1",
     "GIT_ALLOW_PROTOCOL": "none",  # outranks protocol.*.allow, which outranks protocol.allow
 }
+CODER_IDENTITY = {
+    f"GIT_{role}_{field}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for field, value in (("NAME", "coder"), ("EMAIL", "coder@localhost"))
+}
+"""Author of what coder commits for itself, and of deliveries where the configuration names nobody."""
 SETTINGS = {
     # No program of the user's own configuration is started, and nothing uses the network.
     "core.fsmonitor": "false",

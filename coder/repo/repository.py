@@ -15,7 +15,6 @@ from coder.repo import artifacts, trees, worktrees
 from coder.repo.artifacts import InstalledPackages, find_installed_packages
 from coder.repo.checkout import bring_commit, has_delivery
 from coder.repo.delivery import (
-    FALLBACK_IDENTITY,
     STEP_TRAILER,
     PendingDelivery,
     append_trailers,
@@ -23,7 +22,7 @@ from coder.repo.delivery import (
     has_change,
     make_commit,
 )
-from coder.repo.git import Checkout, Git, find_checkout, find_git
+from coder.repo.git import CODER_IDENTITY, Checkout, Git, find_checkout, find_git
 from coder.repo.history import GitHistory
 from coder.repo.recovery import SessionPaths, remove_traces
 from coder.repo.worktrees import (
@@ -497,7 +496,7 @@ def init_repository(directory: Path, *, message: str) -> str:
     It is coder's: for a repository of the user's own see `init_user_repository`.
     """
     git = _init(directory)
-    commit = git.text("commit-tree", write_tree(git), "-m", message, environment=FALLBACK_IDENTITY)
+    commit = git.text("commit-tree", write_tree(git), "-m", message, environment=CODER_IDENTITY)
     git.call("update-ref", "HEAD", commit)
     return commit
 

@@ -15,7 +15,7 @@ from coder.core.errors import GitError, UserError
 from coder.core.paths import SOURCE_SUFFIXES, UNTRACKED
 from coder.files.regular_files import copy_regular, discard_tree
 from coder.permissions.private_files import parse_configuration
-from coder.repo.git import Checkout, Git, find_git, repository_lock
+from coder.repo.git import CODER_IDENTITY, Checkout, Git, find_git, repository_lock
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,11 +246,6 @@ GENERATED_PATTERNS = (
     "node_modules",
 )
 """Generated files that not every repository ignores; they are left out silently."""
-CODER_IDENTITY = {
-    f"GIT_{role}_{field}": value
-    for role in ("AUTHOR", "COMMITTER")
-    for field, value in (("NAME", "coder"), ("EMAIL", "coder@localhost"))
-}
 
 
 @dataclass(frozen=True, kw_only=True)
