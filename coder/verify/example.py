@@ -595,7 +595,8 @@ def quoted_code(issue: str) -> tuple[str, ...]:
     text = _FENCE.sub("", issue)
     inline = [match["code"].strip() for match in _INLINE.finditer(text)]
     pieces = [code for code in inline if _is_evaluable(code)]
-    pieces += [text[start:end] for start, end in calls_in_prose(_INLINE.sub("", _SESSION.sub("", text)))]
+    prose = _INLINE.sub("", _SESSION.sub("", text))
+    pieces += [prose[start:end] for start, end in calls_in_prose(prose)]
     for code in code_in_issue(issue):
         with suppress(ValueError):  # a session that is not written as doctest requires
             examples = doctest.DocTestParser().get_examples(code) if ">>>" in code else []

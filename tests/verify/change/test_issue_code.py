@@ -96,6 +96,10 @@ def test_takes_expressions_and_sessions_from_issue() -> None:
     assert quoted_code(prose) == ("box.last(')', [1]).name", "f()", "g(h(1))", "i( )")
 
 
+def test_takes_calls_in_prose_behind_code_in_backticks() -> None:
+    assert quoted_code("With `name` and `other`, f(1) gives 3") == ("f(1)",)
+
+
 def test_reads_issues_with_carriage_returns_and_careless_sessions() -> None:
     assert quoted_code("Text\r\n\r\n```python\r\nimport a\r\na.b()\r\n```\r\n") == ("import a\na.b()\n",)
     assert quoted_code(">>> for a in b():\n...print(a)\n") == ()
