@@ -11,7 +11,7 @@ from acp import Agent, run_agent
 
 from coder.cli.ending import end_now
 from coder.cli.mcp_front import take_over
-from coder.cli.tui import InterfaceRepository, InterfaceSettings, StoredSessions
+from coder.cli.tui import CommandFiles, InterfaceRepository, InterfaceSettings, StoredSessions
 from coder.core.errors import UserError
 from coder.core.task import Task
 from coder.directories import sessions_directory
@@ -36,8 +36,8 @@ MOST_CONVERSATIONS = 50
 def serve_editor(flags: Mapping[str, Any], *, unsafe: bool) -> None:
     """Serve one editor over the standard streams until it closes them; `flags` replace settings."""
 
-    def open_directory(directory: Path) -> EditorRepository:
-        return open_repository(directory, flags, unsafe=unsafe)
+    def open_directory(directory: Path, servers: Mapping[str, Any]) -> EditorRepository:
+        return open_repository(directory, flags, unsafe=unsafe, servers=servers)
 
     asyncio.run(_serve(EditorAgent(open_directory, make_session_id)))
 
@@ -65,16 +65,22 @@ class _EditorInput(asyncio.StreamReader):
         timer.start()
 
 
-def open_repository(directory: Path, flags: Mapping[str, Any], *, unsafe: bool) -> EditorRepository:
+def open_repository(
+    directory: Path, flags: Mapping[str, Any], *, unsafe: bool, servers: Mapping[str, Any]
+) -> EditorRepository:
     """Return the repository that contains a directory, with the services that the interface has.
+
+    `servers` are the MCP servers that the editor names.
 
     Raises:
         UserError: there is none.
     """
     root = find_checkout(directory).root
     settings, archive = InterfaceSettings(root, flags), StoredConversations(root)
-    repository = InterfaceRepository(directory, root, settings, archive=archive, unsafe=unsafe, resumed="")
-    services = Services(archive=archive, settings=settings)
+    repository = InterfaceRepository(
+        directory, root, settings, archive=archive, unsafe=unsafe, resumed="", servers=servers
+    )
+    services = Services(archive=archive, settings=settings, custom=CommandFiles(root))
     return EditorRepository(
         root,
         repository.start,

@@ -6,9 +6,11 @@ import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from threading import Event
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from coder.cli.terminal import _theme_file, is_interface_setting_on, may_be_set, remembered_theme
@@ -169,7 +171,10 @@ class InterfaceRepository:
         archive: "StoredSessions",
         unsafe: bool,
         resumed: str,
+        servers: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
+        """Take `servers`, the MCP servers of an editor in the form of `.mcp.json`."""
+        self._servers = servers
         self._directory = directory
         self._root = root
         self._settings = settings
@@ -301,6 +306,7 @@ class InterfaceRepository:
             confirm=lambda _: False,  # the user has been asked when the interface opened
             sandbox=BackendChoice(backend=self._backend),
         )
+        setup = replace(setup, servers=self._servers)
         task = setup.complete(asked, mentions=mentions)
         with ExitStack() as stack:
             handle = stack.enter_context(setup.open(task, attended=True, reviews=not judges))

@@ -29,7 +29,16 @@ from coder.session.log import EventLog
 from coder.ui.describe import describe_event, summarize_arguments
 from coder.ui.summary import report_body, summary_lines
 from coder.ui.tui import services
-from coder.ui.tui.commands import HELP, MODES, CommandArguments, Commands, parse_command, suggest_command
+from coder.ui.tui.commands import (
+    HELP,
+    MODES,
+    CommandArguments,
+    Commands,
+    custom_purposes,
+    expand_custom_command,
+    parse_command,
+    suggest_command,
+)
 
 KINDS: Mapping[str, schema.ToolKind] = {
     **{"search": "search", "git_history": "search", "read": "read", "apply_patch": "edit"},
@@ -392,12 +401,11 @@ class EditorSession:
             translator = UpdateTranslator(self.repository.root, is_replay=True)
             for record in log.records:
                 await self._send(*translator.translate(record))
-        hints = {
-            name: text.partition("  ")[0].lower() if "  " in text else "" for name, text in COMMANDS.items()
-        }
+        purposes = {**COMMANDS, **custom_purposes(self.repository.services)}
+        parts = ((name, text.rpartition("  ")) for name, text in purposes.items())
         commands: list[Any] = [
-            {"name": name, "description": text.rpartition("  ")[2], "input": {"hint": hints[name]}}
-            for name, text in COMMANDS.items()
+            {"name": name, "description": text, "input": {"hint": argument.strip().lower()}}
+            for name, (argument, _, text) in parts
         ]
         await self._send(schema.AvailableCommandsUpdate(available_commands=commands))
 
@@ -422,8 +430,11 @@ class EditorSession:
             if not name:
                 mode = "fix" if self.newest is None else next_mode(self.newest.records)
                 return await self._request(text, "ask" if text.endswith("?") else mode, attachments)
-            if name not in COMMANDS:
+            if name in ON_A_SCREEN:
                 raise UserError(suggest_command(name, COMMANDS))
+            if name not in COMMANDS:
+                expanded = expand_custom_command(self.repository.services, name, argument)
+                return await self._request(*expanded, attachments)
             if name not in MODES:
                 await self._run_command(name, argument)
                 return "end_turn"
@@ -542,8 +553,11 @@ class EditorAgent:
     """The agent's side of the protocol: conversations by their ids."""
 
     def __init__(
-        self, open_repository: Callable[[Path], EditorRepository], make_id: Callable[[], str]
+        self,
+        open_repository: Callable[[Path, Mapping[str, Any]], EditorRepository],
+        make_id: Callable[[], str],
     ) -> None:
+        """Take `open_repository`, which is given the editor's MCP servers in the form of `.mcp.json`."""
         self._open_repository = open_repository
         self._make_id = make_id
         self._sessions: dict[str, EditorSession] = {}
@@ -558,6 +572,7 @@ class EditorAgent:
             load_session=True,
             prompt_capabilities=schema.PromptCapabilities(image=True, embedded_context=True),
             session_capabilities=sessions,
+            mcp_capabilities=schema.McpCapabilities(http=True),
         )
         return schema.InitializeResponse(
             protocol_version=acp.PROTOCOL_VERSION,
@@ -565,13 +580,17 @@ class EditorAgent:
             agent_info=schema.Implementation(name="coder", title="coder", version=__version__),
         )
 
-    async def new_session(self, cwd: str, **_: Any) -> schema.NewSessionResponse:
-        session = await self._add_session(self._make_id(), cwd)
+    async def new_session(
+        self, cwd: str, mcp_servers: Sequence[Any] | None = None, **_: Any
+    ) -> schema.NewSessionResponse:
+        session = await self._add_session(self._make_id(), cwd, mcp_servers)
         asyncio.get_running_loop().call_soon(asyncio.ensure_future, session.introduce())
         return schema.NewSessionResponse(session_id=session.id)
 
-    async def load_session(self, cwd: str, session_id: str, **_: Any) -> schema.LoadSessionResponse:
-        session = await self._add_session(session_id, cwd)
+    async def load_session(
+        self, cwd: str, session_id: str, mcp_servers: Sequence[Any] | None = None, **_: Any
+    ) -> schema.LoadSessionResponse:
+        session = await self._add_session(session_id, cwd, mcp_servers)
         with _reported_errors():
             logs = await asyncio.to_thread(session.repository.load_conversation, session_id)
         session.newest = logs[-1]
@@ -580,7 +599,7 @@ class EditorAgent:
 
     async def list_sessions(self, cwd: str | None = None, **_: Any) -> schema.ListSessionsResponse:
         with _reported_errors():
-            repository = await asyncio.to_thread(self._open_repository, Path(cwd or ""))
+            repository = await asyncio.to_thread(self._open_repository, Path(cwd or ""), {})
             stored = await asyncio.to_thread(repository.list_conversations)
         infos = [
             schema.SessionInfo(
@@ -608,11 +627,20 @@ class EditorAgent:
         with _reported_errors():
             return schema.PromptResponse(stop_reason=await session.prompt(text, attachments))
 
-    async def _add_session(self, id: str, cwd: str) -> EditorSession:
+    async def _add_session(self, id: str, cwd: str, servers: Sequence[Any] | None) -> EditorSession:
+        entries = {server.name: _server_entry(server) for server in servers or ()}
         with _reported_errors():
-            repository = await asyncio.to_thread(self._open_repository, Path(cwd))
+            repository = await asyncio.to_thread(self._open_repository, Path(cwd), entries)
         self._sessions[id] = EditorSession(id, repository, self._client)
         return self._sessions[id]
+
+
+def _server_entry(server: Any) -> dict[str, Any]:
+    """Return an MCP server of the editor in the form of `.mcp.json`."""
+    if isinstance(server, schema.McpServerStdio):
+        variables = {variable.name: variable.value for variable in server.env}
+        return {"command": server.command, "args": server.args, "env": variables}
+    return {"url": server.url, "headers": {header.name: header.value for header in server.headers}}
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
 
 from pydantic import ConfigDict, ValidationError
@@ -62,7 +63,7 @@ class ServerEntry(Value):
 class NamedServer(NamedTuple):
     name: str
     entry: ServerEntry
-    source: Literal["yours", "the repository's"]
+    source: Literal["yours", "the editor's", "the repository's"]
     is_used: bool
     """False of a repository that is not trusted."""
 
@@ -71,14 +72,22 @@ def user_file(environment: Mapping[str, str] = os.environ) -> Path:
     return config_directory(environment) / "mcp.json"
 
 
-def list_servers(root: Path | None) -> tuple[NamedServer, ...]:
-    """Return the user's own servers, then those that the repository names; of one name the user's counts.
+def list_servers(
+    root: Path | None, given: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[NamedServer, ...]:
+    """Return the user's own servers, those of their editor, and those that the repository names.
+
+    Of several with one name the first counts; those `given` by the editor are in the form of a file.
 
     Raises:
         UserError: the user's file cannot be read.
     """
     own = read_entries(user_file())
     servers = [NamedServer(name, entry, "yours", True) for name, entry in own.items()]
+    for name, entry in given.items():
+        if name not in own:
+            own[name] = ServerEntry.model_validate(entry)
+            servers.append(NamedServer(name, own[name], "the editor's", True))
     if root is not None:
         is_used = is_trusted(root)
         try:
@@ -288,9 +297,11 @@ def session_tools(servers: McpServers) -> tuple[Tool, ...]:
 
 
 @contextmanager
-def open_session_tools(root: Path) -> Iterator[tuple[tuple[Tool, ...], tuple[str, ...]]]:
+def open_session_tools(
+    root: Path, given: Mapping[str, Any]
+) -> Iterator[tuple[tuple[Tool, ...], tuple[str, ...]]]:
     """Provide the tools of all servers that a session in a repository may use, and what to tell the user."""
-    servers = [server for server in list_servers(root) if server.is_used]
+    servers = [server for server in list_servers(root, given) if server.is_used]
     if not servers:
         yield (), ()
         return

@@ -114,6 +114,8 @@ class SessionSetup:
     approach: Approach
     unpriced: bool = False
     """Whether the user's limit of tokens or requests, on the command line, allows a model without a price."""
+    servers: Mapping[str, Any] = field(default_factory=dict)
+    """MCP servers of the user's editor, in the form of `.mcp.json`."""
 
     def complete(self, request: Task, *, mentions: str = "") -> Task:
         """Return the task of a request: what nobody has set in it follows from settings and approach.
@@ -209,7 +211,7 @@ class SessionSetup:
             server_tools, server_problems = (
                 ((), ())
                 if chosen_approach.is_offline or task.given or records
-                else stack.enter_context(open_session_tools(root))
+                else stack.enter_context(open_session_tools(root, self.servers))
             )
             context = SessionContext(
                 task=task,

@@ -14,7 +14,7 @@ import pytest
 from coder.core.messages import Image
 from coder.core.task import Attachment
 from coder.store.jsonl import read_records
-from tests.builders import git
+from tests.builders import git, write
 from tests.models.fakes import FakeServer, Turn, serve
 from tests.models.wires import chat_stream, openai_error
 from tests.place import ISSUE, PATCH, Place, call
@@ -98,7 +98,10 @@ def converse(place: Place, server: FakeServer | None, editor: Editor, work: Work
 
     async def run() -> None:
         agent = EditorAgent(
-            lambda directory: open_repository(directory, settings, unsafe=walls() is None), make_session_id
+            lambda directory, servers: open_repository(
+                directory, settings, unsafe=walls() is None, servers=servers
+            ),
+            make_session_id,
         )
         agent.on_connect(editor)  # type: ignore[arg-type]
         await work(agent, editor)
@@ -273,11 +276,13 @@ def test_prompt_takes_links_texts_and_images() -> None:
 
 
 def test_real_command_speaks_the_protocol(place: Place, server: FakeServer) -> None:
-    """One turn of the SDK's own client with a process, whose standard output holds nothing else."""
+    """One turn of the SDK's own client with a process, by a command that the user keeps as a file."""
     import acp
     from acp import schema
 
     server.turns = [Turn(text="Clock times are parsed in `minutes` (`clock.py:2`).")]
+    text = "---\ndescription: Say where\nmode: ask\n---\nWhere are $1 parsed?\n"
+    write(Path(place.environment["XDG_CONFIG_HOME"]) / "coder" / "commands", {"where.md": text})
     command = coder_command("acp", "--base-url", f"{server.url}/v1", "--model", "fake", *flags())
     editor = Editor("once")
 
@@ -290,10 +295,11 @@ def test_real_command_speaks_the_protocol(place: Place, server: FakeServer) -> N
         ) as (agent, process):
             opened = await agent.initialize(protocol_version=acp.PROTOCOL_VERSION)
             assert opened.agent_capabilities and opened.agent_capabilities.load_session
-            session = await agent.new_session(cwd=str(place.repository), mcp_servers=[])
+            gone = schema.McpServerStdio(name="gone", command="/nowhere", args=[], env=[])
+            session = await agent.new_session(cwd=str(place.repository), mcp_servers=[gone])
             answer = await agent.prompt(
                 session_id=session.session_id,
-                prompt=[schema.TextContentBlock(text="Where are clock times parsed?")],
+                prompt=[schema.TextContentBlock(text="/where times")],
             )
             assert process.stdin
             process.stdin.close()
@@ -302,7 +308,10 @@ def test_real_command_speaks_the_protocol(place: Place, server: FakeServer) -> N
 
     assert asyncio.run(work()) == "end_turn"
     assert "clock.py:2" in editor.said()
-    assert "available_commands_update" in editor.kinds()
+    assert "The MCP server gone does not answer" in editor.said()
+    assert "Where are times parsed?" in str(server.requests[0]["messages"])
+    (introduced,) = (u for u in editor.updates if u.session_update == "available_commands_update")
+    assert {"apply", "where"} <= {command.name for command in introduced.available_commands}
 
 
 def test_without_the_package_says_what_to_install(place: Place) -> None:
