@@ -538,6 +538,9 @@ NODE_REPORTER = Path(__file__).parents[1] / "target" / "node" / "reporter.mjs"
 NODE_REPORT = "report.jsonl"
 COMMAND = "node --test"
 NODE_PROGRAMS = ("node", "tsx")
+BORP = "borp"
+"""A program around Node's runner, with options and default patterns of its own."""
+BORP_PATTERN = re.compile(r"^(?:-p|--pattern)[\n=](.+)$", re.M)
 SUFFIXES = (".js", ".mjs", ".cjs")
 IMPORT = re.compile(r"""(?:\bfrom|\brequire\(|\bimport)\s*["']node:test["']""")
 NODE_BEFORE_VALUES = (
@@ -554,7 +557,7 @@ class NodeTest(NodeAdapter):
     def find_commands(self, root: Path) -> Iterator[str]:
         """Yield what runs tests that import `node:test`, if no script starts it on them.
 
-        Other programs may run such tests: wrappers such as borp, or Node on a file that imports them all.
+        Other programs may run such tests, such as Node on a file that imports them all.
         """
         if read_manifest(root) and not self._has_script(root):
             yield from _entry_commands(root)
@@ -572,14 +575,18 @@ class NodeTest(NodeAdapter):
         )
 
     def recognizes(self, words: Sequence[str]) -> bool:
-        """Tell whether Node runs tests, itself or started by tsx."""
-        return bool(words) and words[0].rpartition("/")[2] in NODE_PROGRAMS and "--test" in words
+        """Tell whether Node runs tests, itself or started by tsx or borp."""
+        name = words[0].rpartition("/")[2] if words else ""
+        return name == BORP or (name in NODE_PROGRAMS and "--test" in words)
 
     def prepare(self, run: Run) -> Invocation:
         """Report through our reporter; patterns are expanded, which Node does since 21 only."""
         words: Sequence[str] = [
             word for word in run.argv[1:] if not word.startswith(("--test-reporter", "--watch"))
         ]
+        is_borp = run.argv[0].rpartition("/")[2] == BORP
+        if is_borp:  # of its options the pattern alone says which tests there are
+            words = ("--test", *BORP_PATTERN.findall("\n".join(words)))
         if run.files:
             words = (*without_paths(words, run.tree, before_values=NODE_BEFORE_VALUES), *run.files)
         words = [path for word in words for path in _expand(word, run.tree)]
@@ -587,7 +594,7 @@ class NodeTest(NodeAdapter):
             f"--test-reporter={NODE_REPORTER.as_uri()}",
             f"--test-reporter-destination={run.place / NODE_REPORT}",
         )
-        program = find_binary(run.tree, run.argv[0])
+        program = find_binary(run.tree, "node" if is_borp else run.argv[0])
         return Invocation(argv=(program, *report, *words))
 
     def read_results(self, run: Run) -> Iterator[TestResult]:
@@ -614,6 +621,10 @@ def _entry_commands(root: Path) -> Iterator[str]:
 def _expand(word: str, tree: Path) -> Iterator[str]:
     if word.startswith("-") or "*" not in word:
         yield word
+        return
+    if braces := re.search(r"\{([^{}]*)\}", word):
+        for choice in braces[1].split(","):
+            yield from _expand(f"{word[: braces.start()]}{choice}{word[braces.end() :]}", tree)
         return
     for path in sorted(tree.glob(word.removeprefix("./"))):
         if "node_modules" not in path.parts:
