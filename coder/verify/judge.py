@@ -735,7 +735,10 @@ class Judge:
         )
 
     def _confirm_targets(self) -> None:
-        """Look at the second run of the targets on both sides; one that does not end alike is no target."""
+        """Look at the second run of the targets on both sides; one that does not end alike is no target.
+
+        One that a run which was cut did not come to shows nothing else.
+        """
         facts, targets = self._facts, self._targets
         if not self._repeats_targets or facts.broken:
             return
@@ -745,7 +748,7 @@ class Judge:
         unsteady = [
             test
             for test in facts.targets
-            if not passes(on_change, test)
+            if (not passes(on_change, test) and (on_change.problem is None or match_result(on_change, test)))
             or ((red := match_result(on_base, test)) is not None and not red.red)
         ]
         if not unsteady:

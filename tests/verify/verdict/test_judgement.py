@@ -11,10 +11,20 @@ from typing import Any
 import pytest
 
 from coder.core.phases import Cutoff
-from coder.core.verdict import Counts, Failure, LintReport, RunProblem, TestResult, Verdict, VerdictKind
+from coder.core.verdict import (
+    Counts,
+    Failure,
+    LintReport,
+    RunProblem,
+    TestReport,
+    TestResult,
+    Verdict,
+    VerdictKind,
+)
 from coder.verify import verifier
 from coder.verify.examination import ExaminationTools
 from coder.verify.example import IssueScriptResults
+from coder.verify.run import OUT_OF_TIME
 from coder.verify.verifier import WorktreeVerifier
 from tests.builders import by_hand
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, NoTrials, failed_result, passed_result
@@ -325,6 +335,24 @@ def test_edited_file_that_cannot_be_collected_is_not_fixed(tmp_path: Path) -> No
 
     verdict = judge(tmp_path, {TEST: "bad"}, ending=collecting)
     assert (verdict.kind, [result.id for result in verdict.still_red]) == (VerdictKind.NOT_FIXED, [TEST])
+
+
+class CutRunner(FakeRunner):
+    """Runner whose runs of the target alone, as for a second look, do not come to it."""
+
+    def run(self, tree: Path, tests: Sequence[str] = (), **options: Any) -> TestReport:
+        report = super().run(tree, tests, **options)
+        return (
+            report.model_copy(update={"results": (), "problem": OUT_OF_TIME}) if tests == (ADDED,) else report
+        )
+
+
+def test_target_that_a_cut_second_run_does_not_reach_is_not_flaky(tmp_path: Path) -> None:
+    """The first run has shown what it does on either side."""
+    trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
+    verdict = WorktreeVerifier(trees=trees, runner=CutRunner(suite), issue="").verify(trees.patch, ())
+    assert verdict.targets == (ADDED,)
+    assert not any("flaky" in note for note in verdict.notes)
 
 
 @pytest.mark.parametrize("side", ["fixed", "bug"])
