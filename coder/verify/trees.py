@@ -1,7 +1,5 @@
 """The trees of a change in clean worktrees, and what of it is a test."""
 
-import os
-import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path, PurePosixPath
@@ -164,42 +162,6 @@ class ChangeSplit:
     def _read(self, tree: str, paths: Collection[str]) -> dict[str, str]:
         with self._trees.read(tree, () if tree == self._trees.base else None) as place:
             return {path: read_regular_text(place / path) for path in paths}
-
-
-class TreeSnapshot:
-    """Snapshot of a tree (times and sizes), to restore it after a run."""
-
-    def __init__(self, tree: Path) -> None:
-        self._tree = tree
-        self._files = dict(_scan(tree))
-
-    def remove_added(self) -> str:
-        """Remove added files; return the path of a file that was changed or deleted, or an empty string.
-
-        Changed files cannot be restored.
-        """
-        current = dict(_scan(self._tree))
-        for path in current.keys() - self._files.keys():
-            file = self._tree / path
-            if file.is_dir() and not file.is_symlink():
-                shutil.rmtree(file, ignore_errors=True)
-            else:
-                file.unlink(missing_ok=True)
-        return next((path for path, stamp in self._files.items() if current.get(path) != stamp), "")
-
-
-def _scan(tree: Path, prefix: str = "") -> Iterator[tuple[str, tuple[int, int]]]:
-    with os.scandir(tree / prefix) as entries:
-        for entry in entries:
-            path = f"{prefix}{entry.name}"
-            if path == ".git":
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                yield path, (0, 0)
-                yield from _scan(tree, f"{path}/")
-            else:
-                status = entry.stat(follow_symlinks=False)
-                yield path, (status.st_mtime_ns, status.st_size)
 
 
 LARGEST = 2 << 20

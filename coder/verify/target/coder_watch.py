@@ -192,12 +192,3 @@ class ExecutedCode:
     def begin(self, code: CodeType, _offset: int) -> Any:
         self.seen[id(code)] = code
         return sys.monitoring.DISABLE  # type: ignore[attr-defined, unused-ignore]  # not in every Python that reads this
-
-
-def first_lines(codes: list[CodeType], tree: str) -> dict[str, list[int]]:
-    """Return the first lines of code objects, by path relative to the tree."""
-    lines_by_path: dict[str, set[int]] = {}
-    for code in codes:
-        if code.co_filename.startswith(tree + os.sep):
-            lines_by_path.setdefault(code.co_filename[len(tree) + 1 :], set()).add(code.co_firstlineno)
-    return {path: sorted(lines) for path, lines in lines_by_path.items()}
