@@ -1,7 +1,6 @@
 """Second examination of a change that broke nothing: mutation testing, linters, API changes, issue code."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,37 +98,25 @@ class ExaminedChange:
 
 def examine_change(
     change: ExaminedChange, tools: ExaminationTools, *, cut: Event, issue: str, progress: Progress | None
-) -> None:
-    """Add to the facts of a change that broke nothing what mutants, linters and the issue's own code show.
+) -> bool:
+    """Add what behavior, linters, the issue's code and mutants show of a change that broke nothing.
 
-    Once `cut` is set it ends soon; what a comparison of behavior saw until then says nothing.
+    Once `cut` is set it ends soon; what a comparison of behavior saw until then says nothing. Return whether
+    it came to all that decides: mutants, which come last, decide nothing.
     """
     facts = change.facts
     report_progress = progress or (lambda _line: None)
     report_progress("examining: behavior, linters and mutants")
-    with ThreadPoolExecutor(1) as beside:
-        mutating = beside.submit(_run_mutants, change, tools)
-        behavior, found = _compare_behavior(change, tools)
-        if cut.is_set():
-            behavior, found = None, []
-        linters = LintReport() if cut.is_set() else tools.checks(change.old, change.new, change.changed)
-        coverage = _measure_coverage(change, tools)
-        mutation = mutating.result()
+    behavior, found = _compare_behavior(change, tools)
     if cut.is_set():
-        facts.details |= {"behavior": behavior}
-        facts.findings += found
-        return
-    facts.details |= {
-        "mutation": mutation,
-        "coverage": coverage,
-        "linters": linters,
-        "behavior": behavior,
-    }
+        behavior, found = None, []
+    linters = LintReport() if cut.is_set() else tools.checks(change.old, change.new, change.changed)
+    coverage = _measure_coverage(change, tools)
     facts.findings += found
-    if facts.targets or change.sources:
-        facts.note("survivor", *_survivor_notes(mutation))
-    else:
-        facts.note("caught", *_kill_notes(mutation))
+    facts.details["behavior"] = behavior
+    if cut.is_set():
+        return False
+    facts.details |= {"coverage": coverage, "linters": linters}
     facts.note("coverage", *_coverage_notes(coverage))
     facts.note("linter", *_limit(linters.new))
     old, new = read_texts(change.old, change.sources), read_texts(change.new, change.sources)
@@ -146,9 +133,6 @@ def examine_change(
     )
     facts.note("configured-check", *(f"`{name}` failed before and passes now" for name in linters.fixed))
     facts.note("configured-check", *(f"`{name}` fails as before" for name in linters.failing))
-    if _is_unguarded(change, mutation):
-        caught = f"the new tests catch none of {mutation.mutants if mutation else 0} deliberate defects"
-        facts.note("unnoticed-mutants", f"{caught} of the fix")
     if facts.targets and any(path.endswith(".py") for path in change.sources):
         answers = tools.issue_code(change.old, change.new, issue, facts.targets, change.sources)
         facts.cap("persisting-error", *answers.persisting)
@@ -165,6 +149,23 @@ def examine_change(
             "linter",
             "the project's own checks find what they did not find before, and that counts here",
         )
+    if cut.is_set():
+        return False
+    _examine_mutants(change, tools)
+    return True
+
+
+def _examine_mutants(change: ExaminedChange, tools: ExaminationTools) -> None:
+    """Note which mutants no test notices."""
+    facts = change.facts
+    mutation = facts.details["mutation"] = _run_mutants(change, tools)
+    if facts.targets or change.sources:
+        facts.note("survivor", *_survivor_notes(mutation))
+    else:
+        facts.note("caught", *_kill_notes(mutation))
+    if _is_unguarded(change, mutation):
+        caught = f"the new tests catch none of {mutation.mutants if mutation else 0} deliberate defects"
+        facts.note("unnoticed-mutants", f"{caught} of the fix")
 
 
 def _compare_behavior(

@@ -481,10 +481,10 @@ class WorktreeVerifier:
         timer = threading.Timer(limit, cut.set)
         timer.start()
         with self._cutoff.offer(cut) if self._cutoff else nullcontext():
-            self._examine(change, facts, runs, cut, limit, progress)
+            is_complete = self._examine(change, facts, runs, cut, limit, progress)
         timer.cancel()
         seconds = time.monotonic() - started
-        if cut.is_set() and facts.targets:
+        if not is_complete and facts.targets:
             facts.leave_open("unexamined", f"the examination was ended after {seconds:.0f} s")
         return decide(facts).model_copy(
             update={
@@ -501,13 +501,14 @@ class WorktreeVerifier:
         cut: threading.Event,
         seconds: float,
         progress: Progress | None,
-    ) -> None:
+    ) -> bool:
+        """Examine a change; return whether it came to all that decides."""
         if facts.targets and self._runner.is_recorded:
             facts.obstacle = runs.find_contradiction(
                 facts.targets, seconds=min(seconds, PLAIN_TIMES * facts.target_seconds)
             )
         if self._tools is None or cut.is_set():
-            return
+            return not cut.is_set()
         with change.split.checkout("base") as old, change.split.checkout("change") as new:
             examined = ExaminedChange(
                 old=old,
@@ -517,7 +518,7 @@ class WorktreeVerifier:
                 sources=change.sources,
                 facts=facts,
             )
-            examine_change(examined, self._tools(cut), cut=cut, issue=self._issue, progress=progress)
+            return examine_change(examined, self._tools(cut), cut=cut, issue=self._issue, progress=progress)
 
     def preview(
         self,
