@@ -174,7 +174,7 @@ def test_first_extension_module_is_built(root: Path) -> None:
     git(root, "commit", "-qm", "no extension module")
     files = {"setup.py": SETUP, "fast/__init__.py": "", "fast/_add.c": SOURCE, "fast/operator.h": HEADER}
     verdict, preview = judge(root, {**files, "test_add.py": TESTS})
-    assert verdict.kind is VerdictKind.PASSING, verdict.reason
+    assert verdict.kind is VerdictKind.FIXED, verdict.reason
     assert [result.outcome for result in preview.results] == ["passed"]
     assert verdict.after is not None and verdict.after.passed == 1
 
