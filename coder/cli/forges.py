@@ -12,12 +12,9 @@ import subprocess
 from collections.abc import Mapping
 from csv import DictReader
 from dataclasses import dataclass
-from http.client import HTTPMessage
 from pathlib import Path
-from typing import IO, Any
-from urllib.error import HTTPError, URLError
+from typing import Any
 from urllib.parse import quote, urlsplit
-from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener, getproxies
 
 from coder.core.errors import UserError
 from coder.core.text import parse_json
@@ -26,6 +23,7 @@ from coder.core.verdict_summary import summary_text
 from coder.models.catalog import is_loopback
 
 SECONDS = 30.0
+MOST_REDIRECTS = 5
 LARGEST_BYTES = 5_000_000
 TEXT_CHARACTERS = 60_000
 """Longest text of an issue with its comments."""
@@ -310,46 +308,37 @@ def _program_options(program: str, project: ForgeProject, *, has_payload: bool) 
     return None
 
 
-class _SameHostRedirects(HTTPRedirectHandler):
-    """Follows redirects within a host, so that no other one gets the token."""
-
-    def redirect_request(
-        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
-    ) -> Request | None:
-        if urlsplit(newurl)[:2] != urlsplit(req.full_url)[:2]:
-            return None
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
 def _call_over_http(project: ForgeProject, path: str, payload: Mapping[str, object] | None) -> bytes:
+    """Return the answer; redirects are followed within the host, since no other one gets the token."""
+    import httpx2
+
     token, forge = _find_token(project), project.forge
     if payload is not None and not token:
         raise UserError(
             f"{forge.name} takes no draft without a login: {forge.program} {forge.login}, or set "
             f"{forge.token_variables[0]}. The branch is pushed."
         )
-    headers = {"Accept": "application/json", "Content-Type": "application/json", "User-Agent": "coder"}
+    headers = {"Accept": "application/json", "User-Agent": "coder"}
     headers |= {"Authorization": f"{forge.scheme} {token}"} if token else {}
-    data = None if payload is None else json.dumps(payload).encode()
-    request = Request(f"{project.api}/{path}", data=data, headers=headers)
-    opener = build_opener(
-        _SameHostRedirects, ProxyHandler({} if is_loopback(project.server) else getproxies())
-    )
+    address = f"{project.api}/{path}"
     try:
-        with opener.open(request, timeout=SECONDS) as response:
-            return bytes(response.read(LARGEST_BYTES))
-    except HTTPError as error:
-        reason = error.read(500).decode("utf-8", "replace")
-        login = (
-            ""
-            if token
-            else f" If it is private: {forge.program} {forge.login}, or set {forge.token_variables[0]}."
-        )
-        raise UserError(f"{request.full_url}: HTTP {error.code} {' '.join(reason.split())}{login}") from None
-    except (URLError, OSError, ValueError) as error:
-        raise UserError(
-            f"{request.full_url} could not be fetched: {getattr(error, 'reason', None) or error}."
-        ) from None
+        with httpx2.Client(timeout=SECONDS, trust_env=not is_loopback(project.server)) as client:
+            request = client.build_request(
+                "GET" if payload is None else "POST", address, json=payload, headers=headers
+            )
+            response = client.send(request)
+            for _ in range(MOST_REDIRECTS):
+                onward = response.next_request
+                if onward is None or onward.url.netloc != request.url.netloc:
+                    break
+                response = client.send(onward)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise UserError(f"{address} could not be fetched: {error}.") from None
+    if not response.is_success:
+        login = f" If it is private: {forge.program} {forge.login}, or set {forge.token_variables[0]}."
+        reason = " ".join(response.text[:500].split())
+        raise UserError(f"{address}: HTTP {response.status_code} {reason}{'' if token else login}")
+    return response.content[:LARGEST_BYTES]
 
 
 def _find_token(project: ForgeProject) -> str:

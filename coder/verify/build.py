@@ -117,8 +117,8 @@ class Builder:
             if before.get(path) != stamp
             and (content := read_regular(tree / path, within=tree, limit_bytes=LARGEST_BYTES)) is not None
         }
-        has_sources = any(file.suffix in SOURCE_SUFFIXES for file in tree.rglob("*"))
-        if not files and not self._command and has_sources:
+        has_nothing = not files and not self._command
+        if has_nothing and any(file.suffix in SOURCE_SUFFIXES for file in tree.rglob("*")):
             return Build(error="the build makes no extension module", output=output_tail(execution.output))
         return Build(files=files)
 

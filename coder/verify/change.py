@@ -169,7 +169,7 @@ class JudgedChange:
         if not data or self.before.indirect:
             return frozenset()
         with self.split.read("base") as tree:
-            users = {name for path in data for name in find_data_tests(tree, path)}
+            users = {name for names in find_data_tests(tree, data).values() for name in names}
         return frozenset(name for name in users if test_file_of(name) not in self.test_files)
 
     @property

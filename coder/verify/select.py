@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from coder.core.paths import TEST_DIRECTORIES, is_prose, is_test_file, is_test_path
 from coder.core.values import Value
@@ -172,48 +173,70 @@ def telling_names(tree: Path, paths: Sequence[str]) -> dict[str, tuple[str, ...]
     }
 
 
-def find_data_tests(tree: Path, path: str) -> tuple[str, ...]:
-    """Return the tests that are made from a file of data, or read it, as names that select them.
+class _TestFile(NamedTuple):
+    path: str
+    text: str
+    literals: frozenset[str]
+    """Strings of its source, without folders."""
+
+
+def find_data_tests(tree: Path, paths: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the tests that are made from each file of data, or read it, as names that select them.
 
     It is a test file itself where a plugin of the project collects its kind. Else test files name it (with
     its folder, if others have its name) or a pattern that it fits; if none does, one of its directories
     (Sphinx's `test-NAME` as `NAME`). Of those that define no test by themselves its own cases alone are
     meant.
     """
+    if not paths:
+        return {}
+    telling = telling_names(tree, paths)
+    tests: list[_TestFile] = []
+    for test in filter(test_file_predicate(tree), project_files(tree)):
+        text = read_regular_text(tree / test) if test.endswith(".py") else ""
+        literals = frozenset(literal.rpartition("/")[2] for literal in _LITERAL.findall(text))
+        tests.append(_TestFile(test, text, literals))
+    return {path: _find_tests_of(tree, path, telling[path], tests) for path in paths}
+
+
+def _find_tests_of(
+    tree: Path, path: str, telling: Sequence[str], tests: Sequence[_TestFile]
+) -> tuple[str, ...]:
     pure = PurePosixPath(path)
     plugins = (read_regular_text(tree / folder / "conftest.py") for folder in pure.parents)
     if pure.suffix and any("pytest_collect_file" in text and pure.suffix in text for text in plugins):
         return (path,)
-    telling = telling_names(tree, [path])[path]
     folders = {folder.name for folder in pure.parents} - TEST_DIRECTORIES - {""}
     words = folders | {name.removeprefix("test-") for name in folders}
     named: list[str] = []
     around: list[str] = []
-    for test in filter(test_file_predicate(tree), project_files(tree)):
-        text = read_regular_text(tree / test) if test.endswith(".py") else ""
-        literals = {literal.rpartition("/")[2] for literal in _LITERAL.findall(text)}
-        patterns = (literal for literal in literals if "*" in literal and literal.strip("*.") != "py")
-        name = test if _TEST.search(text) else f"{test}::{pure.name}"
-        if all(part in text for part in telling) or any(
+    for test in tests:
+        patterns = (literal for literal in test.literals if "*" in literal and literal.strip("*.") != "py")
+        name = test.path if _TEST.search(test.text) else f"{test.path}::{pure.name}"
+        if all(part in test.text for part in telling) or any(
             fnmatchcase(pure.name, pattern) for pattern in patterns
         ):
             named.append(name)
-        elif words & literals:
+        elif words & test.literals:
             around.append(name)
     return tuple(named or around)
 
 
 def resolve_data_tests(tree: Path, tests: Sequence[str]) -> tuple[str, ...]:
     """Return tests with those of a file of data, as in `data/a.test::case`, under the file that runs them."""
+    paths = dict.fromkeys(test.partition("::")[0] for test in tests)
+    data = [
+        path
+        for path in paths
+        if is_test_path(path) and PurePosixPath(path).suffix not in NOT_DATA and (tree / path).is_file()
+    ]
+    users = find_data_tests(tree, data)
     resolved: list[str] = []
     for test in tests:
         path, _, case = test.partition("::")
-        suffix = PurePosixPath(path).suffix
-        is_data = is_test_path(path) and suffix not in NOT_DATA and (tree / path).is_file()
-        names = find_data_tests(tree, path) if is_data else ()
         resolved += (
             test if name == path else f"{name}::{case}" if case and "::" in name else name
-            for name in names or (path,)
+            for name in users.get(path) or (path,)
         )
     return tuple(dict.fromkeys(resolved))
 

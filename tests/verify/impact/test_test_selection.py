@@ -280,7 +280,7 @@ def test_finds_tests_of_data(
     files: dict[str, str], data: str, tests: tuple[str, ...], tmp_path: Path
 ) -> None:
     write(tmp_path, {**files, data: ""})
-    assert find_data_tests(tmp_path, data) == tests
+    assert find_data_tests(tmp_path, [data]) == {data: tests}
 
 
 def test_case_of_data_is_named_under_its_suite(tmp_path: Path) -> None:
