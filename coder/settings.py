@@ -34,7 +34,7 @@ class Config(Value):
     reviewer_model: str | None = None
     """Model that reviews changes; None: `model`."""
     effort: Literal["default", "low", "medium", "high"] = "default"
-    """How much models think before they answer; `default` leaves it to their provider.
+    """Reasoning effort of models; `default` leaves it to their provider.
 
     It costs time and money, and changes nothing for models that do not think.
     """

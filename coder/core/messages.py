@@ -119,7 +119,7 @@ class Request(Value):
     seed: int | None = None
     """Sampling seed, for the providers that support one."""
     effort: Effort | None = None
-    """How much the model thinks before it answers; None: as the provider decides."""
+    """Reasoning effort of the model; None is the default of its provider."""
 
 
 class Reply(Value):

@@ -426,9 +426,9 @@ class ReproducedExample(Value):
 
     call: str
     wrong: str
-    """What the call gives, or `raises X`."""
+    """Result of the call, or `raises X`."""
     right: str
-    """What it should give; empty if only an exception is unwanted."""
+    """Expected result; empty if only an exception is unwanted."""
     path: str
     """The test file, relative to the tree."""
     text: str

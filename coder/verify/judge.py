@@ -81,7 +81,7 @@ QUICK_TARGETS = 10.0
 NAMES_A_FAILURE = re.compile(
     r"\b(?:not ok \d|[Aa]ssert\w*|[Ee]xpected|FAIL(?:ED|URES?)?\b)|[\u2717\u2718\u2715]"
 )
-"""What the output of a command holds where a test or an assertion failed, not just a build."""
+"""Matches the output of a command in which a test or an assertion failed, not just a build."""
 ALREADY_GREEN = "passes on the untouched code already"
 
 

@@ -35,7 +35,7 @@ class Checker(Value):
     files: tuple[str, ...] = ()
     """Files whose existence configures it."""
     table: str
-    """What configures it: a table below `tool` in pyproject.toml, a section of setup.cfg or tox.ini."""
+    """Its configuration: a table below `tool` in pyproject.toml, a section of setup.cfg or tox.ini."""
     whole: str = "."
     """Arguments for the whole project, in place of files."""
 

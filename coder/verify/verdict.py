@@ -40,7 +40,7 @@ class Facts:
     targets: tuple[str, ...] = ()
     """Tests that are red on the base for the right reason, and green on the change."""
     example: str = ""
-    """What the issue's own example gives, which is wrong on the base and right on the change."""
+    """Result of the issue's own example, wrong on the base and right on the change."""
     target_seconds: float = 0.0
     """Seconds of the run of the targets on the change."""
     broken: tuple[TestResult, ...] = ()

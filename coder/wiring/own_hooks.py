@@ -151,5 +151,6 @@ def _read_file(file: Path, within: Path, is_users: bool) -> Iterator[OwnHook]:
                         seconds=float(entry.get("timeout", SECONDS)),
                         is_users=is_users,
                     )
-    except (ValueError, KeyError, TypeError, AttributeError, re.error) as error:
-        raise UserError(f"{file} is not in the form of hooks: {type(error).__name__}: {error}") from None
+    except (ValueError, KeyError, TypeError, AttributeError, re.error):
+        form = '{"hooks": {"EVENT": [{"matcher": "TOOL", "hooks": [{"command": "..."}]}]}}'
+        raise UserError(f"{file} is not in the form of hooks, {form}: mend it, or remove it.") from None

@@ -70,7 +70,7 @@ EFFORT_FIELDS: dict[str, dict[str, Any]] = {
     "responses": {"reasoning": "high", "temperature": None},
     "anthropic": {"thinking": {"type": "enabled", "budget_tokens": 16_384}, "temperature": None},
 }
-"""What each wire sends for high effort; other models of the contract do not think."""
+"""Field that each wire sends for high effort; other models of the contract have no reasoning."""
 
 
 def test_sends_effort_to_models_that_think(wire: str) -> None:
