@@ -157,7 +157,7 @@ def run(job: tuple[Sequence[Case], Path, Sequence[str]]) -> list[Outcome]:
 def locate(case: Case, tree: Path, index: SymbolIndex, without: Sequence[str]) -> Outcome:
     snapshot, clues = index.refresh(), extract_issue_terms(case.issue)
     workspace = Workspace(root=tree, sandbox=Mock(), history=Mock(), run=Mock(), baseline=Mock(), index=index)
-    overview = issue_overview(workspace, case.issue, (), FIRST_LOOK_CHARACTERS)
+    overview = issue_overview(workspace, case.issue, (), FIRST_LOOK_CHARACTERS).text
     file, symbol = _ranks(case, ranking.locate_issue(snapshot, clues))
     zeros = dict.fromkeys(without, 0.0)
     with patch.dict(ranking.DEFINITION_WEIGHTS, zeros), patch.dict(ranking.FILE_WEIGHTS, zeros):

@@ -442,10 +442,13 @@ class ReproducedExample(Value):
 class Verifier(Protocol):
     """Verifies changes and returns verdicts."""
 
-    def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
+    def baseline(
+        self, progress: Progress | None = None, *, whole: bool = False, near: Sequence[str] = ()
+    ) -> TestReport:
         """Run the suite on the untouched base; measured once, then cached. Callable from several threads.
 
-        A suite that takes long is cut off, or not tried; with `whole` it gets all of its time.
+        A suite that takes long is cut off, or not tried, and the tests `near` run in its place; with `whole`
+        it gets all of its time.
         """
 
     def results_on_base(self, tests: Sequence[str], progress: Progress | None = None) -> TestReport:

@@ -4,6 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
+from typing import NamedTuple
 
 from coder.core.paths import SOURCE_SUFFIXES
 from coder.core.verdict import TestResult
@@ -52,7 +54,17 @@ MOST_SHARING = 10
 """A word that more failing tests share relates none of them to an issue."""
 
 
-def issue_overview(workspace: Workspace, issue: str, failing: Sequence[TestResult], budget_chars: int) -> str:
+class Overview(NamedTuple):
+    """What a search for an issue finds in a project."""
+
+    text: str
+    tests: tuple[str, ...] = ()
+    """Ids of tests that use the likeliest place."""
+
+
+def issue_overview(
+    workspace: Workspace, issue: str, failing: Sequence[TestResult], budget_chars: int
+) -> Overview:
     """Return the initial overview of a project for an issue.
 
     `failing` are tests that fail before anything is changed; those related to the issue contribute their
@@ -76,7 +88,10 @@ def issue_overview(workspace: Workspace, issue: str, failing: Sequence[TestResul
     sections.append(_outline(snapshot, located, places))
     sections += [_list_calling_tests(workspace, snapshot, place, clues) for place in named]
     sections.append(find_similar_test(workspace, snapshot, clues, places))
-    return "\n\n".join(_fit(filter(None, sections), budget_chars))
+    text = "\n\n".join(_fit(filter(None, sections), budget_chars))
+    likeliest = [IndexedPlace(path=place.path, definition=place.item) for place, *_ in shown[:1]]
+    tests = (test.id for test in find_reaching_tests(snapshot, likeliest)) if likeliest else ()
+    return Overview(text, tuple(islice(tests, MOST_CALLING_TESTS)))
 
 
 def _outline(snapshot: IndexSnapshot, located: Localization, places: Sequence[RankedPlace]) -> str:

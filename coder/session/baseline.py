@@ -1,7 +1,8 @@
 """Baseline of a session, and the packages that its tests lack."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 from coder.core.events import BaselineMeasured, QuestionAsked, Warned
 from coder.core.values import Candidate
@@ -10,15 +11,21 @@ from coder.session.context import SessionContext
 
 
 async def measure_baseline(
-    context: SessionContext, candidate: Candidate, *, wait_seconds: float | None = None, whole: bool = False
+    context: SessionContext,
+    candidate: Candidate,
+    *,
+    wait_seconds: float | None = None,
+    whole: bool = False,
+    near: Sequence[str] = (),
 ) -> TestReport | None:
     """Measure the baseline and log it; return None if it takes longer than `wait_seconds`.
 
-    It is then still measured in the background. A slow suite is cut off or not tried; with `whole` it has all
-    of its time.
+    It is then still measured in the background. A slow suite is cut off or not tried, and the tests `near`
+    run in its place; with `whole` it has all of its time.
     """
     progress = context.log.progress_listener(candidate.id)
-    task = asyncio.ensure_future(asyncio.to_thread(context.verifier.baseline, progress, whole=whole))
+    measure = partial(context.verifier.baseline, progress, whole=whole, near=near)
+    task = asyncio.ensure_future(asyncio.to_thread(measure))
     done, _ = await asyncio.wait({task}, timeout=wait_seconds)
     if not done:
         return None
@@ -42,12 +49,12 @@ INSTALL, GO_ON = "install", "go on without"
 
 
 async def ensure_dependencies(
-    context: SessionContext, candidate: Candidate, report: TestReport | None, *, wait_seconds: float
+    context: SessionContext, candidate: Candidate, report: TestReport | None
 ) -> TestReport | None:
     """Return the base's report, measured again if missing packages were installed."""
     if report is None or not await offer_missing_packages(context, report):
         return report
-    return await measure_baseline(context, candidate, wait_seconds=wait_seconds)
+    return await measure_baseline(context, candidate)
 
 
 async def offer_missing_packages(context: SessionContext, report: TestReport) -> bool:

@@ -1,6 +1,7 @@
 """Dependencies of a session, handed to every strategy and phase."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -51,6 +52,25 @@ class RemarkQueue:
         texts = tuple(self._texts)
         self._texts.clear()
         return texts
+
+
+class FindingQueue(RemarkQueue):
+    """What is found out beside the model's replies, for the next request after it is known."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def add_later(self, finding: Coroutine[None, None, str]) -> None:
+        """Add a text once it is known, unless it is empty."""
+
+        async def add() -> None:
+            if text := await finding:
+                self.add(text)
+
+        task = asyncio.create_task(add())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,6 +153,7 @@ class SessionContext:
     """Values that neither a model nor a record may see."""
     remarks: RemarkQueue = field(default_factory=RemarkQueue)
     """The user's remarks for the next request."""
+    findings: FindingQueue = field(default_factory=FindingQueue)
     role: str = "executor"
     """Role that the model speaks in; for another role, make a changed copy of this object."""
     system: str = "system"

@@ -34,11 +34,8 @@ from coder.session.context import SessionContext, Strategy
 from coder.session.delivery import BUG, INTERRUPTED, MISUSE, SessionOutcome, conclude, outcome_without_fix
 from coder.session.phase import record_change
 
-BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE = 10.0, 0.15
-"""Longest wait for the baseline before the first message, in seconds and as a share of the time limit.
-
-A short suite is worth having in the first message.
-"""
+BASELINE_WAIT_SECONDS = 2.0
+"""Longest wait for the baseline before the first message: a longer one is measured beside the first reply."""
 NOTHING_TO_CUT_SHORT = (
     "Nothing to cut short yet: only impacted tests or the suite can be, once the targets are green."
 )
@@ -192,9 +189,24 @@ class Session:
             for note in earlier.notes:
                 context.log.append(note.model_copy(update={"candidate": self._candidate.id, "implied": True}))
             await self._restore_change(self._candidate, (earlier.diff, *earlier.patches))
-        if context.task.mode != "ask" and (obstacle := await self._test_base(self._candidate)):
-            return outcome_without_fix(VerdictKind.NOT_TESTED, obstacle, context)
-        return await conclude(context, await self._strategy(context, self._candidate))
+        if context.task.mode == "ask" or context.task.given:  # a verdict runs what it needs of the base
+            return await conclude(context, await self._strategy(context, self._candidate))
+        testing = asyncio.create_task(self._test_base(self._candidate))
+        working: asyncio.Task[Candidate] | None = None
+        try:
+            await asyncio.wait({testing}, timeout=BASELINE_WAIT_SECONDS)
+            if not (testing.done() and testing.result()):
+                working = asyncio.ensure_future(self._strategy(context, self._candidate))
+                await asyncio.wait({testing, working}, return_when=asyncio.FIRST_COMPLETED)
+            if testing.done() and (obstacle := testing.result()) and not (working and working.done()):
+                return outcome_without_fix(VerdictKind.NOT_TESTED, obstacle, context)
+            assert working is not None
+            return await conclude(context, await working)
+        finally:
+            tasks = [task for task in (testing, working) if task is not None]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _restore_change(self, candidate: Candidate, diffs: Sequence[str]) -> None:
         """Redo the unfinished change of an interrupted session."""
@@ -210,16 +222,7 @@ class Session:
 
     async def _test_base(self, candidate: Candidate) -> str:
         """Test the base as far as that is quick; return the problem that no change can solve, or nothing."""
-        context = self._context
-        if context.task.given:
-            return ""  # the verdict runs what it needs of the base
-        seconds_left = context.budget.seconds_left
-        wait = (
-            BASELINE_WAIT_SECONDS
-            if seconds_left is None
-            else min(BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE * seconds_left)
-        )
-        report = await measure_baseline(context, candidate, wait_seconds=wait)
-        report = await ensure_dependencies(context, candidate, report, wait_seconds=wait)
+        report = await measure_baseline(self._context, candidate)
+        report = await ensure_dependencies(self._context, candidate, report)
         problem = report.problem if report is not None else None
         return problem.text if problem is not None and problem.kind not in TOLERATED_PROBLEMS else ""

@@ -143,7 +143,10 @@ async def _ask(context: SessionContext, candidate: Candidate) -> Reply:
 
 
 async def _deliver_remarks(context: SessionContext, candidate: Candidate) -> None:
-    """Add the user's remarks, with what they mention, to the conversation of every candidate."""
+    """Add findings, and the user's remarks with what they mention, to the conversation of every candidate."""
+    for finding in context.findings.take():
+        for name in active_candidates(context.log.records):
+            add_user_message(context, candidate.model_copy(update={"id": name}), finding)
     for remark in context.remarks.take():
         attachments: tuple[Attachment, ...] = ()
         try:

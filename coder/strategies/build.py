@@ -268,7 +268,8 @@ async def describe_repository(context: SessionContext, candidate: Candidate) -> 
     workspace = context.workspace(candidate)
     if not any(path.name != ".git" for path in candidate.worktree.iterdir()):
         return ""
-    return await asyncio.to_thread(issue_overview, workspace, context.task.issue, (), OVERVIEW_CHARACTERS)
+    overview = await asyncio.to_thread(issue_overview, workspace, context.task.issue, (), OVERVIEW_CHARACTERS)
+    return overview.text
 
 
 async def _open_plan(context: SessionContext, planner: Candidate) -> str:

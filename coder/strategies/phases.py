@@ -21,7 +21,7 @@ from coder.core.verdict import ReproductionResult, TestReport, TestResult, Verdi
 from coder.core.verdict_summary import describe_open
 from coder.prompting import render_prompt
 from coder.retrieval.issue_terms import extract_issue_terms
-from coder.retrieval.orientation import issue_overview, related_failures
+from coder.retrieval.orientation import Overview, issue_overview, related_failures
 from coder.session.baseline import measure_baseline
 from coder.session.context import SessionContext
 from coder.session.phase import CONTINUE_REPLY, PhaseSpec, PhaseState
@@ -59,18 +59,30 @@ async def _open_locate(context: SessionContext, candidate: Candidate) -> str:
     report = await measure_baseline(context, candidate, wait_seconds=0.1)
     reds = _related_failures(context, report)
     look = await _look_first(context, candidate, reds)
+    if report is None or report.problem is not None:
+        near = (*requested_tests(context, candidate), *look.tests)
+        context.findings.add_later(_describe_base(context, candidate, near))
     if running is None:
-        return render_prompt("follow_up", task=context.task, earlier=context.continued, look=look)
+        return render_prompt("follow_up", task=context.task, earlier=context.continued, look=look.text)
     return render_prompt(
         "task",
         task=context.task,
         report=report,
         reds=reds,
         examples=await running,
-        look=look,
+        look=look.text,
         instructions=context.instructions,
         hints=context.hints,
     )
+
+
+async def _describe_base(context: SessionContext, candidate: Candidate, near: Sequence[str]) -> str:
+    """Return what tests say on the untouched code, those `near` the issue where the suite is long."""
+    report = await measure_baseline(context, candidate, near=near)
+    if report is None or not report.results:
+        return ""
+    reds = _related_failures(context, report)
+    return render_prompt("tests_before", task=context.task, report=report, reds=reds)
 
 
 def _related_failures(context: SessionContext, report: TestReport | None) -> list[TestResult]:
@@ -79,7 +91,9 @@ def _related_failures(context: SessionContext, report: TestReport | None) -> lis
     return related_failures(clues, report.project_failures if report else ())
 
 
-async def _look_first(context: SessionContext, candidate: Candidate, reds: Sequence[TestResult] = ()) -> str:
+async def _look_first(
+    context: SessionContext, candidate: Candidate, reds: Sequence[TestResult] = ()
+) -> Overview:
     """Return what a search for the user's request finds, for the first message."""
     return await asyncio.to_thread(
         issue_overview, context.workspace(candidate), context.task.issue, tuple(reds), FIRST_LOOK_CHARACTERS
@@ -89,7 +103,7 @@ async def _look_first(context: SessionContext, candidate: Candidate, reds: Seque
 async def _open_answer(context: SessionContext, candidate: Candidate) -> str:
     if _is_asked_already(context, candidate):
         return ""
-    look = await _look_first(context, candidate)
+    look = (await _look_first(context, candidate)).text
     if context.has_conversation:
         return render_prompt("follow_up", task=context.task, earlier=context.continued, look=look)
     return render_prompt(

@@ -309,7 +309,7 @@ def check_report(context: SessionContext, checker: CitationChecker, report: Rese
 
 async def _look(context: SessionContext, reader: Candidate, text: str, characters: int) -> str:
     workspace = context.workspace(reader)
-    return await asyncio.to_thread(issue_overview, workspace, text, (), characters)
+    return (await asyncio.to_thread(issue_overview, workspace, text, (), characters)).text
 
 
 def write_sources(worktree: Path, sources: Sequence[Source]) -> None:

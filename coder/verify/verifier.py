@@ -21,7 +21,16 @@ from coder.core.ports import (
 from coder.core.text import suggest_name
 from coder.core.values import Environment, Patch
 from coder.core.verdict import Evidence, IssueTie, ReproductionResult, RunProblem, TestReport, Verdict
-from coder.verify.base import NO_HISTORY, NO_LIMITS, BaseSuite, Runs, SuiteLimits, patience, summarize_run
+from coder.verify.base import (
+    BASELINE_SECONDS,
+    NO_HISTORY,
+    NO_LIMITS,
+    BaseSuite,
+    Runs,
+    SuiteLimits,
+    patience,
+    summarize_run,
+)
 from coder.verify.build import Builder, BuiltTrees, FailedBuild
 from coder.verify.change import JudgedChange
 from coder.verify.coverage_map import CoverageMap
@@ -136,29 +145,43 @@ class WorktreeVerifier:
         self._describe_environment = describe_environment
         self._lock, self._example_lock = threading.Lock(), threading.Lock()
 
-    def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
-        """Return the report of the suite on the untouched base, measured once."""
-        return self._base.measure(progress, whole=whole)
+    def baseline(
+        self, progress: Progress | None = None, *, whole: bool = False, near: Sequence[str] = ()
+    ) -> TestReport:
+        """Return the report of the suite on the untouched base, measured once.
+
+        Where it is too long for that, the tests `near` the issue run for as long, once.
+        """
+        report = self._base.measure(progress, whole=whole)
+        if not near or report.problem is None or report.problem.kind != "timeout":
+            return report
+        ran = self.results_on_base(near, progress, seconds=BASELINE_SECONDS)
+        return report.model_copy(update={"results": ran.results, "seconds": report.seconds + ran.seconds})
 
     def results_on_base(
-        self, tests: Sequence[str], progress: Progress | None = None, *, tell: RunListener | None = None
+        self,
+        tests: Sequence[str],
+        progress: Progress | None = None,
+        *,
+        seconds: float | None = None,
+        tell: RunListener | None = None,
     ) -> TestReport:
         """Return all that is known of the base's tests, once those of `tests` that are not known have run.
 
-        Without `tests`, the suite is measured first. A problem of the run is that of the report. `tell`
-        hears of the run.
+        Without `tests`, the suite is measured first. The run may take `seconds`; a problem of it is that of
+        the report. `tell` hears of it.
         """
         report = TestReport(command=self._runner.command)
         if not tests:
             self.baseline(progress)
         known = {result.id for result in self._base.known_results}
-        if missing := [test for test in tests if test not in known]:
+        if missing := [test for test in tests if not any(map(match_test_ids([test]), known))]:
             with self._trees.checkout(self._trees.base, ()) as tree:
                 if existing := [test for test in missing if (tree / test_file_of(test)).exists()]:
                     told = with_label("on the untouched code", progress)
                     report = self._recall(
                         (content_key(tree), "base", *existing),
-                        lambda: self._runner.run(tree, existing, progress=told),
+                        lambda: self._runner.run(tree, existing, timeout_seconds=seconds, progress=told),
                         label="on the untouched code",
                         tests=existing,
                         tell=tell,

@@ -37,7 +37,7 @@ FILES = {
 
 
 def overview_of(tmp_path: Path, files: Mapping[str, str], issue: str, *failing: TestResult) -> str:
-    return issue_overview(workspace(tmp_path, files), issue, failing, 10_000)
+    return issue_overview(workspace(tmp_path, files), issue, failing, 10_000).text
 
 
 def test_mentioned_definition_comes_first_whole_in_its_class(tmp_path: Path) -> None:
@@ -97,13 +97,13 @@ def test_keeps_to_its_budget(tmp_path: Path) -> None:
     for budget in (30, 500, 3000, 14_000):
         overview = issue_overview(
             workspace(tmp_path, files), "Cart.total_price ignores the coupon", (), budget
-        )
+        ).text
         assert len(overview) <= budget
 
 
 def test_empty_issue_still_gets_layout(tmp_path: Path) -> None:
-    assert issue_overview(workspace(tmp_path, FILES), "", (), 6000).startswith("Layout: 6 files")
-    assert issue_overview(workspace(tmp_path / "empty"), "it is broken", (), 6000) == "Layout: 0 files"
+    assert issue_overview(workspace(tmp_path, FILES), "", (), 6000).text.startswith("Layout: 6 files")
+    assert issue_overview(workspace(tmp_path / "empty"), "it is broken", (), 6000).text == "Layout: 0 files"
 
 
 @pytest.mark.parametrize(

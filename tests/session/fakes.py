@@ -172,7 +172,7 @@ class FakeVerifier:
     example: ReproducedExample | str = "the issue quotes no call with its wrong and its right result"
 
     def baseline(
-        self, progress: Progress | None = None, *, whole: bool = False, brief: bool = False
+        self, progress: Progress | None = None, *, whole: bool = False, near: Sequence[str] = ()
     ) -> TestReport:
         return self.report
 

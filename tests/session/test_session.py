@@ -2,9 +2,10 @@ import asyncio
 import threading
 import time
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -380,3 +381,42 @@ def test_error_message_masks_quoted_key(tmp_path: Path) -> None:
     secrets = Secrets(own=("wisteria-sings-99",))
     session_end = run_session(replace(context, secrets=secrets))
     assert session_end.summary == "Incorrect key provided: [masked: a secret of yours]"
+
+
+class SlowBase(FakeVerifier):
+    """Verifier whose tests of the base end only once the first request was answered."""
+
+    asked: threading.Event
+
+    def baseline(
+        self, progress: Progress | None = None, *, whole: bool = False, near: Sequence[str] = ()
+    ) -> TestReport:
+        assert self.asked.wait(10)
+        return self.report
+
+
+@pytest.mark.parametrize("problem", [None, "usage"])
+def test_slow_base_is_tested_beside_the_first_reply(
+    tmp_path: Path, problem: Literal["usage"] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coder.session.session.BASELINE_WAIT_SECONDS", 0.05)
+    asked = threading.Event()
+    reason = RunProblem(kind=problem, text="pytest refused to run: no such option") if problem else None
+    verifier = SlowBase(report=TestReport(command="pytest", results=(RED,), problem=reason))
+    verifier.asked = asked
+    look = ScriptStep(text="Looking.", calls=(ScriptedCall(name="read", arguments={"path": "a.py"}),))
+
+    async def reply_after_base_was_told() -> None:
+        asked.set()
+        await asyncio.sleep(0.3)
+
+    model = ScriptedModel([look, patch(FIX)], pause=reply_after_base_was_told)
+    context = with_models(kit(tmp_path, verifier=verifier), model=model)
+    ending = run_session(context)
+    if reason:
+        assert (ending.kind, ending.summary) == (VerdictKind.NOT_TESTED, reason.text)
+        return
+    assert ending.kind is VerdictKind.PROVEN
+    first, second = (request.messages for request in model.requests[:2])
+    assert "what they say comes with a later message" in first[-1].text
+    assert "0 passed, 1 failed, 0 skipped" in second[-1].text

@@ -285,7 +285,7 @@ async def test_skips_slow_suite_when_failing_test_is_named(tmp_path: Path) -> No
 
     class Slow(FakeVerifier):
         def baseline(
-            self, progress: Progress | None = None, *, whole: bool = False, brief: bool = False
+            self, progress: Progress | None = None, *, whole: bool = False, near: Sequence[str] = ()
         ) -> TestReport:
             assert has_searched.wait(10)
             return REDS

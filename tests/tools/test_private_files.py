@@ -42,8 +42,11 @@ def test_search_skips_private_files(space: Workspace) -> None:
 
 
 def test_orientation_shows_no_private_file(space: Workspace) -> None:
-    assert SECRET not in issue_overview(
-        space, f"The PASSWORD of .env:1 and deploy/key.pem:1 is wrong, it says {SECRET[:6]}", (), 10_000
+    assert (
+        SECRET
+        not in issue_overview(
+            space, f"The PASSWORD of .env:1 and deploy/key.pem:1 is wrong, it says {SECRET[:6]}", (), 10_000
+        ).text
     )
 
 

@@ -107,6 +107,19 @@ def test_large_suite_is_measured_on_the_base_only_when_needed(tmp_path: Path) ->
     assert runner.calls == [()]
 
 
+def test_near_tests_stand_for_a_large_suite_on_the_base(tmp_path: Path) -> None:
+    many = "".join(f"def test_{number}(): pass\n" for number in range(600))
+    runner = FakeRunner(suite)
+    trees = FakeTrees(tmp_path, {**BASE, "tests/test_many.py": many}, FIX)
+    verifier = WorktreeVerifier(trees=trees, runner=runner, issue="")
+    assert verifier.baseline().results == ()
+    report = verifier.baseline(near=(TEST, "tests/gone.py::test_x"))
+    assert runner.calls == [(TEST,)]
+    assert report.problem is not None
+    assert report.results == verifier.baseline(near=(TEST,)).results != ()
+    assert runner.calls == [(TEST,)]
+
+
 LRU = "tests/test_lru.py::test_lookup_refreshes"
 LRU_TEST = "def test_lookup_refreshes():\n    assert LRUCache(2).get('a') is None\n"
 
