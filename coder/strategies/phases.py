@@ -173,6 +173,9 @@ async def _settle_reproduce(
         return reproduction
     named_ids = _named_tests(context, candidate, reproduction)
     tests_changed = any(is_test_path(path) for path in state.patch.paths)
+    source = has_source(state.patch)
+    if source and tests_changed and state.changed and not named_ids:
+        return Reproduction(summary="The verdict runs the tests of the change without it, too.", tests=())
     progress, tell = context.log.progress_listener(candidate.id), context.log.run_listener(candidate.id)
     reproduced = ReproductionResult()
     if named_ids or (tests_changed and state.changed):
@@ -181,7 +184,6 @@ async def _settle_reproduce(
         )
         if reproduced.tests:
             return Reproduction(summary="Seen red on the untouched base.", tests=reproduced.tests)
-    source = has_source(state.patch)
     if (
         not named_ids
         and (state.entry or (state.changed and source))
