@@ -54,8 +54,8 @@ MOST_SHARING = 10
 """A word that more failing tests share relates none of them to an issue."""
 
 
-class Overview(NamedTuple):
-    """What a search for an issue finds in a project."""
+class FirstLook(NamedTuple):
+    """Overview of a project for an issue."""
 
     text: str
     tests: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Overview(NamedTuple):
 
 def issue_overview(
     workspace: Workspace, issue: str, failing: Sequence[TestResult], budget_chars: int
-) -> Overview:
+) -> FirstLook:
     """Return the initial overview of a project for an issue.
 
     `failing` are tests that fail before anything is changed; those related to the issue contribute their
@@ -91,7 +91,7 @@ def issue_overview(
     text = "\n\n".join(_fit(filter(None, sections), budget_chars))
     likeliest = [IndexedPlace(path=place.path, definition=place.item) for place, *_ in shown[:1]]
     tests = (test.id for test in find_reaching_tests(snapshot, likeliest)) if likeliest else ()
-    return Overview(text, tuple(islice(tests, MOST_CALLING_TESTS)))
+    return FirstLook(text, tuple(islice(tests, MOST_CALLING_TESTS)))
 
 
 def _outline(snapshot: IndexSnapshot, located: Localization, places: Sequence[RankedPlace]) -> str:

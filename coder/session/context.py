@@ -55,7 +55,7 @@ class RemarkQueue:
 
 
 class FindingQueue(RemarkQueue):
-    """What is found out beside the model's replies, for the next request after it is known."""
+    """Findings that are made beside the model's replies, for the next request after each is known."""
 
     def __init__(self) -> None:
         super().__init__()

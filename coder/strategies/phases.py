@@ -21,7 +21,7 @@ from coder.core.verdict import ReproductionResult, TestReport, TestResult, Verdi
 from coder.core.verdict_summary import describe_open
 from coder.prompting import render_prompt
 from coder.retrieval.issue_terms import extract_issue_terms
-from coder.retrieval.orientation import Overview, issue_overview, related_failures
+from coder.retrieval.orientation import FirstLook, issue_overview, related_failures
 from coder.session.baseline import measure_baseline
 from coder.session.context import SessionContext
 from coder.session.phase import CONTINUE_REPLY, PhaseSpec, PhaseState
@@ -93,7 +93,7 @@ def _related_failures(context: SessionContext, report: TestReport | None) -> lis
 
 async def _look_first(
     context: SessionContext, candidate: Candidate, reds: Sequence[TestResult] = ()
-) -> Overview:
+) -> FirstLook:
     """Return what a search for the user's request finds, for the first message."""
     return await asyncio.to_thread(
         issue_overview, context.workspace(candidate), context.task.issue, tuple(reds), FIRST_LOOK_CHARACTERS

@@ -59,7 +59,7 @@ class ExaminationTools:
     """Tries mutants."""
     checks: Callable[[Path, Path, Sequence[str]], LintReport]
     """Compares the findings of linters in an old and a new tree at some paths."""
-    scripts: Callable[[Path, Path, Sequence[str], str], IssueScriptResults]
+    scripts: Callable[[Path, Path, str], IssueScriptResults]
     """Runs the code of an issue in an old and a new tree."""
     issue_code: Callable[[Path, Path, str, Sequence[str], Sequence[str]], IssueCodeAnswers] = lambda *_: (
         IssueCodeAnswers()
@@ -121,11 +121,7 @@ def examine_change(
     facts.note("linter", *_limit(linters.new))
     old, new = read_texts(change.old, change.sources), read_texts(change.new, change.sources)
     facts.note("public-names", *_limit(api_changes(old, new)))
-    ran = (
-        IssueScriptResults()
-        if facts.targets
-        else tools.scripts(change.old, change.new, change.changed, issue)
-    )
+    ran = IssueScriptResults() if facts.targets else tools.scripts(change.old, change.new, issue)
     facts.note(
         "issue-code",
         *(f"the issue's own code failed before and works now: `{line}`" for line in ran.fixed),
@@ -141,9 +137,6 @@ def examine_change(
         commands = ", ".join(f"`{command}`" for command in linters.broken)
         broken = f"the change of the configuration breaks {commands}, which passed before"
         facts.findings += findings("configured-check", [broken], effect="break")
-    if ran.lost:
-        broken = f"the change breaks the import of {', '.join(ran.lost)}"
-        facts.findings += findings("lost-import", [broken], effect="break")
     if tools.strict and linters.new:
         facts.leave_open(
             "linter",

@@ -32,6 +32,7 @@ from coder.python.source import Function, find_nodes, parse_or_empty
 from coder.verify.launch import TARGET
 from coder.verify.layout import module_name, source_roots
 from coder.verify.project import Project
+from coder.verify.recording import find_error_line
 from coder.verify.report import NETWORK_MESSAGES
 from coder.verify.select import project_files
 
@@ -151,8 +152,6 @@ class IssueScriptResults(Value):
     """First lines of code pieces of the issue that fail on the base and succeed with the change."""
     failing: tuple[str, ...] = ()
     """First lines of those that fail on both sides."""
-    lost: tuple[str, ...] = ()
-    """Changed modules that could be imported before and cannot be now."""
 
 
 class IssueScripts:
@@ -163,26 +162,24 @@ class IssueScripts:
         self._sandbox = sandbox
         self._scratch = scratch
 
-    def compare(self, old: Path, new: Path, changed: Sequence[str], issue: str) -> IssueScriptResults:
-        """Run the code of the issue, and import the changed modules, in both trees."""
+    def compare(self, old: Path, new: Path, issue: str) -> IssueScriptResults:
+        """Run the code of the issue in both trees."""
         fixed: list[str] = []
         failing: list[str] = []
         for piece in code_in_issue(issue):
             before, after = self._succeeds(piece, old), self._succeeds(piece, new)
             if before is False and after is not None:
                 (fixed if after else failing).append(piece.strip().partition("\n")[0])
-        return IssueScriptResults(
-            fixed=tuple(fixed),
-            failing=tuple(failing),
-            lost=tuple(self._unimportable_modules(old, new, changed)),
-        )
+        return IssueScriptResults(fixed=tuple(fixed), failing=tuple(failing))
 
-    def _unimportable_modules(self, old: Path, new: Path, changed: Sequence[str]) -> Iterator[str]:
+    def find_lost_imports(self, old: Path, new: Path, changed: Sequence[str]) -> Iterator[str]:
+        """Yield the changed modules that only the old tree can import, each with the new one's error."""
         for path in changed:
             if (name := module_name(path, new)) and (old / path).is_file() and (new / path).is_file():
                 code = f"import {name}"
-                if self._succeeds(code, new) is False and self._succeeds(code, old):
-                    yield name
+                now = self._run(code, new)
+                if now is not None and now.exit_code == 1 and self._succeeds(code, old):
+                    yield f"{name} ({find_error_line(now.output)})"
 
     def run_request(self, request: str, tree: Path) -> str:
         """Run `coder_script.py --answers` in a tree and return its output; empty if it cannot be run."""

@@ -133,6 +133,7 @@ class Judge:
         choose_scope: Callable[[float], Scope],
         find_ties: Callable[[TestReport, str], Mapping[str, IssueTie]] | None,
         answer_example: Callable[[], ExampleAnswer | None] = lambda: None,
+        find_lost_imports: Callable[[], Sequence[str]] = tuple,
         progress: Progress | None,
         store: RunStore = NO_STORE,
         tell: RunListener | None = None,
@@ -149,6 +150,7 @@ class Judge:
                 needed.
             answer_example: returns what the issue's example gives on the change; None if the base does not
                 show it wrong.
+            find_lost_imports: returns the changed modules that the base can import and the change cannot.
             progress: hears of each line of progress.
             store: keeps reports.
             tell: hears of runs and of the targets.
@@ -163,6 +165,7 @@ class Judge:
         self._choose_scope = choose_scope
         self._find_ties = find_ties
         self._answer_example = answer_example
+        self._find_lost_imports = find_lost_imports
         self._facts = Facts(before=change.before)
         self._targets = Targets(on_change=TestReport(command=""), on_base=TestReport(command=""))
         self._aims: tuple[str, ...] = ()
@@ -192,6 +195,7 @@ class Judge:
             else (
                 self._run_targets,
                 self._run_reaching,
+                self._check_imports,
                 self._confirm_targets,
                 self._check_harness,
                 self._apply_rules,
@@ -250,6 +254,12 @@ class Judge:
             facts.leave_open("exit-code", f"`{after.command}` gives an exit code only: {unknown}")
         else:
             facts.cap("exit-code", f"it gives an exit code only: {unknown}")
+
+    def _check_imports(self) -> None:
+        """Hold against the change that a module which it edits can no longer be imported."""
+        if lost := self._find_lost_imports():
+            broken = f"the change breaks the import of {', '.join(lost)}"
+            self._facts.findings += findings("lost-import", [broken], effect="break")
 
     # Targets
 

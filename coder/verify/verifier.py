@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
@@ -92,6 +92,7 @@ class WorktreeVerifier:
         describe_environment: Callable[[], Environment] = Environment,
         tools: Callable[[threading.Event], ExaminationTools] | None = None,
         examples: IssueExamples | None = None,
+        find_lost_imports: Callable[[Path, Path, Sequence[str]], Iterable[str]] = lambda *_: (),
         suite: SuiteLimits = NO_LIMITS,
         history: SuiteHistory = NO_HISTORY,
         builder: Builder | None = None,
@@ -113,9 +114,10 @@ class WorktreeVerifier:
 
         `circumstances` are sentences about the interpreter and the test command, for the evidence.
 
-        `tools` examine changes that broke nothing, `examples` run the issue's own; `suite` limits how much of
-        the suite is run, and `history` tells how long it took before; `cutoff` lets the user cut large runs
-        short. `sandbox_remedies` name the switch for each resource that the sandbox denies.
+        `tools` examine changes that broke nothing, `examples` run the issue's own, and `find_lost_imports`
+        returns the modules of some paths that an old tree can import and a new one cannot. `suite` limits how
+        much of the suite runs, and `history` tells how long it took before; `cutoff` lets the user cut large
+        runs short. `sandbox_remedies` name the switch for each resource that the sandbox denies.
 
         `builder` builds both sides, where the change or a setting wants it; `store` keeps reports for later
         sessions; `coverage` loads the coverage map.
@@ -124,6 +126,7 @@ class WorktreeVerifier:
         self._runner = runner
         self._tools = tools
         self._examples = examples
+        self._find_lost_imports = find_lost_imports
         self._example: ReproducedExample | str = ""
         """The issue's example as a test, or why there is none; empty before it was tried."""
         self._store = store
@@ -370,6 +373,14 @@ class WorktreeVerifier:
         with change.split.checkout("change") as tree:
             return ExampleAnswer(example=example, answer=self._examples.answer_again(tree, example))
 
+    def _list_lost_imports(self, change: JudgedChange) -> tuple[str, ...]:
+        """Return the changed modules that can be imported from the base and not from the change."""
+        sources = [path for path in change.sources if path.endswith(".py")]
+        if not sources:
+            return ()
+        with change.split.checkout("base") as old, change.split.checkout("change") as new:
+            return tuple(self._find_lost_imports(old, new, sources))
+
     def _was_red(self, test: str) -> bool:
         """Tell whether a test was red on the base, run among all others."""
         result = self._base.report.result_for(test) if self._base.report else None
@@ -423,9 +434,10 @@ class WorktreeVerifier:
             extensions=self._trees.modules,
         )
         base_runs = () if self._is_lazy(before) else (summarize_run("base", (), before),)
-        with ThreadPoolExecutor(2) as beside:
+        with ThreadPoolExecutor(3) as beside:
             selection = beside.submit(self._select, change)
             example = beside.submit(self._answer_example, change)
+            lost = beside.submit(self._list_lost_imports, change)
             judge = Judge(
                 change,
                 runner=self._runner,
@@ -438,6 +450,7 @@ class WorktreeVerifier:
                 ),
                 find_ties=self._find_ties if self._needs_ties else None,
                 answer_example=example.result,
+                find_lost_imports=lost.result,
                 progress=progress,
                 store=self._store,
                 tell=tell,

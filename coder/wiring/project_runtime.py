@@ -165,7 +165,10 @@ class ProjectRuntime:
         """Return what runs the examples of issues, a stranger's text; None without a sandbox."""
         if not self.sandbox.is_sandboxed:
             return None
-        return IssueExamples(IssueScripts(self.project, self.sandbox, self.sandbox.scratch))
+        return IssueExamples(self._scripts())
+
+    def _scripts(self) -> IssueScripts:
+        return IssueScripts(self.project, self.sandbox, self.sandbox.scratch)
 
     def _classify_edits(
         self,
@@ -229,6 +232,7 @@ class ProjectRuntime:
                     describe_environment=self.describe_environment,
                     tools=self.tools,
                     examples=self.examples(),
+                    find_lost_imports=self._scripts().find_lost_imports,
                     coverage=self.coverage,
                     suite=self.suite,
                     history=history,

@@ -29,12 +29,15 @@ $ make it fail
 def run_scripts(
     tmp_path: Path, sandbox: ProcessSandbox, old: str, new: str, issue: str = ISSUE
 ) -> IssueScriptResults:
+    scripts = make_scripts(tmp_path, sandbox, old, new)
+    return scripts.compare(tmp_path / "old", tmp_path / "new", issue)
+
+
+def make_scripts(tmp_path: Path, sandbox: ProcessSandbox, old: str, new: str) -> IssueScripts:
     write(tmp_path / "old", {"calc.py": old})
     write(tmp_path / "new", {"calc.py": new})
     project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
-    return IssueScripts(project, sandbox, sandbox.scratch).compare(
-        tmp_path / "old", tmp_path / "new", ["calc.py"], issue
-    )
+    return IssueScripts(project, sandbox, sandbox.scratch)
 
 
 def test_finds_code_in_fences_and_interactive_sessions() -> None:
@@ -55,4 +58,12 @@ def test_shows_script_failing_on_both_sides(tmp_path: Path, sandbox: ProcessSand
 
 
 def test_reports_module_no_longer_importable(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    assert run_scripts(tmp_path, sandbox, "a = 1\n", "import nowhere_to_be_found\n", "").lost == ("calc",)
+    for new, lost in (
+        ("import nowhere\n", ["calc (ModuleNotFoundError: No module named 'nowhere')"]),
+        ("a = 1 / 0\n", ["calc (ZeroDivisionError: division by zero)"]),
+        ("a = 2\n", []),
+    ):
+        scripts = make_scripts(tmp_path, sandbox, "a = 1\n", new)
+        assert [*scripts.find_lost_imports(tmp_path / "old", tmp_path / "new", ["calc.py"])] == lost
+    broken_before = make_scripts(tmp_path, sandbox, "a = 1 / 0\n", "a = 1 / 0\n")
+    assert not [*broken_before.find_lost_imports(tmp_path / "old", tmp_path / "new", ["calc.py"])]

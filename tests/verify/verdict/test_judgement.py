@@ -710,3 +710,16 @@ def test_targets_are_confirmed_without_recorder(
     )
     assert verdict.label == kind
     assert kind == "PROVEN" or "only as long as they are recorded" in verdict.reason
+
+
+def test_change_that_cannot_be_imported_is_broken_whatever_its_targets_say(tmp_path: Path) -> None:
+    trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
+    verifier = WorktreeVerifier(
+        trees=trees,
+        runner=FakeRunner(suite),
+        issue="",
+        find_lost_imports=lambda _old, _new, paths: [f"{path} (SyntaxError: invalid)" for path in paths],
+    )
+    verdict = verifier.verify(trees.patch, ())
+    assert (verdict.kind, verdict.targets) == (VerdictKind.BROKEN, (ADDED,))
+    assert verdict.reason == "The change breaks the import of calc.py (SyntaxError: invalid)."
