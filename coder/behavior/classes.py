@@ -20,19 +20,18 @@ def group_by_answers(alternatives: Sequence[CallAnswers]) -> AnswerClasses:
         row = tuple(answers[key].text for key in keys) if answers else ()
         groups.setdefault(row or place, []).append(place)
     rows = [row for row in groups if isinstance(row, tuple)]
+    deciding = [index for index in range(len(keys)) if len({row[index] for row in rows}) > 1]
     classes = tuple(map(tuple, groups.values()))
-    deciding = [
-        index for index in range(len(keys)) if len(rows) > 1 and len({row[index] for row in rows}) > 1
-    ]
-    if not deciding or len(rows) != len(groups):
+    if not deciding:
         return AnswerClasses(classes=classes)
 
     def plainness(index: int) -> tuple[int, bool, int]:
         return -len({row[index] for row in rows}), keys[index].kind == "far", len(keys[index].call)
 
     chosen = min(deciding, key=plainness)
-    texts = tuple(row[chosen].partition("; arguments now ")[0].partition("\t")[0] for row in rows)
-    return AnswerClasses(classes=classes, call=keys[chosen].call, answers=texts)
+    texts = (row[chosen] if isinstance(row, tuple) else "" for row in groups)
+    shown = tuple(text.partition("; arguments now ")[0].partition("\t")[0] for text in texts)
+    return AnswerClasses(classes=classes, call=keys[chosen].call, answers=shown)
 
 
 def _is_told(key: CallKey, answers: CallAnswers) -> bool:

@@ -168,18 +168,6 @@ class BehaviorRuns:
             problem=problems[0] if problems else "",
         )
 
-    def answers(
-        self, tree: Path, code: ChangedCode, *, targets: Sequence[str], tests: Sequence[str]
-    ) -> CallAnswers:
-        """Return the answers to the calls that tests make in a tree, and to variations; may be empty."""
-        side = self._sides[1]
-        if not side.runner.is_recorded:
-            return {}
-        records, _ = self._record(
-            side, tree, code, targets=targets, tests=tests, run_seconds=STARTING_SECONDS
-        )
-        return read_answers(records)
-
     def _record(
         self,
         side: Side,
@@ -191,16 +179,9 @@ class BehaviorRuns:
         run_seconds: float,
     ) -> tuple[list[Mapping[str, Any]], RunProblem | None]:
         """Run tests in a tree; return the answers to their calls, and the problem of the run."""
-        is_test = test_file_predicate(tree, side.runner.command)
-        request = {
-            "modules": str(TARGET),
-            "changed": code.functions,
-            "literals": code.literals,
-            "ignored": code.ignored,
-            "targets": [*targets],
-            "tests": [path for path in project_files(tree) if is_test(path) or is_test_path(path)],
-            "seconds": self._seconds / 2,
-        }
+        request = call_request(
+            tree, code, targets=targets, command=side.runner.command, seconds=self._seconds / 2
+        )
         return side.runner.record_calls(
             tree, [*targets, *tests], request, timeout_seconds=self._seconds + run_seconds
         )
@@ -332,6 +313,22 @@ def _replay_script() -> str:
     parts = [values, ours.sub("", replay.replace(future, ""))]
     start = 'if __name__ == "__main__":\n    import json, sys\n    replay(json.load(open(sys.argv[1])))\n'
     return "\n".join([*parts, start])
+
+
+def call_request(
+    tree: Path, code: ChangedCode, *, targets: Sequence[str], command: str, seconds: float
+) -> dict[str, Any]:
+    """Return the request to record the answers to calls of changed functions; see `coder_calls.py`."""
+    is_test = test_file_predicate(tree, command)
+    return {
+        "modules": str(TARGET),
+        "changed": code.functions,
+        "literals": code.literals,
+        "ignored": code.ignored,
+        "targets": [*targets],
+        "tests": [path for path in project_files(tree) if is_test(path) or is_test_path(path)],
+        "seconds": seconds,
+    }
 
 
 def find_changed_code(old: Mapping[str, str], new: Mapping[str, str]) -> ChangedCode:

@@ -647,7 +647,7 @@ class AnswerClasses(Value):
     call: str = ""
     """A call that the first classes answer differently; empty if none was seen."""
     answers: tuple[str, ...] = ()
-    """Its answers, one for each class."""
+    """Its answers, one for each class; empty for those without."""
 
 
 class Proposer(Protocol):

@@ -223,7 +223,7 @@ class Proposals(Value):
         if count < 2:
             return ""
         edits = f"the tests do not decide between {count} edits"
-        if not self.call:
+        answers = [*dict.fromkeys(proposal.answer for proposal in self.proposals if proposal.answer)]
+        if not self.call or len(answers) < 2:
             return f"{edits}; where they differ could not be tried"
-        *first, last = dict.fromkeys(proposal.answer for proposal in self.proposals)
-        return f"{edits}; they differ in `{self.call}`: {', '.join(first)}{' or ' if first else ''}{last}"
+        return f"{edits}; they differ in `{self.call}`: {', '.join(answers[:-1])} or {answers[-1]}"

@@ -25,8 +25,10 @@ from coder.retrieval.ranking import locate_issue
 TRACING_SHARE, MAX_TRACING_SECONDS = 0.25, 15.0
 """Share of the time, and seconds, for tracing. Failing tests run first; their neighbours only sharpen the
 suspicion."""
-SEARCH_SHARE = 0.4
-"""Share of the time after which no further candidate is tried: what passes is still to be compared."""
+SEARCH_SHARE, EMPTY_SHARE = 0.5, 0.8
+"""Shares of the time after which no further candidate is tried if one passes, as it is still to be compared,
+and if none does.
+"""
 MAX_SURVIVORS, MAX_TRIED_AFTER_SURVIVOR = 12, 300
 """Number of survivors, and of candidates tried after the first, after which the search ends."""
 MAX_CONFIRMED = 3
@@ -109,7 +111,7 @@ class TemplateProposer:
             for candidate in case.list_candidates(guards)
             if may_write is None or may_write(candidate.edit.path)
         ]
-        state = self._search(case, candidates, deadline - seconds * (1 - SEARCH_SHARE), progress)
+        state = self._search(case, candidates, deadline=deadline, seconds=seconds, progress=progress)
         proposals, call, more = self._compare(case, state.survivors, deadline)
         return Proposals(
             proposals=proposals,
@@ -122,22 +124,38 @@ class TemplateProposer:
         )
 
     def _search(
-        self, case: FaultCase, candidates: Sequence[RepairCandidate], until: float, progress: Progress | None
+        self,
+        case: FaultCase,
+        candidates: Sequence[RepairCandidate],
+        *,
+        deadline: float,
+        seconds: float,
+        progress: Progress | None,
     ) -> SearchState:
         """Try candidates in their order; those that a fork cannot judge, in fresh processes at the end."""
         state = SearchState()
+        until, last = (deadline - seconds * (1 - share) for share in (SEARCH_SHARE, EMPTY_SHARE))
         if not case.has_collection_error:
-            _try_in_forks(self._trials, case, candidates, state, until=until, progress=progress)
+            _try_in_forks(self._trials, case, candidates, state, until=until, last=last, progress=progress)
             if state.late and not state.survivors:
                 late, state.late = state.late[:MAX_FRESH], []
-                _try_in_forks(self._trials, case, late, state, until=until, progress=progress, patient=True)
+                _try_in_forks(
+                    self._trials,
+                    case,
+                    late,
+                    state,
+                    until=until,
+                    last=deadline,
+                    progress=progress,
+                    patient=True,
+                )
         fresh = candidates if case.has_collection_error else state.cold[:MAX_FRESH]
         for candidate in fresh:
-            if time.monotonic() > until or len(state.survivors) >= MAX_PROPOSALS:
+            if time.monotonic() > last or len(state.survivors) >= MAX_PROPOSALS:
                 break
             if case.has_collection_error or not state.survivors:
                 state.tried += case.has_collection_error
-                if self._passes(case, candidate, case.failing, seconds=until - time.monotonic()):
+                if self._passes(case, candidate, case.failing, seconds=last - time.monotonic()):
                     state.survivors.append(candidate)
         return state
 
@@ -212,16 +230,20 @@ def _try_in_forks(
     state: SearchState,
     *,
     until: float,
+    last: float,
     progress: Progress | None,
     patient: bool = False,
 ) -> None:
-    """Try candidates in order until enough survive, and add their outcomes to `state`."""
+    """Try candidates in order until enough survive, and add their outcomes to `state`.
+
+    It ends `until` a moment if one survives, at the `last` one in any case.
+    """
     last_report, first = time.monotonic(), 0
     results = trials.try_out(
         case.tree,
         case.failing,
         [candidate.edit for candidate in candidates],
-        seconds=max(until - time.monotonic(), 0.0),
+        seconds=max(last - time.monotonic(), 0.0),
         patient=patient,
     )
     with closing(results):
@@ -237,9 +259,9 @@ def _try_in_forks(
             if progress is not None and time.monotonic() - last_report > PROGRESS_INTERVAL_SECONDS:
                 last_report = time.monotonic()
                 progress(state.progress_line)
-            if len(state.survivors) == MAX_SURVIVORS or (
-                first and state.tried >= first + MAX_TRIED_AFTER_SURVIVOR
-            ):
+            if len(state.survivors) == MAX_SURVIVORS:
+                return
+            if first and (state.tried >= first + MAX_TRIED_AFTER_SURVIVOR or time.monotonic() > until):
                 return
 
 

@@ -5,7 +5,8 @@ import json
 import tempfile
 import threading
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -44,6 +45,40 @@ class PytestTrials:
         patient: bool = False,
     ) -> Generator[TrialResult]:
         """Yield the outcome of each edit, in order, within the time limit."""
+        with closing(
+            self._go_through(tree, [*tests], edits, seconds=seconds, request={"patient": patient})
+        ) as records:
+            for _, record in records:
+                yield TrialResult(edit=edits[record["index"]], outcome=record["outcome"], test=record["test"])
+
+    def record_calls(
+        self, tree: Path, edits: Sequence[Edit], request: Mapping[str, Any], *, seconds: float
+    ) -> list[list[Mapping[str, Any]]]:
+        """Return the answers to the calls of tests with each edit, as `coder_calls.py` writes them.
+
+        There are none for an edit if not all answers to the calls of targets could be had.
+        """
+        found: list[list[Mapping[str, Any]]] = [[] for _ in edits]
+        tests = [*request["targets"], *request["others"]]
+        plain = [edit.model_copy(update={"guards": ()}) for edit in edits]
+        for place, record in self._go_through(
+            tree, tests, plain, seconds=seconds, request={"calls": request}
+        ):
+            if record["outcome"] == "recorded":
+                complete = _read_lines(place / f"answers{record['index']}", 0)
+                found[record["index"]] = [json.loads(line) for line in complete.splitlines()]
+        return found
+
+    def _go_through(
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        edits: Sequence[Edit],
+        *,
+        seconds: float,
+        request: Mapping[str, Any],
+    ) -> Generator[tuple[Path, dict[str, Any]]]:
+        """Yield what is written of each edit, in order, with the folder of the run."""
         tree = tree.resolve()
         guards = [*dict.fromkeys(test for edit in edits for test in edit.guards)]
         with tempfile.TemporaryDirectory(
@@ -51,30 +86,30 @@ class PytestTrials:
         ) as name:
             place = Path(name)
             files = {file: str(place / file) for file in ("candidates", "results", "stop")}
-            request = {
+            full_request = {
+                **request,
                 **files,
                 "tests": [*tests],
                 "guards": guards,
                 "functions": write_candidates(place / "candidates", tree, edits, guards),
                 "jobs": processor_count(),
-                "patient": patient,
                 "seconds": seconds,
             }
+            if "calls" in request:
+                full_request["calls"] = {**request["calls"], "answers": str(place / "answers")}
             launched = prepare_launch(
                 self._project,
                 tree,
                 place,
                 paths=existing_test_paths([*tests, *guards], tree),
-                requests={"coder_trials": request},
+                requests={"coder_trials": full_request},
                 options=["-s", "--assert=plain", "-p", "no:faulthandler"],
             )
             runner = threading.Thread(target=self._run, args=(launched, tree, seconds))
             runner.start()
             try:
                 for record in follow_results(place / "results", runner):
-                    yield TrialResult(
-                        edit=edits[record["index"]], outcome=record["outcome"], test=record["test"]
-                    )
+                    yield place, record
             finally:
                 (place / "stop").touch()
                 runner.join()

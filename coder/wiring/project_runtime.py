@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from coder import __version__
 from coder.behavior.classes import group_by_answers
-from coder.behavior.comparison import CallAnswers
-from coder.behavior.runs import BehaviorRuns, Side, find_changed_code
+from coder.behavior.comparison import read_answers
+from coder.behavior.runs import BehaviorRuns, Side, call_request, find_changed_code
 from coder.core.phases import Cutoff
 from coder.core.ports import (
     AnswerClasses,
@@ -27,7 +26,6 @@ from coder.core.ports import (
 from coder.core.task import Task
 from coder.core.values import Environment
 from coder.directories import index_database, state_directory
-from coder.files.regular_files import temporary_edits
 from coder.sandbox.choice import UNSAFE_FLAG
 from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.wrappers import BoundedSandbox
@@ -56,7 +54,7 @@ if TYPE_CHECKING:
 UNSAFE_REMEDY = f"{UNSAFE_FLAG} runs them without a sandbox"
 COVERAGE_SECONDS = 60.0
 """Time to trace the tests of new code."""
-COMPARED_SECONDS, MOST_COMPARED_TESTS = 3.0, 20
+COMPARED_SECONDS, MOST_COMPARED_TESTS = 10.0, 20
 """Time for the answers to calls under one of several edits, and number of tests beside the failing ones."""
 
 
@@ -178,23 +176,19 @@ class ProjectRuntime:
         tests: Sequence[str],
         seconds: float,
     ) -> AnswerClasses:
-        """Group edits of a tree by the answers to the calls of some tests, in a run for each edit."""
+        """Group edits of a tree by the answers to the calls of some tests, in a fork for each edit."""
         old = read_texts(tree, [edit.path for edit in edits])
         changed = [find_changed_code(old, {**old, edit.path: edit.apply(old[edit.path])}) for edit in edits]
         code = changed[0]._replace(
             functions=tuple(dict.fromkeys(row for part in changed for row in part.functions)),
             literals=tuple(dict.fromkeys(value for part in changed for value in part.literals)),
         )
-        deadline = time.monotonic() + seconds
-        runs = self.behavior_runs(seconds=COMPARED_SECONDS)
-        answers: list[CallAnswers] = []
-        for edit in edits:
-            if time.monotonic() > deadline:
-                answers.append({})  # not compared: an edit of its own kind
-                continue
-            with temporary_edits(tree, {edit.path: edit.apply(old[edit.path])}):
-                answers.append(runs.answers(tree, code, targets=targets, tests=tests[:MOST_COMPARED_TESTS]))
-        return group_by_answers(answers)
+        request = call_request(
+            tree, code, targets=targets, command=self.runner().command, seconds=COMPARED_SECONDS
+        )
+        request["others"] = [*tests[:MOST_COMPARED_TESTS]]
+        records = self.trials().record_calls(tree, edits, request, seconds=seconds)
+        return group_by_answers([*map(read_answers, records)])
 
     def installer(self, root: Path, on_install: Callable[[str], None]) -> OverlayInstaller:
         return OverlayInstaller(

@@ -84,6 +84,8 @@ class CallRecorder:
         self.states: dict[tuple[types.CodeType, str], str] = {}
         self.test = ""
         self.is_target = self.is_cut = self.is_busy = False
+        self.is_late = False
+        """True if calls of targets are not recorded for lack of time, or may go on elsewhere."""
         self.begun: set[str] = set()
         self.reserve = self.seconds * TARGETS_SHARE
         self.end = 0.0
@@ -110,7 +112,7 @@ class CallRecorder:
     def notice(self, event: str, _arguments: tuple[Any, ...]) -> None:
         """Note that a target goes on in threads or processes, whose calls are not seen."""
         if event in ELSEWHERE and not self.is_busy and os.getpid() == self.pid:
-            self.note_cut()
+            self.note_cut(is_late=True)
 
     def notice_thread(self, _frame: types.FrameType, _event: str, _argument: Any) -> None:
         """Note that a thread was started."""
@@ -134,8 +136,9 @@ class CallRecorder:
         is_reserved = not self.is_target and bool(self.targets - self.begun)
         return self.seconds > (self.reserve if is_reserved else 0.0)
 
-    def note_cut(self) -> None:
+    def note_cut(self, *, is_late: bool = False) -> None:
         """Write once that not all calls of targets are recorded; without any, not all calls."""
+        self.is_late = self.is_late or (is_late and self.is_target)
         if (self.is_target or not self.targets) and not self.is_cut:
             self.is_cut = True
             self.write({"kind": "cut"})
@@ -204,7 +207,7 @@ class CallRecorder:
             return  # it goes on where it has been before
         most = MOST_OF_TARGETS if self.is_target else MOST_CALLS[kind]
         if self.counts.get(function.__code__ if function else code, 0) >= most or not self.has_time:
-            self.note_cut()
+            self.note_cut(is_late=not self.has_time)
             return
         sys.setprofile(None)
         self.is_busy = True
@@ -213,7 +216,7 @@ class CallRecorder:
         with contextlib.suppress(Exception):  # the project's own methods may raise anything
             is_recorded = self.record(CallSite(frame, function), kind, is_direct=is_direct)
         if not is_recorded:
-            self.note_cut()
+            self.note_cut(is_late=True)
         self.seconds -= time.monotonic() - began
         self.is_busy = False
         sys.setprofile(self)

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from coder.behavior.classes import group_by_answers
+from coder.behavior.comparison import read_answers
+from coder.behavior.runs import TARGET as BEHAVIOR_TARGET
 from coder.core.ports import Edit, Limits, TextChange
 from coder.sandbox.choice import choose_backend
 from coder.sandbox.process import ProcessSandbox
@@ -552,3 +555,29 @@ def test_the_oldest_python_can_import_what_runs_in_the_project() -> None:
             for value in values
             if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name)
         ], file.name
+
+
+def test_records_what_calls_give_with_each_edit(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    trials = make_trials(sandbox, root, SHOP)
+    text = SHOP["shop.py"]
+    edits = [
+        replacement(text, "shop.py", "number * rate", new)
+        for new in ("number * rate + 2", "2 + number * rate", "number * 3", "number *")
+    ]
+    request = {
+        "modules": str(BEHAVIOR_TARGET),
+        "changed": [("shop.py", "rated")],
+        "literals": [],
+        "ignored": [],
+        "targets": ["tests/test_shop.py::test_rated"],
+        "tests": ["tests/test_shop.py"],
+        "others": ["tests/test_shop.py::test_get"],
+        "seconds": 20.0,
+    }
+    records = trials.record_calls(root, edits, request, seconds=40.0)
+    found = group_by_answers([*map(read_answers, records)])
+    assert found.classes == ((0, 1), (2,), (3,))
+    assert records[3] == []
+    (own,) = (row for row in records[0] if row["kind"] == "own" and row["call"] == "rated(2)")
+    assert own["answer"] == "6"

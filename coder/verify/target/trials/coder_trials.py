@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import inspect
 import json
 import os
@@ -18,10 +19,11 @@ import resource
 import select
 import signal
 import sys
+import threading
 import time
 import unittest
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -36,8 +38,14 @@ from coder_limits import TooLong  # type: ignore[import-not-found]
 from coder_swap import Swapper, UnreliableSwap, edited_text, overlay_import  # type: ignore[import-not-found]
 from coder_watch import ExecutedCode  # type: ignore[import-not-found]
 
-FIRST_LIMIT = 5.0
-"""Processor time limit, in seconds, for one test on the unchanged code; afterwards a multiple of its time."""
+FIRST_LIMIT, AGAIN_LIMIT = 5.0, 0.5
+"""Processor time limits, in seconds, for one test on the unchanged code, and once another one did not end;
+afterwards a multiple of its time.
+"""
+MEASURED_SHARE = 0.35
+"""Share of the time in which tests are measured on the unchanged code, if some of them must turn green: the
+confirming run has all guards, a search without candidates has found nothing.
+"""
 LEAST_LIMIT, TIMES = 0.1, 10.0
 ENDLESS_SECONDS = 0.01
 """Least assumed seconds of a test that did not end: an endless loop does not show its usual time, so that of
@@ -85,6 +93,11 @@ class TrialSession:
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.request = request
+        self.record_calls = None
+        if "calls" in request:  # before the tree can be imported
+            sys.path.insert(0, request["calls"]["modules"])
+            self.record_calls = importlib.import_module("coder_calls").CallRecorder
+            sys.path.remove(request["calls"]["modules"])
         self.executed = ExecutedCode()
         self.executed.start()
 
@@ -96,14 +109,17 @@ class TrialSession:
         session.config.option.tbstyle = "value"  # rendering is not read, and takes most of a failure's time
         gc.collect()
         gc.freeze()
-        EditTrials(session.items, swapper, self.request).run_request()
+        EditTrials(session.items, swapper, self.request, self.record_calls).run_request()
         return True
 
 
 class EditTrials:
     """The trials of one request."""
 
-    def __init__(self, items: list[Any], swapper: Swapper, request: dict[str, Any]) -> None:
+    def __init__(
+        self, items: list[Any], swapper: Swapper, request: dict[str, Any], record_calls: Any = None
+    ) -> None:
+        """Prepare; `record_calls` is the class that records what calls give, if the request wants that."""
         self.request = request
         self.swapper = swapper
         self.has_started_processes = False
@@ -115,6 +131,7 @@ class EditTrials:
         self.limits: dict[str, float] = {}
         self.waits: dict[str, float] = {}
         self.guards: set[str] = set()
+        self.record_calls = record_calls
         self.single = SingleTestRunner(self.items, request["tree"])
         for item in items[:1]:
             # Made before the forks, so that they share one and none removes another's.
@@ -128,10 +145,12 @@ class EditTrials:
             self.has_started_processes = True
 
     def run_request(self) -> None:
-        """Try all candidates."""
+        """Try all candidates, or record what calls give with each of them."""
         warnings.simplefilter("ignore")  # such as the one about forking with threads
-        if self.measure_base():
-            self.try_all()
+        if "calls" in self.request:
+            self.go_through(self.record_batch, lambda _: float(self.request["seconds"]))
+        elif self.measure_base():
+            self.go_through(self.try_batch, self.time_limit_of)
 
     def write(self, **fields: Any) -> None:
         os.write(self.results, json.dumps(fields).encode("ascii") + b"\n")
@@ -141,9 +160,9 @@ class EditTrials:
         """Whether the time is over, or a stop was requested."""
         return time.monotonic() > self.deadline or os.path.exists(self.request["stop"])
 
-    def wait_for_answers(self, child: ForkedChild) -> list[Any]:
+    def wait_for_answers(self, child: ForkedChild, until: float) -> list[Any]:
         """Return the answers of a fork once it ends, or the time is over."""
-        while not child.ended and not child.expired and not self.is_over:
+        while not child.ended and not child.expired and not self.is_over and time.monotonic() < until:
             child.read(0.05)
         child.kill()
         return list(child.answers)
@@ -158,8 +177,10 @@ class EditTrials:
         targets, guards = set(self.targets), set(self.request["guards"])
         self.targets = [test for test in self.items if test in targets]
         tests = [*self.targets, *(test for test in self.items if test in guards - targets)]
+        share = MEASURED_SHARE if self.targets else 1.0
+        until = self.deadline - (1 - share) * self.request["seconds"]
         answers = self.wait_for_answers(
-            ForkedChild([], lambda _: self.measure(tests), seconds=FIRST_LIMIT * (1 + len(tests)))
+            ForkedChild([], lambda _: self.measure(tests), seconds=FIRST_LIMIT * (1 + len(tests))), until
         )
         # Of a test that ran twice, the first run gives outcome and initial time, the last the usual time.
         result_of = {test: (green, seconds) for test, green, seconds, *_ in reversed(answers)}
@@ -204,11 +225,13 @@ class EditTrials:
 
     def measure_each(self, tests: list[str]) -> Iterator[Any]:
         """Yield id, success, processor time, wall time and whether processes were started, for each test."""
+        limit = FIRST_LIMIT
         for test, following in zip(tests, [*tests[1:], None]):
             self.has_started_processes = False
             cpu_start, wall_start = time.process_time(), time.monotonic()
-            outcome = self.run(test, following, FIRST_LIMIT)
+            outcome = self.run(test, following, limit)
             spent, waited = time.process_time() - cpu_start, time.monotonic() - wall_start
+            limit = AGAIN_LIMIT if outcome == "timeout" else max(limit, min(FIRST_LIMIT, TIMES * spent))
             yield (
                 test,
                 outcome == "passed",
@@ -216,8 +239,10 @@ class EditTrials:
                 self.has_started_processes,
             )
 
-    def try_all(self) -> None:
-        """Try all candidates in parallel forks."""
+    def go_through(
+        self, work: Callable[[list[Any]], Iterator[Any]], limit_of: Callable[[Any], float]
+    ) -> None:
+        """Work on all candidates in parallel forks, each with a time limit between two answers."""
         with open(self.request["candidates"], encoding="utf-8") as file:
             fresh = self.batches(file)
             again: list[list[Any]] = []
@@ -227,7 +252,7 @@ class EditTrials:
                     batch = again.pop() if again else next(fresh, None)
                     if batch is None:
                         break
-                    child = ForkedChild(batch, self.try_batch, seconds=self.time_limit_of(batch[0][1]))
+                    child = ForkedChild(batch, work, seconds=limit_of(batch[0][1]))
                     running[child.pipe] = child
                 if not running:
                     return
@@ -271,8 +296,7 @@ class EditTrials:
 
     def try_batch(self, batch: list[Any]) -> Iterator[Any]:
         """Try a batch in the fork, ending early if a candidate may have left state behind."""
-        for kind, maximum in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_FSIZE, FILE_SIZE)):
-            limit(kind, maximum)
+        limit_resources()
         alone = len(batch) == 1
         for _, candidate in batch:
             outcome, test = self.try_candidate(
@@ -283,6 +307,30 @@ class EditTrials:
                 return
         if not alone and self.first_failure(self.guards_of(batch[-1][1])[:CANARIES]) is not None:
             yield "polluted", ""
+
+    def record_batch(self, batch: list[Any]) -> Iterator[Any]:
+        """Record in the fork what calls of the tests give with a candidate.
+
+        Yield whether all of the targets' calls are recorded; those of other tests follow.
+        """
+        limit_resources()
+        ((index, candidate),) = batch
+        try:
+            self.put_into_effect(candidate, alone=True)
+        except BaseException:  # noqa: BLE001 - any exception: the module cannot be imported
+            yield "failed", ""
+            return
+        calls = {**self.request["calls"], "answers": f"{self.request['calls']['answers']}{index}"}
+        recorder = self.record_calls(calls, self.request["tree"])
+        sys.addaudithook(recorder.notice)
+        threading.setprofile(recorder.notice_thread)
+        for tests in (calls["targets"], calls["others"]):
+            known = [test for test in tests if test in self.items]
+            for test, following in zip(known, [*known[1:], None]):
+                recorder.begin(test)
+                self.single.run(test, following, limit=FIRST_LIMIT, waiting=FIRST_LIMIT + recorder.seconds)
+                sys.setprofile(None)
+            yield "late" if recorder.is_late else "recorded", ""
 
     def try_candidate(self, candidate: dict[str, Any], guards: list[str], *, alone: bool) -> tuple[str, str]:
         """Try one candidate; return its outcome and the first test that was not green."""
@@ -365,6 +413,12 @@ class EditTrials:
             test, following, limit=limit, waiting=self.waits.get(test, WAITING * limit)
         )
         return outcome
+
+
+def limit_resources() -> None:
+    """Limit the memory and the file sizes of this fork."""
+    for kind, maximum in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_FSIZE, FILE_SIZE)):
+        limit(kind, maximum)
 
 
 PROCESSOR_TIMER, WALL_TIMER = (signal.SIGPROF, signal.ITIMER_PROF), (signal.SIGALRM, signal.ITIMER_REAL)
