@@ -46,8 +46,10 @@ _RAISES = re.compile(
     r"(?P<type>\w*(?:Error|Exception))\b(?::[^\n`]{0,80})?`?"
 )
 _INSTEAD = re.compile(
-    r"`?\s*[,;(]?\s*(?:instead of|rather than|but (?:should (?:be|return|give)|(?:I )?expect(?:ed)?)"
-    r"|and not|should be|where|expected(?: is| was)?:?|not)\s+"
+    r"(?i)`?\s*(?:[,;(]?\s*(?:instead of|rather than|and not|where|not)"
+    r"|[,;(.]?\s*(?:(?:but|and|while)\s+)?(?:(?:it|this|that|I|we)\s+)?"
+    r"(?:(?:should|must|ought to)(?: have)? (?:be|been|return(?:ed)?|give|given|print(?:ed)?)"
+    r"|(?:would have |had )?expect(?:ed|s)?(?: is| was| to get| it to (?:be|return|give))?:?))\s+"
     r"(?P<raising>raising\s+)?(?:returning\s+|giving\s+)?"
 )
 _EXPECTED = re.compile(r"(?i)(?:expected|should (?:be|give|return|print))(?: output| result)?:?\s+`?")
@@ -109,6 +111,8 @@ class CodeAnswer(Value):
 
     error: RaisedError | None
     value: str
+    type: str = ""
+    """Class of the value with its module, such as `decimal.Decimal`; empty for an exception."""
     is_printed: bool = False
     """True if the value was written rather than returned."""
     is_affected: bool = False
@@ -282,17 +286,25 @@ class IssueExamples:
         if first.text != second.text or _UNREPEATABLE.search(first.value):
             return f"`{example.call}` gives something else each time"
         if example.wrong and not _is_written(example.wrong, first):
-            return f"on the untouched code `{example.call}` gives {shown}"
+            return f"on the untouched code `{example.call}` {_describe_result(shown)}"
         right = _in_type_of(example.right, first)
+        if right is None and (statement := _class_import(example.right, first)) is not None:
+            imports = [*dict.fromkeys([*imports, statement])] if statement else imports
+            made = next(iter(self._answer([example.right], imports, tree)), None)
+            right = made.value if made and not made.error and made.type == first.type else None
         if right is None:
             return f"what `{example.call}` should give is not a value that can be compared"
         if right == shown:
-            return f"on the untouched code `{example.call}` gives {shown} already"
+            return f"on the untouched code `{example.call}` {_describe_result(shown)} already"
         return _write_test(tree, example.call, shown, right, imports)
 
 
 def _result_text(answer: CodeAnswer) -> str:
     return f"raises {answer.error.type}" if answer.error else answer.value
+
+
+def _describe_result(shown: str) -> str:
+    return shown if shown.startswith("raises ") else f"gives {shown}"
 
 
 class ExampleAnswer(Value):
@@ -316,7 +328,7 @@ class ExampleAnswer(Value):
     def summary(self) -> str:
         """The answer beside the one on the base, as a clause."""
         call, wrong = self.example.call, self.example.wrong
-        now = self.answer if self.answer.startswith("raises ") else f"gives {self.answer}"
+        now = _describe_result(self.answer)
         if self.is_as_before:
             wanted = f", instead of {self.example.right}" if self.example.right else ""
             return f"the issue's `{call}` {now} as before{wanted}"
@@ -373,6 +385,23 @@ def _in_type_of(written: str, answer: CodeAnswer) -> str | None:
     return ast.unparse(literal) if literal is not None else None
 
 
+def _class_import(written: str, answer: CodeAnswer) -> str | None:
+    """Return the import for a value that calls the class of the wrong result with literals, as
+    `Decimal('1.5')` does; None if it is no such value.
+    """
+    module, _, name = answer.type.rpartition(".")
+    match parse_or_empty(written).body:
+        case [ast.Expr(value=ast.Call(func=func, args=values, keywords=keywords))] if all(
+            _literal(ast.unparse(node)) is not None for node in [*values, *(part.value for part in keywords)]
+        ):
+            called = ast.unparse(func)
+        case _:
+            return None
+    if called == name:
+        return f"from {module} import {name}" if module != "builtins" else ""
+    return f"import {module}" if called == f"{module}.{name}" else None
+
+
 def _find_imports(code: str, tree: Path) -> list[str] | str:
     """Return statements that import what code names and does not bind, or why a name has not one meaning."""
     names = _free_names(code)
@@ -380,6 +409,8 @@ def _find_imports(code: str, tree: Path) -> list[str] | str:
     packages = {
         name for name in names for root in roots if (root / name).is_dir() or (root / f"{name}.py").is_file()
     }
+    calls = find_nodes(parse_or_empty(code), ast.Call)
+    packages -= {node.func.id for node in calls if isinstance(node.func, ast.Name)}
     homes = _find_definitions([name for name in names if name not in packages], tree)
     statements = []
     for name in names:
@@ -388,6 +419,8 @@ def _find_imports(code: str, tree: Path) -> list[str] | str:
             continue
         modules = [found for path in homes[name] if (found := module_name(path, tree))]
         if len(modules) > 1:
+            modules = _exporting_packages(name, roots)
+        if len(modules) > 1 or (homes[name] and not modules):
             return f"`{name}` is defined in {' and in '.join(homes[name][:2])}"
         if modules:
             statements.append(f"from {modules[0]} import {name}")
@@ -396,6 +429,17 @@ def _find_imports(code: str, tree: Path) -> list[str] | str:
         else:
             return f"`{name}` is not defined at the top level of a module here"
     return statements
+
+
+def _exporting_packages(name: str, roots: Sequence[Path]) -> list[str]:
+    """Return the packages that import a name for their users."""
+    files = [file for root in roots for file in sorted(root.glob("*/__init__.py"))]
+    return [
+        file.parent.name
+        for file in files
+        for node in find_nodes(parse_or_empty(read_regular_text(file)), ast.ImportFrom)
+        if any(name == (alias.asname or alias.name) for alias in node.names)
+    ]
 
 
 def _uses_project(code: str, imports: Sequence[str], tree: Path) -> bool:

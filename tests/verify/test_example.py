@@ -1,6 +1,7 @@
 """The issue's own example: how issues write it, and how it becomes a test."""
 
 import json
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,9 @@ CLAIMS = {
     ),
     "ratio(1, 0) raises ZeroDivisionError instead of 0": ("ratio(1, 0)", "raises ZeroDivisionError", "0"),
     "parse('') returns None instead of raising ValueError": ("parse('')", "None", "raises ValueError"),
+    "`nth(121)` is `'121th'`, it should be `'121st'`.": ("nth(121)", "'121th'", "'121st'"),
+    "total([1, 2]) gives 4. It should give 3.": ("total([1, 2])", "4", "3"),
+    "total([1, 2]) returns 4, but I expected 3": ("total([1, 2])", "4", "3"),
     "head([]) crashes with IndexError.": ("head([])", "raises IndexError", ""),
     "It fails:\n\n>>> total([1, 2])\n4\n\nExpected: 3\n": ("total([1, 2])", "4", "3"),
     "```python\nassert total([1, 2]) == 3\n```\n": ("total([1, 2])", "", "3"),
@@ -155,6 +159,17 @@ def test_name_with_two_definitions_is_not_guessed(tmp_path: Path) -> None:
     assert found == "`total` is defined in shop/bill.py and in shop/cart.py"
 
 
+def test_name_with_two_definitions_is_taken_from_its_package(tmp_path: Path) -> None:
+    files = {
+        "total/__init__.py": "from .cart import total\n",
+        "total/cart.py": "def total(x):\n    return 4\n",
+        "total/old.py": "def total(x):\n    return 0\n",
+    }
+    found = reproduce(tmp_path, ISSUE, value("4"), files=files)
+    assert isinstance(found, ReproducedExample)
+    assert found.imports == ("from total import total",)
+
+
 def describe(place: Path, issue: str, *answers: dict[str, object]) -> tuple[str, ...]:
     write(place, FILES)
     return IssueExamples(FakeScripts(json.dumps(answers))).describe(place, issue)
@@ -234,6 +249,35 @@ def test_examples_are_imported_from_where_they_are_defined(tmp_path: Path, sandb
         "the issue's `total([1, 2])` gives 3 and gave 4 before",
     ]
     assert [(answer.is_right, answer.is_as_before) for answer in answers] == [(False, True), (True, False)]
+
+
+def test_values_of_the_results_class_are_compared(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    code = """\
+        import datetime
+        from decimal import Decimal
+
+
+        def due(day):
+            return datetime.date(2023, 1, day)
+
+
+        def price(text):
+            return Decimal(text) + 1
+    """
+    write(tmp_path, {"bill.py": textwrap.dedent(code)})
+    project = find_project(tmp_path, sandbox=sandbox, environment={})
+    examples = IssueExamples(IssueScripts(project, sandbox, sandbox.scratch))
+    issues = (
+        "`due(2)` gives `datetime.date(2023, 1, 2)`, expected `datetime.date(2023, 1, 3)`",
+        "`price('1.5')` returns `Decimal('2.5')` instead of `Decimal('1.50')`",
+        "`price('1.5')` returns `Decimal('2.5')` instead of `Money(1)`",
+    )
+    due, price, unknown = (examples.reproduce(tmp_path, issue) for issue in issues)
+    assert isinstance(due, ReproducedExample)
+    assert due.text.endswith("import datetime\n\n    assert due(2) == datetime.date(2023, 1, 3)\n")
+    assert isinstance(price, ReproducedExample)
+    assert price.imports == ("from bill import price", "from decimal import Decimal")
+    assert unknown == "what `price('1.5')` should give is not a value that can be compared"
 
 
 @pytest.mark.parametrize(

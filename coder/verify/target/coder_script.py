@@ -74,7 +74,7 @@ def answer(text: str, names: dict[str, Any], modules: list[Any], changed: frozen
         missing = [name for name in code.co_names if name not in names and hasattr(imported, name)]
         names.update({name: getattr(imported, name) for name in missing})
     last: Any = module.body.pop() if module.body and isinstance(module.body[-1], ast.Expr) else None
-    error, shown, printed = None, "", io.StringIO()
+    error, shown, type_name, printed = None, "", "", io.StringIO()
     entered: set[str] = set()
 
     def follow(frame: FrameType, event: str, _argument: Any) -> None:
@@ -90,14 +90,21 @@ def answer(text: str, names: dict[str, Any], modules: list[Any], changed: frozen
                 if isinstance(value, GeneratorType):
                     value = list(itertools.islice(value, MOST_ITEMS))
                 shown = repr(value)
+                type_name = f"{type(value).__module__}.{type(value).__qualname__}"
     except (Exception, SystemExit) as raised:  # noqa: BLE001 (whatever the code raises is the answer)
         error = {"type": type(raised).__name__, "message": str(raised), "place": innermost_place(raised)}
-        shown = ""
+        shown = type_name = ""
     sys.setprofile(None)
     is_affected = any(os.path.realpath(path) in changed for path in entered)
     is_printed = not error and bool(printed.getvalue().rstrip())
     shown = printed.getvalue().rstrip() if is_printed else shown
-    return {"error": error, "value": shown, "is_printed": is_printed, "is_affected": is_affected}
+    return {
+        "error": error,
+        "value": shown,
+        "type": type_name,
+        "is_printed": is_printed,
+        "is_affected": is_affected,
+    }
 
 
 def innermost_place(raised: BaseException) -> str:
