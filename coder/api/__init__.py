@@ -331,7 +331,7 @@ async def _send_stop(handle: "SessionHandle", stop: Event) -> None:
 
 
 def _format_evidence(verdict: Verdict | None) -> str:
-    from coder.verify.verdict import markdown_report
+    from coder.core.verdict_summary import markdown_report
 
     return markdown_report(verdict) if verdict is not None else ""
 

@@ -166,11 +166,12 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
     """
     from coder.cli.running import run_task
     from coder.core.verdict import Evidence
+    from coder.core.verdict_summary import markdown_report
     from coder.repo.checkout import apply_commit, apply_verified_copy, find_missing, prepare_unverified_copy
     from coder.repo.git import find_checkout
     from coder.ui.lines import PipedConsole
     from coder.ui.summary import print_summary
-    from coder.verify.verdict import markdown_report, trailers
+    from coder.verify.verdict import trailers
     from coder.wiring.session import judging_approach
 
     original_task, original_finish = _load_delivered_session(repo, id)

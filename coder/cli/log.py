@@ -405,8 +405,8 @@ def evidence(
     A signature says who attests, and `coder verify --check` trusts none: it judges the change again.
     """
     from coder.core.attestation import build_attestation, build_statement
+    from coder.core.verdict_summary import markdown_report
     from coder.store.jsonl import find_session, read_records
-    from coder.verify.verdict import markdown_report
 
     if sign is not None and output is None:
         raise UserError("--sign signs a file: name it with --output FILE.")

@@ -134,10 +134,9 @@ def _print_verdict(handle: "SessionHandle", format: OutputFormat, *, details: bo
     """Print the verdict in the form that was asked for; without one, why there is none."""
     from rich.console import Console
 
-    from coder.core.verdict_summary import describe_details, verdict_json
+    from coder.core.verdict_summary import describe_details, markdown_report, verdict_json
     from coder.ui.lines import PipedConsole
     from coder.ui.summary import print_summary
-    from coder.verify.verdict import markdown_report
 
     finish_event = handle.finish_event
     verdict = finish_event.verdict
@@ -202,8 +201,8 @@ def _check_reports(files: Sequence[Path]) -> None:
 
 def _write_report(file: Path, verdict: "Verdict") -> None:
     from coder import __version__
+    from coder.core.verdict_summary import markdown_report
     from coder.store.ci_reports import junit_xml, sarif_json
-    from coder.verify.verdict import markdown_report
 
     match file.suffix:
         case ".xml":

@@ -436,14 +436,6 @@ class BehaviorReport(Value):
     """Different calls of the targets that are answered otherwise; 0 where none could be compared."""
 
 
-def describe_behavior(report: BehaviorReport) -> tuple[str, ...]:
-    """Return lines on what a change does besides: one with counts, then one for each example."""
-    share = f"{report.compared} of {report.calls} calls of the tests compared"
-    varied = f"{report.changed} of {report.inputs} inputs (variations included) are answered otherwise"
-    lines = [f"{share}; {varied}" if report.inputs else share]
-    return (*lines, *map(describe_example, report.examples))
-
-
 def describe_example(example: BehaviorExample) -> str:
     """Return a call with what it gave and gives, each shortened around the difference."""
     if example.before == example.after:

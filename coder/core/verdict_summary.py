@@ -17,7 +17,6 @@ from coder.core.verdict import (
     TestRun,
     Verdict,
     VerdictKind,
-    describe_behavior,
     describe_example,
     describe_proof,
 )
@@ -105,9 +104,18 @@ def describe_details(verdict: Verdict) -> Iterator[str]:
     """Yield lines with what the summary leaves out: tests by name, runs, notes, behavior, circumstances."""
     for title, lines in _sections(verdict):
         if lines:
-            yield ""
-            yield title
-            yield from (f"  {line}" for line in lines)
+            yield from ("", title, *(f"  {line}" for line in lines))
+
+
+def markdown_report(verdict: Verdict) -> str:
+    """Return summary and details in Markdown; the lines of each part are shown as they are."""
+    rows = [row.line for row in evidence_rows(verdict)]
+    lines = [f"# {verdict.label}", "", verdict.reason]
+    for title, part in (("", rows), *_sections(verdict)):
+        if part:
+            heading = ("", f"## {title[0].upper()}{title[1:]}") if title else ()
+            lines += [*heading, "", *(f"    {line}" for line in part)]
+    return "\n".join([*lines, ""])
 
 
 def _sections(verdict: Verdict) -> Iterator[tuple[str, Sequence[str]]]:
@@ -127,9 +135,15 @@ def _sections(verdict: Verdict) -> Iterator[tuple[str, Sequence[str]]]:
     ]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
     yield "test runs", ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-    if verdict.behavior:
-        first, *examples = describe_behavior(verdict.behavior)
-        yield "behavior", [first, *examples]
+    if behavior := verdict.behavior:
+        counts = [f"{behavior.compared} of {behavior.calls} calls of the tests compared"]
+        if behavior.inputs:
+            varied = f"{behavior.changed} of {behavior.inputs} inputs (variations included)"
+            counts = [f"{counts[0]}; {varied} are answered otherwise"]
+        yield "behavior", [*counts, *map(describe_example, behavior.examples)]
+    if verdict.mutation:
+        survivors = [f"{place.path}:{place.line}: {place.what}" for place in verdict.mutation.survivors]
+        yield "deliberate defects that no test noticed", survivors
     if verdict.coverage:
         counted = (
             f"tests execute {verdict.coverage.executed} of {verdict.coverage.lines} lines of the new code"
@@ -137,7 +151,8 @@ def _sections(verdict: Verdict) -> Iterator[tuple[str, Sequence[str]]]:
         yield "coverage", [counted, *(f"{place}: executed by no test" for place in verdict.coverage.missing)]
     if verdict.linters and verdict.linters.ran:
         found = f"{', '.join(verdict.linters.ran)}: {len(verdict.linters.new) or 'nothing'} new"
-        yield "linters", [found, *verdict.linters.new]
+        lacking = f"configured and not installed: {', '.join(verdict.linters.missing)}"
+        yield "linters", [found, *verdict.linters.new, *([lacking] if verdict.linters.missing else [])]
     yield "circumstances", verdict.circumstances
     yield (
         "hashes",

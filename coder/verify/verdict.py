@@ -4,25 +4,14 @@
 adds `Finding`s to them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from coder.core.verdict import (
-    Counts,
-    Effect,
-    Finding,
-    TestReport,
-    TestResult,
-    Verdict,
-    VerdictKind,
-    describe_behavior,
-    describe_proof,
-)
-from coder.core.verdict_summary import format_result
-from coder.verify.failures import failure_headline, with_cause
+from coder.core.verdict import Counts, Effect, Finding, TestReport, TestResult, Verdict, VerdictKind
+from coder.verify.failures import with_cause
 from coder.verify.report import join_test_ids
 from coder.verify.run import OUT_OF_TIME
 from coder.verify.select import SuiteSelection
@@ -219,113 +208,6 @@ def trailers(verdict: Verdict) -> tuple[str, ...]:
         before = "" if verdict.before.partial else f"; before: {_format_counts(verdict.before)}"
         lines.append(f"Coder-Suite: {_format_counts(verdict.after)}{before}")
     return tuple(line.replace("\n", " ") for line in lines)
-
-
-def markdown_report(verdict: Verdict) -> str:
-    """Return the whole report in Markdown."""
-    return "\n".join(_report_lines(verdict)) + "\n"
-
-
-def _report_lines(verdict: Verdict) -> Iterator[str]:
-    yield f"# {verdict.label}"
-    yield ""
-    yield verdict.reason
-    yield ""
-    if verdict.before is not None or verdict.after is not None:
-        yield "| suite | passed | failed | skipped |"
-        yield "|---|---|---|---|"
-        is_partial = verdict.before is not None and verdict.before.partial
-        before = "before, only what does not pass after" if is_partial else "before"
-        for name, counts in ((before, verdict.before), ("after", verdict.after)):
-            yield (
-                f"| {name} | {counts.passed} | {counts.failed} | {counts.skipped} |"
-                if counts
-                else f"| {name} | not run | | |"
-            )
-        yield ""
-    yield from _section(
-        "Red on the base for the right reason, green on the change:",
-        (f"- `{target}`" for target in verdict.targets),
-    )
-    if verdict.targets and (proof := describe_proof(verdict, by="the change")):
-        yield f"Among these: {proof}."
-        yield ""
-    accepted = ", accepted by the user" if verdict.accepted_test_edits else ""
-    yield from _section(
-        f"Assertions that contradict the change and that it replaces{accepted}:",
-        (f"- {replaced.line}" for replaced in verdict.replaced_assertions),
-    )
-    for title, results in (
-        ("Passed before the change and do not pass now:", verdict.broken),
-        ("Not green on the change:", verdict.still_red),
-    ):
-        yield from _section(title, map(_result_line, results))
-    yield from _list(f"- noted: {note}" for note in verdict.notes)
-    yield from _run_table(verdict)
-    yield from _examination_lines(verdict)
-    yield from (f"- {sentence}" for sentence in verdict.circumstances)
-    yield from (
-        f"- `{path}`, the same on both sides: SHA-256 `{digest}`" for path, digest in verdict.hashes.items()
-    )
-    yield f"- tree: `{verdict.tree}`"
-    yield f"- seconds: {verdict.seconds:.1f}"
-
-
-def _run_table(verdict: Verdict) -> Iterator[str]:
-    """Yield a table of the test runs with their results."""
-    if verdict.runs:
-        yield "| run | tests | result | exit code | seconds |"
-        yield "|---|---|---|---|---|"
-        for run in verdict.runs:
-            scope = f"{len(run.tests)} chosen" if run.tests else "all"
-            result = format_result(run).replace("|", "\\|")
-            exit_code = "" if run.exit_code is None else run.exit_code
-            yield f"| {run.label} | {scope} | {result} | {exit_code} | {run.seconds:.1f} |"
-        yield ""
-
-
-def _examination_lines(verdict: Verdict) -> Iterator[str]:
-    """Yield what mutants, coverage of new code, linters and compared behavior show."""
-    if mutation := verdict.mutation:
-        cutoff = "" if mutation.ended else ", as far as time went"
-        yield f"Mutation check: tests caught {mutation.share} deliberate defects{cutoff}."
-        yield ""
-        survivors = [f"{place.path}:{place.line}` {place.what}" for place in mutation.survivors]
-        yield from _list(f"- `{survivor}, and no test fails" for survivor in survivors)
-    if coverage := verdict.coverage:
-        yield f"Coverage: tests execute {coverage.executed} of {coverage.lines} lines of the new code."
-        yield ""
-        yield from _list(f"- `{place}`: executed by no test" for place in coverage.missing)
-    if checked := verdict.linters:
-        if checked.ran:
-            yield f"Checked with {', '.join(checked.ran)}: {len(checked.new) or 'nothing'} new."
-            yield ""
-        yield from _list(f"- {line}" for line in checked.new)
-        if checked.missing:
-            yield f"Configured by the project and not installed: {', '.join(checked.missing)}."
-            yield ""
-    if verdict.behavior:
-        first, *examples = describe_behavior(verdict.behavior)
-        yield f"Behavior: {first}."
-        yield ""
-        yield from _list(f"- `{line.replace('`', chr(39))}`" for line in examples)
-
-
-def _section(title: str, items: Iterable[str]) -> Iterator[str]:
-    """Yield a list below its title; nothing if it is empty."""
-    if lines := [*_list(items)]:
-        yield from (title, "", *lines)
-
-
-def _list(items: Iterable[str]) -> Iterator[str]:
-    """Yield list items and a blank line; nothing if there are none."""
-    if lines := [*items]:
-        yield from (*lines, "")
-
-
-def _result_line(result: TestResult) -> str:
-    failure = f", {failure_headline(result.failure)}" if result.failure else ""
-    return f"- `{result.id}`: {result.outcome}{failure}"
 
 
 def _format_counts(counts: Counts) -> str:

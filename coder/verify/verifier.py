@@ -21,6 +21,7 @@ from coder.core.ports import (
 from coder.core.text import suggest_name
 from coder.core.values import Environment, Patch
 from coder.core.verdict import Evidence, IssueTie, ReproductionResult, RunProblem, TestReport, Verdict
+from coder.core.verdict_summary import markdown_report
 from coder.verify.base import (
     BASELINE_SECONDS,
     NO_HISTORY,
@@ -54,7 +55,7 @@ from coder.verify.run_store import NO_STORE, RunStore, content_key
 from coder.verify.scope import choose_scope
 from coder.verify.select import SuiteSelection, find_tests, order_by_nearness
 from coder.verify.trees import Trees
-from coder.verify.verdict import Facts, decide, findings, markdown_report, trailers
+from coder.verify.verdict import Facts, decide, findings, trailers
 
 ENDLESS_TEST_ADVICE = (
     "A test of code that never ends must end by itself: "

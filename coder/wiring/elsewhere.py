@@ -34,6 +34,7 @@ from coder.core.state import outcome_label
 from coder.core.task import Mode, Task
 from coder.core.values import Candidate, Patch, Value
 from coder.core.verdict import VerdictKind
+from coder.core.verdict_summary import markdown_report
 from coder.directories import sessions_directory, state_directory
 from coder.executors.calls import (
     CallEvent,
@@ -55,7 +56,6 @@ from coder.sandbox.choice import require_backend
 from coder.session.context import RunElsewhere, SessionContext, StagePart
 from coder.session.log import EventLog
 from coder.settings import Config
-from coder.verify.verdict import markdown_report
 from coder.wiring.preparation import ensure_trust
 from coder.wiring.session import SessionHandle, SessionSetup, choose_approach
 

@@ -1,7 +1,8 @@
 """Evidence attached to a commit."""
 
 from coder.core.verdict import Counts, TestRun, Verdict, VerdictKind
-from coder.verify.verdict import markdown_report, trailers
+from coder.core.verdict_summary import markdown_report
+from coder.verify.verdict import trailers
 from tests.verify.fakes import failed_result
 
 PROVEN = Verdict(
@@ -37,15 +38,35 @@ def test_trailers_state_verdict() -> None:
 
 def test_evidence_page_is_complete() -> None:
     verdict = PROVEN.model_copy(update={"after": None, "broken": (failed_result("t.py::test_b"),)})
-    assert markdown_report(verdict) == (
-        "# PROVEN\n\n1 test went from red to green.\n\n"
-        "| suite | passed | failed | skipped |\n|---|---|---|---|\n| before | 3 | 1 | 0 |\n"
-        "| after | not run | | |\n\n"
-        "Red on the base for the right reason, green on the change:\n\n- `t.py::test_a`\n\n"
-        "Passed before the change and do not pass now:\n\n"
-        "- `t.py::test_b`: failed, AssertionError: assert 1 == 2\n\n"
-        "| run | tests | result | exit code | seconds |\n|---|---|---|---|---|\n"
-        "| suite | all | 4 passed | 0 | 1.3 |\n\n"
-        "- Test command: python -m pytest, the default.\n- `t.py`, the same on both sides: SHA-256 `ab12`\n"
-        "- tree: `abc`\n- seconds: 2.3\n"
+    assert markdown_report(verdict) == "\n".join(
+        [
+            "# PROVEN",
+            "",
+            "1 test went from red to green.",
+            "",
+            "    broken   passed before, fails now: t.py::test_b: AssertionError: assert 1 == 2",
+            "    tests    suite: 4 passed in 2 s with python -m pytest",
+            "",
+            "## Failing tests",
+            "",
+            "    t.py::test_b: AssertionError: assert 1 == 2",
+            "",
+            "## Tests that were red before and are green now",
+            "",
+            "    t.py::test_a",
+            "",
+            "## Test runs",
+            "",
+            "    suite  all  4 passed  1.3 s",
+            "",
+            "## Circumstances",
+            "",
+            "    Test command: python -m pytest, the default.",
+            "",
+            "## Hashes",
+            "",
+            "    t.py: ab12",
+            "    tree abc",
+            "",
+        ]
     )
