@@ -1,5 +1,6 @@
 """Changes that exist already: commits, diffs, and the user's uncommitted work."""
 
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -50,13 +51,14 @@ def resolve_change(directory: Path, *, revision: str | None, against: str | None
     branch, any other commit with its parent; a clean checkout means its branch.
 
     Raises:
-        UserError: there is no such revision, or nothing to compare.
+        UserError: there is no such revision, nothing to compare, or an unresolved merge conflict.
     """
     git = find_checkout(directory).git
     if revision is None:
         with TemporaryDirectory(prefix="coder-") as scratch:
             snapshot = take_snapshot(git, head=_resolve_commit(git, "HEAD"), index=Path(scratch, "index"))
         base = _resolve_commit(git, against or "HEAD")
+        _refuse_conflicts(git)
         if git.resolve_tree(snapshot.commit) != git.resolve_tree("HEAD"):
             label = f"the uncommitted work against {_describe_revision(git, against or 'HEAD')}"
             return ExistingChange(
@@ -98,6 +100,27 @@ def resolve_change(directory: Path, *, revision: str | None, against: str | None
     if not parent:
         raise UserError(f"{revision} is the first commit; there is nothing before it to compare it with.")
     return _change_between(git, parent, revision)
+
+
+def find_conflicts(git: Git) -> tuple[str, ...]:
+    """Return the files of the work tree that hold the conflict markers of an unfinished merge."""
+    paths = dict.fromkeys(item.partition("\t")[2] for item in git.items("ls-files", "--unmerged", "-z"))
+    return tuple(path for path in paths if _has_markers(git.directory / path))
+
+
+def _has_markers(file: Path) -> bool:
+    try:
+        return re.search(rb"^<{7} ", file.read_bytes(), re.MULTILINE) is not None
+    except OSError:  # deleted, or not readable
+        return False
+
+
+def _refuse_conflicts(git: Git) -> None:
+    if conflicts := find_conflicts(git):
+        raise UserError(
+            f"Merge conflicts are not resolved in {list_briefly(conflicts)}: resolve them, or name a commit "
+            "or a branch to judge that."
+        )
 
 
 def has_tree(directory: Path, tree: str) -> bool:

@@ -122,7 +122,8 @@ async def _find_failing_tests(
         await asyncio.to_thread(_write_example, tree, example)
         checked = await _check_red(context, candidate, (example.test,))
         if checked.tests:
-            summary = f"The issue's example fails here: {example.call} gives {example.wrong}."
+            verb = "" if example.wrong.startswith("raises ") else "gives "
+            summary = f"The issue's example fails here: {example.call} {verb}{example.wrong}."
             _log_note(context, candidate, "reproduce", Reproduction(summary=summary, tests=checked.tests))
             return checked.tests, "", example.test
         await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)

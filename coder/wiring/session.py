@@ -26,10 +26,11 @@ from coder.models.catalog import ModelChoice, choose_beside, choose_by_name, cho
 from coder.models.scripted import ScriptedModel, load_script
 from coder.permissions.private_files import DENY_READ
 from coder.permissions.secrets import PLACEHOLDER, Secrets, secret_environment_values
-from coder.repo.existing_change import has_tree, resolve_change
+from coder.repo.existing_change import find_conflicts, has_tree, resolve_change
 from coder.repo.git import find_checkout, session_lock
 from coder.repo.recovery import remove_discarded
 from coder.repo.repository import SessionRepository, open_repository
+from coder.repo.worktrees import list_briefly
 from coder.retrieval.attachments import refuse_images
 from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.choice import BackendChoice, require_backend
@@ -260,6 +261,7 @@ class SessionSetup:
                     *server_problems,
                     *_price_notice(task.budget, chosen_approach.model),
                     *_example_tests_notice(task, root),
+                    *_conflict_notice(task, repository),
                     *(
                         ()
                         if task.continues or runs_nothing
@@ -432,6 +434,20 @@ def _example_tests_notice(task: Task, root: Path) -> tuple[str, ...]:
     """Return a notice of test ids in the issue that name no file here, such as those of sample output."""
     tests = [test for test in extract_node_ids(task.issue) if not (root / test_file_of(test)).is_file()]
     return (f"The issue names {', '.join(tests)}, which is no test of this repository.",) if tests else ()
+
+
+def _conflict_notice(task: Task, repository: SessionRepository) -> tuple[str, ...]:
+    """Return a notice of merge conflicts in the uncommitted work from which a change starts."""
+    is_change = task.mode != "ask" and not task.given and task.base is None
+    conflicts = find_conflicts(repository.user_checkout.git) if is_change else ()
+    return (
+        (
+            f"Merge conflicts are not resolved in {list_briefly(conflicts)}: tests that use them fail. To "
+            "leave uncommitted work out: --base HEAD",
+        )
+        if conflicts
+        else ()
+    )
 
 
 def _environment_notices(task: Task, root: Path, sandbox: ProcessSandbox) -> tuple[str, ...]:

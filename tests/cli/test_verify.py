@@ -1,4 +1,4 @@
-"""`coder verify` in projects whose tests need files that git ignores."""
+"""`coder verify` in projects whose tests need files that git ignores, and in an unfinished merge."""
 
 import shutil
 from pathlib import Path
@@ -34,3 +34,23 @@ def test_judges_workspace_of_change_with_installed_packages(tmp_path: Path) -> N
     (place.repository / "half" / "half.js").write_text("throw new Error('of the user')\n", encoding="utf-8")
     result = place.coder("verify", "HEAD", "--trust")
     assert "1 passed (before: 1 failed)" in result.stdout, result.stdout + result.stderr
+
+
+def test_names_unresolved_conflicts(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    git(place.repository, "checkout", "-q", "-b", "other")
+    for branch, text in (("other", "A = 1\n"), ("main", "A = 2\n")):
+        git(place.repository, "checkout", "-q", branch)
+        write(place.repository, {"clock.py": text})
+        git(place.repository, "commit", "-qam", "change")
+    with pytest.raises(AssertionError, match="git merge"):
+        git(place.repository, "merge", "-q", "--no-commit", "other")
+    before = place.user_state()
+    result = place.coder("verify", "--trust")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert (
+        "coder: Merge conflicts are not resolved in clock.py: resolve them, or name a commit" in result.stderr
+    )
+    fixed = place.coder("fix", "it is wrong", "--offline", "--trust")
+    assert "Merge conflicts are not resolved in clock.py: tests that use them fail." in fixed.stdout
+    assert place.user_state() == before

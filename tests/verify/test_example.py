@@ -135,6 +135,7 @@ def test_writes_method_beside_test_cases(tmp_path: Path) -> None:
     ("issue", "answers", "reason"),
     [
         (ISSUE, [value("5")], "on the untouched code `total([1, 2])` gives 5"),
+        (ISSUE, [ERROR], "on the untouched code `total([1, 2])` raises IndexError"),
         (ISSUE, [value("4"), value("6")], "`total([1, 2])` gives something else each time"),
         (ISSUE, [""], "`total([1, 2])` could not be run"),
         (
@@ -145,7 +146,7 @@ def test_writes_method_beside_test_cases(tmp_path: Path) -> None:
         ("cart.nothing([1]) returns 4 instead of 3", [value("4")], "`cart` is not defined at the top level"),
         ("it is slow", [value("4")], "the issue quotes no call with its wrong and its right result"),
     ],
-    ids=["other result", "chance", "not run", "prose", "unknown name", "no example"],
+    ids=["other result", "exception", "chance", "not run", "prose", "unknown name", "no example"],
 )
 def test_says_why_there_is_no_test(tmp_path: Path, issue: str, answers: list[str], reason: str) -> None:
     found = reproduce(tmp_path, issue, *answers)

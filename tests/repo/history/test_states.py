@@ -186,9 +186,21 @@ def _ignored(root: Path) -> None:
     write(root, {".git/info/exclude": "new.py\n", "new.py": "N = 1\n"})
 
 
+def _conflict(root: Path) -> None:
+    git(root, "checkout", "-q", "-b", "other")
+    write(root, {"a.py": "theirs\n"})
+    git(root, "commit", "-qam", "theirs")
+    git(root, "checkout", "-q", "main")
+    write(root, {"a.py": "ours\n"})
+    git(root, "commit", "-qam", "ours")
+    with pytest.raises(AssertionError, match="git merge"):
+        git(root, "merge", "-q", "other")
+
+
 @pytest.mark.parametrize(
     ("hide", "message"),
     [
+        (_conflict, r"^Merge conflicts are not resolved in a.py: resolve them, or name a commit"),
         (_sparse, "There is no uncommitted work to judge. Name"),
         (lambda root: _submodule(root, new_py="N = 1\n"), r"vendor \(edits inside a submodule"),
         (_hidden_in_submodule, r"vendor \(edits inside a submodule"),
