@@ -320,7 +320,9 @@ class JudgedChange:
         if self.is_new(test):
             return "new"
         result = self.before.result_for(test)
-        return "existing" if result is not None and result.red else "edited"
+        if result is None:
+            return "edited" if match_test_ids(self.own_tests)(test) else "existing"
+        return "existing" if result.red else "edited"
 
     def is_off_topic(self, reds: Sequence[TestResult]) -> bool:
         """Tell whether the issue names definitions that neither the tests nor the change are about."""

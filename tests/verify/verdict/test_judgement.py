@@ -142,9 +142,10 @@ def test_target_that_ends_otherwise_when_it_runs_again_proves_nothing(tmp_path: 
     assert "test_added is flaky, so nothing shows" in verdict.reason
 
 
-def test_existing_red_test_proves_fix(tmp_path: Path) -> None:
-    verdict = judge(tmp_path, FIX, base={**BASE, **NEW_TEST})
-    assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, (ADDED,))
+@pytest.mark.parametrize("named_tests", [(), (ADDED,)], ids=["found", "named by the strategy"])
+def test_existing_red_test_proves_fix(tmp_path: Path, named_tests: tuple[str, ...]) -> None:
+    verdict = judge(tmp_path, FIX, named_tests=named_tests, base={**BASE, **NEW_TEST})
+    assert (verdict.kind, verdict.target_kinds) == (VerdictKind.PROVEN, {ADDED: "existing"})
 
 
 def test_that_cannot_fail_proves_nothing(tmp_path: Path) -> None:
