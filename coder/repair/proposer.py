@@ -120,7 +120,7 @@ class TemplateProposer:
             suspects=case.suspects[:MAX_SUSPECTS],
             tried=state.tried,
             seconds=time.monotonic() - started,
-            note=state.progress_line,
+            note=state.progress_line if state.tried else _explain_no_trial(candidates),
         )
 
     def _search(
@@ -221,6 +221,10 @@ class TemplateProposer:
 
 
 MIN_CONFIRMATION_SECONDS = 5.0
+
+
+def _explain_no_trial(candidates: Sequence[RepairCandidate]) -> str:
+    return "time ran out before an edit was tried" if candidates else "no edit fits the likeliest places"
 
 
 def _try_in_forks(

@@ -1,5 +1,6 @@
 """Repair without a model: a proposer searches for edits, and the verifier judges them."""
 
+import ast
 import asyncio
 import builtins
 import re
@@ -15,8 +16,8 @@ from coder.core.ports import ReproducedExample
 from coder.core.values import Candidate, Proposal, Proposals
 from coder.core.verdict import Finding, ReproductionResult, TestResult, Verdict, VerdictKind
 from coder.patching import apply
-from coder.python.source import decode_text
-from coder.retrieval.issue_terms import extract_issue_terms
+from coder.python.source import decode_text, parse_module
+from coder.retrieval.issue_terms import extract_issue_terms, is_code_like
 from coder.retrieval.orientation import related_failures
 from coder.session.baseline import measure_baseline
 from coder.session.context import SessionContext, Strategy
@@ -109,7 +110,7 @@ async def _find_failing_tests(
     if checked.tests:
         return checked.tests, "", ""
     example = await asyncio.to_thread(context.verifier.reproduce_example)
-    tests = _related_tests(issue, reds)
+    tests = _related_tests(issue, reds) or await asyncio.to_thread(_find_users, tree, issue, reds)
     if not isinstance(example, str):
         tests = tuple(test for test in tests if _calls_same(tree / test_file_of(test), example.call))
     if reds and not tests and isinstance(example, str) and not _names_code(issue):
@@ -143,6 +144,28 @@ def _calls_same(file: Path, call: str) -> bool:
     called = {*re.findall(r"[A-Za-z_]\w*(?=\()", call)} - {*dir(builtins)}
     text = decode_text(file.read_bytes()) if file.is_file() else ""
     return any(f"{name}(" in text for name in called)
+
+
+def _find_users(tree: Path, issue: str, failing: Sequence[TestResult]) -> tuple[str, ...]:
+    """Return the failing Python tests that use a name of the issue: `add_index` in `t.add_index()`."""
+    names = set(filter(is_code_like, extract_issue_terms(issue).distinctive))
+    return tuple(result.id for result in failing if names & _names_in_test(tree, result.id))
+
+
+def _names_in_test(tree: Path, test: str) -> set[str]:
+    function = test.rpartition("::")[2].partition("[")[0]
+    try:
+        module = parse_module(decode_text((tree / test_file_of(test)).read_bytes()))
+    except (OSError, SyntaxError, ValueError):
+        return set()
+    functions = [
+        node
+        for node in ast.walk(module)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == function
+    ]
+    nodes = [inner for node in functions for inner in ast.walk(node)]
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return names | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
 
 
 def _names_code(issue: str) -> bool:

@@ -81,9 +81,9 @@ def confirm_commands(
     project = inspect_project(root, backend=backend)
     if project.problem is not None:
         return config
-    answers = {"test": ask(f"What runs the tests of {root.name}? Enter", project.command.text)}
+    answers = {"test": ask(f"Test command of {root.name}", project.command.text)}
     if detected := config.build is None and find_build("setup.py", root):
-        answers["build"] = ask("What builds its extension modules? Enter", detected)
+        answers["build"] = ask("Build command of its extension modules", detected)
     remember_commands(root, answers)
     return config.model_copy(update=answers)
 

@@ -36,7 +36,7 @@ class FakeTrials:
         patient: bool = False,
     ) -> Generator[TrialResult]:
         try:
-            for edit in edits:
+            for edit in edits if seconds > 0 else ():
                 self.tried.append(edit)
                 text = edit.changes[0].text
                 if self._failing is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,6 +86,18 @@ def summaries(result: Proposals) -> list[str]:
 
 
 LESS, GREATER = "f: use `<=` instead of `<`", "f: use `>=` instead of `<`"
+
+
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        ({"only": "b.py"}, "no edit fits the likeliest places"),
+        ({"seconds": 0.0}, "time ran out before an edit was tried"),
+    ],
+)
+def test_says_why_nothing_was_tried(tmp_path: Path, options: dict[str, Any], note: str) -> None:
+    result = propose(tmp_path, **options)
+    assert (result.tried, result.note) == (0, note)
 
 
 def test_proposes_diff_that_applies(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from coder.session.approval import Approval
 from coder.session.context import SessionContext
 from coder.session.log import EventLog
 from coder.strategies.offline import search_repair
+from tests.builders import write
 from tests.session.fakes import PROVEN, RED, STILL_RED, FakeVerifier, kit, run_strategy
 
 SUSPECTS = (Suspect(place="a.py::value", line=1, score=0.9), Suspect(place="b.py::other", line=7, score=0.4))
@@ -228,6 +229,17 @@ def test_red_tests_of_another_matter_are_not_followed(tmp_path: Path) -> None:
     proposer = ScriptedProposer([Proposals(suspects=SUSPECTS)])
     run_offline(tmp_path, proposer, issue="chunks(items, 2) loses the last one")
     assert proposer.calls == [()]
+
+
+def test_follows_red_test_that_uses_what_the_issue_names(tmp_path: Path) -> None:
+    text = (
+        "def test_a():\n    assert table.add_index() == 2\n\n\ndef test_other():\n    assert other() == 2\n"
+    )
+    verifier = FakeVerifier(report=REDS)
+    context = offline_context(tmp_path, proposals(2), verifier=verifier, issue="add_index counts from 0")
+    write(tmp_path, {"tests/test_a.py": text})
+    run_strategy(search_repair(), context)
+    assert verifier.calls[0] == ("reproduces", (RED.id,))
 
 
 def test_uses_test_named_in_issue(tmp_path: Path) -> None:
