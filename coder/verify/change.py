@@ -274,10 +274,19 @@ class JudgedChange:
         return (*strong, *weak, *(result.id for result in others if is_cheap))
 
     def is_weak(self, test: str) -> bool:
-        """Tell whether at most an identifier ties this test of the base to the issue."""
-        if self.ties is None or match_test_ids(self.asked)(test) or self.changes_test(test):
+        """Tell whether at most an identifier ties this test of the base to the issue.
+
+        That its file was edited ties it only where the syntax shows that the test itself was.
+        """
+        if self.ties is None or match_test_ids(self.asked)(test) or self._is_edited(test):
             return False
         return self.ties.get(test, "identifier") == "identifier"
+
+    def _is_edited(self, test: str) -> bool:
+        """Tell whether the change adds or edits a test, as far as more than its file is known to differ."""
+        changed = [self.changed_tests_in(path) for path in self.files_of(test) if path in self.test_files]
+        is_known = not (changed and all(tests.is_whole for tests in changed) and self.before.has_test(test))
+        return is_known and self.changes_test(test)
 
     @cached_property
     def _texts(self) -> tuple[dict[str, str], dict[str, str]]:

@@ -79,6 +79,8 @@ ASSERT = re.compile(r">\s*\d*\s+assert\b")
 """The line of an extract that evaluated an assertion."""
 ABSENCES = frozenset({"KeyError", "IndexError"})
 """Exceptions of an assertion about an item that the code under test did not give."""
+PRINTED_ERROR = re.compile(r"^(?:\w+\.)*(\w+(?:Error|Exception))(?:: .*)?$", re.MULTILINE)
+"""The last line of a traceback."""
 TRACED_FUNCTION = re.compile(r'File "[^"\n]+", line \d+, in (\w+)')
 DISTINCTIVE_LENGTH = 15
 """A message of at least this many characters found in the issue is no coincidence."""
@@ -119,6 +121,7 @@ def rejection_reason(
     if (
         is_quoted_in_issue(failure, issue)
         or _has_type_of_issue(failure, issue)
+        or _prints_error_of_issue(failure, issue)
         or _is_forbidden_callback(failure)
         or _lacks_asserted_item(failure)
     ):
@@ -227,6 +230,16 @@ def _has_type_of_issue(failure: Failure, issue: str) -> bool:
         return not find_missing_name(failure)
     traced = set(TRACED_FUNCTION.findall(issue)) - {"<module>"}
     return not traced or bool(functions & traced)
+
+
+def _prints_error_of_issue(failure: Failure, issue: str) -> bool:
+    """Tell whether a program ended itself after it had printed the traceback of an error of the issue."""
+    if failure.type != "SystemExit":
+        return False
+    errors = dict.fromkeys(PRINTED_ERROR.findall(failure.text))
+    traced = set(TRACED_FUNCTION.findall(issue)) - {"<module>"}
+    is_traced = not traced or not traced.isdisjoint(TRACED_FUNCTION.findall(failure.text))
+    return is_traced and any(re.search(rf"\b{re.escape(error)}\b", issue) for error in errors)
 
 
 def is_quoted_in_issue(failure: Failure, issue: str) -> bool:

@@ -63,9 +63,9 @@ from coder.verify.report import (
     tests_among,
     unmatched_names,
 )
-from coder.verify.run import OUT_OF_TIME
+from coder.verify.run import OUT_OF_TIME, has_found_port_taken
 from coder.verify.run_store import NO_STORE, RunStore
-from coder.verify.scope import Scope, next_chunk_size
+from coder.verify.scope import LEAST_FILE, Scope, next_chunk_size
 from coder.verify.select import names_packages
 from coder.verify.trees import Side
 from coder.verify.verdict import UNTIED, Facts, findings
@@ -285,6 +285,8 @@ class Judge:
                 SideRun(TARGETS, "change", aims), SideRun(TARGETS_ON_BASE, "tests", aims)
             )
             old_versions.result()
+        if self._old and any(map(has_found_port_taken, self._old.on_sources.failures)):
+            self._run_old_versions()  # it ran beside the targets, which listened at the same port
         for report, is_cut in ((on_change, False), (on_base, True)):
             problem = report.problem
             if problem is not None and (
@@ -572,7 +574,8 @@ class Judge:
                 return report.model_copy(update={"problem": OUT_OF_TIME})
             last = self._run_chunk(rest[position : position + size], side, max(left, 1.0))
             position += size
-            size = next_chunk_size(size, last, left=deadline - time.monotonic())
+            left = deadline - time.monotonic()
+            size = next_chunk_size(size, last, left=left, file_seconds=self._file_seconds)
             selected = None if last.selected is None else last.selected + (report.selected or 0)
             is_empty = last.problem is not None and last.problem.kind == "no_tests"
             problem = None if is_empty else last.problem
@@ -596,7 +599,15 @@ class Judge:
         if self.runs.collects_file_by_file:
             return sys.maxsize
         ran = self._targets.on_change
-        return next_chunk_size(len({test_file_of(result.id) for result in ran.results}), ran, left=seconds)
+        files = len({test_file_of(result.id) for result in ran.results})
+        return next_chunk_size(files, ran, left=seconds, file_seconds=self._file_seconds)
+
+    @property
+    def _file_seconds(self) -> float:
+        """Seconds of a test file, at least those that one took on the base, where all of them ran."""
+        before = self._change.before
+        files = {test_file_of(result.id) for result in before.results}
+        return max(LEAST_FILE, before.seconds / len(files) if files else 0.0)
 
     def _run_chunk(self, tests: Sequence[str], side: Side, seconds: float) -> TestReport:
         """Run some tests on the change, and beside them what the comparison needs of the base."""

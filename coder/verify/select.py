@@ -211,7 +211,9 @@ def _find_tests_of(
     named: list[str] = []
     around: list[str] = []
     for test in tests:
-        patterns = (literal for literal in test.literals if "*" in literal and literal.strip("*.") != "py")
+        patterns = (
+            literal for literal in test.literals if "*" in literal and literal.strip("*?.") not in ("", "py")
+        )
         name = test.path if _TEST.search(test.text) else f"{test.path}::{pure.name}"
         if all(part in test.text for part in telling) or any(
             fnmatchcase(pure.name, pattern) for pattern in patterns
@@ -245,15 +247,22 @@ NOT_DATA = (".py", ".md", ".rst", ".txt")
 """Suffixes of tests in Python, and of texts with examples that pytest itself collects."""
 
 
-def order_by_nearness(tree: Path, sources: Sequence[str]) -> SuiteSelection:
-    """Return all test files of a tree, those first whose paths have most in common with changed sources."""
+def order_by_nearness(tree: Path, sources: Sequence[str], *, first: Collection[str] = ()) -> SuiteSelection:
+    """Return all test files of a tree: some `first`, then those whose paths are most like the sources'."""
     counts = {
         path: max(1, len(_TEST.findall(read_regular_text(tree / path))))
         for path in filter(test_file_predicate(tree), project_files(tree))
         if path.endswith(".py")
     }
+    return rank_by_nearness(counts, sources, first=first)
+
+
+def rank_by_nearness(
+    counts: Mapping[str, int], sources: Sequence[str], *, first: Collection[str]
+) -> SuiteSelection:
+    """Return test files in this order, from the number of tests of each."""
     affinity = _affinities(sources, counts)
-    files = sorted(counts, key=lambda path: (-affinity[path], path))
+    files = sorted(counts, key=lambda path: (path not in first, -affinity[path], path))
     return SuiteSelection(files=tuple(files), counts=counts)
 
 

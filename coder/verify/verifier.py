@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -53,7 +54,7 @@ from coder.verify.report import Denied, describe_sandbox_failures, fails_alike, 
 from coder.verify.run import with_label
 from coder.verify.run_store import NO_STORE, RunStore, content_key
 from coder.verify.scope import choose_scope
-from coder.verify.select import SuiteSelection, find_tests, order_by_nearness
+from coder.verify.select import SuiteSelection, find_tests, order_by_nearness, rank_by_nearness
 from coder.verify.trees import Trees
 from coder.verify.verdict import Facts, decide, findings, trailers
 
@@ -489,9 +490,17 @@ class WorktreeVerifier:
         return self._runner.is_recorded and before is not self._base.report
 
     def _select(self, change: JudgedChange) -> SuiteSelection | None:
-        """Return the tests that a change reaches, nearest first; None where the runner cannot select any."""
+        """Return the tests that a change reaches, nearest first; None where the runner cannot select any.
+
+        Of other runners than Python's, they are all tests of the base.
+        """
+        sources, first = change.sources or change.changed, {*map(test_file_of, change.own_tests)}
         if not self._runner.is_recorded:
-            return None
+            report = change.before
+            if report.whole_only or not report.results:
+                return None
+            counts = Counter(test_file_of(test.id) for test in report.results)
+            return rank_by_nearness(counts, sources, first=first)
         with self._trees.read(self._trees.base, ()) as old, self._trees.read(change.tree) as new:
             reaching = select_reaching(
                 self._trees,
@@ -501,7 +510,7 @@ class WorktreeVerifier:
                 coverage=self._load_coverage(),
                 command=self._runner.command,
             )
-            return order_by_nearness(new, change.sources or change.changed) if reaching is None else reaching
+            return order_by_nearness(new, sources, first=first) if reaching is None else reaching
 
     def examine(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
         """Return the latest verdict with what an examination shows.

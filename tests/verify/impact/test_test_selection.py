@@ -261,6 +261,7 @@ READS_CASES = "def test_case():\n    check({})\n"
     [
         ({"tests/test_all.py": MAKES_CASES}, "tests/data/check-a.test", ("tests/test_all.py::check-a.test",)),
         ({"tests/test_all.py": MAKES_CASES}, "tests/data/parse-a.test", ()),
+        ({"tests/test_all.py": MAKES_CASES, "tests/test_a.py": "glob('*')"}, "tests/data/parse-a.test", ()),
         ({"tests/test_a.py": READS_CASES.format("'a.toml'")}, "tests/data/a.toml", ("tests/test_a.py",)),
         ({"tests/test_a.py": READS_CASES.format("'cases'")}, "tests/data/cases/a.txt", ("tests/test_a.py",)),
         ({"tests/test_a.py": READS_CASES.format("'test'")}, "tests/data/a.txt", ()),

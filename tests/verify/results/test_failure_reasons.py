@@ -84,6 +84,23 @@ def test_does_not_count(result: TestResult, message: str) -> None:
     assert rejection_reason(result, issue="something about ImportError", is_existing_test=True) == message
 
 
+PRINTED = 'File "/tmp/src/calc.py", line 7, in {}\n    assert done\n{}\n\nplease report this\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        (PRINTED.format("add", "AssertionError"), True),
+        (PRINTED.format("add", "CalcError: no"), False),
+        (PRINTED.format("other", "AssertionError"), False),
+    ],
+)
+def test_error_printed_before_the_end_of_a_program_counts(text: str, counts: bool) -> None:
+    issue = 'It crashes: File "calc.py", line 7, in add\nAssertionError'
+    result = with_text(failed_with("SystemExit: 2", frames=SOURCE), text)
+    assert (rejection_reason(result, issue=issue, is_existing_test=False) == "") is counts
+
+
 @pytest.mark.parametrize(
     ("text", "frames", "counts"),
     [

@@ -329,3 +329,62 @@ def test_sides_that_use_one_port_run_one_after_the_other(
     change = {"src/lib.rs": INLINE.format("* 2", 4)}
     verdict = judge(tmp_path, {"src/lib.rs": WITHOUT_TEST}, change, runner)
     assert (runner.met.is_set(), verdict.label) == (True, "FIXED")
+
+
+class OfflineRunner(TapRunner):
+    """Runner of a file with a test that cannot pass here, and one that the change adds."""
+
+    command = "mocha"
+
+    def run(self, tree: Path, tests: Sequence[str] = (), **_options: Unpack[LargeRunOptions]) -> TestReport:
+        is_new = "sends" in (tree / "http.test.js").read_text(encoding="utf-8")
+        is_fixed = "* 2" in (tree / "http.js").read_text(encoding="utf-8")
+        added = passed_result if is_fixed else failed_result
+        results = [failed_result("http.test.js::fetches https", "Error", "400 != 200", frames=())]
+        results += [added("http.test.js::sends gzip")] if is_new else []
+        return TestReport(command=self.command, results=tuple(results), indirect=True, seconds=100.0)
+
+    run_parallel = run
+
+
+def test_red_test_beside_an_added_one_need_not_turn_green(tmp_path: Path) -> None:
+    base = {"http.js": "1", "http.test.js": "// fetches https\n"}
+    change = {"http.js": "* 2", "http.test.js": "// fetches https\n// sends gzip\n"}
+    trees = FakeTrees(tmp_path, base, change)
+    issue = "gzip is not sent by https in http.js"
+    runner = OfflineRunner("", "", "")
+    verdict = WorktreeVerifier(trees=trees, runner=runner, issue=issue, needs_ties=True).verify(
+        trees.patch, ()
+    )
+    assert (verdict.label, verdict.targets) == ("FIXED", ("http.test.js::sends gzip",))
+
+
+class FilesRunner(TapRunner):
+    """Runner that selects test files, each of which takes 30 s, and whose start takes 5 s."""
+
+    command = "jest"
+    files = ("a.test.js", "b.test.js", "cart.test.js", "d.test.js")
+
+    def __init__(self) -> None:
+        super().__init__("", "", "")
+        self.ran: list[tuple[str, ...]] = []
+
+    def run(self, tree: Path, tests: Sequence[str] = (), **_options: Unpack[LargeRunOptions]) -> TestReport:
+        self.ran.append(tuple(tests))
+        files = {test.partition("::")[0] for test in tests or self.files}
+        is_fixed = "* 2" in (tree / "cart.js").read_text(encoding="utf-8")
+        ids = [f"{file}::adds" for file in sorted(files)]
+        red = [] if is_fixed else [id for id in ids if id.startswith("d.")]
+        results = tuple(failed_result(id) if id in red else passed_result(id) for id in ids)
+        return TestReport(command=self.command, results=results, indirect=True, seconds=5 + 30 * len(files))
+
+    run_parallel = run
+
+
+def test_nearest_files_of_a_long_suite_run_first(tmp_path: Path) -> None:
+    base = {"cart.js": "1", **dict.fromkeys(FilesRunner.files, "tested")}
+    change = {"cart.js": "* 2", "d.test.js": "edited"}
+    runner = FilesRunner()
+    trees = FakeTrees(tmp_path, base, change)
+    WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
+    assert runner.ran[-2:] == [("cart.test.js", "a.test.js"), ("b.test.js",)]
