@@ -437,6 +437,12 @@ class ReproducedExample(Value):
     """Id of the new test."""
     imports: tuple[str, ...] = ()
     """Statements that import what the call names."""
+    setup: str = ""
+    """Statements of the issue that come before the call."""
+
+    @property
+    def code(self) -> str:
+        return f"{self.setup}\n{self.call}" if self.setup else self.call
 
 
 class Verifier(Protocol):

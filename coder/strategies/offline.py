@@ -123,8 +123,8 @@ async def _find_failing_tests(
         await asyncio.to_thread(_write_example, tree, example)
         checked = await _check_red(context, candidate, (example.test,))
         if checked.tests:
-            verb = "" if example.wrong.startswith("raises ") else "gives "
-            summary = f"The issue's example fails here: {example.call} {verb}{example.wrong}."
+            result = example.wrong if example.wrong.startswith("raises ") else f"gives {example.wrong}"
+            summary = f"The issue's example fails here: {example.call} {result}."
             _log_note(context, candidate, "reproduce", Reproduction(summary=summary, tests=checked.tests))
             return checked.tests, "", example.test
         await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)

@@ -53,6 +53,7 @@ _INSTEAD = re.compile(
     r"(?P<raising>raising\s+)?(?:returning\s+|giving\s+)?"
 )
 _EXPECTED = re.compile(r"(?i)(?:expected|should (?:be|give|return|print))(?: output| result)?:?\s+`?")
+_SUBJECT = re.compile(r"(?i)\s*(?:(?:this|it|that|which|the above)\s+)?")
 _NAME = re.compile(r"`?(?P<type>\w*(?:Error|Exception))\b")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])", re.IGNORECASE)
 _UNREPEATABLE = re.compile(r"0x[0-9a-f]{4,}|\d{4}-\d\d-\d\d \d\d:")
@@ -147,6 +148,12 @@ class ClaimedExample(Value):
     """As the issue writes it; `raises X` for an exception, empty if only the right result is named."""
     right: str = ""
     """As the issue writes it; `raises X` for an exception, empty if only an exception is unwanted."""
+    setup: str = ""
+    """Statements before the call."""
+
+    @property
+    def code(self) -> str:
+        return f"{self.setup}\n{self.call}" if self.setup else self.call
 
 
 class IssueScriptResults(Value):
@@ -254,7 +261,7 @@ class IssueExamples:
         for example in claimed_examples(issue):
             if not example.right and _EXPECTS_ERROR.search(issue):
                 continue
-            imports = _find_imports(example.call, tree)
+            imports = _find_imports(example.code, tree)
             if isinstance(imports, str):
                 reason = imports
                 continue
@@ -269,7 +276,7 @@ class IssueExamples:
         texts = {
             _result_text(answer)
             for _ in range(2)
-            for answer in self._answer([example.call], example.imports, tree)
+            for answer in self._answer([example.code], example.imports, tree)
             if answer is not None
         }
         return texts.pop() if len(texts) == 1 else ""
@@ -279,7 +286,7 @@ class IssueExamples:
         return read_answers(self._scripts.run_request(json.dumps(request), tree)) if pieces else []
 
     def _check(self, tree: Path, example: ClaimedExample, imports: list[str]) -> ReproducedExample | str:
-        first, second = (next(iter(self._answer([example.call], imports, tree)), None) for _ in "12")
+        first, second = (next(iter(self._answer([example.code], imports, tree)), None) for _ in "12")
         if first is None or second is None:
             return f"`{example.call}` could not be run"
         shown = _result_text(first)
@@ -296,7 +303,7 @@ class IssueExamples:
             return f"what `{example.call}` should give is not a value that can be compared"
         if right == shown:
             return f"on the untouched code `{example.call}` {_describe_result(shown)} already"
-        return _write_test(tree, example.call, shown, right, imports)
+        return _write_test(tree, example.call, shown, right, imports, setup=example.setup)
 
 
 def _result_text(answer: CodeAnswer) -> str:
@@ -345,7 +352,7 @@ def _is_same(shown: str, right: str) -> bool:
 
 def find_runnable_code(issue: str) -> list[str]:
     """Return code that an issue shows as an example: calls with results, sessions and fenced code, calls."""
-    claimed = [example.call for example in claimed_examples(issue)]
+    claimed = [example.code for example in claimed_examples(issue)]
     quoted = sorted(quoted_code(issue), key=lambda code: "\n" not in code.strip())
     return [*dict.fromkeys((*claimed, *(code for code in quoted if not _CALLS_NOTHING.search(code))))]
 
@@ -495,7 +502,9 @@ def write_example(tree: Path, call: str, right: str) -> ReproducedExample | str:
     return _write_test(tree, call, "", right, imports)
 
 
-def _write_test(tree: Path, call: str, wrong: str, right: str, imports: list[str]) -> ReproducedExample:
+def _write_test(
+    tree: Path, call: str, wrong: str, right: str, imports: list[str], *, setup: str = ""
+) -> ReproducedExample:
     """Return the example as a test at the end of the nearest test file, in its style."""
     node = parse_or_empty(call).body[0]
     callees = [found.func for found in find_nodes(node, ast.Call)]
@@ -527,7 +536,7 @@ def _write_test(tree: Path, call: str, wrong: str, right: str, imports: list[str
         body = [f"assert {call} {comparison} {f'pytest.approx({right})' if is_float else right}"]
     if not is_class and "pytest." in "".join(body) and "import pytest" not in known:
         lines.insert(0, "import pytest")
-    body = [*lines, *([""] if lines else []), *body]
+    body = [*lines, *([""] if lines else []), *setup.splitlines(), *body]
     if is_class:
         owner = f"{''.join(part.title() for part in function.strip('_').split('_'))}ExampleTest"
         header = [f"class {owner}(unittest.TestCase):", f"    def {name}(self):"]
@@ -547,6 +556,7 @@ def _write_test(tree: Path, call: str, wrong: str, right: str, imports: list[str
         text=f"{before}{separator if before else ''}{text}\n",
         test=test,
         imports=tuple(imports),
+        setup=setup,
     )
 
 
@@ -698,17 +708,32 @@ def claimed_examples(issue: str) -> Iterator[ClaimedExample]:
     for code in code_in_issue(issue):
         yield from _from_assertions(code)
         yield from _from_session(code, issue)
+    for snippet in _FENCED.finditer(issue):
+        rest = _SUBJECT.sub("", issue[snippet.end() :], count=1)
+        match parse_or_empty(dedent(snippet["code"])).body:
+            case [*setup, ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[shown], keywords=[]))]:
+                call: ast.expr = shown
+            case [*setup, ast.Expr(value=ast.Call() as call)]:
+                pass
+            case _:
+                continue
+        statements = "\n".join(map(ast.unparse, setup))
+        yield from _from_text(ast.unparse(call), rest[: 3 * LONGEST_VALUE], statements)
     for start, end in calls_in_prose(issue):
-        call, rest = issue[start:end], issue[end : end + 3 * LONGEST_VALUE]
-        if raised := _RAISES.match(rest):
-            instead = _INSTEAD.match(rest, raised.end())
-            right = _read_result(rest, instead.end(), bool(instead["raising"])) if instead else ""
-            yield ClaimedExample(call=call, wrong=f"raises {raised['type']}", right=right)
-        elif gives := _GIVES.match(rest):
-            wrong, position = _read_value(rest, gives.end())
-            instead = _INSTEAD.match(rest, position) if wrong else None
-            if instead and (right := _read_result(rest, instead.end(), bool(instead["raising"]))):
-                yield ClaimedExample(call=call, wrong=wrong, right=right)
+        yield from _from_text(issue[start:end], issue[end : end + 3 * LONGEST_VALUE])
+
+
+def _from_text(call: str, rest: str, setup: str = "") -> Iterator[ClaimedExample]:
+    """Yield the claim that a text makes of the call before it."""
+    if raised := _RAISES.match(rest):
+        instead = _INSTEAD.match(rest, raised.end())
+        right = _read_result(rest, instead.end(), bool(instead["raising"])) if instead else ""
+        yield ClaimedExample(call=call, wrong=f"raises {raised['type']}", right=right, setup=setup)
+    elif gives := _GIVES.match(rest):
+        wrong, position = _read_value(rest, gives.end())
+        instead = _INSTEAD.match(rest, position) if wrong else None
+        if instead and (right := _read_result(rest, instead.end(), bool(instead["raising"]))):
+            yield ClaimedExample(call=call, wrong=wrong, right=right, setup=setup)
 
 
 def _from_assertions(code: str) -> Iterator[ClaimedExample]:
@@ -725,6 +750,10 @@ def _from_session(code: str, issue: str) -> Iterator[ClaimedExample]:
     if not places or places[-1] + 1 >= len(lines):
         return
     call, shown = lines[places[-1]][4:], lines[places[-1] + 1 :]
+    try:
+        setup = "".join(example.source for example in doctest.DocTestParser().get_examples(code)[:-1])
+    except ValueError:  # not written as doctest requires
+        return
     is_traceback = shown[0].startswith("Traceback")
     raised = _NAME.match(shown[-1]) if is_traceback else None
     wrong = f"raises {raised['type']}" if raised else shown[0]
@@ -732,7 +761,7 @@ def _from_session(code: str, issue: str) -> Iterator[ClaimedExample]:
     expected = _EXPECTED.search(behind)
     right = _read_value(behind, expected.end())[0] if expected else ""
     if raised or right:
-        yield ClaimedExample(call=call, wrong=wrong, right=right)
+        yield ClaimedExample(call=call, wrong=wrong, right=right, setup=setup.rstrip())
 
 
 def _read_result(text: str, position: int, is_raised: bool) -> str:

@@ -39,6 +39,27 @@ CLAIMS = {
     "It fails:\n\n>>> total([1, 2])\n4\n\nExpected: 3\n": ("total([1, 2])", "4", "3"),
     "```python\nassert total([1, 2]) == 3\n```\n": ("total([1, 2])", "", "3"),
 }
+SESSION = ">>> cart = Cart()\n>>> cart.add(2)\n>>> cart.total()\n3\n\nI expected `2`."
+SNIPPET = (
+    "```python\ncart = Cart()\nprint(cart.total())\n```\n\nThis raises `KeyError: 'x'.` It should print 0."
+)
+
+
+@pytest.mark.parametrize(
+    ("issue", "claim"),
+    [
+        (SESSION, ("cart = Cart()\ncart.add(2)", "cart.total()", "3", "2")),
+        (SNIPPET, ("cart = Cart()", "cart.total()", "raises KeyError", "0")),
+    ],
+    ids=["session", "snippet"],
+)
+def test_statements_before_the_call_belong_to_the_example(
+    issue: str, claim: tuple[str, str, str, str]
+) -> None:
+    example = next(claimed_examples(issue))
+    assert (example.setup, example.call, example.wrong, example.right) == claim
+
+
 PROSE = (
     "total([1, 2]) is slow",
     "total returns 4 instead of 3",
@@ -120,6 +141,15 @@ def test_names_test_after_the_projects_function(tmp_path: Path) -> None:
     found = reproduce(tmp_path, "list(total([1, 2])) returns [4] instead of [3]", value("[4]"))
     assert isinstance(found, ReproducedExample)
     assert found.test == "tests/test_cart.py::test_total_example"
+
+
+def test_writes_statements_before_the_call(tmp_path: Path) -> None:
+    files = {"cart.py": "class Cart:\n    def total(self):\n        return 1\n"}
+    found = reproduce(
+        tmp_path, "```\nc = Cart()\nprint(c.total())\n```\nIt prints 1 instead of 2.", value("1"), files=files
+    )
+    assert isinstance(found, ReproducedExample)
+    assert found.text.endswith("    from cart import Cart\n\n    c = Cart()\n    assert c.total() == 2\n")
 
 
 def test_writes_method_beside_test_cases(tmp_path: Path) -> None:
