@@ -61,10 +61,7 @@ def search_repair() -> Strategy:
             if answer:
                 questions -= 1
                 test, is_red = await _write_answer(context, candidate, found.call, answer)
-                if is_red:
-                    tests = (*tests, *test)
-                else:
-                    guards = (*guards, *test)
+                tests, guards = ((*tests, *test), guards) if is_red else (tests, (*guards, *test))
                 if test and (tried.open_question or found.more):
                     continue  # the search goes on with the answer as a test
             _log_note(
@@ -82,6 +79,12 @@ def search_repair() -> Strategy:
                 left -= 1
                 broken += [result.id for result in verdict.broken if result.id not in guards]
                 tried = tried.model_copy(update={"proposals": tried.proposals[1:]})
+            if not found.proposals:
+                # The red tests may be about another fault: the issue's own example is not.
+                alone = "" if example else await _use_example_alone(context, candidate, tests)
+                if alone:
+                    tests, example = (alone,), alone
+                    continue
             if not broken or not left:
                 break
             guards = (*guards, *broken[:MAX_NEW_GUARDS])
@@ -120,16 +123,35 @@ async def _find_failing_tests(
         return checked.tests, "", ""
     reason = "; ".join(checked.rejected[:2]).rstrip(".")
     if not isinstance(example, str):
-        await asyncio.to_thread(_write_example, tree, example)
-        checked = await _check_red(context, candidate, (example.test,))
+        checked = await _write_red_example(context, candidate, example)
         if checked.tests:
-            result = example.wrong if example.wrong.startswith("raises ") else f"gives {example.wrong}"
-            summary = f"The issue's example fails here: {example.call} {result}."
-            _log_note(context, candidate, "reproduce", Reproduction(summary=summary, tests=checked.tests))
             return checked.tests, "", example.test
-        await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
         example = "; ".join(checked.rejected[:1]) or "the issue's example could not be run as a test"
     return (), f"no test fails because of the issue{f' ({reason})' if reason else ''}, and {example}", ""
+
+
+async def _use_example_alone(context: SessionContext, candidate: Candidate, tests: tuple[str, ...]) -> str:
+    """Write the issue's example as a test, and return its id, where the tests were not asked for by name."""
+    if not tests or requested_tests(context, candidate):
+        return ""
+    example = await asyncio.to_thread(context.verifier.reproduce_example)
+    checked = None if isinstance(example, str) else await _write_red_example(context, candidate, example)
+    return checked.tests[0] if checked and checked.tests else ""
+
+
+async def _write_red_example(
+    context: SessionContext, candidate: Candidate, example: ReproducedExample
+) -> ReproductionResult:
+    """Write an example as a test, and take it back if it does not fail."""
+    await asyncio.to_thread(_write_example, candidate.worktree, example)
+    checked = await _check_red(context, candidate, (example.test,))
+    if checked.tests:
+        result = example.wrong if example.wrong.startswith("raises ") else f"gives {example.wrong}"
+        summary = f"The issue's example fails here: {example.call} {result}."
+        _log_note(context, candidate, "reproduce", Reproduction(summary=summary, tests=checked.tests))
+    else:
+        await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
+    return checked
 
 
 async def _check_red(

@@ -5,13 +5,14 @@ import os
 import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from coder.core.paths import is_test_file, is_test_path, test_file_of
 from coder.core.values import Value
-from coder.verify.layout import pytest_options, shadows_library, source_roots
+from coder.verify.layout import option_words, pytest_options, shadows_library, source_roots
 from coder.verify.packages import PackageRun, find_packages, package_of
 from coder.verify.project import Command, Project
 
@@ -293,8 +294,16 @@ def test_files_at(paths: Sequence[str], tree: Path) -> tuple[str, ...]:
 
 
 def directories_of_tests(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
-    """Return the directories of test files, each once, without those inside of another one."""
-    parents = {Path(test.split("::")[0]).parent for test in tests if (tree / test.split("::")[0]).is_file()}
+    """Return the directories of test files, each once, without those inside of another one.
+
+    A file that pytest takes only by its path, such as `tests.py`, stands for itself.
+    """
+    patterns = option_words(pytest_options(tree)[1].get("python_files", "test_*.py *_test.py"))
+    files = {Path(test.split("::")[0]) for test in tests if (tree / test.split("::")[0]).is_file()}
+    parents = {
+        path.parent if any(fnmatchcase(path.name, pattern) for pattern in patterns) else path
+        for path in files
+    }
     return tuple(
         sorted(
             path.as_posix()

@@ -13,7 +13,7 @@ from coder.core.notes import Done, GiveUp, Note, Offers, Reproduction, Sites
 from coder.core.ports import Progress, ReproducedExample, RunListener
 from coder.core.task import Budget
 from coder.core.values import Patch, Proposal, Proposals, Suspect
-from coder.core.verdict import ReproductionResult, TestReport, Verdict, VerdictKind
+from coder.core.verdict import Failure, ReproductionResult, TestReport, Verdict, VerdictKind
 from coder.session.approval import Approval
 from coder.session.context import SessionContext
 from coder.session.log import EventLog
@@ -270,6 +270,20 @@ def test_red_tests_that_do_not_call_what_the_example_calls_are_left_out(tmp_path
     proposer = ScriptedProposer([proposals(2)])
     run_offline(tmp_path, proposer, verifier=verifier, issue="test_other: value() returns 1 instead of 2")
     assert proposer.calls == [(EXAMPLE.test,)]
+
+
+def test_searches_for_the_example_alone_if_red_tests_lead_to_nothing(tmp_path: Path) -> None:
+    other = "tests/test_c.py::test_other"
+    write(tmp_path, {"tests/test_c.py": "def test_other():\n    assert value() == 3\n"})
+    failure = Failure(type="AssertionError", message="the basket is empty")
+    red = RED.model_copy(update={"id": other, "failure": failure})
+    both = [ReproductionResult(tests=(test,)) for test in (other, EXAMPLE.test)]
+    report = TestReport(command="pytest", results=(red,))
+    verifier = FakeVerifier(example=EXAMPLE, reproduced=both, verdicts=[PROVEN], report=report)
+    proposer = ScriptedProposer([proposals(), proposals(2)])
+    issue = "The basket is wrong: `value()` returns 1 instead of 2"
+    run_offline(tmp_path, proposer, verifier=verifier, issue=issue)
+    assert proposer.calls == [(other,), (EXAMPLE.test,)]
 
 
 def test_gives_up_with_the_example_as_failing_test(tmp_path: Path) -> None:

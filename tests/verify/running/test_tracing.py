@@ -89,6 +89,12 @@ def test_separates_lines_by_test_failing_first(trace: Trace) -> None:
     assert traces.tests[0].result.failure is not None
 
 
+def test_traces_file_that_its_directory_would_not_be_asked_for(trace: Trace) -> None:
+    files = {"shop.py": FILES["shop.py"], "tests.py": "import shop\n\ndef test_a():\n    assert not shop\n"}
+    traces = trace(files, ["tests.py::test_a"])
+    assert [test.result.id for test in traces.tests] == ["tests.py::test_a"]
+
+
 @pytest.mark.thorough
 def test_time_limit_leaves_only_failing_tests_run(trace: Trace) -> None:
     assert [test.result.id for test in trace(FILES, [EMPTY], seconds=0.0).tests] == [EMPTY]
