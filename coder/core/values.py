@@ -212,6 +212,8 @@ class Proposals(Value):
     """Most suspicious first."""
     tried: int = 0
     """Candidates that were run."""
+    is_cut: bool = False
+    """True if time ended the search before others could pass."""
     seconds: float = 0.0
     note: str = ""
     """Search that was made, or the reason why none was; one line."""

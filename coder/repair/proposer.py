@@ -56,6 +56,8 @@ class SearchState:
     late: list[RepairCandidate] = field(default_factory=list)
     """Candidates with which a target test timed out: a test that failed at once before may pass slowly."""
     tried: int = 0
+    is_cut: bool = False
+    """True if time ended the search: what was not tried may pass as well."""
 
     @property
     def progress_line(self) -> str:
@@ -119,6 +121,7 @@ class TemplateProposer:
             call=call,
             suspects=case.suspects[:MAX_SUSPECTS],
             tried=state.tried,
+            is_cut=state.is_cut,
             seconds=time.monotonic() - started,
             note=state.progress_line if state.tried else _explain_no_trial(candidates),
         )
@@ -263,10 +266,12 @@ def _try_in_forks(
             if progress is not None and time.monotonic() - last_report > PROGRESS_INTERVAL_SECONDS:
                 last_report = time.monotonic()
                 progress(state.progress_line)
-            if len(state.survivors) == MAX_SURVIVORS:
+            enough = first + MAX_TRIED_AFTER_SURVIVOR if first else len(candidates)
+            if state.tried >= enough or len(state.survivors) == MAX_SURVIVORS:
                 return
-            if first and (state.tried >= first + MAX_TRIED_AFTER_SURVIVOR or time.monotonic() > until):
-                return
+            if first and time.monotonic() > until:
+                break
+    state.is_cut = state.is_cut or state.tried < len(candidates)
 
 
 def sort_by_plainness(

@@ -300,9 +300,13 @@ async def _judge_proposal(
 
 
 def undecided_findings(found: Proposals) -> tuple[Finding, ...]:
-    """Return the finding that the tests do not decide between several edits, if they do not."""
-    text = found.open_question
-    return (Finding(rule=UNDECIDED, effect="cap", text=text),) if text else ()
+    """Return the finding that several edits pass and differ, or that others may pass, for lack of time."""
+    if text := found.open_question:
+        return (Finding(rule=UNDECIDED, effect="cap", text=text),)
+    if not found.is_cut:
+        return ()
+    text = f"time ended the search after {found.tried:,} edits: others may pass as well"
+    return (Finding(rule="search-cut", effect="open", text=text),)
 
 
 def _describe_offers(found: Proposals) -> Iterator[str]:
@@ -354,7 +358,7 @@ def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Stra
             return await strategy(context, candidate)
         context.log.append(PhaseEntered(candidate=candidate.id, phase="locate", attempt=1))
         found = await propose_edits(context, candidate, tests, max_seconds=seconds)
-        is_decided = len(found.proposals) == 1 and not found.more
+        is_decided = len(found.proposals) == 1 and not found.more and not found.is_cut
         if is_decided and await _prove(context, candidate, found.proposals[0], found, tests):
             return candidate
         return await strategy(replace(context, hints=found), candidate)

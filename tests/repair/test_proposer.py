@@ -1,12 +1,12 @@
 """Proposals from failing tests, with everything that executes code faked."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from coder.core.ports import AnswerClasses, Edit, Progress, Trace, Traces
+from coder.core.ports import AnswerClasses, Edit, Progress, Trace, Traces, TrialResult
 from coder.core.values import Proposals
 from coder.core.verdict import Failure, Outcome, RunProblem, TestResult
 from coder.patching import apply
@@ -83,6 +83,18 @@ def propose(
 
 def summaries(result: Proposals) -> list[str]:
     return [proposal.summary for proposal in result.proposals]
+
+
+def test_tells_that_time_ended_the_search(tmp_path: Path) -> None:
+    class EndedTrials(FakeTrials):
+        def try_out(self, *arguments: Any, **options: Any) -> Generator[TrialResult]:
+            for result in super().try_out(*arguments, **options):
+                yield result
+                if result.outcome == "passed":
+                    return
+
+    assert propose(tmp_path, trials=EndedTrials("<=")).is_cut
+    assert not propose(tmp_path).is_cut
 
 
 LESS, GREATER = "f: use `<=` instead of `<`", "f: use `>=` instead of `<`"

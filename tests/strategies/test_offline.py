@@ -17,7 +17,7 @@ from coder.core.verdict import Failure, ReproductionResult, TestReport, Verdict,
 from coder.session.approval import Approval
 from coder.session.context import SessionContext
 from coder.session.log import EventLog
-from coder.strategies.offline import search_repair
+from coder.strategies.offline import search_repair, undecided_findings
 from tests.builders import write
 from tests.session.fakes import PROVEN, RED, STILL_RED, FakeVerifier, kit, run_strategy
 
@@ -130,6 +130,16 @@ def test_keeps_the_one_kind_of_edit_that_passes(tmp_path: Path) -> None:
         *("verify", VerdictKind.PROVEN),
     ]
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
+
+
+def test_search_that_time_ended_is_an_open_line() -> None:
+    cut = proposals(2).model_copy(update={"is_cut": True})
+    (finding,) = undecided_findings(cut)
+    assert (finding.effect, finding.text) == (
+        "open",
+        "time ended the search after 40 edits: others may pass as well",
+    )
+    assert undecided_findings(proposals(2)) == ()
 
 
 def test_several_kinds_of_edits_are_passing_and_offered(tmp_path: Path) -> None:
