@@ -39,7 +39,8 @@ def run_task(
     What nobody has set in the request follows from options and settings. Files and symbols that `mentions`
     names with `@` are attached to it.
 
-    One that is `quiet` shows problems alone, unless --verbose asks for more: its caller prints the result.
+    One that is `quiet` shows problems alone, on stderr, unless --verbose asks for more: its caller prints the
+    result.
 
     Without `approach` the configuration decides on it, by the request's mode. `settings` replace those of the
     options.
@@ -51,7 +52,7 @@ def run_task(
     json, mode, continues = options.json, request.mode, options.continued_session
     quiet = quiet and not options.verbose
     attended = sys.stdin.isatty() and sys.stdout.isatty() and not json
-    console = PipedConsole(highlight=False)
+    console = PipedConsole(highlight=False, stderr=quiet)
     if output is not None:
         check_writable(output, kind="answer" if mode == "ask" else "diff")
     with ExitStack() as stack:

@@ -1,5 +1,6 @@
 """`coder verify` in projects whose tests need files that git ignores, and in an unfinished merge."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -54,3 +55,11 @@ def test_names_unresolved_conflicts(tmp_path: Path) -> None:
     fixed = place.coder("fix", "it is wrong", "--offline", "--trust")
     assert "Merge conflicts are not resolved in clock.py: tests that use them fail." in fixed.stdout
     assert place.user_state() == before
+
+
+def test_object_is_all_that_stdout_holds(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    write(place.repository, {"README.md": "Prose.\n"})
+    result = place.coder("verify", "--trust", "--format", "json")
+    assert json.loads(result.stdout)["label"] == "PASSING", result.stdout
+    assert result.returncode == 3
