@@ -76,13 +76,15 @@ CALL_HEAD = re.compile(
 )
 """Name of a call outside of its arguments."""
 PARAMETER = re.compile(
-    r"<parameter(?:=| name=[\"'])(?P<key>[^>\"'\n]+)[\"']?>"
+    r"<parameter(?:=| name=[\"'])(?P<key>[^>\"'\n]+)[\"']?(?: \w+=[^>\n]*)?>"
     r"(?:(?P<value>(?:(?!<parameter[= ]).)*?)</parameter>"
     r"|(?P<open>(?:(?!<parameter[= ]|</function>|</invoke>).)*))"
     r"|<arg_key>(?P<arg>.*?)</arg_key>\s*<arg_value>(?P<arg_value>.*?)</arg_value>"
     r"|<(?P<element>\w+)>(?P<content>.*?)</(?P=element)>",
     re.DOTALL,
 )
+TAG_PREFIX = re.compile(r"(?<=<)(/?)([\uff5c|])DSML\2")
+"""DeepSeek's mark in front of the names of Anthropic's elements."""
 STRAY_END = re.compile(r"\s*</(?:tool_?calls?|function_?calls?)>\s*\Z")
 OBJECT_START = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
 OBJECT_GAP = re.compile(r"\}\s*\{")
@@ -190,6 +192,7 @@ def parse_reply(
     A block that cannot be parsed is passed on unchanged, for the toolbox to refuse. One without its end is
     no call in a reply that was cut at its limit.
     """
+    raw = TAG_PREFIX.sub(r"\1", raw)
     names = {tool.name for tool in tools}
     prose: list[str] = []
     calls: list[ToolCall] = []
@@ -214,10 +217,9 @@ def written_calls(reply: Reply, request: Request) -> Reply:
     if message.calls or not request.tools or not message.text.strip():
         return reply
     is_cut = reply.finish == "length"
-    text, calls = parse_reply(
-        message.text, request.tools, prefix=f"text_{len(request.messages)}", is_cut=is_cut
-    )
-    marked = any(_is_marked(match) for match in CALL_BLOCK.finditer(message.text.rstrip()))
+    raw = TAG_PREFIX.sub(r"\1", message.text)
+    text, calls = parse_reply(raw, request.tools, prefix=f"text_{len(request.messages)}", is_cut=is_cut)
+    marked = any(_is_marked(match) for match in CALL_BLOCK.finditer(raw.rstrip()))
     specs = {tool.name: tool for tool in request.tools}
     if not marked or not calls:
         content = message.text.strip()

@@ -367,6 +367,9 @@ WRITTEN_CALLS = [
     '<function_calls>\n<invoke name="read">\n<parameter name="path">a.py</parameter>\n</invoke>\n'
     "</function_calls>",
     '<invoke name="read">\n<parameter name="path">a.py</parameter>\n</invoke>',
+    '<\uff5cDSML\uff5ctool_calls>\n<\uff5cDSML\uff5cinvoke name="read">\n'
+    '<\uff5cDSML\uff5cparameter name="path" string="true">a.py</\uff5cDSML\uff5cparameter>\n'
+    "</\uff5cDSML\uff5cinvoke>\n</\uff5cDSML\uff5ctool_calls>",
     '[TOOL_CALLS][{"name": "read", "arguments": {"path": "a.py"}}]',
     '[TOOL_CALLS]read[ARGS]{"path": "a.py"}',
     '<|python_tag|>{"name": "read", "parameters": {"path": "a.py"}}<|eom_id|>',
