@@ -88,6 +88,8 @@ def describe_open(verdict: Verdict) -> tuple[str, ...]:
 
     The command that settles it stands at the end of the line.
     """
+    if verdict.kind is VerdictKind.NOT_TESTED:
+        return ("a run of the tests; to see how they start here: coder doctor --tests",)
     if verdict.kind not in (VerdictKind.FIXED, VerdictKind.PASSING):
         return ()
     lines = []

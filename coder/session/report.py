@@ -118,7 +118,7 @@ def _attempts_section(records: Sequence[Record]) -> str:
                 lines += [f"   - {_describe_failure(result)}" for result in _failing_results(verdict)[:3]]
             case CandidateDropped(candidate=candidate, reason=reason):
                 lines.append(f"- {candidate} went no further: {_first_line(reason)}")
-    return "## What was tried\n" + ("\n".join(lines) or "Nothing was verified.")
+    return "\n".join(["## What was tried", *lines]) if lines else ""
 
 
 def _failing_results(verdict: Verdict) -> tuple[TestResult, ...]:

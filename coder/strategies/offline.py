@@ -38,7 +38,7 @@ MAX_NEW_GUARDS = 20
 """Most broken tests to add as guards after each search; these suffice to exclude similar edits."""
 NEITHER = "neither"
 MAX_QUESTIONS = 3
-NEXT_COMMAND = "Go on from it with a model: coder fix --continue --model MODEL"
+NEXT_COMMAND = "To go on with a model: coder fix --continue --model MODEL"
 UNDECIDED = "undecided-edits"
 """Rule of the finding that several edits pass and differ."""
 

@@ -384,5 +384,5 @@ def find_error_line(output: str) -> str:
         r"Exit:",
     ):
         if error_line := next((line for line in lines if re.search(mark, line)), None):
-            return error_line[:400]
+            return error_line.removeprefix("E ").lstrip()[:400]
     return lines[-1][:400] if lines else "it printed nothing"

@@ -64,9 +64,9 @@ def test_reports_attempts_suspects_and_last_message() -> None:
     )
 
 
-def test_says_when_nothing_was_verified() -> None:
+def test_has_no_empty_section_when_nothing_was_verified() -> None:
     gave_up = NoteMade(candidate="c1", phase="locate", note=GiveUp(summary="It is no bug."))
-    assert report_text(gave_up) == "## What was tried\nNothing was verified."
+    assert report_text(gave_up) == ""
 
 
 def test_reports_nothing_when_nothing_was_done() -> None:
