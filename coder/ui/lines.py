@@ -301,7 +301,8 @@ async def ask_in_lines(console: Console, event: AnyQuestion, read_line: ReadLine
     """Print a question, read a line, and return the command that answers it."""
     question = describe_question(event)
     for line in question.lines:
-        console.print(sanitize_text(line), markup=False, highlight=False, soft_wrap=True)
+        is_prose = isinstance(event, QuestionAsked)  # lines of a diff are left to the terminal
+        console.print(sanitize_text(line), markup=False, highlight=False, soft_wrap=not is_prose)
     return answer_command(event, (await read_line(question.prompt) or "").strip())
 
 
@@ -309,16 +310,16 @@ def describe_question(event: AnyQuestion) -> PrintedQuestion:
     """Return a question as it is printed, with what can be typed."""
     match event:
         case QuestionAsked(text=text, options=options, default=default, takes_instruction=takes_instruction):
-            choices = [f"{number} for {option}" for number, option in enumerate(options, start=1)]
+            choices = [f"{number}: {option}" for number, option in enumerate(options, start=1)]
             if default == options[0]:
                 keys = _answer_keys(options)
                 named = ", ".join(f"{key}: {option}" for key, option in keys.items())
                 return PrintedQuestion([text], f"{named} [{'/'.join(keys)}] ")
             if default == options[-1]:
-                choices = [f"y for {options[0]}", f"n for {default}", *choices[1:-1]]
+                choices = [f"y: {options[0]}", f"n: {default}", *choices[1:-1]]
             if takes_instruction:
                 choices.append("or what to do instead" if default == REFUSE else "or another answer")
-            return PrintedQuestion([text], f"{', '.join(choices)}: ")
+            return PrintedQuestion([text], f"{', '.join(choices)} > ")
         case ReviewAsked(diff=diff, verdict=verdict):
             about = f" It is {verdict.label}: {verdict.reason}" if verdict else ""
             hunks = split_git_diff(diff)

@@ -87,7 +87,10 @@ def test_asks_nobody_where_nobody_can_answer() -> None:
 
 
 def test_terminal_has_questions_answered_by_typing() -> None:
-    question = QuestionAsked(question="q1", text="Install numpy?", options=("yes", "no"), default="no")
+    text = (
+        "Its tests need it, and it is not installed for the interpreter that runs them here.\nInstall numpy?"
+    )
+    question = QuestionAsked(question="q1", text=text, options=("yes", "no"), default="no")
     log, out, commands = EventLog(records=make_records(question)), io.StringIO(), list[SessionCommand]()
     log.close()
 
@@ -95,10 +98,11 @@ def test_terminal_has_questions_answered_by_typing() -> None:
         out.write(prompt)
         return "y\n"
 
-    console = Console(file=out, force_terminal=True, width=100, _environ={})
+    console = Console(file=out, force_terminal=True, width=60, _environ={})
     printer = LinePrinter(console, verbose=False, send=commands.append, read_line=read_line)
     asyncio.run(printer.show(log.follow()))
-    assert "Install numpy?" in out.getvalue() and "y for yes, n for no: " in out.getvalue()
+    assert "installed for the \ninterpreter" in out.getvalue()  # wrapped between words
+    assert "Install numpy?" in out.getvalue() and "y: yes, n: no > " in out.getvalue()
     assert commands == [Answer(question="q1", option="yes")]
 
 

@@ -177,7 +177,7 @@ def test_questions_are_answered_by_typing() -> None:
         Decide(question="r", accepted=(0, 1, 2), comments=(HunkComment(hunk=0, text="use a table instead"),)),
         Amend(question="p", plan=None),
     ]
-    assert played.prompts[1] == "y for allow, n for refuse, 2 for always: "
+    assert played.prompts[1] == "y: allow, n: refuse, 2: always > "
 
 
 @pytest.mark.parametrize(
@@ -191,14 +191,14 @@ def test_questions_are_answered_by_typing() -> None:
 def test_refusal_says_what_to_do_instead(reply: str, answer: Answer) -> None:
     played = play("a bug", reply, events=[QUESTION.model_copy(update={"takes_instruction": True})])
     assert played.commands == [answer]
-    assert played.prompts[1] == "y for allow, n for refuse, 2 for always, or what to do instead: "
+    assert played.prompts[1] == "y: allow, n: refuse, 2: always, or what to do instead > "
 
 
 def test_another_answer_can_be_typed() -> None:
     options = {"options": ("'th'", "'rd'", "neither"), "default": "neither", "takes_instruction": True}
     played = play("a bug", "'nd'", events=[QUESTION.model_copy(update=options)])
     assert played.commands == [Answer(question="q", option="neither", instruction="'nd'")]
-    assert played.prompts[1] == "y for 'th', n for neither, 2 for 'rd', or another answer: "
+    assert played.prompts[1] == "y: 'th', n: neither, 2: 'rd', or another answer > "
 
 
 def test_the_end_of_the_input_is_the_safe_answer() -> None:
