@@ -140,7 +140,7 @@ def _suspects_section(records: Sequence[Record]) -> str:
         for place in getattr(record.event.note, "places", ())
     ]
     frames = Counter(
-        f"{frame.path}:{frame.line} (in {frame.function})"
+        f"{frame.path}:{frame.line}{f' (in {frame.function})' if frame.function else ''}"
         for record in reversed(records)
         if isinstance(record.event, Verified)
         for result in _failing_results(record.event.verdict)

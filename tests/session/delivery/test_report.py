@@ -64,6 +64,16 @@ def test_reports_attempts_suspects_and_last_message() -> None:
     )
 
 
+def test_names_line_of_syntax_error_without_function() -> None:
+    failure = Failure(
+        type="SyntaxError", message="invalid syntax", frames=(Frame(path="a.py", line=7, function=""),)
+    )
+    red = RED.model_copy(update={"failure": failure})
+    verdict = NOT_FIXED.model_copy(update={"still_red": (red,)})
+    text = report_text(Verified(candidate="c1", attempt=1, verdict=verdict))
+    assert text.endswith("## Where the fault may be\n- a.py:7")
+
+
 def test_has_no_empty_section_when_nothing_was_verified() -> None:
     gave_up = NoteMade(candidate="c1", phase="locate", note=GiveUp(summary="It is no bug."))
     assert report_text(gave_up) == ""
