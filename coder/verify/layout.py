@@ -1,6 +1,7 @@
 """Where a project keeps its sources and tests, and what its configuration says about both."""
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -121,7 +122,7 @@ def shadows_library(root: Path) -> bool:
     """Tell whether a directory holds a module that is called like one of the standard library."""
     names = {entry.name for entry in root.iterdir()} if root.is_dir() else set()
     return any(
-        f"{name}.py" in names or (name in names and (root / name / "__init__.py").is_file())
+        f"{name}.py" in names or (name in names and os.access(root / name / "__init__.py", os.R_OK))
         for name in sys.stdlib_module_names.difference(NEVER_SHADOWED)
     )
 
@@ -292,7 +293,8 @@ def holds_code(directory: Path) -> bool:
 
 def is_package(path: Path) -> bool:
     """Tell whether a directory is a regular package of the project itself."""
-    return (path / "__init__.py").is_file() and path.name not in NOT_THE_PROJECT
+    # Unlike `Path.is_file`, this is no error in a directory that must not be read.
+    return os.access(path / "__init__.py", os.R_OK) and path.name not in NOT_THE_PROJECT
 
 
 def is_module(path: Path) -> bool:

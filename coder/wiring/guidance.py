@@ -154,13 +154,13 @@ def find_skills(root: Path | None) -> tuple[tuple[Skill, ...], tuple[str, ...]]:
 
 
 def _places(root: Path | None, kind: str) -> Iterator[tuple[Path, Path | None]]:
-    """Yield the directories of skills or commands, each with the one that its files must not leave."""
+    """Return the readable directories of skills or commands, and what the files of each must not leave."""
+    places: list[tuple[Path, Path | None]] = []
     if root is not None:
-        for name in AGENT_DIRECTORIES:
-            yield root / name / kind, root
-    yield config_directory() / kind, None
-    for name in AGENT_DIRECTORIES:
-        yield Path.home() / name / kind, None
+        places += [(root / name / kind, root) for name in AGENT_DIRECTORIES]
+    places.append((config_directory() / kind, None))
+    places += [(Path.home() / name / kind, None) for name in AGENT_DIRECTORIES]
+    return ((base, within) for base, within in places if os.access(base, os.R_OK | os.X_OK))
 
 
 def _read_skill(file: Path) -> Skill:
