@@ -1,6 +1,7 @@
 """Session: one task from its first event to its last."""
 
 import asyncio
+import errno
 import traceback
 from collections.abc import Sequence
 from typing import assert_never
@@ -41,6 +42,9 @@ NOTHING_TO_CUT_SHORT = (
 )
 TOLERATED_PROBLEMS = ("timeout", "no_tests")
 """Problems of the baseline that a change of the code may solve; no change solves any other."""
+
+DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+"""Errors of a write that are no bug."""
 
 
 class Session:
@@ -166,7 +170,14 @@ class Session:
         except CoderError as error:
             return self._outcome_of_bug(str(error))
         except Exception as error:  # noqa: BLE001 (bugs end here, as event `failed`)
-            return self._outcome_of_bug("".join(traceback.format_exception(error)))
+            return self._outcome_of_error(error)
+
+    def _outcome_of_error(self, error: Exception) -> SessionOutcome:
+        if isinstance(error, OSError) and error.errno in DISK_FULL:
+            where = f" {error.filename}" if error.filename else ""
+            summary = f"A file{where} could not be written: {error.strerror}."
+            return SessionOutcome(kind=None, summary=summary, exit_code=MISUSE)
+        return self._outcome_of_bug("".join(traceback.format_exception(error)))
 
     def _outcome_of_bug(self, text: str) -> SessionOutcome:
         text = self._context.secrets.mask(text)

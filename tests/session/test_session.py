@@ -1,4 +1,5 @@
 import asyncio
+import errno
 import threading
 import time
 from base64 import b64encode
@@ -161,6 +162,15 @@ def test_internal_error_ends_as_failed_with_traceback(tmp_path: Path) -> None:
     assert (session_end.kind, session_end.exit_code) == (None, 1)
     failed = next(record.event for record in context.log.records if isinstance(record.event, Failed))
     assert "in raise_error" in failed.error
+
+
+def test_full_disk_is_named_in_one_line(tmp_path: Path) -> None:
+    async def raise_error(kit: SessionContext, candidate: Candidate) -> Candidate:
+        raise OSError(errno.ENOSPC, "No space left on device", "/state/intent.json")
+
+    outcome = run_session(kit(tmp_path), raise_error)
+    summary = "A file /state/intent.json could not be written: No space left on device."
+    assert (outcome.summary, outcome.exit_code) == (summary, 2)
 
 
 def test_git_failure_is_reported_in_one_line(tmp_path: Path) -> None:
