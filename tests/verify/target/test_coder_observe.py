@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import importlib.util
+import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -94,3 +95,13 @@ def test_tells_a_caught_exception_from_one_that_leaves_the_body(
             asyncio.run(result)
     observer.end()
     assert (observer.seen["started"] > 0, observer.seen["ended"]) == (True, ended)
+
+
+def test_frames_of_cython_are_given_a_trace_function() -> None:
+    names: dict[str, Any] = {"get_frame": sys._getframe}
+    exec(compile("frame = get_frame()", "quoting.pyx", "exec"), names)
+    trace = load().Observer().tracer({})
+    assert (callable(trace(names["frame"], "call", None)), trace(sys._getframe(), "call", None)) == (
+        True,
+        None,
+    )

@@ -241,6 +241,11 @@ class MonitoringTracer:
         self.monitoring.free_tool_id(self.tool)
 
 
+def ignore(_frame: FrameType, _event: str, _argument: Any) -> Callable[..., Any]:
+    """Trace function of frames about which nothing is to be known."""
+    return ignore
+
+
 class SettraceTracer:
     """Tracer with sys.settrace, for every Python; slow.
 
@@ -263,8 +268,8 @@ class SettraceTracer:
     def enter(self, frame: FrameType, _event: str, _argument: Any) -> Callable[..., Any] | None:
         code = frame.f_code
         path = self.sources.get(code.co_filename)
-        if path is None:
-            return None
+        if path is None:  # lines of Cython, where they are traced, call the answer, whatever it is
+            return None if code.co_filename.endswith(".py") else ignore
         self.calls += 1
         if self.calls > MOST_CALLS:
             sys.settrace(None)
