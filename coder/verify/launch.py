@@ -1,10 +1,11 @@
 """Command lines and environments of test runs with our recorders or pytest plugins loaded."""
 
+import argparse
 import json
 import os
 import re
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
@@ -13,7 +14,7 @@ from typing import Any
 from coder.core.paths import is_test_file, is_test_path, test_file_of
 from coder.core.values import Value
 from coder.verify.layout import option_words, pytest_options, shadows_library, source_roots
-from coder.verify.packages import PackageRun, find_packages, package_of
+from coder.verify.packages import PackageRun, find_packages, is_below, package_of
 from coder.verify.project import Command, Project
 
 TARGET = Path(__file__).parent / "target"
@@ -255,8 +256,9 @@ def _start_request(
         own = _without_paths(words, tree / run.root) if paths else words
         return (*own, *ignored, *relative), request
     if run.root != "." or run.ignored:
-        apart = [path for path in test_files_at(paths or (run.root,), tree) if not _is_ignored(path, run)]
-        names = tuple(path.removeprefix(run.prefix) for path in apart)
+        files = test_files_at(paths or (run.root,), tree)
+        apart = [path for path in files if not any(is_below(path, other) for other in run.ignored)]
+        names = [path.removeprefix(run.prefix) for path in apart]
         labelled = prepare_labelled_run(command, names, tree / run.root)
         labels = {label: f"{run.prefix}{path}" for label, path in labelled.labels.items()}
     else:
@@ -264,10 +266,6 @@ def _start_request(
         labels = dict(labelled.labels)
     label_root = str(tree / run.root / labelled.root) if labelled.root else ""
     return labelled.arguments, {**request, "labels": labels, "label_root": label_root}
-
-
-def _is_ignored(path: str, run: PackageRun) -> bool:
-    return any(path == other or path.startswith(f"{other}/") for other in run.ignored)
 
 
 def files_below(tree: Path, start: str = ".") -> Iterator[str]:
@@ -279,11 +277,6 @@ def files_below(tree: Path, start: str = ".") -> Iterator[str]:
         yield from (Path(folder, name).relative_to(tree).as_posix() for name in sorted(names))
 
 
-def source_files(tree: Path) -> Iterator[str]:
-    """Yield the Python files of the project that are not tests, relative to the tree and sorted."""
-    return (path for path in files_below(tree) if path.endswith(".py") and not is_test_path(path))
-
-
 def test_files_at(paths: Sequence[str], tree: Path) -> tuple[str, ...]:
     """Return the existing files at `paths`, and the test files of the directories there, each once."""
     files: dict[str, None] = {}
@@ -291,6 +284,11 @@ def test_files_at(paths: Sequence[str], tree: Path) -> tuple[str, ...]:
         inside = [path] if (tree / path).is_file() else filter(is_test_file, files_below(tree, path))
         files |= dict.fromkeys(inside)
     return tuple(files)
+
+
+def source_files(tree: Path) -> Iterator[str]:
+    """Yield the Python files of the project that are not tests, relative to the tree and sorted."""
+    return (path for path in files_below(tree) if path.endswith(".py") and not is_test_path(path))
 
 
 def directories_of_tests(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
@@ -313,31 +311,18 @@ def directories_of_tests(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
     )
 
 
-DISCOVERY_OPTIONS = {
-    "-s": "start",
-    "--start-directory": "start",
-    "-t": "top",
-    "--top-level-directory": "top",
-    "-p": "pattern",
-    "--pattern": "pattern",
-}
+DISCOVERY = {"-s": "start-directory", "-t": "top-level-directory", "-p": "pattern"}
 """Options of unittest's discovery, and of Django's: they do not apply to labels."""
-OPTIONS_WITH_VALUES = {
-    "unittest": frozenset({*DISCOVERY_OPTIONS, "-k", "--durations"}),
-    "django": frozenset(
-        {
-            *DISCOVERY_OPTIONS,
-            *(
-                *("-k", "-v", "--durations", "--exclude-tag", "--pythonpath", "--settings", "--tag"),
-                "--testrunner",
-            ),
-            *("--database", "--shuffle", "--start-after", "--start-at", "--verbosity"),
-        }
+WITH_VALUES = {
+    "unittest": ("-k", "--durations"),
+    "django": (
+        *("-k", "-v", "--durations", "--exclude-tag", "--pythonpath", "--settings", "--tag", "--testrunner"),
+        *("--database", "--shuffle", "--start-after", "--start-at", "--verbosity"),
     ),
 }
-"""Options that are followed by a value, by runner."""
-FLAGS = "bcfqv"
-"""Options of unittest without a value, which can be written as one word."""
+"""Other options that are followed by a value, by runner."""
+FLAGS = {"unittest": ("-b", "-c", "-f", "-q", "-v"), "django": ()}
+"""Options without a value, which can be written as one word."""
 GEOGRAPHIC = "gis_tests"
 """Tests of Django itself that end the whole run with an error if no geographic database is set up."""
 
@@ -353,16 +338,6 @@ class LabelledRun(Value):
     """Directory, relative to the tree, that must be importable for the labels."""
 
 
-class Arguments(Value):
-    """Parsed arguments of a label-based runner."""
-
-    options: tuple[str, ...] = ()
-    """Options that apply to labels as well, with their values."""
-    labels: tuple[str, ...] = ()
-    discovery: Mapping[str, str] = {}
-    """`start`, `top` and `pattern`, as far as they are given."""
-
-
 def prepare_labelled_run(command: Command, files: Sequence[str], tree: Path) -> LabelledRun:
     """Return how to run test files, relative to `tree`; all if there are none.
 
@@ -372,13 +347,10 @@ def prepare_labelled_run(command: Command, files: Sequence[str], tree: Path) -> 
     if not files:
         return LabelledRun(arguments=own, labels={})
     subcommand = own[:1] if own[:1] in (("test",), ("discover",)) else ()
-    words = own[len(subcommand) :]
+    options, named, discovery = _parse_arguments(own[len(subcommand) :], command.runner)
     if command.runner == "unittest":
-        words = tuple(part for word in words for part in _expand_option(word))
-    parsed = parse_arguments(words, OPTIONS_WITH_VALUES[command.runner])
-    if command.runner == "unittest":
-        is_discovery = bool(subcommand) or not parsed.labels
-        root = _discovery_root(parsed, tree) if is_discovery else ""
+        is_discovery = bool(subcommand) or not named
+        root = _discovery_root(named, discovery, tree) if is_discovery else ""
         subcommand = ()
     else:
         root = PurePosixPath(os.path.normpath(command.argv[1])).parent.as_posix()
@@ -387,45 +359,28 @@ def prepare_labelled_run(command: Command, files: Sequence[str], tree: Path) -> 
         label = label_of(path, root)
         if label and not (command.runner == "django" and label.startswith(f"{GEOGRAPHIC}.")):
             labels[label] = path
-    return LabelledRun(arguments=(*subcommand, *parsed.options, *labels), labels=labels, root=root)
+    return LabelledRun(arguments=(*subcommand, *options, *labels), labels=labels, root=root)
 
 
-def _expand_option(word: str) -> Iterator[str]:
-    """Yield an option of unittest in full: flags one by one, and abbreviated options of discovery whole."""
-    if word.startswith("--"):
-        name, equals, value = word.partition("=")
-        whole = next((option for option in DISCOVERY_OPTIONS if option.startswith(name)), name)
-        yield f"{whole}{equals}{value}"
-        return
-    while len(word) > 2 and word[0] == "-" and word[1] in FLAGS:
-        yield word[:2]
-        word = f"-{word[2:]}"
-    yield word
+class _Keep(argparse.Action):
+    """Collect options as they apply to labels, each with its value."""
+
+    def __call__(self, _parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        namespace.kept = (*namespace.kept, option_string, *values)
 
 
-def parse_arguments(words: Sequence[str], options_with_values: Collection[str]) -> Arguments:
-    """Separate options from labels, and the options of discovery from all others."""
-    options: list[str] = []
-    labels: list[str] = []
-    discovery: dict[str, str] = {}
-    remaining = list(words)
-    while remaining:
-        word = remaining.pop(0)
-        if not word.startswith("-"):
-            labels.append(word)
-            continue
-        name, equals, value = word.partition("=")
-        if not word.startswith("--") and word[:2] in DISCOVERY_OPTIONS and len(word) > 2:
-            name, equals, value = word[:2], "=", word[2:].removeprefix("=")
-        own = [word]
-        if name in options_with_values and not equals and remaining:
-            value = remaining.pop(0)
-            own.append(value)
-        if name in DISCOVERY_OPTIONS:
-            discovery[DISCOVERY_OPTIONS[name]] = value
-        else:
-            options += own
-    return Arguments(options=tuple(options), labels=tuple(labels), discovery=discovery)
+def _parse_arguments(words: Sequence[str], runner: str) -> tuple[list[str], list[str], dict[str, str]]:
+    """Return the options of a label-based runner with their values, its labels, and those of discovery."""
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    for short, long in DISCOVERY.items():
+        parser.add_argument(short, f"--{long}", dest=long, default="")
+    for option in WITH_VALUES[runner]:
+        parser.add_argument(option, dest="kept", action=_Keep, nargs=1, default=())
+    for option in FLAGS[runner]:
+        parser.add_argument(option, dest="kept", action=_Keep, nargs=0, default=())
+    known, rest = parser.parse_known_args(words)
+    options = [*known.kept, *(word for word in rest if word.startswith("-"))]
+    return options, [word for word in rest if not word.startswith("-")], vars(known)
 
 
 def label_of(path: str, root: str) -> str:
@@ -439,9 +394,9 @@ def label_of(path: str, root: str) -> str:
     return ".".join(parts) if pure.suffix == ".py" and all(map(str.isidentifier, parts)) else ""
 
 
-def _discovery_root(parsed: Arguments, tree: Path) -> str:
+def _discovery_root(named: Sequence[str], discovery: Mapping[str, str], tree: Path) -> str:
     """Return the directory from which unittest's discovery imports: the top level, else the start."""
-    start = parsed.discovery.get("start") or (parsed.labels[:1] or (".",))[0]
-    top = parsed.discovery.get("top") or (parsed.labels[2:3] or ("",))[0]
+    start = discovery["start-directory"] or (*named, ".")[0]
+    top = discovery["top-level-directory"] or (*named[2:3], "")[0]
     root = os.path.normpath(top or start)
     return root if root != "." and (tree / root).is_dir() else ""

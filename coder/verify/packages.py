@@ -88,13 +88,13 @@ class _Suite:
         for root, own in self._assign(tests).items():
             _, *others = self._compatible_groups(root)
             elsewhere = frozenset(file for group in others for file in group)
-            inner = [package for package in self.packages if package != root and _is_below(package, root)]
+            inner = [package for package in self.packages if package != root and is_below(package, root)]
             remaining = tuple(test for test in own or () if test_file_of(test) not in elsewhere)
             if own is None or remaining:
                 yield PackageRun(root=root, tests=remaining, ignored=(*inner, *sorted(elsewhere)))
             for group in others:
                 ids = [test for test in own or () if test_file_of(test) in group]
-                files = [file for file in group if own is None or any(_is_below(file, test) for test in own)]
+                files = [file for file in group if own is None or any(is_below(file, test) for test in own)]
                 if named := tuple(dict.fromkeys((*ids, *(file for file in files if file not in ids)))):
                     yield PackageRun(root=root, tests=named)
 
@@ -106,9 +106,9 @@ class _Suite:
         assigned: dict[str, list[str] | None] = {}
         for test in tests:
             path = test_file_of(test)
-            inner = [package for package in self.packages if _is_below(package, path)]
+            inner = [package for package in self.packages if is_below(package, path)]
             own = package_of(self.packages, path)
-            if not inner or any(_is_below(file, path) and owners[file] == own for file in owners):
+            if not inner or any(is_below(file, path) and owners[file] == own for file in owners):
                 assigned.setdefault(own, [])
                 if (named := assigned[own]) is not None:
                     named.append(test)
@@ -197,5 +197,5 @@ def _top_module(tree: Path, path: str) -> tuple[str, Path]:
     return name, base
 
 
-def _is_below(path: str, directory: str) -> bool:
+def is_below(path: str, directory: str) -> bool:
     return directory == "." or path == directory or path.startswith(f"{directory}/")

@@ -536,7 +536,6 @@ def _mocha_result(test: dict[str, Any], outcome: Outcome, tree: Path) -> TestRes
 NODE_REPORTER = Path(__file__).parents[1] / "target" / "node" / "reporter.mjs"
 """Our reporter, which runs in Node's process, beside those of the tests."""
 NODE_REPORT = "report.jsonl"
-COMMAND = "node --test"
 NODE_PROGRAMS = ("node", "tsx")
 BORP = "borp"
 """A program around Node's runner, with options and default patterns of its own."""
@@ -563,7 +562,7 @@ class NodeTest(NodeAdapter):
             yield from _entry_commands(root)
             tests = (path for path in source_files(root, SUFFIXES) if is_test_path(path))
             if any(IMPORT.search(read_source(root, path)) for path in tests):
-                yield COMMAND
+                yield "node --test"
 
     def _has_script(self, root: Path) -> bool:
         """Tell whether a test script starts the runner."""

@@ -7,10 +7,9 @@ from xml.etree import ElementTree
 
 from coder.core.verdict import Failure, Frame, Outcome, TestResult, TestStage
 from coder.files.regular_files import read_regular
-from coder.verify.runners.adapter import normalize_failure
+from coder.verify.runners.adapter import LONGEST_TEXT, normalize_failure
 
 LARGEST_XML = 64 << 20
-LONGEST_TEXT = 6000
 TAP_LINE = re.compile(
     r"^(?P<failed>not )?ok\b(?:[ \t]+\d+)?[ \t]*-?[ \t]*(?P<name>[^#\n]*?)[ \t]*"
     r"(?:#[ \t]*(?P<directive>skip|todo)\b[^\n]*)?$",

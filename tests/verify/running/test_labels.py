@@ -29,7 +29,7 @@ DJANGO_SCRIPT = "import django\nparser.add_argument('--parallel')\n"
         (
             "python manage.py test shop -v 2 --settings=s",
             "shop/tests.py",
-            ("test", "-v", "2", "--settings=s", "--parallel=1", "--noinput", "shop.tests"),
+            ("test", "-v", "2", "--settings", "s", "--parallel=1", "--noinput", "shop.tests"),
             ".",
         ),
         (
