@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         TrustQuestion,
         UserRequest,
     )
-    from coder.verify.project import SuiteFacts
+    from coder.verify.run_store import SuiteFacts
     from coder.wiring.session import SessionHandle
 
 SHOWN_SESSIONS = 2
@@ -218,7 +218,7 @@ class InterfaceRepository:
         from coder.cli.log import recent_requests
         from coder.repo.checkout import describe_branch
         from coder.ui.tui.services import Overview
-        from coder.verify.project import SuiteHistory
+        from coder.verify.run_store import SuiteHistory
         from coder.wiring.preparation import inspect_project
         from coder.wiring.project_runtime import suite_history_path
 

@@ -15,10 +15,9 @@ from coder.core.phases import Cutoff
 from coder.core.ports import Progress, RunListener, RunOptions, SelectiveTestRunner
 from coder.core.values import Value
 from coder.core.verdict import Counts, RunProblem, TestReport, TestResult, TestRun
-from coder.verify.project import MOST_RED, SuiteHistory
 from coder.verify.report import merge_reports
 from coder.verify.run import has_found_port_taken, processor_count, with_label
-from coder.verify.run_store import NO_STORE, RunStore, content_key
+from coder.verify.run_store import MOST_RED, NO_STORE, RunStore, SuiteHistory, content_key
 from coder.verify.select import find_tests
 from coder.verify.trees import ChangeSplit, Side, Trees
 

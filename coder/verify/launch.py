@@ -6,14 +6,13 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from coder.core.paths import is_test_file, is_test_path, test_file_of
+from coder.core.paths import is_test_file, test_file_of
 from coder.core.values import Value
-from coder.verify.layout import option_words, pytest_options, shadows_library, source_roots
+from coder.verify.layout import pytest_options, shadows_library, source_roots
 from coder.verify.packages import PackageRun, find_packages, is_below, package_of
 from coder.verify.project import Command, Project
 
@@ -284,31 +283,6 @@ def test_files_at(paths: Sequence[str], tree: Path) -> tuple[str, ...]:
         inside = [path] if (tree / path).is_file() else filter(is_test_file, files_below(tree, path))
         files |= dict.fromkeys(inside)
     return tuple(files)
-
-
-def source_files(tree: Path) -> Iterator[str]:
-    """Yield the Python files of the project that are not tests, relative to the tree and sorted."""
-    return (path for path in files_below(tree) if path.endswith(".py") and not is_test_path(path))
-
-
-def directories_of_tests(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
-    """Return the directories of test files, each once, without those inside of another one.
-
-    A file that pytest takes only by its path, such as `tests.py`, stands for itself.
-    """
-    patterns = option_words(pytest_options(tree)[1].get("python_files", "test_*.py *_test.py"))
-    files = {Path(test.split("::")[0]) for test in tests if (tree / test.split("::")[0]).is_file()}
-    parents = {
-        path.parent if any(fnmatchcase(path.name, pattern) for pattern in patterns) else path
-        for path in files
-    }
-    return tuple(
-        sorted(
-            path.as_posix()
-            for path in parents
-            if not any(other != path and path.is_relative_to(other) for other in parents)
-        )
-    )
 
 
 DISCOVERY = {"-s": "start-directory", "-t": "top-level-directory", "-p": "pattern"}

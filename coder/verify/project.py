@@ -23,7 +23,7 @@ from coder.core.ports import Limits, Sandbox
 from coder.core.text import parse_json, suggest_name
 from coder.core.values import Value
 from coder.core.verdict import RunProblem
-from coder.files.regular_files import read_regular_text, replace_text
+from coder.files.regular_files import read_regular_text
 from coder.python.source import parse_or_empty
 from coder.verify.layout import (
     CODER_FILE,
@@ -950,48 +950,3 @@ def _run_query(query: Sequence[str], root: Path, sandbox: Sandbox) -> str:
         return ""
     lines = execution.output.strip().splitlines()
     return lines[-1].strip() if execution.exit_code == 0 and lines else ""
-
-
-MOST_RED = 20
-"""Most failing tests that are remembered."""
-
-
-class SuiteFacts(Value):
-    """Facts about the suite as one command runs it."""
-
-    seconds: float | None = None
-    """Wall-clock time of the newest whole run; None if none has ended."""
-    is_serial: bool = False
-    """True if a test failed in a parallel run and passed alone."""
-    red: tuple[str, ...] = ()
-    """Tests that failed in the newest whole run, at most `MOST_RED`."""
-    red_at: str = ""
-    """The commit or tree of that run; empty if it is not known."""
-
-
-class SuiteHistory:
-    """File of facts by test command; what cannot be read counts as unknown."""
-
-    def __init__(self, file: Path | None, command: str) -> None:
-        """Use `file`; None remembers nothing."""
-        self._file = file
-        self._command = command
-
-    def read(self) -> SuiteFacts:
-        return self._all().get(self._command, SuiteFacts())
-
-    def write(self, facts: SuiteFacts) -> None:
-        """Store facts; a file that cannot be written is left as it is."""
-        if self._file is None or facts == self.read():
-            return
-        entries = {**self._all(), self._command: facts}
-        document = {command: entry.model_dump() for command, entry in entries.items()}
-        with suppress(OSError):
-            replace_text(self._file, json.dumps(document))
-
-    def _all(self) -> dict[str, SuiteFacts]:
-        try:
-            document = parse_json(self._file.read_text(encoding="utf-8")) if self._file else {}
-            return {str(command): SuiteFacts(**entry) for command, entry in document.items()}
-        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
-            return {}

@@ -26,9 +26,10 @@ from coder.verify.failures import ASSERTIONS, NEVER_ENDING, failure_headline, fr
 from coder.verify.launch import REPORT, Launch, prepare_cold_launch, prepare_launch, prepare_plain_launch
 from coder.verify.layout import module_name, pytest_options, source_roots
 from coder.verify.packages import PackageRun
-from coder.verify.project import Project, SuiteHistory
+from coder.verify.project import Project
 from coder.verify.recording import Recording, RecordPipe, run_problem, wrong_code_problem
 from coder.verify.report import mark_sandbox_failures, merge_reports
+from coder.verify.run_store import SuiteHistory
 from coder.verify.runners.adapter import Run, collection_failure
 from coder.verify.runners.registry import find_adapter
 from coder.verify.runners.reports import parse_reports

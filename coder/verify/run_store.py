@@ -1,11 +1,14 @@
-"""Stored test reports: a run of the same tests on the same content in the same environment is made once."""
+"""Stored test reports, each of the same tests on the same content, and facts about whole suites."""
 
+import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
+from coder.core.text import parse_json
+from coder.core.values import Value
 from coder.core.verdict import TestReport
 from coder.files.regular_files import replace_text
 from coder.verify.build import find_modules
@@ -110,3 +113,48 @@ def describe_environment(project: Project, root: Path) -> str:
 
 
 SEED = "PYTHONHASHSEED"
+
+
+MOST_RED = 20
+"""Most failing tests that are remembered."""
+
+
+class SuiteFacts(Value):
+    """Facts about the suite as one command runs it."""
+
+    seconds: float | None = None
+    """Wall-clock time of the newest whole run; None if none has ended."""
+    is_serial: bool = False
+    """True if a test failed in a parallel run and passed alone."""
+    red: tuple[str, ...] = ()
+    """Tests that failed in the newest whole run, at most `MOST_RED`."""
+    red_at: str = ""
+    """The commit or tree of that run; empty if it is not known."""
+
+
+class SuiteHistory:
+    """File of facts by test command; what cannot be read counts as unknown."""
+
+    def __init__(self, file: Path | None, command: str) -> None:
+        """Use `file`; None remembers nothing."""
+        self._file = file
+        self._command = command
+
+    def read(self) -> SuiteFacts:
+        return self._all().get(self._command, SuiteFacts())
+
+    def write(self, facts: SuiteFacts) -> None:
+        """Store facts; a file that cannot be written is left as it is."""
+        if self._file is None or facts == self.read():
+            return
+        entries = {**self._all(), self._command: facts}
+        document = {command: entry.model_dump() for command, entry in entries.items()}
+        with suppress(OSError):
+            replace_text(self._file, json.dumps(document))
+
+    def _all(self) -> dict[str, SuiteFacts]:
+        try:
+            document = parse_json(self._file.read_text(encoding="utf-8")) if self._file else {}
+            return {str(command): SuiteFacts(**entry) for command, entry in document.items()}
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+            return {}

@@ -3,6 +3,7 @@
 import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -13,7 +14,8 @@ from coder.core.ports import Limits, Progress, Sandbox, Trace, Traces
 from coder.core.verdict import LineCoverage, RunProblem, TestResult
 from coder.python.source import PARSER_LOCK
 from coder.verify.failures import frames_in_tree
-from coder.verify.launch import directories_of_tests, prepare_launch, source_files
+from coder.verify.launch import files_below, prepare_launch
+from coder.verify.layout import option_words, pytest_options
 from coder.verify.project import Project
 from coder.verify.recording import Recording, find_error_line
 
@@ -170,3 +172,28 @@ def _join_lines(path: str, lines: list[int]) -> Iterator[str]:
         if number + 1 == len(lines) or lines[number + 1] != line + 1:
             yield f"{path}:{first}" if first == line else f"{path}:{first}-{line}"
             first = None
+
+
+def source_files(tree: Path) -> Iterator[str]:
+    """Yield the Python files of the project that are not tests, relative to the tree and sorted."""
+    return (path for path in files_below(tree) if path.endswith(".py") and not is_test_path(path))
+
+
+def directories_of_tests(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
+    """Return the directories of test files, each once, without those inside of another one.
+
+    A file that pytest takes only by its path, such as `tests.py`, stands for itself.
+    """
+    patterns = option_words(pytest_options(tree)[1].get("python_files", "test_*.py *_test.py"))
+    files = {Path(test.split("::")[0]) for test in tests if (tree / test.split("::")[0]).is_file()}
+    parents = {
+        path.parent if any(fnmatchcase(path.name, pattern) for pattern in patterns) else path
+        for path in files
+    }
+    return tuple(
+        sorted(
+            path.as_posix()
+            for path in parents
+            if not any(other != path and path.is_relative_to(other) for other in parents)
+        )
+    )

@@ -49,10 +49,9 @@ from coder.verify.failures import find_words, rejection_reason
 from coder.verify.impact import select_reaching
 from coder.verify.issue import tie_tests_to_issue
 from coder.verify.judge import Judge
-from coder.verify.project import SuiteHistory
 from coder.verify.report import Denied, describe_sandbox_failures, fails_alike, summarize_failures
 from coder.verify.run import with_label
-from coder.verify.run_store import NO_STORE, RunStore, content_key
+from coder.verify.run_store import NO_STORE, RunStore, SuiteHistory, content_key
 from coder.verify.scope import choose_scope
 from coder.verify.select import SuiteSelection, find_tests, order_by_nearness, rank_by_nearness
 from coder.verify.trees import Trees

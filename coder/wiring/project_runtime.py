@@ -38,10 +38,10 @@ from coder.verify.examination import ExaminationTools
 from coder.verify.example import IssueExamples, IssueScripts, answer_issue_code
 from coder.verify.launch import search_path
 from coder.verify.linters import LinterChecks
-from coder.verify.project import Overlay, Project, SuiteHistory, find_candidates, use_interpreter
+from coder.verify.project import Overlay, Project, find_candidates, use_interpreter
 from coder.verify.report import Denied
 from coder.verify.run import CommandSelection, ParallelRunner, PytestRunner, processor_count
-from coder.verify.run_store import NO_STORE, RunStore, describe_environment
+from coder.verify.run_store import NO_STORE, RunStore, SuiteHistory, describe_environment
 from coder.verify.tracing import PytestTracer
 from coder.verify.trees import read_texts
 from coder.verify.trials import PytestTrials

@@ -19,7 +19,7 @@ from coder.directories import prompt_history_file
 from coder.repo.checkout import describe_branch
 from coder.sandbox.choice import choose_backend
 from coder.ui.tui.keys import KeyBindings
-from coder.verify.project import SuiteFacts
+from coder.verify.run_store import SuiteFacts
 from tests.builders import git, repo, write
 from tests.walls import walls
 

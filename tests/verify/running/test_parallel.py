@@ -9,8 +9,8 @@ import pytest
 
 from coder.core.verdict import TestReport
 from coder.verify import run
-from coder.verify.project import SuiteHistory
 from coder.verify.run import ParallelRunner
+from coder.verify.run_store import SuiteHistory
 from coder.verify.target.coder_selection import files_of_shard
 from tests.builders import by_hand, write
 from tests.verify.conftest import Run

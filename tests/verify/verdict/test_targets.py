@@ -8,8 +8,7 @@ import pytest
 
 from coder.core.events import RunEvent
 from coder.core.verdict import RunProblem, TestReport, TestResult, Verdict
-from coder.verify.project import SuiteFacts, SuiteHistory
-from coder.verify.run_store import RunStore
+from coder.verify.run_store import RunStore, SuiteFacts, SuiteHistory
 from coder.verify.verifier import WorktreeVerifier
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
 
