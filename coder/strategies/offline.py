@@ -306,7 +306,7 @@ def undecided_findings(found: Proposals) -> tuple[Finding, ...]:
     if not found.is_cut:
         return ()
     text = f"time ended the search after {found.tried:,} edits: others may pass as well"
-    return (Finding(rule="search-cut", effect="open", text=text),)
+    return (Finding(rule="search-cut", effect="cap", text=text),)
 
 
 def _describe_offers(found: Proposals) -> Iterator[str]:

@@ -426,7 +426,7 @@ def _find_imports(code: str, tree: Path) -> list[str] | str:
             continue
         modules = [found for path in homes[name] if (found := module_name(path, tree))]
         if len(modules) > 1:
-            modules = _exporting_packages(name, roots)
+            modules = _exporting_packages(name, homes[name], roots)
         if len(modules) > 1 or (homes[name] and not modules):
             return f"`{name}` is defined in {' and in '.join(homes[name][:2])}"
         if modules:
@@ -438,14 +438,18 @@ def _find_imports(code: str, tree: Path) -> list[str] | str:
     return statements
 
 
-def _exporting_packages(name: str, roots: Sequence[Path]) -> list[str]:
-    """Return the packages that import a name for their users."""
+def _exporting_packages(name: str, homes: Sequence[str], roots: Sequence[Path]) -> list[str]:
+    """Return the packages that import a name for their users, also by `*` from a module that defines it."""
     files = [file for root in roots for file in sorted(root.glob("*/__init__.py"))]
     return [
         file.parent.name
         for file in files
         for node in find_nodes(parse_or_empty(read_regular_text(file)), ast.ImportFrom)
-        if any(name == (alias.asname or alias.name) for alias in node.names)
+        for alias in node.names
+        if name == (alias.asname or alias.name)
+        or (
+            alias.name == "*" and any(home.endswith(f"{file.parent.name}/{node.module}.py") for home in homes)
+        )
     ]
 
 

@@ -132,11 +132,11 @@ def test_keeps_the_one_kind_of_edit_that_passes(tmp_path: Path) -> None:
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
 
 
-def test_search_that_time_ended_is_an_open_line() -> None:
+def test_search_that_time_ended_is_passing_at_most() -> None:
     cut = proposals(2).model_copy(update={"is_cut": True})
     (finding,) = undecided_findings(cut)
     assert (finding.effect, finding.text) == (
-        "open",
+        "cap",
         "time ended the search after 40 edits: others may pass as well",
     )
     assert undecided_findings(proposals(2)) == ()

@@ -190,9 +190,10 @@ def test_name_with_two_definitions_is_not_guessed(tmp_path: Path) -> None:
     assert found == "`total` is defined in shop/bill.py and in shop/cart.py"
 
 
-def test_name_with_two_definitions_is_taken_from_its_package(tmp_path: Path) -> None:
+@pytest.mark.parametrize("imported", ["total", "*"])
+def test_name_with_two_definitions_is_taken_from_its_package(tmp_path: Path, imported: str) -> None:
     files = {
-        "total/__init__.py": "from .cart import total\n",
+        "total/__init__.py": f"from .cart import {imported}\n",
         "total/cart.py": "def total(x):\n    return 4\n",
         "total/old.py": "def total(x):\n    return 0\n",
     }
