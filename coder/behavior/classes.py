@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from coder.behavior.comparison import ACCIDENTAL, NOT_COMPARED, RAISES, CallAnswers, CallKey
+from coder.behavior.comparison import ACCIDENTAL, NOT_COMPARED, RAISES, TIME_OUT, CallAnswers, CallKey
 from coder.core.ports import AnswerClasses
 
 
@@ -10,8 +10,8 @@ def group_by_answers(alternatives: Sequence[CallAnswers]) -> AnswerClasses:
     """Group alternatives that answer all compared calls alike.
 
     Compared are calls that every alternative with answers made, and answers steadily. Calls for which an
-    alternative raises an accidental exception tell nothing, if they are not the tests' own: the function
-    cannot take such values.
+    alternative raises an accidental exception or does not end tell nothing, if they are not the tests' own:
+    the function cannot take such values, or the machine is busy.
     """
     answered = [answers for answers in alternatives if answers]
     keys = [key for key in (answered[0] if answered else ()) if all(_is_told(key, side) for side in answered)]
@@ -38,5 +38,5 @@ def _is_told(key: CallKey, answers: CallAnswers) -> bool:
     answer = answers.get(key)
     if answer is None or not answer.is_steady or answer.again or answer.text == NOT_COMPARED:
         return False
-    is_accident = answer.text.startswith(tuple(f"{RAISES}{name}" for name in ACCIDENTAL))
+    is_accident = answer.text.startswith((TIME_OUT, *(f"{RAISES}{name}" for name in ACCIDENTAL)))
     return key.kind == "own" or not (is_accident or key.kind == "state")

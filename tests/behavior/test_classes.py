@@ -22,6 +22,8 @@ def test_equal_answers_are_one_class() -> None:
 def test_values_that_a_function_cannot_take_tell_nothing() -> None:
     errors = answers(x="1", far="raises TypeError: x"), answers(x="1", far="raises KeyError: y")
     assert group_by_answers(errors).classes == ((0, 1),)
+    endless = answers(x="1", far="time-out"), answers(x="1", far="2")
+    assert group_by_answers(endless).classes == ((0, 1),)
 
 
 def test_calls_that_one_alternative_lacks_are_left_out() -> None:

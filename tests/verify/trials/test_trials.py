@@ -573,11 +573,26 @@ def test_records_what_calls_give_with_each_edit(sandbox: ProcessSandbox, tmp_pat
         "targets": ["tests/test_shop.py::test_rated"],
         "tests": ["tests/test_shop.py"],
         "others": ["tests/test_shop.py::test_get"],
-        "seconds": 20.0,
+        "seconds": 60.0,
     }
-    records = trials.record_calls(root, edits, request, seconds=40.0)
+    records = trials.record_calls(root, edits, request, seconds=120.0)
     found = group_by_answers([*map(read_answers, records)])
     assert found.classes == ((0, 1), (2,), (3,))
     assert records[3] == []
     (own,) = (row for row in records[0] if row["kind"] == "own" and row["call"] == "rated(2)")
     assert own["answer"] == "6"
+
+
+@pytest.mark.thorough
+def test_endless_tests_leave_time_for_the_edits(try_edits: Outcomes) -> None:
+    files = {
+        "shop.py": "def countdown(n):\n    while n > 0:\n        n -= 0\n    return n\n",
+        "tests/test_shop.py": (
+            "import pytest\nfrom shop import countdown\n\n"
+            "@pytest.mark.parametrize('n', range(1, 12))\ndef test_ends(n):\n    assert countdown(n) == 0\n"
+        ),
+    }
+    tests = [f"tests/test_shop.py::test_ends[{n}]" for n in range(1, 12)]
+    edits = [("n -= 0", "n -= 1"), ("n > 0", "n >= 0")]
+    outcomes = try_edits(files, tests, edits, seconds=25.0)
+    assert [outcome for outcome, _ in outcomes] == ["passed", "timeout"]

@@ -198,7 +198,9 @@ class EditTrials:
             test: waiting + WAITING * max(waited or 0.0, self.limits[test])
             for test, _, _, waited, _ in reversed(answers)
         }
-        self.targets = [test for test in self.targets if test in result_of and not result_of[test][0]]
+        for test in self.targets:  # those that there was no time to measure are red, as far as is known
+            self.limits.setdefault(test, max(least, usual + TIMES * usual))
+        self.targets = [test for test in self.targets if test not in result_of or not result_of[test][0]]
         # Tests that start processes see the unedited files: they are left to the confirming run, if others
         # remain.
         with_processes = {test for test, *_, processes in answers if processes}
