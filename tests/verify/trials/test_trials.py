@@ -559,28 +559,25 @@ def test_the_oldest_python_can_import_what_runs_in_the_project() -> None:
 
 def test_records_what_calls_give_with_each_edit(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     root = tmp_path / "project"
-    trials = make_trials(sandbox, root, SHOP)
-    text = SHOP["shop.py"]
-    edits = [
-        replacement(text, "shop.py", "number * rate", new)
-        for new in ("number * rate + 2", "2 + number * rate", "number * 3", "number *")
-    ]
+    files = {
+        "shop.py": "def limit():\n    return 3\n",
+        "tests/test_shop.py": "from shop import limit\n\ndef test_limit():\n    assert limit() == 4\n",
+    }
+    trials = make_trials(sandbox, root, files)
+    edits = [replacement(files["shop.py"], "shop.py", "3", new) for new in ("4", "2 + 2", "5", "(")]
     request = {
         "modules": str(BEHAVIOR_TARGET),
-        "changed": [("shop.py", "rated")],
+        "changed": [("shop.py", "limit")],
         "literals": [],
         "ignored": [],
-        "targets": ["tests/test_shop.py::test_rated"],
+        "targets": ["tests/test_shop.py::test_limit"],
         "tests": ["tests/test_shop.py"],
-        "others": ["tests/test_shop.py::test_get"],
+        "others": [],
         "seconds": 60.0,
     }
     records = trials.record_calls(root, edits, request, seconds=120.0)
-    found = group_by_answers([*map(read_answers, records)])
-    assert found.classes == ((0, 1), (2,), (3,))
-    assert records[3] == []
-    (own,) = (row for row in records[0] if row["kind"] == "own" and row["call"] == "rated(2)")
-    assert own["answer"] == "6"
+    assert [{row["answer"] for row in rows} for rows in records] == [{"4"}, {"4"}, {"5"}, set()]
+    assert group_by_answers([*map(read_answers, records)]).classes == ((0, 1), (2,), (3,))
 
 
 @pytest.mark.thorough
