@@ -14,6 +14,8 @@ from coder.python.source import PythonSource, dump_node, parse_module
 from coder.repair.site import Rewrite, RewriteSite, needs_parentheses
 
 HOLE = re.compile(r"\$(\*?)(\w+)")
+CANCELLED = re.compile(r" (?:\+ 1 -|- 1 \+) 1(?! ?[*/%\w.(\[@])")
+"""Steps of one that a replacement takes back."""
 Bound = ast.AST | str | list[ast.AST]
 Condition = Callable[[RewriteSite], bool]
 
@@ -127,7 +129,7 @@ def _render(template: str, site: RewriteSite, holes: dict[str, Bound]) -> str:
                 place = places.get(hole[2])
                 return f"({code})" if place is not None and needs_parentheses(code, place, shape) else code
 
-    text = HOLE.sub(fill, template).replace("(, ", "(").replace(", )", ")")
+    text = CANCELLED.sub("", HOLE.sub(fill, template).replace("(, ", "(").replace(", )", ")"))
     end = site.source.line_end
     indent = site.source.indent(site.node) if isinstance(site.node, ast.stmt) else ""
     return text.replace("\n", f"{end}{indent}")
@@ -320,7 +322,7 @@ RULES = (
     EditRule("slice", "$x[-1]", ("$x[0]", "$x[-2]")),
     EditRule("slice", "$x[0]", ("$x[:1]",), message="IndexError"),
     EditRule("slice", "$x[$a:$b]", ("$x[$a:]", "$x[:$b]", "$x[$a:$b + 1]", "$x[$a:$b - 1]", "$x")),
-    EditRule("slice", "$x[$a:]", ("$x[$a + 1:]", "$x[:$a]", "$x[$a - 1:]", "$x")),
+    EditRule("slice", "$x[$a:]", ("$x[$a + 1:]", "$x[:$a]", "$x[$a - 1:]", "$x[$a:-1]", "$x")),
     EditRule("slice", "$x[:$b]", ("$x[:$b + 1]", "$x[:$b - 1]", "$x[$b:]", "$x")),
     EditRule("slice", "$x[::-1]", ("$x",)),
     EditRule("slice", "$x", ("$x[1:]", "$x[:-1]", "$x[::-1]"), is_sequence),

@@ -162,6 +162,7 @@ REPAIRED = {
     ],
     "slice": [
         ("for x in items«→[1:]»: pass\n", ""),
+        ("x = text[1:«→-1»]\n", ""),
         ("def f(s):\n    return s[«0→:1»].upper() + s[1:]\n", "IndexError: string index out of range"),
     ],
     "unwrapped": [
@@ -253,6 +254,15 @@ def test_repairs_mistake(family: str, text: str, exception: str) -> None:
     kind, _, message = exception.partition(": ")
     failures = [Failure(type=kind, message=message)] if exception else []
     assert any(is_code(made, after) for made in rewrite(before, *failures)[family])
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"), [("x = a[:n - 1]\n", "n - 1 + 1"), ("x = a[n + 1:n]\n", "n + 1 - 1")]
+)
+def test_takes_a_step_back_instead_of_adding_another(text: str, steps: str) -> None:
+    made = [after for texts in rewrite(text).values() for after in texts]
+    assert not any(steps in after for after in made)
+    assert any(is_code(after, text.replace(steps[:5], "n")) for after in made)
 
 
 @pytest.mark.parametrize(("family", "text"), LEFT_ALONE)
