@@ -45,6 +45,8 @@ DEFAULT_COMMAND = "python -m pytest"
 PROBE = Path(__file__).parent / "target" / "coder_probe.py"
 UNITTEST_COMMAND = "python -m unittest"
 OLDEST_PYTEST = (6, 2)
+NO_COVERAGE = ("--no-cov", "-W", "ignore:Coverage disabled via --no-cov")
+"""The plugin warns that it is switched off, which `filterwarnings = error` makes an error at the end."""
 PYTHON_FILES = ("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "manage.py")
 """Files of a project in Python, whose tests in Python are then run."""
 MOST_CANDIDATES = 6
@@ -454,7 +456,7 @@ def _probe_pytest(project: Project, root: Path, sandbox: Sandbox) -> Project:
                 project.interpreter, probe["pytest"], list(dict.fromkeys(missing)), root
             ),
             "has_cache": "no:cacheprovider" not in str(options.get("addopts", "")),
-            "options": ("--no-cov",) if probe["has_cov"] else (),
+            "options": NO_COVERAGE if probe["has_cov"] else (),
             "why": (*project.why, f"Python {probe['python']}, pytest {probe['pytest'] or 'missing'}."),
         }
     )

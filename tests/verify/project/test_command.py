@@ -1,10 +1,12 @@
 """Test commands as users type them."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from coder.verify.project import Command, named_interpreter, parse_command
+from coder.verify.project import NO_COVERAGE, Command, named_interpreter, parse_command
 from tests.builders import write
 
 PYTHON = Path("/venv/bin/python")
@@ -100,3 +102,17 @@ def test_absolute_interpreter_path_is_used(tmp_path: Path) -> None:
     assert named_interpreter("python -m pytest") is None
     assert named_interpreter(f"{tmp_path}/python2 -m pytest") is None
     assert named_interpreter("'") is None
+
+
+@pytest.mark.parametrize(("options", "code"), [((), 1), (NO_COVERAGE[1:], 0)])
+def test_disabled_coverage_is_no_error_where_warnings_are(
+    tmp_path: Path, options: tuple[str, ...], code: int
+) -> None:
+    hook = (
+        "import warnings\n\n\ndef pytest_terminal_summary():\n"
+        "    warnings.warn('Coverage disabled via --no-cov switch!')\n"
+    )
+    ini = "[pytest]\nfilterwarnings =\n    error\n"
+    write(tmp_path, {"conftest.py": hook, "pytest.ini": ini, "test_a.py": "def test_a(): pass\n"})
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == code
