@@ -42,6 +42,7 @@ LEAST_WAIT, WAIT_TIMES = 20.0, 10.0
 """How long the slower of two sides may take: so many seconds, or so many times as long as the other."""
 
 
+HANGING = RunProblem(kind="timeout", text="It had not ended long after the other side.")
 PASSED, FAILED = 0, 1
 """Exit codes of pytest that speak of tests."""
 
@@ -132,17 +133,10 @@ class Runs:
             _, pending = wait(futures, timeout=limit)
             for future in pending:
                 cuts[futures.index(future)].set()
-            reports = [future.result() for future in futures]
-        if any(has_found_port_taken(result) for report in reports for result in report.failures):
+            first_report, second_report = (future.result() for future in futures)
+        if any(has_found_port_taken(result) for result in (*first_report.failures, *second_report.failures)):
             self._shares_ports = True
             return self.run_both(first, second)
-        hanging = RunProblem(
-            kind="timeout", text=f"It had not ended after {limit:.0f} s, unlike the other side."
-        )
-        first_report, second_report = (
-            report.model_copy(update={"problem": hanging}) if cut.is_set() and report.problem else report
-            for report, cut in zip(reports, cuts, strict=True)
-        )
         return first_report, second_report
 
     def run(
@@ -182,6 +176,8 @@ class Runs:
                     and not any(map(has_found_port_taken, report.failures))
                 ),
             )
+        if cut is not None and cut.is_set() and report.problem:
+            report = report.model_copy(update={"problem": HANGING})
         self._account(summarize_run(label, tests, report), started)
         if label in PARALLEL_RUNS:
             return report  # the base does not run the same tests
