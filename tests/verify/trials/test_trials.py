@@ -593,3 +593,18 @@ def test_endless_tests_leave_time_for_the_edits(try_edits: Outcomes) -> None:
     edits = [("n -= 0", "n -= 1"), ("n > 0", "n >= 0")]
     outcomes = try_edits(files, tests, edits, seconds=25.0)
     assert [outcome for outcome, _ in outcomes] == ["passed", "timeout"]
+
+
+def test_guards_run_in_the_order_of_pytest(try_edits: Outcomes) -> None:
+    files = {
+        "shop.py": "SEEN = []\n\ndef add(x):\n    SEEN.append(x)\n    return len(SEEN) + 1\n",
+        "tests/test_shop.py": (
+            "import shop\n\ndef test_first():\n    assert not shop.SEEN\n    shop.SEEN.append(1)\n\n"
+            "def test_then():\n    assert shop.SEEN\n\n"
+            "def test_red():\n    number = shop.add(1)\n    shop.SEEN.clear()\n    assert number == 1\n"
+        ),
+    }
+    guards = ("tests/test_shop.py::test_then", "tests/test_shop.py::test_first")
+    edits = [("len(SEEN) + 1", "len(SEEN)")]
+    outcomes = try_edits(files, ["tests/test_shop.py::test_red"], edits, guards=guards)
+    assert outcomes == [("passed", "")]
