@@ -293,6 +293,8 @@ class FileByFile:
         nodes, self.recorder.request["shard"] = self.recorder.share_of(self.nodes), None
         for node, next_node in zip(nodes, [*nodes[1:], None]):  # noqa: B905 - new in Python 3.10
             items = self.collect(session, node)
+            if items:
+                tear_down_towards(session, items[0])
             for item, next_item in zip(items, [*items[1:], next_node]):  # noqa: B905
                 self.run(session, item, next_item)
         return True
@@ -322,6 +324,15 @@ class FileByFile:
             raise session.Failed(session.shouldfail)
         if session.shouldstop:
             raise session.Interrupted(session.shouldstop)
+
+
+def tear_down_towards(session: Any, item: Any) -> None:
+    """Tear down what a test does not need of the one before, which was followed by a file without tests."""
+    state = session._setupstate
+    if hasattr(state, "_teardown_towards"):  # pytest before 7
+        state._teardown_towards(item.listchain())
+    else:
+        state.teardown_exact(item)
 
 
 def observed_warnings(config: Any) -> Any:

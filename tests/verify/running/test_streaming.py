@@ -60,12 +60,13 @@ def test_fixtures_and_errors_are_those_of_an_ordinary_run(
         "setup.cfg": "[tool:pytest]\nfilterwarnings = error\n",
         "test_warning.py": "import warnings\n\nwarnings.warn('old')\n\n\ndef test_it():\n    pass\n",
         "test_wrong.py": "import nosuch\n",
+        "pkg/test_none.py": "",
         "test_cases.py": (
             "import pytest\n\n\n@pytest.mark.parametrize('n', [1, 2])\ndef test_case(n):\n    assert n == 1\n"
         ),
     }
     write(tmp_path, {**FILES, **more})
-    tests = (*TESTS, "test_warning.py", "test_wrong.py", "test_cases.py::test_case[2]")
+    tests = (*TESTS, "pkg/test_none.py", "test_warning.py", "test_wrong.py", "test_cases.py::test_case[2]")
     report = make_runner(tmp_path).run(tmp_path, tests, stream=stream)
     assert {result.id: f"{result.outcome} in {result.when}" for result in report.results} == {
         "pkg/test_b.py::test_b": "passed in call",
