@@ -28,10 +28,10 @@ from coder.core.ports import Limits
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.coverage_map import CoverageMap, record_map
 from coder.verify.impact import select_tests
-from coder.verify.launch import source_files
 from coder.verify.project import find_project
 from coder.verify.run import PytestRunner
 from coder.verify.select import select_test_files
+from coder.verify.tracing import source_files
 
 MOST_TRIED = 20
 """Faults that are tried for each one that counts."""

@@ -29,7 +29,7 @@ from coder.files.regular_files import read_regular, replace_bytes
 from coder.python.source import LINE_END, Function, dump_node, parse_module
 from coder.verify.layout import test_file_predicate
 from coder.verify.run import PytestRunner
-from coder.verify.select import names_imported_by, project_files
+from coder.verify.select import imported_names, project_files
 
 FORMAT = 3
 KEPT = 3
@@ -58,7 +58,7 @@ def split_source(text: str) -> SourceParts:
     """Return the parts of a source; one that cannot be parsed is all outside of functions."""
     try:
         module = parse_module(text)
-        imports = tuple(sorted(names_imported_by(module)))
+        imports = tuple(sorted(imported_names(text)))
         functions = sorted(_find_outer_functions(module), key=lambda node: node.lineno)
         lines = LINE_END.split(text)
         bodies = ["\n".join(lines[node.body[0].lineno - 1 : node.end_lineno]) for node in functions]

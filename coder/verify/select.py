@@ -381,12 +381,11 @@ def _select_by_names(
 ) -> list[str]:
     """Return the test files that name a changed definition or its callers, nearest first.
 
-    For a source that names lead from to no test, they are the test files that import it.
+    Behind them are those that import a changed source, through whatever other ones.
     """
     frequency = Counter(name for words_in_file in words.values() for name in words_in_file)
     most_files = max(3, DISCRIMINATING_SHARE * len(words))
     distances: dict[str, int] = {}
-    unreached: list[str] = []
     for path in sources:
         is_reached, last = False, 0
         texts = (read_regular_text(tree / path) for tree in (old, new))
@@ -397,12 +396,10 @@ def _select_by_names(
             for test in (test for test, words_in_file in words.items() if distinctive & set(words_in_file)):
                 is_reached, last = True, last if is_reached else distance + LEVELS
                 distances[test] = min(distance, distances.get(test, distance))
-        if not is_reached:
-            unreached.append(path)
-    importers = transitive_importers(new, unreached) if unreached else frozenset()
     affinity = _affinities(sources, words)
     reached = sorted(distances, key=lambda test: (distances[test], -affinity[test], test))
-    return [*reached, *sorted(importers & words.keys(), key=lambda test: (-affinity[test], test))]
+    importers = transitive_importers(new, sources) & words.keys()
+    return [*reached, *sorted(importers, key=lambda test: (-affinity[test], test))]
 
 
 def _affinities(sources: Sequence[str], tests: Iterable[str]) -> dict[str, float]:
@@ -561,7 +558,10 @@ def _bodies(text: str) -> dict[str, str]:
 
 
 def _find_users(text: str) -> dict[str, set[str]]:
-    """Return for each name that a source uses the dotted names of the functions and classes that use it."""
+    """Return for each name that a source uses the dotted names of the definitions that use it.
+
+    These are functions, classes, variables of the module, and other names that it imports something by.
+    """
     try:
         module = parse_module(text)
     except (SyntaxError, ValueError, RecursionError):
@@ -572,16 +572,17 @@ def _find_users(text: str) -> dict[str, set[str]]:
         node, name = todo.pop()
         for child in ast.iter_child_nodes(node):
             match child:
-                case ast.Constant() | ast.expr_context():
-                    continue
+                case ast.alias(name=used, asname=bound) if name or bound:
+                    users.setdefault(used.rpartition(".")[2], set()).add(name or str(bound))
                 case ast.Name(id=used) | ast.Attribute(attr=used) if name:
                     users.setdefault(used, set()).add(name)
-                    if isinstance(child, ast.Name):
-                        continue
+            match child:
                 case ast.FunctionDef(name=own) | ast.AsyncFunctionDef(name=own) | ast.ClassDef(name=own):
                     todo.append((child, f"{name}.{own}".lstrip(".")))
-                    continue
-            todo.append((child, name))
+                case ast.Assign(targets=[ast.Name(id=own)]) if not name:
+                    todo.append((child, own))
+                case _:
+                    todo.append((child, name))
     return users
 
 
@@ -589,18 +590,15 @@ def words_of(file: Path) -> frozenset[str]:
     return frozenset(_WORD.findall(read_regular_text(file)))
 
 
-DYNAMIC = frozenset(
-    {
-        "__import__",
-        "entry_points",
-        "exec_module",
-        "find_loader",
-        "find_spec",
-        "import_module",
-        "import_string",
-        "load_module",
-    }
+DYNAMIC = re.compile(
+    r"\b(?:__import__|entry_points|exec_module|find_loader|find_spec|import_module|import_string|load_module)\b"
 )
+"""Matches what imports files by names that are not known."""
+_IMPORT = re.compile(
+    r"^[ \t>.]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n;(]+)|import[ \t]+([\w., \t]+))",
+    re.MULTILINE,
+)
+_COMMENT = re.compile(r"#[^\n]*")
 PARSED_SOURCES_CACHED = 5000
 """Size of the cache of parsed sources, least recently used first out."""
 ANY_FILE = "*"
@@ -609,28 +607,20 @@ ANY_FILE = "*"
 
 @lru_cache(maxsize=PARSED_SOURCES_CACHED)
 def imported_names(text: str) -> frozenset[str]:
-    """Return the dotted names that a source imports, anywhere in it; relative imports begin with dots."""
-    try:
-        return names_imported_by(parse_module(text))
-    except (SyntaxError, ValueError):
-        return frozenset({ANY_FILE})
+    """Return the dotted names that a source imports, anywhere in it; relative imports begin with dots.
 
-
-def names_imported_by(tree: ast.Module) -> frozenset[str]:
-    """Return the dotted names that a parsed source imports, as `imported_names` does."""
+    Read by a pattern, in a twentieth of the time that parsing takes: examples in texts count as well.
+    """
     names: set[str] = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.Import():
-                names |= {alias.name for alias in node.names}
-            case ast.ImportFrom():
-                start = "." * node.level + (node.module or "")
-                names |= {start} | {
-                    f"{start}{'' if start.endswith('.') else '.'}{alias.name}" for alias in node.names
-                }
-            case ast.Name(id=name) | ast.Attribute(attr=name) if name in DYNAMIC:
-                names.add(ANY_FILE)
-    return frozenset(names)
+    for start, members, modules in _IMPORT.findall(_COMMENT.sub("", text.replace("\\\n", " "))):
+        words = [word.split() for word in (members or modules).strip("() \t\n").split(",")]
+        found = [word[0] for word in words if word]
+        if start:
+            joined = start if start.endswith(".") else f"{start}."
+            names |= {start, *(f"{joined}{name}" for name in found)}
+        else:
+            names.update(found)
+    return frozenset({*names, ANY_FILE} if DYNAMIC.search(text) else names)
 
 
 class ImportGraph:

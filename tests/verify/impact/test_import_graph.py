@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from coder.verify.select import ImportGraph, imported_names, transitive_importers
 from tests.builders import write
 
@@ -29,7 +31,23 @@ def importers_of(tmp_path: Path, path: str) -> list[str]:
 def test_collects_imports_anywhere_in_source() -> None:
     text = "import a.b, c\nfrom d import e\n\ndef late():\n    from . import f\n    from ..g import h\n"
     assert imported_names(text) == {"a.b", "c", "d", "d.e", ".", ".f", "..g", "..g.h"}
-    assert imported_names("def (") == imported_names("x = __import__('a')") == {"*"}
+    assert imported_names("x = __import__('a')") == {"*"}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("from a import (\n    b,  # the first, of two\n    c as d,\n)\n", {"a", "a.b", "a.c"}),
+        ("from a import b, \\\n    c\n", {"a", "a.b", "a.c"}),
+        ("import a as b, c.d\n", {"a", "c.d"}),
+        ("if x: pass\nfrom .a import *; y = 1\n", {".a", ".a.*"}),
+        ('"""Use it so:\n\n>>> from a import b\n"""\n', {"a", "a.b"}),
+        ("important = 1\nfrom_a = important\n", set()),
+        ("def (\nimport a\n", {"a"}),
+    ],
+)
+def test_reads_every_form_of_import(text: str, names: set[str]) -> None:
+    assert imported_names(text) == names
 
 
 def test_finds_indirect_importers(tmp_path: Path) -> None:

@@ -299,3 +299,29 @@ def test_case_of_data_is_named_under_its_suite(tmp_path: Path) -> None:
         "tests/test_all.py::check-a.test",
         *tests[2:],
     )
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "from shop.cart import total as sum_of\n\n\ndef pay(prices):\n    return sum_of(prices)\n",
+        "from shop.cart import total\n\nWAYS = {'cash': total}\n\n\ndef pay(prices):\n    return WAYS['cash'](prices)\n",
+        "def pay(prices):\n    from shop.cart import total as sum_of\n    return sum_of(prices)\n",
+        "import shop.cart as c\n\n\ndef pay(prices):\n    return getattr(c, 'to' + 'tal')(prices)\n",
+        "from shop.cart import *\n\npay = lambda prices: total(prices)\n",
+    ],
+)
+def test_users_by_another_name_are_reached(select_tests: Reached, user: str) -> None:
+    base = {
+        **SHOP,
+        "shop/pay.py": user,
+        "tests/test_pay.py": "from shop.pay import pay\n\n\ndef test_pay():\n    assert pay([1]) == 1\n",
+    }
+    changed = {"shop/cart.py": SHOP["shop/cart.py"].replace("sum(prices)", "sum(prices, 0)")}
+    renamed = {"shop/cart.py": SHOP["shop/cart.py"].replace("total", "whole")}
+    for change in (changed, renamed):
+        reached = select_tests(change, base)
+        assert reached is not None
+        assert reached[0] == "tests/test_cart.py"
+        assert "tests/test_pay.py" in reached
+        assert "tests/test_user.py" not in reached
