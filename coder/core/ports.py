@@ -512,7 +512,7 @@ class Verifier(Protocol):
         """Judge a change in clean worktrees: targets first, then the tests that it can reach.
 
         `named` tests must pass; `excluded` ones are not about the issue and never targets. `tell` hears of
-        each run and of the targets at once.
+        each run and of the targets at once. The verdict names the patch's tree.
         """
 
     def accept_test_edits(self) -> None:

@@ -269,7 +269,7 @@ async def _deliver(
         is_as_good = new_verdict.is_deliverable and (verdict.cut_short or shows_as_much)
         rebased_patch = rebased_patch if is_as_good else None
         if rebased_patch is not None:
-            verdict = new_verdict.with_examination_of(verdict).model_copy(update={"tree": rebased_patch.tree})
+            verdict = new_verdict.with_examination_of(verdict)
     if rebased_patch is None:
         context.log.append(
             Warned(

@@ -109,21 +109,19 @@ async def _judge_accepted(
     context.log.append(Verified(candidate=candidate.id, attempt=1, verdict=again))
     if again.is_examinable:
         progress = context.log.progress_listener(candidate.id)
-        examined = await asyncio.to_thread(context.judge.examine, again, progress)
-        again = examined.model_copy(update={"tree": patch.tree})
+        again = await asyncio.to_thread(context.judge.examine, again, progress)
         context.log.append(Verified(candidate=candidate.id, attempt=1, verdict=again))
     return again if again.is_deliverable else verdict
 
 
 async def _verify_change(context: SessionContext, candidate: Candidate, patch: Patch) -> Verdict:
     """Return the verdict of the first stage on a change in the candidate's worktree."""
-    verdict = await asyncio.to_thread(
+    return await asyncio.to_thread(
         context.judge.verify,
         patch,
         named_tests(context.log.records, candidate.id),
         context.log.progress_listener(candidate.id),
     )
-    return verdict.model_copy(update={"tree": patch.tree})
 
 
 def warn_of_risky_files(context: SessionContext, patch: Patch) -> None:
@@ -200,8 +198,7 @@ async def _judge_answer(
         return RevisionRequest(findings=findings, patch=patch) if findings else (patch, verdict)
     part = await _verify_reviewed(context, candidate, patch, accepted, answer.edits)
     if isinstance(part, tuple) and part[1].kind.is_as_good_as(verdict.kind):
-        examined = await asyncio.to_thread(context.judge.examine, part[1])
-        part = part[0], examined.model_copy(update={"tree": part[0].tree})
+        part = part[0], await asyncio.to_thread(context.judge.examine, part[1])
         log_partial_change(context, candidate, *part)
         return RevisionRequest(findings=findings, patch=part[0]) if findings else part
     decision = await _ask_how_to_go_on(context, verdict, part)

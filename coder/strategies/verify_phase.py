@@ -100,7 +100,6 @@ async def verify_change(
             excluded=excluded_tests(context, candidate),
             tell=context.log.run_listener(candidate.id),
         )
-    verdict = verdict.model_copy(update={"tree": patch.tree})
     return verdict if is_alone else _with_span(context, verdict)
 
 
@@ -108,8 +107,7 @@ async def examine_change(context: SessionContext, candidate: Candidate, verdict:
     """Return the verdict on the change that was judged last after its examination, without logging it."""
     progress = context.log.progress_listener(candidate.id)
     async with context.models.rate_limiter.verification_slot():
-        examined = await asyncio.to_thread(context.judge.examine, verdict, progress)
-    return _with_span(context, examined.model_copy(update={"tree": verdict.tree}))
+        return _with_span(context, await asyncio.to_thread(context.judge.examine, verdict, progress))
 
 
 def _with_span(context: SessionContext, verdict: Verdict) -> Verdict:

@@ -203,7 +203,8 @@ class FakeVerifier:
         tell: RunListener | None = None,
     ) -> Verdict:
         self.calls.append(("verify", tuple(named)))
-        return self.verdicts.pop(0) if len(self.verdicts) > 1 else self.verdicts[0]
+        verdict = self.verdicts.pop(0) if len(self.verdicts) > 1 else self.verdicts[0]
+        return verdict.model_copy(update={"tree": patch.tree})
 
     def describe_examples(self) -> tuple[str, ...]:
         return self.examples

@@ -73,7 +73,8 @@ class ContentVerifier(FakeVerifier):
         excluded: Sequence[str] = (),
         tell: RunListener | None = None,
     ) -> Verdict:
-        return PROVEN if self.proven in patch.tree else STILL_RED
+        verdict = PROVEN if self.proven in patch.tree else STILL_RED
+        return verdict.model_copy(update={"tree": patch.tree})
 
 
 def call(name: str, **arguments: str) -> ScriptedCall:
