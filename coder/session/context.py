@@ -99,6 +99,22 @@ class ModelAccess:
         return tuple(model for model in chain if model.name not in self.failed) or chain[-1:]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Judging:
+    """The verifiers of a session."""
+
+    verifier: Verifier
+    """Judges a change alone."""
+    whole_verifier: Verifier
+    """Judges the change together with those that it continues; the same one where it continues none."""
+    since: str = ""
+    """The commit before all of these; empty where it continues none."""
+    make_verifier: Callable[[Repository], Verifier]
+    """Makes a verifier with another base, to prove a fix again without the uncommitted work."""
+    cutoff: Cutoff = field(default_factory=Cutoff)
+    """Large test runs in progress."""
+
+
 HookEvent = Literal["PreToolUse", "PostToolUse", "Verified", "Stop"]
 
 
@@ -121,13 +137,7 @@ class SessionContext:
     tools: tuple[Tool, ...]
     """The same tools in the same order for the whole session, because prompt caches key on them."""
     repository: Repository
-    verifier: Verifier
-    whole_verifier: Verifier | None = None
-    """Judges the change together with those that it continues; None where it continues none."""
-    judged_since: str = ""
-    """The commit before all of these."""
-    make_verifier: Callable[[Repository], Verifier]
-    """Makes a verifier with another base, to prove a fix again without the uncommitted work."""
+    judging: Judging
     make_proposer: Callable[[], Proposer]
     """Loads the engine that repairs without a model."""
     sandbox: Sandbox
@@ -137,8 +147,6 @@ class SessionContext:
     approval: Approval
     workspace: Callable[[Candidate], Workspace]
     """Returns the candidate's workspace, the same one each time."""
-    cutoff: Cutoff = field(default_factory=Cutoff)
-    """The verifiers' large test runs in progress."""
     continued: Continuation | None = None
     """The earlier session that this one continues."""
     installer: DependencyInstaller | None = None
@@ -167,8 +175,6 @@ class SessionContext:
     """Runs the hooks of an event."""
     needs_review: bool = False
     """Whether the user reviews each plan before it runs and each fix, hunk by hunk, before delivery."""
-    notices: tuple[str, ...] = ()
-    """Notices for the user before the work begins, such as uncommitted files that were left out."""
     instructions: str = ""
     """The user's instructions and skills, and the project's if the directory is trusted."""
 
@@ -178,9 +184,14 @@ class SessionContext:
         return self.continued is not None and bool(self.continued.messages)
 
     @property
+    def verifier(self) -> Verifier:
+        """The verifier of the change alone."""
+        return self.judging.verifier
+
+    @property
     def judge(self) -> Verifier:
         """The verifier of verdicts."""
-        return self.whole_verifier or self.verifier
+        return self.judging.whole_verifier
 
     @property
     def model(self) -> Model:

@@ -259,7 +259,7 @@ async def _deliver(
     repository = context.repository
     rebased_patch = await asyncio.to_thread(repository.rebase_on_head, patch)
     if rebased_patch is not None and repository.dirty:
-        head_verifier = context.make_verifier(repository.on_head())
+        head_verifier = context.judging.make_verifier(repository.on_head())
         new_verdict = await asyncio.to_thread(
             head_verifier.verify, rebased_patch, named_tests(context.log.records, candidate.id)
         )

@@ -50,13 +50,22 @@ DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 class Session:
     """Runs a strategy once; only the session delivers, so that nothing is delivered twice."""
 
-    def __init__(self, context: SessionContext, strategy: Strategy, *, id: str, version: str) -> None:
+    def __init__(
+        self,
+        context: SessionContext,
+        strategy: Strategy,
+        *,
+        id: str,
+        version: str,
+        notices: Sequence[str] = (),
+    ) -> None:
+        """Take `notices` for the user before the work begins, such as files that were left out."""
         self._context = context
         self._strategy = strategy
         self._id = id
         self._version = version
+        self._notices = notices
         self._work: asyncio.Task[SessionOutcome] | None = None
-        self._candidate: Candidate | None = None
         self._is_stopped = False
 
     def send(self, command: SessionCommand) -> None:
@@ -91,11 +100,11 @@ class Session:
             if isinstance(event := record.event, Verified)
         ]
         is_examined = bool(verdicts) and verdicts[-1].is_examinable and verdicts[-1].kind.shows_fix
-        return is_examined and self._context.cutoff.request()
+        return is_examined and self._context.judging.cutoff.request()
 
     def _deliver_now(self) -> None:
         is_running = self._work is not None and not self._work.done()
-        if is_running and not self._context.cutoff.request():
+        if is_running and not self._context.judging.cutoff.request():
             self._context.log.append(Warned(text=NOTHING_TO_CUT_SHORT))
 
     async def run(self) -> SessionFinished:
@@ -109,14 +118,14 @@ class Session:
                 head=context.repository.head,
                 base=context.repository.base,
                 dirty=context.repository.dirty,
-                judged_since=context.judged_since,
+                judged_since=context.judging.since,
                 model=context.model.name,
                 base_url=context.models.base_url,
                 version=self._version,
             )
         )
-        context.cutoff.on_change = context.log.offer_callback()
-        for notice in context.notices:
+        context.judging.cutoff.on_change = context.log.offer_callback()
+        for notice in self._notices:
             context.log.append(Warned(text=notice))
         try:
             ending = await self._run_to_outcome()
@@ -188,26 +197,26 @@ class Session:
 
     async def _run_strategy(self) -> SessionOutcome:
         context = self._context
-        self._candidate = await asyncio.to_thread(context.repository.create_candidate, "c1")
-        context.log.append(CandidateForked(candidate=self._candidate.id))
+        candidate = await asyncio.to_thread(context.repository.create_candidate, "c1")
+        context.log.append(CandidateForked(candidate=candidate.id))
         if (earlier := context.continued) is not None:
             if earlier.messages:
                 context.log.append(
                     ConversationContinued(
-                        candidate=self._candidate.id, session=earlier.session, messages=earlier.messages
+                        candidate=candidate.id, session=earlier.session, messages=earlier.messages
                     )
                 )
             for note in earlier.notes:
-                context.log.append(note.model_copy(update={"candidate": self._candidate.id, "implied": True}))
-            await self._restore_change(self._candidate, (earlier.diff, *earlier.patches))
+                context.log.append(note.model_copy(update={"candidate": candidate.id, "implied": True}))
+            await self._restore_change(candidate, (earlier.diff, *earlier.patches))
         if context.task.mode == "ask" or context.task.given:  # a verdict runs what it needs of the base
-            return await conclude(context, await self._strategy(context, self._candidate))
-        testing = asyncio.create_task(self._test_base(self._candidate))
+            return await conclude(context, await self._strategy(context, candidate))
+        testing = asyncio.create_task(self._test_base(candidate))
         working: asyncio.Task[Candidate] | None = None
         try:
             await asyncio.wait({testing}, timeout=BASELINE_WAIT_SECONDS)
             if not (testing.done() and testing.result()):
-                working = asyncio.ensure_future(self._strategy(context, self._candidate))
+                working = asyncio.ensure_future(self._strategy(context, candidate))
                 await asyncio.wait({testing, working}, return_when=asyncio.FIRST_COMPLETED)
             if testing.done() and (obstacle := testing.result()) and not (working and working.done()):
                 return outcome_without_fix(VerdictKind.NOT_TESTED, obstacle, context)

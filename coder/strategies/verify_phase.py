@@ -112,7 +112,7 @@ async def examine_change(context: SessionContext, candidate: Candidate, verdict:
 
 def _with_span(context: SessionContext, verdict: Verdict) -> Verdict:
     """Return the verdict with a note on the changes that it is judged together with."""
-    since = context.judged_since[:10]
+    since = context.judging.since[:10]
     if not since:
         return verdict
     note = f"judged together with what it continues: all changes since {since}"

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 from urllib.parse import urlsplit
@@ -17,7 +16,7 @@ from coder import __version__
 from coder.core.errors import UserError
 from coder.core.events import Record, SessionFinished
 from coder.core.paths import extract_node_ids, find_command_tests, test_file_of
-from coder.core.ports import Model, Progress, Repository, Verifier
+from coder.core.ports import Model, Progress, Verifier
 from coder.core.task import Budget, Mode, Task
 from coder.core.values import Candidate, Patch, SuspectRanking
 from coder.directories import index_database, sandbox_notice_file, sessions_directory
@@ -38,7 +37,7 @@ from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.wrappers import ResidueSandbox
 from coder.session.approval import Approval, Permissions
 from coder.session.budget import BudgetTracker, RateLimiter
-from coder.session.context import ModelAccess, Revise, RunElsewhere, SessionContext, Strategy
+from coder.session.context import Judging, ModelAccess, Revise, RunElsewhere, SessionContext, Strategy
 from coder.session.continuation import Continuation
 from coder.session.log import EventLog
 from coder.session.session import Session
@@ -47,7 +46,6 @@ from coder.store.jsonl import SessionStore
 from coder.tools.registry import TOOLS
 from coder.trust import allowed_rules, remember_rules
 from coder.verify.project import Project
-from coder.verify.verifier import WorktreeVerifier
 from coder.wiring.conversations import find_continuation, inherit_model, make_session_id, recover_sessions
 from coder.wiring.guidance import Guidance, load_guidance
 from coder.wiring.mcp_client import open_session_tools
@@ -208,7 +206,7 @@ class SessionSetup:
             task = _mask_request(task.model_copy(update={"attachments": attachments}), private)
             log = EventLog(store, secrets=private, records=records)
             runtime = build_project_runtime(task, config, root=root, sandbox=sandbox, mask=private.mask)
-            judging = _set_up_judging(task, earlier, repository, runtime)
+            judging, reset_baselines = _set_up_judging(task, earlier, repository, runtime)
             server_tools, server_problems = (
                 ((), ())
                 if chosen_approach.is_offline or task.given or records
@@ -219,14 +217,10 @@ class SessionSetup:
                 models=self._model_access(),
                 tools=(*TOOLS, *server_tools),
                 repository=repository,
-                verifier=judging.verifier,
-                whole_verifier=judging.whole_verifier,
-                judged_since=judging.since,
-                make_verifier=judging.make_verifier,
+                judging=judging,
                 make_proposer=runtime.proposer,
-                installer=runtime.installer(root, judging.reset_baselines),
+                installer=runtime.installer(root, reset_baselines),
                 installs_packages=config.install,
-                cutoff=runtime.cutoff,
                 continued=earlier,
                 sandbox=sandbox,
                 store=store,
@@ -255,25 +249,25 @@ class SessionSetup:
                 needs_review=reviews,
                 run_elsewhere=connect(self, repository) if connect else None,
                 revise=None if chosen_approach.is_offline or task.given else _load_revision(),
-                notices=(
-                    *repository.exclusions,
-                    *refusals,
-                    *server_problems,
-                    *_price_notice(task.budget, chosen_approach.model),
-                    *_example_tests_notice(task, root),
-                    *_conflict_notice(task, repository),
-                    *(
-                        ()
-                        if task.continues or runs_nothing
-                        else (*guidance.problems, *_environment_notices(task, root, sandbox))
-                    ),
+            )
+            notices = (
+                *repository.exclusions,
+                *refusals,
+                *server_problems,
+                *_price_notice(task.budget, chosen_approach.model),
+                *_example_tests_notice(task, root),
+                *_conflict_notice(task, repository),
+                *(
+                    ()
+                    if task.continues or runs_nothing
+                    else (*guidance.problems, *_environment_notices(task, root, sandbox))
                 ),
             )
             from coder.strategies.verify_phase import with_named_tests
 
             is_change = task.mode != "ask" and not task.given
             strategy = with_named_tests(chosen_approach.strategy) if is_change else chosen_approach.strategy
-            session = Session(context, strategy, id=identity, version=__version__)
+            session = Session(context, strategy, id=identity, version=__version__, notices=notices)
             yield SessionHandle(id=identity, session=session, log=log, context=context)
 
     def _continue_task(self, task: Task, earlier: Continuation | None) -> Task:
@@ -352,45 +346,20 @@ def allows_unpriced(flags: Mapping[str, Any]) -> bool:
     return any(flags.get(name) is not None for name in ("max_tokens", "max_requests"))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Judging:
-    """The verifiers of a session."""
-
-    make_verifier: Callable[[Repository], WorktreeVerifier]
-    """Returns the verifier of a repository at its base, the same one each time."""
-    repository: SessionRepository
-    since: str = ""
-    """The commit before all changes that this one continues; empty if it continues none."""
-
-    @cached_property
-    def whole_repository(self) -> SessionRepository | None:
-        return self.repository.since(self.since) if self.since else None
-
-    @property
-    def verifier(self) -> WorktreeVerifier:
-        return self.make_verifier(self.repository)
-
-    @property
-    def whole_verifier(self) -> WorktreeVerifier | None:
-        """Judges the change together with those that it continues."""
-        return self.make_verifier(self.whole_repository) if self.whole_repository else None
-
-    def reset_baselines(self, circumstance: str) -> None:
-        for verifier in filter(None, (self.verifier, self.whole_verifier)):
-            verifier.reset_baseline(circumstance)
-
-
 def _set_up_judging(
     task: Task, earlier: Continuation | None, repository: SessionRepository, runtime: ProjectRuntime
-) -> Judging:
-    """Return the verifiers of a task; a change is also about the requests that it continues."""
+) -> tuple[Judging, Callable[[str], None]]:
+    """Return the verifiers of a task, and what discards their results of the base.
+
+    A change is also about the requests that it continues.
+    """
     unfinished = [
         request for request in (earlier.unfinished_requests if earlier else ()) if request != task.issue
     ]
     since = repository.commit_before(earlier.requests) if earlier and earlier.requests else ""
     if earlier and since:
         unfinished = [*dict.fromkeys((*unfinished, *[*earlier.requests.values()][::-1]))]
-    verifier = runtime.verifier_factory(
+    make_verifier = runtime.verifier_factory(
         task.issue,
         unfinished_issues=tuple(unfinished),
         requires_identifier_ties=task.mode == "fix",
@@ -401,7 +370,20 @@ def _set_up_judging(
         needs_ties=task.needs_ties,
         accepts_test_edits=task.accept_test_edits,
     )
-    return Judging(make_verifier=verifier, repository=repository, since=since)
+    verifiers = [make_verifier(repository), *([make_verifier(repository.since(since))] if since else ())]
+
+    def reset_baselines(circumstance: str) -> None:
+        for verifier in verifiers:
+            verifier.reset_baseline(circumstance)
+
+    judging = Judging(
+        verifier=verifiers[0],
+        whole_verifier=verifiers[-1],
+        since=since,
+        make_verifier=make_verifier,
+        cutoff=runtime.cutoff,
+    )
+    return judging, reset_baselines
 
 
 def _permissions(config: Config, root: Path, *, sandbox: ProcessSandbox, project: Project) -> Permissions:

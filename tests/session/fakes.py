@@ -30,7 +30,7 @@ from coder.index.index import SymbolIndex
 from coder.models.scripted import Scene, ScriptedModel
 from coder.session.approval import Approval
 from coder.session.budget import BudgetTracker
-from coder.session.context import ModelAccess, SessionContext, Strategy
+from coder.session.context import Judging, ModelAccess, SessionContext, Strategy
 from coder.session.log import EventLog
 from coder.session.session import Session
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
@@ -315,8 +315,7 @@ def kit(
         models=ModelAccess(model=ScriptedModel(scenes)),
         tools=TOOLS,
         repository=fake,
-        verifier=chosen,
-        make_verifier=lambda _: chosen,
+        judging=Judging(verifier=chosen, whole_verifier=chosen, make_verifier=lambda _: chosen),
         make_proposer=FakeProposer,
         sandbox=sandbox,
         store=FakeStore(),

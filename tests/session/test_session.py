@@ -325,7 +325,7 @@ async def test_stop_in_the_examination_ends_it_and_delivers_the_fix(tmp_path: Pa
     fixed = PROVEN.model_copy(update={"kind": VerdictKind.FIXED, "is_examined": False})
     verifier = SlowVerifier([fixed])
     context = kit(tmp_path, [patch(FIX)], verifier=verifier)
-    verifier.cutoff = context.cutoff
+    verifier.cutoff = context.judging.cutoff
     session = Session(context, follow_route(LINEAR_ROUTE), id="s1", version="0")
     running = asyncio.ensure_future(session.run())
     async for record in context.log.follow():
