@@ -112,6 +112,16 @@ def _fold_messages(records: Sequence[Record], compactions: Sequence[ContextCompa
     return tuple(messages)
 
 
+def newest_reply(records: Sequence[Record], candidate: str) -> AssistantMessage:
+    """Return the model's newest reply on behalf of a candidate; an empty one before the first."""
+    replies = (
+        message
+        for message in reversed(candidate_messages(records, candidate))
+        if isinstance(message, AssistantMessage)
+    )
+    return next(replies, AssistantMessage())
+
+
 def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
     """Return the calls of the newest reply that have no result yet, in order."""
     answered: set[str] = set()
@@ -174,6 +184,11 @@ def candidate_verdicts(records: Sequence[Record], candidate: str) -> tuple[Verdi
         for record in candidate_records(records, candidate)
         if isinstance(record.event, Verified)
     )
+
+
+def newest_verdict(records: Sequence[Record], candidate: str) -> Verdict | None:
+    """Return the newest verdict on any change of the candidate."""
+    return next(reversed(candidate_verdicts(records, candidate)), None)
 
 
 def reviewer_findings(records: Sequence[Record], candidate: str) -> dict[str, Findings]:

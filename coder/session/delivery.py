@@ -22,10 +22,10 @@ from coder.core.plan import format_plan
 from coder.core.state import (
     candidate_notes,
     candidate_records,
-    candidate_verdicts,
     component_plan,
     has_given_up,
     named_tests,
+    newest_verdict,
     reviewer_findings,
 )
 from coder.core.text import sanitize_text
@@ -74,19 +74,12 @@ class SessionOutcome(Value):
 
 async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutcome:
     """Deliver what the newest verdict allows, or explain why nothing is delivered."""
-    verdicts = candidate_verdicts(context.log.records, candidate.id)
-    denial = await context.deny("Stop", candidate, verdict=verdicts[-1].kind.value if verdicts else "")
-    return await _conclude(context, candidate, denial)
-
-
-async def _conclude(context: SessionContext, candidate: Candidate, denial: str) -> SessionOutcome:
-    """Deliver unless a hook denies it."""
+    newest = newest_verdict(context.log.records, candidate.id)
+    denial = await context.deny("Stop", candidate, verdict=newest.kind.value if newest else "")
     if context.task.plan_only:
         return _planning_outcome(context)
     if context.task.mode == "ask":
         return _answer_outcome(context, candidate)
-    all_verdicts = candidate_verdicts(context.log.records, candidate.id)
-    newest = all_verdicts[-1] if all_verdicts else None
     if newest is not None and context.task.given:
         newest = await offer_acceptance(context, candidate, newest)
         page = context.judge.commit_evidence(newest).page

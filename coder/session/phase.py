@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Warned
-from coder.core.messages import AssistantMessage, Reply, ToolCall
+from coder.core.messages import Reply, ToolCall
 from coder.core.notes import Diagnosis, GiveUp, Note, Sites
 from coder.core.phases import Phase
-from coder.core.state import candidate_messages, unanswered_calls
+from coder.core.state import candidate_messages, newest_reply, unanswered_calls
 from coder.core.values import Candidate, Patch
 from coder.patching.git_hunks import split_git_diff
 from coder.prompting import render_prompt
@@ -244,7 +244,7 @@ async def _inspect_change(
 
 async def record_change(context: SessionContext, candidate: Candidate, patch: Patch) -> None:
     """Log the candidate's current change with its fingerprint, and commit it on its private branch."""
-    reply = _last_reply(context, candidate).strip().partition("\n")[0]
+    reply = newest_reply(context.log.records, candidate.id).text.strip().partition("\n")[0]
     step = context.secrets.mask(format_subject(reply or f"Change {', '.join(patch.paths[:3])}", ()))
     await asyncio.to_thread(context.repository.checkpoint, candidate, step)
     change_fingerprint = await asyncio.to_thread(_fingerprint, candidate, patch)
@@ -275,7 +275,7 @@ def _log_note(
 
 def _implied_note(context: SessionContext, candidate: Candidate, phase: Phase) -> Note:
     """Return the note of a reading phase that ended because the model began to change files."""
-    reply = _last_reply(context, candidate)
+    reply = newest_reply(context.log.records, candidate.id).text
     summary = reply.strip()
     if phase.note != "diagnosis":
         return Sites(summary=summary)
@@ -287,12 +287,6 @@ def _implied_note(context: SessionContext, candidate: Candidate, phase: Phase) -
         )
     )
     return Diagnosis(summary=summary, places=places)
-
-
-def _last_reply(context: SessionContext, candidate: Candidate) -> str:
-    """Return the text of the model's newest reply; empty before the first."""
-    messages = reversed(candidate_messages(context.log.records, candidate.id))
-    return next((message.text for message in messages if isinstance(message, AssistantMessage)), "")
 
 
 def _unanswered_calls(context: SessionContext, candidate: Candidate) -> tuple[ToolCall, ...]:

@@ -11,6 +11,7 @@ from coder.core.state import (
     candidate_verdicts,
     has_given_up,
     named_tests,
+    newest_verdict,
     reviewer_findings,
 )
 from coder.core.values import Candidate, Patch
@@ -28,11 +29,10 @@ async def score_candidate(context: SessionContext, candidate: Candidate) -> Scor
 
     In order: fixed and accepted, kind of verdict, failing targets, broken tests, unguarded lines, size.
     """
-    judgements = candidate_verdicts(context.log.records, candidate.id)
+    newest = newest_verdict(context.log.records, candidate.id)
     patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
-    if not judgements or judgements[-1].tree != patch.tree:
+    if newest is None or newest.tree != patch.tree:
         return WORST
-    newest = judgements[-1]
     size = sum(
         line[:1] in "+-" and line[:3] not in ("+++", "---") for line in patch.diff.splitlines() if line
     )
@@ -51,21 +51,16 @@ async def score_candidate(context: SessionContext, candidate: Candidate) -> Scor
     return values
 
 
-def newest_verdict(context: SessionContext, candidate: Candidate) -> Verdict | None:
-    """Return the newest verdict on any change of the candidate."""
-    return next(iter(reversed(candidate_verdicts(context.log.records, candidate.id))), None)
-
-
 async def current_verdict(context: SessionContext, candidate: Candidate) -> Verdict | None:
     """Return the newest verdict if it is on the current change."""
-    newest = newest_verdict(context, candidate)
+    newest = newest_verdict(context.log.records, candidate.id)
     patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
     return newest if newest is not None and newest.tree == patch.tree else None
 
 
 def is_accepted(context: SessionContext, candidate: Candidate) -> bool:
     """Tell whether the candidate is fixed and no reviewer asks for changes."""
-    newest = newest_verdict(context, candidate)
+    newest = newest_verdict(context.log.records, candidate.id)
     return (
         newest is not None
         and newest.kind.shows_fix
@@ -78,7 +73,7 @@ def is_settled(context: SessionContext, candidate: Candidate) -> bool:
 
     Without a test that shows the issue none can prove a fix; and the user may have cut the tests short.
     """
-    newest = newest_verdict(context, candidate)
+    newest = newest_verdict(context.log.records, candidate.id)
     return is_accepted(context, candidate) or (
         newest is not None
         and newest.is_deliverable
@@ -112,7 +107,7 @@ def summarize_attempt(context: SessionContext, candidate: Candidate) -> str:
         for record in reversed(candidate_records(context.log.records, candidate.id))
         if isinstance(record.event, FilesChanged)
     )
-    newest = newest_verdict(context, candidate)
+    newest = newest_verdict(context.log.records, candidate.id)
     failure = context.judge.explain_failure(newest) if newest else "It was not tested."
     return f"{idea}\n{next(changes, '')[:DIFF_CHARACTERS]}\n{failure[:FAILURE_CHARACTERS]}"
 
@@ -134,13 +129,13 @@ def is_abandoned(context: SessionContext, candidate: Candidate) -> bool:
 
 def has_deliverable_change(context: SessionContext, candidate: Candidate) -> bool:
     """Tell whether the newest verdict allows delivery."""
-    newest = newest_verdict(context, candidate)
+    newest = newest_verdict(context.log.records, candidate.id)
     return newest is not None and newest.is_deliverable
 
 
 def is_repairable(context: SessionContext, candidate: Candidate) -> bool:
     """Tell whether the newest verdict is a failure that another change may fix."""
-    newest = newest_verdict(context, candidate)
+    newest = newest_verdict(context.log.records, candidate.id)
     return (
         newest is not None
         and not newest.is_deliverable

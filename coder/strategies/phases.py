@@ -14,6 +14,8 @@ from coder.core.state import (
     candidate_records,
     candidate_verdicts,
     named_tests,
+    newest_reply,
+    newest_verdict,
     unrelated_tests,
 )
 from coder.core.values import Candidate, Patch
@@ -25,7 +27,7 @@ from coder.retrieval.orientation import FirstLook, issue_overview, related_failu
 from coder.session.baseline import measure_baseline
 from coder.session.context import SessionContext
 from coder.session.phase import CONTINUE_REPLY, PhaseSpec, PhaseState
-from coder.strategies.candidate_status import has_source, newest_verdict
+from coder.strategies.candidate_status import has_source
 from coder.strategies.citations import CitationChecker, check_text
 from coder.strategies.diagnosis import newest_diagnoses, unaddressed_places
 from coder.strategies.verify_phase import (
@@ -158,7 +160,7 @@ async def _settle_reproduce_within_attempts(
     if state.changed and not state.entry and has_source(state.patch) and is_last:
         return GiveUp(summary="No attempt is left: each change was changed again after its verification.")
     decision = await _settle_reproduce(context, candidate, state)
-    newest = next(reversed(candidate_verdicts(context.log.records, candidate.id)), None)
+    newest = newest_verdict(context.log.records, candidate.id)
     if not isinstance(decision, str) or newest is None or newest.kind is VerdictKind.NOT_TESTED:
         return decision
     advice = render_prompt("attempts_left", left=attempts_left(context), passes=newest.is_deliverable)
@@ -316,18 +318,13 @@ def _excludes_more_tests(context: SessionContext, candidate: Candidate, note: No
 
 def _summary(context: SessionContext, candidate: Candidate) -> str:
     """Return what the model said with its change: a line, then its explanation; else its earlier finding."""
-    replies = (
-        message
-        for message in reversed(candidate_messages(context.log.records, candidate.id))
-        if isinstance(message, AssistantMessage)
-    )
     summaries = (
         note.summary
         for note in reversed(candidate_notes(context.log.records, candidate.id))
         if isinstance(note, Sites | Diagnosis)
     )
     return (
-        next(replies, AssistantMessage()).text.strip()[:EXPLANATION_CHARACTERS]
+        newest_reply(context.log.records, candidate.id).text.strip()[:EXPLANATION_CHARACTERS]
         or next(summaries, "").strip().partition("\n")[0]
     )
 
@@ -354,7 +351,7 @@ async def _open_diagnose(context: SessionContext, candidate: Candidate) -> str:
 
 
 async def _open_repair(context: SessionContext, candidate: Candidate) -> str:
-    if (newest := newest_verdict(context, candidate)) and newest.is_deliverable:
+    if (newest := newest_verdict(context.log.records, candidate.id)) and newest.is_deliverable:
         return render_prompt("passing", verdict=newest, missing=describe_open(newest))
     return render_prompt("repair")
 
@@ -363,15 +360,10 @@ async def _settle_repair(
     context: SessionContext, candidate: Candidate, state: PhaseState
 ) -> Note | str | None:
     """Settle as an edit; a PASSING change that went back to the model ends as it is once it only talks."""
-    newest = newest_verdict(context, candidate)
+    newest = newest_verdict(context.log.records, candidate.id)
     if newest is None or not newest.is_deliverable or newest.tree != state.patch.tree or state.note:
         return await _settle_edit(context, candidate, state)
-    replies = (
-        message
-        for message in reversed(candidate_messages(context.log.records, candidate.id))
-        if isinstance(message, AssistantMessage)
-    )
-    if state.entry or next(replies, AssistantMessage()).calls:
+    if state.entry or newest_reply(context.log.records, candidate.id).calls:
         return None
     notes = reversed(candidate_notes(context.log.records, candidate.id))
     return next(
@@ -380,8 +372,8 @@ async def _settle_repair(
 
 
 async def _open_explain(context: SessionContext, candidate: Candidate) -> str:
-    judgements = candidate_verdicts(context.log.records, candidate.id)
-    failure = await asyncio.to_thread(context.judge.explain_failure, judgements[-1]) if judgements else ""
+    newest = newest_verdict(context.log.records, candidate.id)
+    failure = await asyncio.to_thread(context.judge.explain_failure, newest) if newest else ""
     return render_prompt("give_up", failed=failure)
 
 

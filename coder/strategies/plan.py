@@ -9,7 +9,7 @@ from coder.core.notes import Done, GiveUp, Note, Plan, Step
 from coder.core.paths import extract_node_ids, is_test_path
 from coder.core.phases import EDIT, PLAN
 from coder.core.plan import format_plan
-from coder.core.state import candidate_messages, candidate_verdicts
+from coder.core.state import candidate_messages, candidate_verdicts, newest_verdict
 from coder.core.values import Candidate, Patch
 from coder.patching.git_hunks import rebuild_diff, split_git_diff
 from coder.prompting import render_prompt
@@ -243,14 +243,14 @@ def step_phase(plan: Plan, step: Step, *, failure: str = "") -> PhaseSpec:
         return f"{await PHASE_SPECS['locate'].opening(context, candidate)}\n\n{message}"
 
     async def settle(context: SessionContext, candidate: Candidate, state: PhaseState) -> Note | str | None:
-        judgements = candidate_verdicts(context.log.records, candidate.id)
+        newest = newest_verdict(context.log.records, candidate.id)
         if state.entry or isinstance(state.note, GiveUp):
             return None if state.entry else state.note
         if state.changed and (
             objection := await asyncio.to_thread(preflight_objections, context, candidate, state)
         ):
             return objection
-        if state.note is not None and judgements and judgements[-1].tree == state.patch.tree:
+        if state.note is not None and newest and newest.tree == state.patch.tree:
             return (
                 "Nothing has changed since the last verification. Change the code with apply_patch, or "
                 "hand_over(kind='give_up')."

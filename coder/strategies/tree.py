@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from coder.core.errors import LimitReached, ModelError
 from coder.core.events import CandidateDropped, CandidateForked, FilesChanged
-from coder.core.state import active_candidates, candidate_verdicts
+from coder.core.state import active_candidates, newest_verdict
 from coder.core.values import Candidate
 from coder.prompting import render_prompt
 from coder.session.context import SessionContext, Strategy
@@ -143,12 +143,8 @@ async def fork_sibling(context: SessionContext, parent: Candidate, seed: Seed) -
     await asyncio.to_thread(apply_test_hunks, child, patch)
     test_patch = await asyncio.to_thread(context.repository.candidate_patch, child)
     context.log.append(FilesChanged(candidate=child.id, paths=test_patch.paths, diff=test_patch.diff))
-    judgements = candidate_verdicts(context.log.records, parent.id)
-    failure = (
-        context.judge.explain_failure(judgements[-1])
-        if judgements and not judgements[-1].is_deliverable
-        else ""
-    )
+    newest = newest_verdict(context.log.records, parent.id)
+    failure = context.judge.explain_failure(newest) if newest and not newest.is_deliverable else ""
     dropped_paths = [path for path in patch.paths if path not in test_patch.paths]
     add_user_message(
         context,

@@ -7,11 +7,10 @@ import pytest
 
 from coder.core.events import NoteMade, PhaseEntered, ToolFinished
 from coder.core.notes import Done, GiveUp, Reproduction, WrittenAnswer
-from coder.core.state import newest_answer
+from coder.core.state import newest_answer, newest_verdict
 from coder.core.verdict import ReproductionResult, RunProblem, TestReport, Verdict, VerdictKind
 from coder.models.scripted import Scene, ScriptedCall, ScriptedModel, ScriptStep
 from coder.session.context import SessionContext
-from coder.strategies.candidate_status import newest_verdict
 from coder.strategies.follow import (
     LINEAR_ROUTE,
     LOCATE_ROUTE,
@@ -175,7 +174,7 @@ def test_passing_goes_back_once(
     assert "Two tests were edited to agree." in context.model.requests[1].messages[-1].text
     made = [event.note for event in events(context.log, NoteMade)]
     assert [note.summary for note in made if isinstance(note, Done)][-1] == summary
-    newest = newest_verdict(context, context.repository.create_candidate("c1"))
+    newest = newest_verdict(context.log.records, "c1")
     assert newest is not None
     assert newest.reason == verdicts[-1].reason
 
