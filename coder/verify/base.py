@@ -241,15 +241,105 @@ class Runs:
         return report
 
 
-class BaseTests:
-    """The base's own tests; what was collected and run is remembered for later changes."""
+NO_HISTORY = SuiteHistory(None, "")
 
-    def __init__(self) -> None:
+
+class SuiteLimits(Value):
+    """Limits on how much of the suite is run for a verdict."""
+
+    suite_seconds: float = 900.0
+    """Longest time of any run."""
+    waits: bool = False
+    """The tests that reach a change get all of it."""
+    reaching_seconds: float = 120.0
+    """Longest time of these tests otherwise."""
+    examination_seconds: float = 60.0
+    """Longest examination."""
+
+
+class BaseTests:
+    """The base's tests: the suite, measured at most once, and the tests that comparisons have asked for."""
+
+    def __init__(
+        self, trees: Trees, runner: SelectiveTestRunner, history: SuiteHistory, *, store: RunStore = NO_STORE
+    ) -> None:
+        """Know nothing yet; `history` tells how long the suite took before, `store` what is known of it."""
+        self._trees = trees
+        self._runner = runner
+        self._history = history
+        self._store = store
+        self._lock = threading.Lock()
+        self.report: TestReport | None = None
+        """The suite as a whole, or as far as its time went; None before it was measured."""
+        self._is_whole = False
+        """True if it ran without a reduced time limit."""
         self._files: set[str] = set()
         self._slow_files: set[str] = set()
         self._whole: TestReport | None = None
         self._collected = TestReport(command="")
         self._known = TestReport(command="")
+
+    def renew(self) -> "BaseTests":
+        """Return the same tests without results; whoever holds this object keeps those that it has."""
+        return BaseTests(self._trees, self._runner, self._history, store=self._store)
+
+    @property
+    def suite_seconds(self) -> float | None:
+        """Seconds that the whole suite took when it last ran; None if it is not known."""
+        return self._history.read().seconds
+
+    @property
+    def results(self) -> tuple[TestResult, ...]:
+        """All results on the base so far; a run of the suite that was cut off counts as far as it got."""
+        suite = self.report.results if self.report else ()
+        return tuple({result.id: result for result in (*suite, *self._known.results)}.values())
+
+    def measure(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
+        """Return the report of the suite on the untouched base, measured once.
+
+        Unless `whole`, a long one is cut off or not tried where tests can be run singly.
+        """
+        seconds = BASELINE_SECONDS if self._runner.is_recorded else None
+        report = self._measure(progress, None if whole else seconds)
+        if not whole or report.problem is None or report.problem.kind != "timeout" or self._is_whole:
+            return report
+        return self._measure(progress, None, anew=True)
+
+    def _measure(self, progress: Progress | None, seconds: float | None, *, anew: bool = False) -> TestReport:
+        with self._lock:
+            if self.report is None or (anew and not self._is_whole):
+                self._is_whole = seconds is None
+                with self._trees.checkout(self._trees.base, ()) as tree:
+                    if seconds is not None and (reason := self._reason_for_part(tree, seconds)):
+                        self.report = TestReport(
+                            command=self._runner.command, problem=RunProblem(kind="timeout", text=reason)
+                        )
+                    else:
+                        told = with_label("baseline", progress)
+                        self.report = self._store.recall(
+                            (content_key(tree), "suite"),
+                            lambda: self._runner.run_parallel(
+                                tree, timeout_seconds=seconds, progress=told, is_base=True
+                            ),
+                        )
+                        self.learn_duration(self.report, self._trees.base)
+            return self.report
+
+    def learn_duration(self, report: TestReport, tree: str) -> None:
+        """Remember how long a whole suite took on a tree, and what failed there."""
+        if report.problem is None:
+            red = tuple(result.id for result in report.project_failures[:MOST_RED])
+            update = {"seconds": report.seconds, "red": red, "red_at": tree}
+            self._history.write(self._history.read().model_copy(update=update))
+
+    def _reason_for_part(self, tree: Path, seconds: float) -> str:
+        """Return why the whole suite is not tried, as far as known before it runs; empty if it is."""
+        if (known := self._history.read().seconds) is not None:
+            text = f"The suite took {known:.0f} s before, longer than {seconds:g} s."
+            return text if known > seconds else ""
+        tests = len(find_tests(tree))
+        text = f"About {tests} tests may take longer than {seconds:g} s, so the suite is not run as a whole."
+        return text if tests > seconds * TESTS_PER_SECOND else ""
 
     def complete(self, before: TestReport, after: TestReport, tests: Sequence[str], runs: Runs) -> TestReport:
         """Return `before` with the results that a comparison with `after` needs.
@@ -291,11 +381,6 @@ class BaseTests:
         listed = self.collect(changed, runs) if changed else TestReport(command=after.command)
         ids = [result.id for result in after.results if test_file_of(result.id) in same]
         return listed.model_copy(update={"collected": (*listed.collected, *ids)})
-
-    @property
-    def results(self) -> tuple[TestResult, ...]:
-        """The results of the tests that were run."""
-        return self._known.results
 
     def learn(self, report: TestReport) -> None:
         """Remember the results of a run on the base, also of one that did not end."""
@@ -356,115 +441,6 @@ def tests_to_run(after: TestReport, collected: Collection[str]) -> list[str]:
         or ran.get(test, "passed") != "passed"
         or ("[" in test and test.partition("[")[0] in changed_functions)
     ]
-
-
-NO_HISTORY = SuiteHistory(None, "")
-
-
-class SuiteLimits(Value):
-    """Limits on how much of the suite is run for a verdict."""
-
-    suite_seconds: float = 900.0
-    """Longest time of any run."""
-    waits: bool = False
-    """The tests that reach a change get all of it."""
-    reaching_seconds: float = 120.0
-    """Longest time of these tests otherwise."""
-    examination_seconds: float = 60.0
-    """Longest examination."""
-
-
-class BaseSuite:
-    """The suite on the untouched base, measured at most once, and how much of it a change is judged by."""
-
-    def __init__(
-        self,
-        trees: Trees,
-        runner: SelectiveTestRunner,
-        history: SuiteHistory,
-        *,
-        store: RunStore = NO_STORE,
-    ) -> None:
-        """Prepare to measure.
-
-        `history` tells how long the suite took before, `store` what is known of it.
-        """
-        self._trees = trees
-        self._runner = runner
-        self._history = history
-        self._store = store
-        self._lock = threading.Lock()
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget all results."""
-        self.report: TestReport | None = None
-        """The suite as a whole, or as far as its time went; None before it was measured."""
-        self._is_whole = False
-        """True if it ran without a reduced time limit."""
-        self.tests = BaseTests()
-
-    @property
-    def suite_seconds(self) -> float | None:
-        """Seconds that the whole suite took when it last ran; None if it is not known."""
-        return self._history.read().seconds
-
-    @property
-    def known_results(self) -> tuple[TestResult, ...]:
-        """All results on the base so far; a run of the suite that was cut off counts as far as it got."""
-        suite = self.report.results if self.report else ()
-        return tuple({result.id: result for result in (*suite, *self.tests.results)}.values())
-
-    def learn_results(self, report: TestReport) -> None:
-        """Remember the results of single tests on the base."""
-        self.tests.learn(report)
-
-    def measure(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
-        """Return the report of the suite on the untouched base, measured once.
-
-        Unless `whole`, a long one is cut off or not tried where tests can be run singly.
-        """
-        seconds = BASELINE_SECONDS if self._runner.is_recorded else None
-        report = self._measure(progress, None if whole else seconds)
-        if not whole or report.problem is None or report.problem.kind != "timeout" or self._is_whole:
-            return report
-        return self._measure(progress, None, anew=True)
-
-    def _measure(self, progress: Progress | None, seconds: float | None, *, anew: bool = False) -> TestReport:
-        with self._lock:
-            if self.report is None or (anew and not self._is_whole):
-                self._is_whole = seconds is None
-                with self._trees.checkout(self._trees.base, ()) as tree:
-                    if seconds is not None and (reason := self._reason_for_part(tree, seconds)):
-                        self.report = TestReport(
-                            command=self._runner.command, problem=RunProblem(kind="timeout", text=reason)
-                        )
-                    else:
-                        told = with_label("baseline", progress)
-                        self.report = self._store.recall(
-                            (content_key(tree), "suite"),
-                            lambda: self._runner.run_parallel(
-                                tree, timeout_seconds=seconds, progress=told, is_base=True
-                            ),
-                        )
-                        self.learn_duration(self.report, self._trees.base)
-            return self.report
-
-    def learn_duration(self, report: TestReport, tree: str) -> None:
-        """Remember how long a whole suite took on a tree, and what failed there."""
-        if report.problem is None:
-            red = tuple(result.id for result in report.project_failures[:MOST_RED])
-            update = {"seconds": report.seconds, "red": red, "red_at": tree}
-            self._history.write(self._history.read().model_copy(update=update))
-
-    def _reason_for_part(self, tree: Path, seconds: float) -> str:
-        """Return why the whole suite is not tried, as far as known before it runs; empty if it is."""
-        if (known := self._history.read().seconds) is not None:
-            text = f"The suite took {known:.0f} s before, longer than {seconds:g} s."
-            return text if known > seconds else ""
-        tests = len(find_tests(tree))
-        text = f"About {tests} tests may take longer than {seconds:g} s, so the suite is not run as a whole."
-        return text if tests > seconds * TESTS_PER_SECOND else ""
 
 
 LEAST_SECONDS, TIMES = 60.0, 5.0

@@ -27,7 +27,7 @@ from coder.verify.base import (
     BASELINE_SECONDS,
     NO_HISTORY,
     NO_LIMITS,
-    BaseSuite,
+    BaseTests,
     Runs,
     SuiteLimits,
     patience,
@@ -131,7 +131,7 @@ class WorktreeVerifier:
         self._example: ReproducedExample | str = ""
         """The issue's example as a test, or why there is none; empty before it was tried."""
         self._store = store
-        self._base = BaseSuite(self._trees, runner, history, store=store)
+        self._base = BaseTests(self._trees, runner, history, store=store)
         self._load_coverage = coverage
         self._suite = suite
         self._cutoff = cutoff
@@ -178,7 +178,7 @@ class WorktreeVerifier:
         report = TestReport(command=self._runner.command)
         if not tests:
             self.baseline(progress)
-        known = {result.id for result in self._base.known_results}
+        known = {result.id for result in self._base.results}
         if missing := [test for test in tests if not any(map(match_test_ids([test]), known))]:
             with self._trees.checkout(self._trees.base, ()) as tree:
                 if existing := [test for test in missing if (tree / test_file_of(test)).exists()]:
@@ -190,8 +190,8 @@ class WorktreeVerifier:
                         tests=existing,
                         tell=tell,
                     )
-                    self._base.learn_results(report)
-        return report.model_copy(update={"results": self._base.known_results, "collected": ()})
+                    self._base.learn(report)
+        return report.model_copy(update={"results": self._base.results, "collected": ()})
 
     def _recall(
         self,
@@ -214,7 +214,7 @@ class WorktreeVerifier:
         """Discard the results of the base: the test environment has changed."""
         with self._lock:
             self._store.change_environment(circumstance)
-            self._base.reset()
+            self._base = self._base.renew()
             self._trees.forget_failures()
             self._ties = None
             self._example = ""
@@ -425,7 +425,7 @@ class WorktreeVerifier:
             tree=patch.tree,
             issue=self._issue,
             before=before,
-            base=self._base.tests if self._is_lazy(before) else None,
+            base=self._base if self._is_lazy(before) else None,
             cutoff=None if before.by_exit_code else self._cutoff,
             ties=self._ties_of(before) if self._needs_ties else None,
             excluded=tuple(excluded),
@@ -481,7 +481,7 @@ class WorktreeVerifier:
             return self._base.measure(progress, whole=True)
         if report is not None and report.problem is None:
             return report
-        results = self._base.known_results
+        results = self._base.results
         return TestReport(command=self._runner.command, results=results)
 
     def _is_lazy(self, before: TestReport) -> bool:
@@ -607,7 +607,7 @@ class WorktreeVerifier:
         failed = self._trees.prepare(patch.tree, progress)
         if self._trees.inputs != inputs:
             with self._lock:
-                self._base.reset()
+                self._base = self._base.renew()
                 self._ties = None
         return failed
 
