@@ -200,7 +200,7 @@ def test_file_that_no_longer_loads_is_broken(tmp_path: Path) -> None:
     def loads(files: Files) -> list[TestResult]:
         if files["calc.py"] == "bug":
             return suite(files)
-        return [failed_result(TEST, "ValueError", "bad", when="collect")]
+        return [failed_result(TEST, "ValueError", "bad", when="collect"), passed_result(OTHER)]
 
     verdict = judge(tmp_path, {"calc.py": "worse"}, base={**BASE, **NEW_TEST}, ending=loads)
     assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OLD])
