@@ -22,33 +22,33 @@ def apply_patch(workspace: Workspace, diff: str, allow_syntax_error: bool = Fals
         allow_syntax_error: Write Python that does not parse (templates, newer syntax).
     """
     try:
-        applied = plan_patch(
+        planned = plan_patch(
             diff,
             workspace.root,
             failed_before=workspace.failed_hunks,
             may_read=workspace.may_read,
             restore=workspace.secrets.restore_placeholders,
         )
-        _check_allowed(workspace, applied)
-        if applied.syntax_errors and not allow_syntax_error:
+        _check_allowed(workspace, planned)
+        if planned.syntax_errors and not allow_syntax_error:
             raise PatchError(
                 "With this patch the file would no longer parse. "
-                + "\n".join(applied.syntax_errors[:MOST_FAULTS])
+                + "\n".join(planned.syntax_errors[:MOST_FAULTS])
             )
-        if split_tests := [line for change in applied.changes for line in _split_tests(change)]:
+        if split_tests := [line for change in planned.changes for line in _split_tests(change)]:
             raise PatchError(
                 "A new test goes behind all lines of the one before it. "
                 + "\n".join(split_tests[:MOST_FAULTS])
             )
-        write_patch(applied, ConfinedTree(workspace.root))
+        write_patch(planned, ConfinedTree(workspace.root))
     except PatchError as error:
         workspace.failed_hunks.update(error.failed)
         raise ToolError(f"{error} Send the whole patch again, corrected.") from None
-    return _report(applied)
+    return _report(planned)
 
 
-def _check_allowed(workspace: Workspace, applied: PlannedPatch) -> None:
-    if refused_paths := [path for path in applied.paths if not workspace.may_write(path)]:
+def _check_allowed(workspace: Workspace, planned: PlannedPatch) -> None:
+    if refused_paths := [path for path in planned.paths if not workspace.may_write(path)]:
         raise ToolError(
             f"{', '.join(refused_paths)} may not be changed: the person allows changes in "
             f"{', '.join(workspace.only)} only. {NOTHING_WRITTEN}"
@@ -63,10 +63,10 @@ def _split_tests(change: FileChange) -> list[str]:
     )
 
 
-def _report(applied: PlannedPatch) -> str:
-    lines = [_describe_change(change) for change in applied.changes]
-    undefined_names = applied.undefined_names
-    has_python = any(change.path.endswith(".py") and change.after for change in applied.changes)
+def _report(planned: PlannedPatch) -> str:
+    lines = [_describe_change(change) for change in planned.changes]
+    undefined_names = planned.undefined_names
+    has_python = any(change.path.endswith(".py") and change.after for change in planned.changes)
     checks = (
         ["New undefined names, to be mended:", *undefined_names[:20]]
         if undefined_names

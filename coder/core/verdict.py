@@ -333,7 +333,7 @@ class Finding(Value):
     """An observation on a change beside the results of its tests."""
 
     rule: str
-    """Name of the rule that made it, such as `weakened-test`."""
+    """Name of the rule that made it, such as `contradicted-test`."""
     effect: Effect
     """`open` keeps a FIXED change from PROVEN, a `cap` makes it PASSING, a `break` BROKEN."""
     text: str

@@ -901,7 +901,7 @@ def _refuse_unusual(status: os.stat_result, path: str) -> None:
         )
 
 
-def write_patch(applied: PlannedPatch, tree: ConfinedTree) -> None:
+def write_patch(planned: PlannedPatch, tree: ConfinedTree) -> None:
     """Write every change; undo the earlier ones where one fails.
 
     Raises:
@@ -910,7 +910,7 @@ def write_patch(applied: PlannedPatch, tree: ConfinedTree) -> None:
     """
     done: list[FileChange] = []
     try:
-        for change in applied.changes:
+        for change in planned.changes:
             _check_unchanged(change, tree)
             done.append(change)
             _write(change, tree)

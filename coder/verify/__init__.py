@@ -3,9 +3,9 @@
     Patch -> Change -> TestReport* -> Facts, with Findings -> Verdict
 
 `verifier.py` is the public face. `judge.py` runs what a verdict needs, each run in a clean worktree
-(`trees.py`, `base.py`), and collects `Facts`; `checks/`, `examination.py`, `mutate.py` and `linters.py` add
+(`trees.py`, `base.py`), and collects `Facts`; it, `checks/`, `examination.py` and `behavior/comparison.py` add
 `Finding`s: a note, an `open` line (FIXED at most), a cap (PASSING at most) or a break (BROKEN); `verdict.py`
-alone decides what follows, and makes the sentence, the trailers and the evidence. A change has four contents:
+decides what follows, and makes the sentence and the trailers. A change has four contents:
 the base, the base with the tests' side of the change, the changed sources with the base's tests' side, and
 the change. The first stage:
 

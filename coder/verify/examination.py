@@ -1,4 +1,4 @@
-"""Second examination of a change that broke nothing: mutation testing, linters, API changes, issue code."""
+"""Second stage of a verdict, for a change that broke nothing: behavior, linters, issue code, then mutants."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager

@@ -594,6 +594,10 @@ DYNAMIC = re.compile(
     r"\b(?:__import__|entry_points|exec_module|find_loader|find_spec|import_module|import_string|load_module)\b"
 )
 """Matches what imports files by names that are not known."""
+STARTING = re.compile(
+    r"\b(?:subprocess|runpy|Popen|pexpect|pytester|testdir|script_runner|os\.system|exec)\b"
+)
+"""Matches what runs programs in tests, which may use any file."""
 _IMPORT = re.compile(
     r"^[ \t>.]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n;(]+)|import[ \t]+([\w., \t]+))",
     re.MULTILINE,
@@ -754,8 +758,13 @@ def sources_imported_by(tree: Path, test_files: Iterable[str]) -> tuple[str, ...
 
 
 def _build_graph(tree: Path) -> ImportGraph:
-    texts = {path: read_regular_text(tree / path) for path in project_files(tree) if path.endswith(".py")}
-    return ImportGraph(tree, {path: imported_names(text) for path, text in texts.items()})
+    names: dict[str, frozenset[str]] = {}
+    for path in project_files(tree):
+        if path.endswith(".py"):
+            text = read_regular_text(tree / path)
+            runs_any = is_test_path(path) and STARTING.search(text)
+            names[path] = imported_names(text) | ({ANY_FILE} if runs_any else set())
+    return ImportGraph(tree, names)
 
 
 def project_files(tree: Path) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Facts about a change and the verdict that follows from them: the only place that decides.
+"""Facts about a change and the verdict that follows from them: where it is decided.
 
 `decide` makes kind, sentence and evidence of a verdict out of `Facts`; what reads sources or reports only
 adds `Finding`s to them.
