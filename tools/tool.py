@@ -6,16 +6,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from coder.core.errors import ToolError
 from coder.core.messages import ToolSpec
 from coder.core.text import parse_json
-
-if TYPE_CHECKING:
-    from coder.workspace.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,24 +38,11 @@ class Tool:
         parameters = self.schema or _simplify_schema(self.arguments.model_json_schema())
         return ToolSpec(name=self.name, description=self.description, parameters=parameters)
 
-    def called_server_tool(self, arguments: str) -> str:
-        """Return the tool of an MCP server that a call is about; empty for tools of coder's own.
-
-        Raises:
-            ToolError: the arguments (JSON text) do not fit.
-        """
-        if self.schema is None and not self.subject:
-            return ""
-        values = self.validate_arguments(arguments)
-        return str(values[self.subject]) if self.subject else self.name
-
-    def call(self, workspace: "Workspace", arguments: str) -> str:
-        """Validate the arguments (JSON text) and run the function.
-
-        Raises:
-            ToolError: the arguments do not fit, or the function refuses.
-        """
-        return self.function(workspace, **self.validate_arguments(arguments))
+    def called_server_tool(self, arguments: Mapping[str, Any]) -> str:
+        """Return the tool of an MCP server that a call is about; empty for tools of coder's own."""
+        if self.subject:
+            return str(arguments[self.subject])
+        return "" if self.schema is None else self.name
 
     def validate_arguments(self, arguments: str) -> dict[str, Any]:
         """Validate the JSON text against the signature.

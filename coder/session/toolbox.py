@@ -3,9 +3,10 @@
 import asyncio
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from coder.core.errors import ToolError, ToolRefusedError
 from coder.core.events import ToolFinished, ToolStarted
@@ -53,15 +54,16 @@ async def run_call(
             )
         if tool.writes and not phase.writes:
             raise ToolError(f"Nothing is changed in the {phase.name} phase. It ends with {phase.end_marker}.")
+        arguments = tool.validate_arguments(call.arguments)
         if tool.name == "hand_over":
-            note = _parse_note(tool, phase, call)
-        policy = await _check_permission(context, candidate, tool, call)
-        arguments = dict(tool.validate_arguments(call.arguments))
+            note = _parse_note(phase, arguments)
+        decision = _decide(context, candidate, tool, arguments)
+        policy = await _check_permission(context, candidate, call, decision)
         if denial := await context.deny("PreToolUse", candidate, tool_name=tool.name, tool_input=arguments):
             raise ToolRefusedError(f"{tool.name} was refused by a hook, and nothing was done: {denial}")
         start_seconds = time.monotonic()
         try:
-            text, ok = await _run(context, candidate, tool, call, policy=policy), True
+            text, ok = await _run(context, candidate, tool, arguments, policy=policy), True
         finally:
             seconds = time.monotonic() - start_seconds
         if objection := await context.deny(
@@ -93,7 +95,7 @@ def refuse_call(context: SessionContext, candidate: Candidate, call: ToolCall, r
 
 
 async def _run(
-    context: SessionContext, candidate: Candidate, tool: Tool, call: ToolCall, *, policy: Policy
+    context: SessionContext, candidate: Candidate, tool: Tool, arguments: Mapping[str, Any], *, policy: Policy
 ) -> str:
     workspace = replace(
         context.workspace(candidate),
@@ -101,7 +103,7 @@ async def _run(
         policy=policy,
         is_named=partial(_is_named, candidate_messages(context.log.records, candidate.id)),
     )
-    return await asyncio.to_thread(tool.call, workspace, call.arguments)
+    return await asyncio.to_thread(tool.function, workspace, **arguments)
 
 
 def _is_named(messages: Sequence[Message], path: str) -> bool:
@@ -115,17 +117,16 @@ def _is_named(messages: Sequence[Message], path: str) -> bool:
 
 
 async def _check_permission(
-    context: SessionContext, candidate: Candidate, tool: Tool, call: ToolCall
+    context: SessionContext, candidate: Candidate, call: ToolCall, decision: PermissionDecision
 ) -> Policy:
     """Return the policy of the call; ask the user if necessary, once for all calls of the reply.
 
     Raises:
         ToolRefusedError: it is not allowed.
     """
-    decision = _decide(context, candidate, tool, call)
     if decision.action == "deny":
         raise ToolRefusedError(
-            f"{tool.name} was refused, and nothing was done: this {decision.why}. Nobody is asked; go on "
+            f"{call.name} was refused, and nothing was done: this {decision.why}. Nobody is asked; go on "
             "without it."
         )
     if decision.action == "ask":
@@ -137,25 +138,22 @@ async def _check_permission(
                 else "Go on without it: run_tests and the tools that look need no permission."
             )
             raise ToolRefusedError(
-                f"{tool.name} was not allowed (it {decision.why}), and nothing was done. {advice}"
+                f"{call.name} was not allowed (it {decision.why}), and nothing was done. {advice}"
             )
     return Policy(writes=context.permissions.mode != "read-only", network=decision.network)
 
 
-def _decide(context: SessionContext, candidate: Candidate, tool: Tool, call: ToolCall) -> PermissionDecision:
-    """Decide whether a call may run.
-
-    Raises:
-        ToolError: its arguments do not fit.
-    """
+def _decide(
+    context: SessionContext, candidate: Candidate, tool: Tool, arguments: Mapping[str, Any]
+) -> PermissionDecision:
+    """Decide whether a call may run."""
     if tool.writes:
         return decide_change(context.permissions)
     rights = replace(context.permissions, rules=(*context.permissions.rules, *context.approval.rules))
-    if name := tool.called_server_tool(call.arguments):
+    if name := tool.called_server_tool(arguments):
         return decide_server_tool(rights, name)
     if not tool.asks:
         return PermissionDecision(action="allow")
-    arguments = tool.validate_arguments(call.arguments)
     return decide_command(rights, arguments["command"], root=candidate.worktree, network=arguments["network"])
 
 
@@ -175,21 +173,24 @@ def _pending_requests(
         if tool is None:
             continue
         try:
-            decision = _decide(context, candidate, tool, other)
+            arguments = tool.validate_arguments(other.arguments)
         except ToolError:
             continue  # its error is reported when it is run
+        decision = _decide(context, candidate, tool, arguments)
         if decision.action == "ask":
             yield ApprovalRequest(
-                call=other, text=_describe_call(tool, other), why=decision.why, rules=decision.rules
+                call=other,
+                text=_describe_call(tool, other, arguments),
+                why=decision.why,
+                rules=decision.rules,
             )
 
 
-def _describe_call(tool: Tool, call: ToolCall) -> str:
-    arguments = tool.validate_arguments(call.arguments)
+def _describe_call(tool: Tool, call: ToolCall, arguments: Mapping[str, Any]) -> str:
     if tool.asks:
         command = str(arguments["command"])
         return f"run: {command if command.isprintable() else repr(command)}"
-    if name := tool.called_server_tool(call.arguments):
+    if name := tool.called_server_tool(arguments):
         text = f"{name} {shorten_line(call.arguments, MOST_SHOWN_CHARACTERS)}"
         return f"call: {text if text.isprintable() else repr(text)}"
     paths = [
@@ -200,8 +201,7 @@ def _describe_call(tool: Tool, call: ToolCall) -> str:
     return f"{tool.name}: {', '.join(paths) or 'a change'}"
 
 
-def _parse_note(tool: Tool, phase: Phase, call: ToolCall) -> Note:
-    arguments = tool.validate_arguments(call.arguments)
+def _parse_note(phase: Phase, arguments: Mapping[str, Any]) -> Note:
     build = build_research_note if arguments["kind"] in RESEARCH_KINDS else build_note
     note: Note = build(arguments)
     if note.kind not in (phase.note, "give_up"):

@@ -157,6 +157,16 @@ def test_asks_about_changes_in_manual_mode(tmp_path: Path) -> None:
     assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
 
 
+def test_malformed_call_does_not_refuse_the_one_before_it(tmp_path: Path) -> None:
+    context = replace(kit(tmp_path, attended=True), permissions=Permissions(mode="ask"))
+    patch = call("apply_patch", {"diff": "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"})
+    malformed = ToolCall(id="2", name="apply_patch", arguments='{"dif": ""}')
+    (question,) = run_reply(context, [patch, malformed], "allow")
+    assert question.text == "Allow this? apply_patch: a.py   (changes files)"
+    assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
+    assert [event.message.ok for event in events(context.log, ToolFinished)] == [True, False]
+
+
 def test_changes_nothing_in_read_only_mode(tmp_path: Path) -> None:
     context = replace(
         kit(tmp_path, attended=True), permissions=Permissions(mode="read-only", is_sandboxed=True)

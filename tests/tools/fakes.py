@@ -138,9 +138,9 @@ def workspace(
     )
 
 
-def call_tool(tool: Tool, space: Workspace, **arguments: object) -> str:
+def call_tool(tool: Tool, space: Workspace, /, **arguments: object) -> str:
     """Call a tool as a model does: arguments as JSON."""
-    return tool.call(space, json.dumps(arguments))
+    return tool.function(space, **tool.validate_arguments(json.dumps(arguments)))
 
 
 def call_refused_tool(tool: Tool, space: Workspace, **arguments: object) -> str:

@@ -31,6 +31,7 @@ from tests.builders import write
 from tests.models.fakes import FakeServer, Turn, serve
 from tests.models.wires import chat_stream, openai_error
 from tests.place import PATCH, Place, call, fix_arguments
+from tests.tools.fakes import call_tool
 
 pytestmark = [
     pytest.mark.skipif(find_spec("mcp") is None, reason="mcp is not installed"),
@@ -159,21 +160,21 @@ def test_untrusted_repository_starts_no_server(place: Place, tmp_path: Path, mod
 def test_many_tools_are_searched_and_called(place: Place, tmp_path: Path) -> None:
     with open_servers() as servers:
         assert list(servers.connect([named(tmp_path, "many")], directory=tmp_path)) == []
-        search, call_tool = session_tools(servers)
+        search, call_server = session_tools(servers)
         workspace: Any = None
-        found = search.call(workspace, json.dumps({"query": "count apples"})).splitlines()
+        found = call_tool(search, workspace, query="count apples").splitlines()
         assert (len(found), json.loads(found[0])["name"]) == (FOUND_TOOLS, "mcp__evil__tool_0")
-        assert "mcp__evil__orders" in search.call(workspace, '{"query": "zebra"}')
-        arguments = json.dumps({"tool": "mcp__evil__orders", "arguments": '{"workspace": "!"}'})
-        assert call_tool.called_server_tool(arguments) == "mcp__evil__orders"
-        assert call_tool.call(workspace, arguments) == f"{ORDERS}!"
-        flood = call_tool.call(workspace, '{"tool": "mcp__evil__flood"}')
+        assert "mcp__evil__orders" in call_tool(search, workspace, query="zebra")
+        arguments = {"tool": "mcp__evil__orders", "arguments": '{"workspace": "!"}'}
+        assert call_server.called_server_tool(arguments) == "mcp__evil__orders"
+        assert call_tool(call_server, workspace, **arguments) == f"{ORDERS}!"
+        flood = call_tool(call_server, workspace, tool="mcp__evil__flood")
         assert len(flood) < MOST_CHARACTERS + 100 and "9,950,000 characters were dropped" in flood
-        for wrong in ('{"tool": "rm"}', '{"tool": "mcp__evil__orders", "arguments": "[1"}'):
+        for wrong in ({"tool": "rm"}, {"tool": "mcp__evil__orders", "arguments": "[1"}):
             with pytest.raises(ToolError, match="Nothing was done"):
-                call_tool.call(workspace, wrong)
+                call_tool(call_server, workspace, **wrong)
         with pytest.raises(ToolError, match="the disk is full"):
-            call_tool.call(workspace, '{"tool": "mcp__evil__fails"}')
+            call_tool(call_server, workspace, tool="mcp__evil__fails")
 
 
 def test_streamable_http_with_a_header(place: Place) -> None:
@@ -207,7 +208,7 @@ def test_streamable_http_with_a_header(place: Place) -> None:
         (tool,) = session_tools(servers)
         assert tool.spec.parameters["required"] == ["a", "b"]
         no_workspace: Any = None
-        assert json.loads(tool.call(no_workspace, '{"a": 1, "b": 2}').replace('{"result": 3}', "3")) == 3
+        assert json.loads(call_tool(tool, no_workspace, a=1, b=2).replace('{"result": 3}', "3")) == 3
     web.should_exit = True
     thread.join()
     assert set(seen) == {"Bearer s3"}
