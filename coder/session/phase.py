@@ -73,60 +73,65 @@ class PhaseSpec:
 
 
 async def run_phase(
-    context: SessionContext, candidate: Candidate, purpose: PhaseSpec, attempt: int
+    context: SessionContext, candidate: Candidate, spec: PhaseSpec, attempt: int
 ) -> Note | None:
-    """Run one phase; return None if it ended without its note.
+    """Run one phase; return None if it ended without its note."""
+    phase = spec.phase.name
+    context.log.append(PhaseEntered(candidate=candidate.id, phase=phase, attempt=attempt))
+    note, is_implied = await _find_note(context, candidate, spec)
+    if note is not None:
+        context.log.append(NoteMade(candidate=candidate.id, phase=phase, note=note, implied=is_implied))
+    return note
+
+
+async def _find_note(
+    context: SessionContext, candidate: Candidate, spec: PhaseSpec
+) -> tuple[Note | None, bool]:
+    """Return the note that ends a phase, and whether it is implied instead of handed over.
 
     Open calls (a reading phase ends at the first change, before it is made) are answered before the model is
     asked again, so that passing from phase to phase costs no request.
     """
-    context.log.append(PhaseEntered(candidate=candidate.id, phase=purpose.phase.name, attempt=attempt))
-    patch = await _current_patch(context, candidate, purpose.phase)
+    phase = spec.phase
+    patch = await _current_patch(context, candidate, phase)
     calls = _unanswered_calls(context, candidate)
     is_opened = False
     if not calls:
-        decision = await purpose.settle(
-            context, candidate, PhaseState(patch=patch, changed=bool(patch.paths), entry=True)
-        )
+        state = PhaseState(patch=patch, changed=bool(patch.paths), entry=True)
+        decision = await spec.settle(context, candidate, state)
         if isinstance(decision, str):
             add_user_message(context, candidate, decision)
             is_opened = True
         elif decision is not None:
-            return _log_note(context, candidate, purpose.phase, decision, implied=True)
+            return decision, True
     turns = idle = 0
     loop_detector = LoopDetector()
-    while turns < purpose.phase.max_turns and idle < IDLE_REPLIES:
+    while turns < phase.max_turns and idle < IDLE_REPLIES:
         if not calls:
-            reply = await _ask(context, candidate, purpose, opens=not is_opened)
+            reply = await _ask(context, candidate, spec, opens=not is_opened)
             calls = reply.message.calls
             turns, is_opened = turns + 1, True
-            if failure := _answer_failure(purpose.phase, reply, idle=idle):
-                return _log_note(context, candidate, purpose.phase, failure, implied=True)
+            if failure := _answer_failure(phase, reply, idle=idle):
+                return failure, True
         idle = 0 if calls else idle + 1
-        allowed_calls = _allowed_calls(context, purpose.phase, calls)
+        allowed_calls = _allowed_calls(context, phase, calls)
         handed_over = [
             note
             for call in allowed_calls
-            if (note := await toolbox.run_call(context, candidate, purpose.phase, call))
+            if (note := await toolbox.run_call(context, candidate, phase, call))
         ]
         if len(allowed_calls) < len(calls):
-            return _log_note(
-                context,
-                candidate,
-                purpose.phase,
-                _implied_note(context, candidate, purpose.phase),
-                implied=True,
-            )
-        before, patch = patch, await _inspect_change(context, candidate, purpose.phase, patch)
+            return _implied_note(context, candidate, phase), True
+        before, patch = patch, await _inspect_change(context, candidate, phase, patch)
         state = PhaseState(patch=patch, changed=patch.tree != before.tree, note=next(iter(handed_over), None))
-        decision = await _settle(context, candidate, purpose, state, loop_detector)
+        decision = await _settle(context, candidate, spec, state, loop_detector)
         if isinstance(decision, str):
             add_user_message(context, candidate, decision)
             is_opened = True
         elif decision is not None:
-            return _log_note(context, candidate, purpose.phase, decision, implied=decision not in handed_over)
+            return decision, decision not in handed_over
         calls = ()
-    return None
+    return None, True
 
 
 def _allowed_calls(
@@ -141,33 +146,33 @@ def _allowed_calls(
 async def _settle(
     context: SessionContext,
     candidate: Candidate,
-    purpose: PhaseSpec,
+    spec: PhaseSpec,
     state: PhaseState,
     loop_detector: LoopDetector,
 ) -> Note | str | None:
     """Return the phase's decision after a reply; one that does not end it gives way to that of a loop."""
     if isinstance(state.note, GiveUp):
         return state.note
-    decision = await purpose.settle(context, candidate, state)
+    decision = await spec.settle(context, candidate, state)
     if decision is not None and not isinstance(decision, str):
         return decision
     results = latest_call_results(context.log.records, candidate.id)
     match loop_detector.record_turn(results, has_changed=state.changed):
         case "again":
-            return render_prompt("wandering", phase=purpose.phase)
+            return render_prompt("wandering", phase=spec.phase)
         case "lost":
             return GiveUp(summary=LOOP_SUMMARY)
         case "new":
             return decision
 
 
-async def _ask(context: SessionContext, candidate: Candidate, purpose: PhaseSpec, *, opens: bool) -> Reply:
+async def _ask(context: SessionContext, candidate: Candidate, spec: PhaseSpec, *, opens: bool) -> Reply:
     """Return the next reply with the calls to run; remind the model if it made none.
 
     The last call of a reply that was cut at the output limit may be incomplete and is not run, even if its
     arguments parse.
     """
-    if opens and (text := await purpose.opening(context, candidate)):
+    if opens and (text := await spec.opening(context, candidate)):
         add_user_message(context, candidate, text, context.task.images)
     reply = await run_turn(context, candidate)
     calls = reply.message.calls
@@ -178,13 +183,13 @@ async def _ask(context: SessionContext, candidate: Candidate, purpose: PhaseSpec
             return reply.model_copy(
                 update={"message": reply.message.model_copy(update={"calls": calls[:-1]})}
             )
-        if purpose.phase.answers:
+        if spec.phase.answers:
             add_user_message(context, candidate, CONTINUE_REPLY)
-    if not calls and not purpose.phase.answers:
+    if not calls and not spec.phase.answers:
         add_user_message(
             context,
             candidate,
-            render_prompt("reminder", phase=purpose.phase, finish=reply.finish, text=reply.message.text),
+            render_prompt("reminder", phase=spec.phase, finish=reply.finish, text=reply.message.text),
         )
     return reply
 
@@ -264,13 +269,6 @@ def _fingerprint(candidate: Candidate, patch: Patch) -> str:
             for path, file in regular_files.items()
         }
     )
-
-
-def _log_note(
-    context: SessionContext, candidate: Candidate, phase: Phase, note: Note, *, implied: bool
-) -> Note:
-    context.log.append(NoteMade(candidate=candidate.id, phase=phase.name, note=note, implied=implied))
-    return note
 
 
 def _implied_note(context: SessionContext, candidate: Candidate, phase: Phase) -> Note:

@@ -253,8 +253,8 @@ async def obtain_components(context: SessionContext, candidate: Candidate) -> No
     planner_context = replace(
         context, role="planner", system="system_build_plan", tools=ARCHITECT_TOOLS, continued=None
     )
-    purpose = PhaseSpec(phase=PLAN, opening=_open_plan, settle=_settle_plan)
-    plan = await run_phase(planner_context, planner, purpose, 1)
+    spec = PhaseSpec(phase=PLAN, opening=_open_plan, settle=_settle_plan)
+    plan = await run_phase(planner_context, planner, spec, 1)
     if not isinstance(plan, Plan) or not context.needs_review:
         return plan
     approved_plan = await context.approval.review_plan(plan)

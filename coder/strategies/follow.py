@@ -43,7 +43,7 @@ LINEAR_ROUTE: Route = {**LOCATE_ROUTE, **SINGLE_CHANGE_ROUTE, **RETRY_ROUTE}
 
 
 def follow_route(
-    route: Route, start: PhaseName = "locate", purposes: Mapping[PhaseName, PhaseSpec] = PHASE_SPECS
+    route: Route, start: PhaseName = "locate", specs: Mapping[PhaseName, PhaseSpec] = PHASE_SPECS
 ) -> Strategy:
     """Return a strategy that follows `route` from `start` until attempts are spent or no row matches."""
 
@@ -52,7 +52,7 @@ def follow_route(
         if start == "locate" and await _resumes_change(context, candidate):
             phase = route.get((start, True))
         while phase is not None:
-            outcome = await _step(context, candidate, phase, purposes)
+            outcome = await _step(context, candidate, phase, specs)
             phase = None if outcome is None else route.get((phase, outcome))
         return candidate
 
@@ -75,7 +75,7 @@ async def answer_question(context: SessionContext, candidate: Candidate) -> Cand
 
 
 async def _step(
-    context: SessionContext, candidate: Candidate, phase: PhaseName, purposes: Mapping[PhaseName, PhaseSpec]
+    context: SessionContext, candidate: Candidate, phase: PhaseName, specs: Mapping[PhaseName, PhaseSpec]
 ) -> PhaseOutcome | None:
     """Run one phase and return its outcome; None ends the route."""
     attempt = attempt_number(context)
@@ -87,7 +87,7 @@ async def _step(
     may_restart = context.task.mode != "build"  # it would undo the components, which others have written
     if phase == "diagnose" and may_restart and is_stuck(context, candidate):
         await start_over(context, candidate)
-    note = await run_phase(context, candidate, purposes[phase], attempt)
+    note = await run_phase(context, candidate, specs[phase], attempt)
     if isinstance(note, Diagnosis) and note.start_over and may_restart:
         await start_over(context, candidate)
     return None if isinstance(note, GiveUp) else note is not None

@@ -105,8 +105,8 @@ async def execute_step(
     """Have the first step of a plan executed, and check it."""
     step = plan.steps[0]
     before = await asyncio.to_thread(context.repository.candidate_patch, candidate)
-    purpose = step_phase(plan, step, failure=previous_failure)
-    note = await run_phase(context, candidate, purpose, attempt_number(context))
+    spec = step_phase(plan, step, failure=previous_failure)
+    note = await run_phase(context, candidate, spec, attempt_number(context))
     if not isinstance(note, Done):
         reason = note.summary if note else "no change was made"
         return StepResult(failure=f"The step was not done: {reason}", before=before)

@@ -87,8 +87,8 @@ class ResearchPart(Value):
     gap: str
 
     async def perform(self, context: SessionContext, candidate: Candidate) -> Note | None:
-        purpose = research_phase(self.topic, gap=self.gap)
-        return await _run_reader(context, candidate, self.name, purpose, approach=self.topic.title)
+        spec = research_phase(self.topic, gap=self.gap)
+        return await _run_reader(context, candidate, self.name, spec, approach=self.topic.title)
 
 
 def _make_parts(number: int, topics: Sequence[Subtopic], *, gap: str = "") -> list[ResearchPart]:
@@ -147,9 +147,9 @@ class _Research:
 
     async def _find_gaps(self, number: int, unanswered: Sequence[Subtopic]) -> Sequence[ResearchPart]:
         """Ask the evaluator; where it cannot be had, the report is written."""
-        purpose = evaluation_phase(unanswered, self.all_results)
+        spec = evaluation_phase(unanswered, self.all_results)
         try:
-            note = await _run_reader(self.context, self.candidate, f"evaluate-{number}", purpose)
+            note = await _run_reader(self.context, self.candidate, f"evaluate-{number}", spec)
         except (ModelError, LimitReached) as error:
             self.context.log.append(Warned(text=f"Nobody judged the findings: {error}"))
             return ()
@@ -169,22 +169,20 @@ READERS: Mapping[str, tuple[str, tuple[Tool, ...]]] = {
 
 
 async def _run_reader(
-    context: SessionContext, candidate: Candidate, name: str, purpose: PhaseSpec, *, approach: str = ""
+    context: SessionContext, candidate: Candidate, name: str, spec: PhaseSpec, *, approach: str = ""
 ) -> Note | None:
     """Run one role in a conversation of its own over the candidate's worktree, and return its note."""
     reader = candidate.model_copy(update={"id": f"{candidate.id}/{name}"})
-    role, tools = READERS[purpose.phase.name]
-    approach = approach or purpose.phase.name
+    role, tools = READERS[spec.phase.name]
+    approach = approach or spec.phase.name
     context.log.append(CandidateForked(candidate=reader.id, role=role, approach=approach))
     if (earlier := _interrupted_notes(context).get(reader.id)) is not None:
         if isinstance(earlier, ResearchResult):
             earlier = await check_result(context, reader, earlier)
-        context.log.append(
-            NoteMade(candidate=reader.id, phase=purpose.phase.name, note=earlier, implied=True)
-        )
+        context.log.append(NoteMade(candidate=reader.id, phase=spec.phase.name, note=earlier, implied=True))
         return earlier
     reading = replace(context, role=role, system="system_research", tools=tools)
-    return await run_phase(reading, reader, purpose, 1)
+    return await run_phase(reading, reader, spec, 1)
 
 
 def _interrupted_notes(context: SessionContext) -> dict[str, ResearchNote]:

@@ -165,11 +165,11 @@ async def review_candidate(context: SessionContext, candidate: Candidate, reader
         system="system_review",
         tools=(hand_over_findings,) if is_behavior else REVIEWING_TOOLS,
     )
-    purpose = PhaseSpec(
+    spec = PhaseSpec(
         phase=REVIEW.model_copy(update={"max_turns": 2}) if is_behavior else REVIEW,
         opening=lambda _context, _reviewer: _opening_message(context, candidate, reader),
     )
-    note = await run_phase(review_context, reviewer, purpose, number)
+    note = await run_phase(review_context, reviewer, spec, number)
     return note if isinstance(note, Findings) else None
 
 
@@ -348,8 +348,8 @@ def repair_findings(findings: Sequence[ReviewFinding], patch: Patch) -> Strategy
         restricted_context = replace(
             context, workspace=lambda other: replace(context.workspace(other), only=only)
         )
-        purposes = {**PHASE_SPECS, "repair": PhaseSpec(phase=REPAIR, opening=opening, settle=settle)}
-        return await follow_route({("repair", True): "verify"}, "repair", purposes)(
+        specs = {**PHASE_SPECS, "repair": PhaseSpec(phase=REPAIR, opening=opening, settle=settle)}
+        return await follow_route({("repair", True): "verify"}, "repair", specs)(
             restricted_context, candidate
         )
 
