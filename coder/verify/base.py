@@ -76,7 +76,7 @@ class Runs:
         self._seconds = seconds
         self._cutoff = cutoff
         self._store = store
-        self._tell = tell or (lambda _event: None)
+        self.tell = tell or (lambda _event: None)
         self._cut = threading.Event()
         self._shares_ports = False
         self.changed = split.changed
@@ -153,7 +153,7 @@ class Runs:
         with self._split.checkout(side) as place:
             expected = (*self._split.sources, *self._extensions)
             sources = [path for path in expected if (place / path).is_file()]
-            self._tell(TestsStarted(label=label, tests=len(tests)))
+            self.tell(TestsStarted(label=label, tests=len(tests)))
             told = with_label(label, self._progress)
             options: RunOptions = {
                 "timeout_seconds": seconds or self._seconds,
@@ -223,7 +223,7 @@ class Runs:
         self.made.append(run)
         if run.label not in TIMED_TOGETHER:
             self.stages[stage] += time.monotonic() - started
-        self._tell(TestsEnded(stage=stage, run=run))
+        self.tell(TestsEnded(stage=stage, run=run))
 
     def _content_of(self, side: Side, place: Path) -> str:
         """Return what identifies the content of one side, which a change with the same tests may share."""

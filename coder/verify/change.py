@@ -14,7 +14,6 @@ from coder.core.paths import (
     test_file_of,
     test_function_of,
 )
-from coder.core.phases import Cutoff
 from coder.core.verdict import IssueTie, ReplacedAssertion, TargetKind, TestReport, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.files.tokenize import count_terms
@@ -64,10 +63,6 @@ class JudgedChange:
     """The base's results of the suite or of the part that stands for it; with `base`, as far as known."""
     base: BaseTests | None = None
     """Runs tests of the base on demand; None where `before` is complete."""
-    part: SuiteSelection | None = None
-    """Tests that reach the change and stand for the suite; None is the whole."""
-    cutoff: Cutoff | None = None
-    """Lets the user cut large runs short."""
     ties: Mapping[str, IssueTie] | None = None
     """Ties of red tests of the base to the issue, by test id; None if no tie is needed."""
     asked: tuple[str, ...] = ()
@@ -76,8 +71,6 @@ class JudgedChange:
     """Whether red tests that only an identifier ties to the issue must turn green if no other test does."""
     accepts_test_edits: bool = False
     """The user accepts that the change edits existing tests."""
-    extensions: tuple[str, ...] = ()
-    """Paths of extension modules that were built from each side's own sources."""
     changed: tuple[str, ...] = field(init=False)
     """Paths of all changed files."""
     split: ChangeSplit = field(init=False)
@@ -418,24 +411,18 @@ class JudgedChange:
                 requested.append(test)
         return requested
 
-    @property
-    def suite_tests(self) -> tuple[str, ...]:
-        """The tests and test files that stand for the suite, nearest first; empty for the suite itself.
+    def find_existing_tests(self, selection: SuiteSelection) -> tuple[str, ...]:
+        """Return the tests and test files of a selection, nearest first, as far as the change has them.
 
         Of a file that only the change's own tests tie to it these tests alone are among them, unless it lost
         some.
         """
-        part = self.part or SuiteSelection()
         tests: list[str] = []
-        for name in part.tests or part.files:
-            changed = self.changed_tests_in(name) if name in part.touched else WHOLE_FILE
+        for name in selection.tests or selection.files:
+            changed = self.changed_tests_in(name) if name in selection.touched else WHOLE_FILE
             tests += (name,) if changed.removed else changed.selection(name)
-        return tuple(tests)
-
-    def impacted_tests(self) -> list[str]:
-        """Return the tests that stand for the suite, as far as the change has their files."""
         with self.trees.read(self.tree) as new:
-            return [test for test in self.suite_tests if (new / test_file_of(test)).is_file()]
+            return tuple(test for test in tests if (new / test_file_of(test)).is_file())
 
 
 def _selects(changed: ChangedTests, path: str, test: str) -> bool:

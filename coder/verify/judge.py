@@ -16,7 +16,6 @@ from functools import cached_property
 
 from coder.core.events import TargetsGreen
 from coder.core.paths import match_test_ids, test_file_of, test_function_of
-from coder.core.ports import Progress, RunListener, SelectiveTestRunner
 from coder.core.verdict import Effect, Failure, IssueTie, TestReport, TestResult
 from coder.core.verdict_summary import condense_tests
 from coder.verify.base import (
@@ -31,7 +30,6 @@ from coder.verify.base import (
     TARGETS_ON_BASE_AGAIN,
     Runs,
     SideRun,
-    patience,
 )
 from coder.verify.change import JudgedChange
 from coder.verify.checks.how_tests_run import contradicting_observation, new_harness_access
@@ -64,7 +62,6 @@ from coder.verify.report import (
     unmatched_names,
 )
 from coder.verify.run import OUT_OF_TIME, has_found_port_taken
-from coder.verify.run_store import NO_STORE, RunStore
 from coder.verify.scope import LEAST_FILE, Scope, next_chunk_size
 from coder.verify.select import names_packages
 from coder.verify.trees import Side
@@ -127,23 +124,20 @@ class Judge:
     def __init__(
         self,
         change: JudgedChange,
+        runs: Runs,
         *,
-        runner: SelectiveTestRunner,
         named: Sequence[str],
         choose_scope: Callable[[float], Scope],
         find_ties: Callable[[TestReport, str], Mapping[str, IssueTie]] | None,
-        answer_example: Callable[[], ExampleAnswer | None] = lambda: None,
-        find_lost_imports: Callable[[], Sequence[str]] = tuple,
-        progress: Progress | None,
-        store: RunStore = NO_STORE,
-        tell: RunListener | None = None,
-        started: float | None = None,
+        answer_example: Callable[[], ExampleAnswer | None],
+        find_lost_imports: Callable[[], Sequence[str]],
+        started: float,
     ) -> None:
         """Prepare to judge a change by the named tests, those that it touches, and those that reach it.
 
         Args:
             change: the change, with what is known of its base.
-            runner: runs tests in any checkout.
+            runs: runs tests on any side of it.
             named: tests that the user, the issue or a reproduction names.
             choose_scope: returns the tests that reach the change from the seconds that its targets took.
             find_ties: returns how red tests of a report, in a tree, are tied to the issue; None if no tie is
@@ -151,13 +145,10 @@ class Judge:
             answer_example: returns what the issue's example gives on the change; None if the base does not
                 show it wrong.
             find_lost_imports: returns the changed modules that the base can import and the change cannot.
-            progress: hears of each line of progress.
-            store: keeps reports.
-            tell: hears of runs and of the targets.
             started: when the verification began, by the monotonic clock.
         """
-        self._tell = tell
-        self._started = time.monotonic() if started is None else started
+        self.runs = runs
+        self._started = started
         self._change = change
         strong = (test for test, tie in (change.ties or {}).items() if tie != "identifier")
         self._named = tuple(dict.fromkeys((*named, *strong)))
@@ -174,16 +165,6 @@ class Judge:
         self._again: Future[tuple[TestReport, TestReport]] | None = None
         """The second run of the targets, begun beside the tests that reach the change."""
         self._known_ties: dict[str, IssueTie | None] = {}
-        self.runs = Runs(
-            split=change.split,
-            runner=runner,
-            extensions=change.extensions,
-            seconds=None if change.base else patience(change.before),
-            progress=progress,
-            cutoff=change.cutoff,
-            store=store,
-            tell=tell,
-        )
 
     def collect_facts(self) -> Facts:
         """Run what is needed for a verdict, and return what it has shown."""
@@ -370,8 +351,8 @@ class Judge:
                 for name in unmatched_names(self._named, targets.on_change)
             ),
         )
-        if facts.targets and self._tell is not None:
-            self._tell(TargetsGreen(targets=facts.targets, seconds=time.monotonic() - self._started))
+        if facts.targets:
+            self.runs.tell(TargetsGreen(targets=facts.targets, seconds=time.monotonic() - self._started))
 
     def _is_judged_by(self, test: str) -> bool:
         return self._is_named(test) or self._change.changes_test(test)
@@ -556,10 +537,9 @@ class Judge:
             return self._targets.on_change
         scope = self._choose_scope(facts.target_seconds)
         facts.reaching = scope.selection
-        change.part = scope.selection
         if scope.selection is None:
             return self._run_chunk((), side, scope.seconds)
-        tests = self._scope_tests = tuple(change.impacted_tests())
+        tests = self._scope_tests = change.find_existing_tests(scope.selection)
         if not tests:
             if change.has_tests_in_tree():
                 return TestReport(command=change.before.command)
@@ -659,8 +639,8 @@ class Judge:
         self._targets.on_base = merge_reports(self._targets.on_base, before)
         self._targets.reds |= {test: reds[test] for test in facts.targets}
         facts.target_seconds = facts.target_seconds or after.seconds
-        if facts.targets and self._tell is not None:
-            self._tell(TargetsGreen(targets=facts.targets, seconds=time.monotonic() - self._started))
+        if facts.targets:
+            self.runs.tell(TargetsGreen(targets=facts.targets, seconds=time.monotonic() - self._started))
 
     def _has_successor(self, lost: TestResult, after: TestReport) -> bool:
         """Tell whether a missing test has another id now: its function has as many cases, or has moved."""

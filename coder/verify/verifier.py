@@ -426,13 +426,21 @@ class WorktreeVerifier:
             issue=self._issue,
             before=before,
             base=self._base if self._is_lazy(before) else None,
-            cutoff=None if before.by_exit_code else self._cutoff,
             ties=self._ties_of(before) if self._needs_ties else None,
             excluded=tuple(excluded),
             asked=self._asked,
             requires_identifier_ties=self._requires_identifier_ties,
             accepts_test_edits=self._accepts_test_edits,
+        )
+        runs = Runs(
+            split=change.split,
+            runner=self._runner,
             extensions=self._trees.modules,
+            seconds=None if change.base else patience(before),
+            progress=progress,
+            cutoff=None if before.by_exit_code else self._cutoff,
+            store=self._store,
+            tell=tell,
         )
         base_runs = () if self._is_lazy(before) else (summarize_run("base", (), before),)
         with ThreadPoolExecutor(3) as beside:
@@ -441,7 +449,7 @@ class WorktreeVerifier:
             lost = beside.submit(self._list_lost_imports, change)
             judge = Judge(
                 change,
-                runner=self._runner,
+                runs,
                 named=named,
                 choose_scope=lambda target_seconds: choose_scope(
                     selection.result(),
@@ -452,9 +460,6 @@ class WorktreeVerifier:
                 find_ties=self._find_ties if self._needs_ties else None,
                 answer_example=example.result,
                 find_lost_imports=lost.result,
-                progress=progress,
-                store=self._store,
-                tell=tell,
                 started=started,
             )
             facts = judge.collect_facts()
@@ -464,14 +469,14 @@ class WorktreeVerifier:
         facts.note("sandbox", *describe_sandbox_failures(facts.before, failures, self._sandbox_remedies))
         facts.details |= {
             "before": facts.before.outcome_counts,
-            "commands": tuple(dict.fromkeys(run.command for run in judge.runs.made)),
-            "runs": (*base_runs, *judge.runs.made),
-            "cut_short": judge.runs.is_cut,
-            "stages": {**judge.runs.stages, "base": judge.runs.stages["base"] + base_seconds},
+            "commands": tuple(dict.fromkeys(run.command for run in runs.made)),
+            "runs": (*base_runs, *runs.made),
+            "cut_short": runs.is_cut,
+            "stages": {**runs.stages, "base": runs.stages["base"] + base_seconds},
             "circumstances": self._all_circumstances(),
             "tree": patch.tree,
         }
-        self._judged = {patch.tree: (change, facts, judge.runs)} if facts.after else {}
+        self._judged = {patch.tree: (change, facts, runs)} if facts.after else {}
         return decide(facts).model_copy(update={"seconds": time.monotonic() - started})
 
     def _known_base(self, progress: Progress | None) -> TestReport:
