@@ -18,7 +18,7 @@ from coder.core.verdict import (
     MutationReport,
     TestReport,
 )
-from coder.verify.example import IssueCodeAnswers, IssueScriptResults
+from coder.verify.example import IssueCode, IssueScriptResults
 from coder.verify.linters import api_changes
 from coder.verify.mutate import mutate_for_new_tests, mutate_verified_change
 from coder.verify.report import shorten_test_id
@@ -59,12 +59,8 @@ class ExaminationTools:
     """Tries mutants."""
     checks: Callable[[Path, Path, Sequence[str]], LintReport]
     """Compares the findings of linters in an old and a new tree at some paths."""
-    scripts: Callable[[Path, Path, str], IssueScriptResults]
-    """Runs the code of an issue in an old and a new tree."""
-    issue_code: Callable[[Path, Path, str, Sequence[str], Sequence[str]], IssueCodeAnswers] = lambda *_: (
-        IssueCodeAnswers()
-    )
-    """Runs the code that an issue quotes in an old and a new tree, given the target tests."""
+    issue_code: IssueCode
+    """Runs the code of the issue in an old and a new tree."""
     behavior: CompareBehavior | None = None
     """Compares the answers to calls in two trees with the same tests."""
     trace: Callable[[Path, Sequence[str]], Traces] | None = None
@@ -121,7 +117,7 @@ def examine_change(
     facts.note("linter", *_limit(linters.new))
     old, new = read_texts(change.old, change.sources), read_texts(change.new, change.sources)
     facts.note("public-names", *_limit(api_changes(old, new)))
-    ran = IssueScriptResults() if facts.targets else tools.scripts(change.old, change.new, issue)
+    ran = IssueScriptResults() if facts.targets else tools.issue_code.compare(change.old, change.new, issue)
     facts.note(
         "issue-code",
         *(f"the issue's own code failed before and works now: `{line}`" for line in ran.fixed),
@@ -130,7 +126,7 @@ def examine_change(
     facts.note("configured-check", *(f"`{name}` failed before and passes now" for name in linters.fixed))
     facts.note("configured-check", *(f"`{name}` fails as before" for name in linters.failing))
     if facts.targets and any(path.endswith(".py") for path in change.sources):
-        answers = tools.issue_code(change.old, change.new, issue, facts.targets, change.sources)
+        answers = tools.issue_code.answer_quoted(change.old, change.new, issue, facts.targets, change.sources)
         facts.cap("persisting-error", *answers.persisting)
         _show_first(facts, answers.examples)
     if linters.broken:

@@ -1,6 +1,6 @@
 """The code that an issue writes: examples read from its text, run on the untouched code and on changes.
 
-`IssueExamples` serves the first message, the search without a model, and the verdict. All of it is a
+`IssueCode` serves the first message, the search without a model, and the verdict. All of it is a
 stranger's text: it runs in a read-only sandbox without a network, in a tree of its own.
 """
 
@@ -165,8 +165,20 @@ class IssueScriptResults(Value):
     """First lines of those that fail on both sides."""
 
 
-class IssueScripts:
-    """Runs scripts in a read-only sandbox on both sides of a change."""
+class IssueCodeAnswers(Value):
+    """Answers to the code that an issue quotes, on both sides of a change."""
+
+    persisting: tuple[str, ...] = ()
+    """Half a sentence for each exception that the issue reports and that the change leaves."""
+    examples: tuple[BehaviorExample, ...] = ()
+    """Code that is answered otherwise than before."""
+
+
+NO_CLAIM = "the issue quotes no call with its wrong and its right result"
+
+
+class IssueCode:
+    """Runs the code of issues in a read-only sandbox, on the untouched code and on changes."""
 
     def __init__(self, project: Project, sandbox: Sandbox, scratch: Path) -> None:
         self._project = project
@@ -192,48 +204,45 @@ class IssueScripts:
                 if now is not None and now.exit_code == 1 and self._succeeds(code, old):
                     yield f"{name} ({find_error_line(now.output)})"
 
-    def run_request(self, request: str, tree: Path) -> str:
-        """Run `coder_script.py --answers` in a tree and return its output; empty if it cannot be run."""
-        execution = self._run(request, tree, "--answers")
-        return execution.output if execution is not None and execution.exit_code == 0 else ""
+    def answer_quoted(
+        self, old: Path, new: Path, issue: str, targets: Sequence[str], changed: Sequence[str]
+    ) -> IssueCodeAnswers:
+        """Run the code that an issue quotes in both trees, with the imports of the target tests.
 
-    def _succeeds(self, code: str, tree: Path) -> bool | None:
-        """Run code in a tree and tell whether it succeeds; None if that cannot be determined."""
-        execution = self._run(code, tree)
-        if execution is None or execution.exit_code is None:
-            return None
-        return {0: True, 1: False}.get(execution.exit_code)
-
-    def _run(self, text: str, tree: Path, *options: str) -> Execution | None:
-        """Run `coder_script.py` on a file with this text; None if the sandbox fails."""
-        with tempfile.TemporaryDirectory(prefix="script-", dir=self._scratch) as place:
-            file = Path(place, "piece")
-            file.write_text(text, encoding="utf-8")
-            argv = (str(self._project.interpreter), str(TARGET / "coder_script.py"), *options, str(file))
-            try:
-                return self._sandbox.run(
-                    argv,
-                    cwd=tree,
-                    environment=self._environment(tree),
-                    policy=READ_ONLY,
-                    limits=Limits(wall_seconds=SECONDS),
+        `changed` are the paths of changed sources. A result persists if the issue quotes it, and the change
+        answers none of the issue's code otherwise than before.
+        """
+        files = dict.fromkeys(map(test_file_of, targets))
+        tests = [read_regular_text(new / path) for path in files if path.endswith(".py")]
+        imports = [statement for text in tests for statement in _import_statements(text)]
+        modules = [module for statement in imports for module in _imported_modules(statement)]
+        modules += [name for path in changed if (name := module_name(path, new)) and name not in modules]
+        calls, prose = _separate_calls(issue)
+        persisting, unchanged, examples = [], [], []
+        pieces = quoted_code(issue) if tests else ()
+        sides = [self._answer(pieces, imports, tree, modules=modules, changed=changed) for tree in (old, new)]
+        for code, before, after in zip(pieces, *sides, strict=False):
+            if before is None or after is None or (before.error and before.error.type in _INCOMPLETE):
+                continue
+            lines = code.strip().splitlines()
+            if after.comparable_text != before.comparable_text:
+                call = "; ".join(lines)
+                examples.append(BehaviorExample(call=call, before=before.text, after=after.text, tested=True))
+            elif before.error and before.error.is_reported_in(issue) and not _EXPECTS_ERROR.search(issue):
+                raised = before.error
+                persisting.append(
+                    f"`{lines[0]}` of the issue raises {raised.type} as before: {raised.message}"
                 )
-            except SandboxError:
-                return None
-
-    def _environment(self, tree: Path) -> Mapping[str, str]:
-        roots = os.pathsep.join(str(root) for root in source_roots(tree) or (tree,))
-        return {**self._project.environment, "PYTHONPATH": roots, "PYTHONDONTWRITEBYTECODE": "1"}
-
-
-NO_CLAIM = "the issue quotes no call with its wrong and its right result"
-
-
-class IssueExamples:
-    """The examples of issues, run on the untouched code and on changes."""
-
-    def __init__(self, scripts: IssueScripts) -> None:
-        self._scripts = scripts
+            elif (
+                before.is_affected
+                and not before.error
+                and before.value != lines[0]
+                and (before.value in calls or _is_quoted(before.value, prose))
+            ):
+                unchanged.append(f"`{lines[0]}` of the issue gives {shorten_value(before.value)} as before")
+        return IssueCodeAnswers(
+            persisting=tuple(persisting if examples else (*persisting, *unchanged)), examples=tuple(examples)
+        )
 
     def describe(self, tree: Path, issue: str) -> tuple[str, ...]:
         """Return what the issue's examples give in a tree, a clause each.
@@ -281,9 +290,17 @@ class IssueExamples:
         }
         return texts.pop() if len(texts) == 1 else ""
 
-    def _answer(self, pieces: Sequence[str], imports: Sequence[str], tree: Path) -> list[CodeAnswer | None]:
-        request = {"imports": [*imports], "modules": [], "pieces": [*pieces], "changed": []}
-        return read_answers(self._scripts.run_request(json.dumps(request), tree)) if pieces else []
+    def _answer(
+        self,
+        pieces: Sequence[str],
+        imports: Sequence[str],
+        tree: Path,
+        *,
+        modules: Sequence[str] = (),
+        changed: Sequence[str] = (),
+    ) -> list[CodeAnswer | None]:
+        request = {"imports": imports, "modules": modules, "pieces": pieces, "changed": changed}
+        return read_answers(self.run_request(json.dumps(request), tree)) if pieces else []
 
     def _check(self, tree: Path, example: ClaimedExample, imports: list[str]) -> ReproducedExample | str:
         first, second = (next(iter(self._answer([example.code], imports, tree)), None) for _ in "12")
@@ -304,6 +321,39 @@ class IssueExamples:
         if right == shown:
             return f"on the untouched code `{example.call}` {_describe_result(shown)} already"
         return _write_test(tree, example.call, shown, right, imports, setup=example.setup)
+
+    def run_request(self, request: str, tree: Path) -> str:
+        """Run `coder_script.py --answers` in a tree and return its output; empty if it cannot be run."""
+        execution = self._run(request, tree, "--answers")
+        return execution.output if execution is not None and execution.exit_code == 0 else ""
+
+    def _succeeds(self, code: str, tree: Path) -> bool | None:
+        """Run code in a tree and tell whether it succeeds; None if that cannot be determined."""
+        execution = self._run(code, tree)
+        if execution is None or execution.exit_code is None:
+            return None
+        return {0: True, 1: False}.get(execution.exit_code)
+
+    def _run(self, text: str, tree: Path, *options: str) -> Execution | None:
+        """Run `coder_script.py` on a file with this text; None if the sandbox fails."""
+        with tempfile.TemporaryDirectory(prefix="script-", dir=self._scratch) as place:
+            file = Path(place, "piece")
+            file.write_text(text, encoding="utf-8")
+            argv = (str(self._project.interpreter), str(TARGET / "coder_script.py"), *options, str(file))
+            try:
+                return self._sandbox.run(
+                    argv,
+                    cwd=tree,
+                    environment=self._environment(tree),
+                    policy=READ_ONLY,
+                    limits=Limits(wall_seconds=SECONDS),
+                )
+            except SandboxError:
+                return None
+
+    def _environment(self, tree: Path) -> Mapping[str, str]:
+        roots = os.pathsep.join(str(root) for root in source_roots(tree) or (tree,))
+        return {**self._project.environment, "PYTHONPATH": roots, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def _result_text(answer: CodeAnswer) -> str:
@@ -585,55 +635,6 @@ def _nearest_test_file(tree: Path, function: str, imports: list[str]) -> str:
     named = [path for path in tests if Path(path).name == f"test_{stem}.py"]
     folder = "tests/" if (tree / "tests").is_dir() else "test/" if (tree / "test").is_dir() else ""
     return named[0] if named else f"{folder}test_{stem}.py"
-
-
-class IssueCodeAnswers(Value):
-    """Answers to the code that an issue quotes, on both sides of a change."""
-
-    persisting: tuple[str, ...] = ()
-    """Half a sentence for each exception that the issue reports and that the change leaves."""
-    examples: tuple[BehaviorExample, ...] = ()
-    """Code that is answered otherwise than before."""
-
-
-def answer_issue_code(
-    scripts: IssueScripts, old: Path, new: Path, issue: str, targets: Sequence[str], changed: Sequence[str]
-) -> IssueCodeAnswers:
-    """Run the code that an issue quotes in both trees, with the imports of the target tests.
-
-    `changed` are the paths of changed sources. A result persists if the issue quotes it, and the change
-    answers none of the issue's code otherwise than before.
-    """
-    files = dict.fromkeys(map(test_file_of, targets))
-    tests = [read_regular_text(new / path) for path in files if path.endswith(".py")]
-    imports = [statement for text in tests for statement in _import_statements(text)]
-    modules = [module for statement in imports for module in _imported_modules(statement)]
-    modules += [name for path in changed if (name := module_name(path, new)) and name not in modules]
-    calls, prose = _separate_calls(issue)
-    persisting, unchanged, examples = [], [], []
-    pieces = quoted_code(issue) if tests else ()
-    request = json.dumps({"imports": imports, "modules": modules, "pieces": pieces, "changed": [*changed]})
-    sides = [read_answers(scripts.run_request(request, tree)) if pieces else () for tree in (old, new)]
-    for code, before, after in zip(pieces, *sides, strict=False):
-        if before is None or after is None or (before.error and before.error.type in _INCOMPLETE):
-            continue
-        lines = code.strip().splitlines()
-        if after.comparable_text != before.comparable_text:
-            call = "; ".join(lines)
-            examples.append(BehaviorExample(call=call, before=before.text, after=after.text, tested=True))
-        elif before.error and before.error.is_reported_in(issue) and not _EXPECTS_ERROR.search(issue):
-            raised = before.error
-            persisting.append(f"`{lines[0]}` of the issue raises {raised.type} as before: {raised.message}")
-        elif (
-            before.is_affected
-            and not before.error
-            and before.value != lines[0]
-            and (before.value in calls or _is_quoted(before.value, prose))
-        ):
-            unchanged.append(f"`{lines[0]}` of the issue gives {shorten_value(before.value)} as before")
-    return IssueCodeAnswers(
-        persisting=tuple(persisting if examples else (*persisting, *unchanged)), examples=tuple(examples)
-    )
 
 
 def _is_quoted(value: str, prose: str) -> bool:

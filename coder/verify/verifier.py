@@ -40,7 +40,7 @@ from coder.verify.examination import ExaminationTools, ExaminedChange, examine_c
 from coder.verify.example import (
     NO_CLAIM,
     ExampleAnswer,
-    IssueExamples,
+    IssueCode,
     claimed_examples,
     find_runnable_code,
     write_example,
@@ -92,7 +92,7 @@ class WorktreeVerifier:
         circumstances: tuple[str, ...] = (),
         describe_environment: Callable[[], Environment] = Environment,
         tools: Callable[[threading.Event], ExaminationTools] | None = None,
-        examples: IssueExamples | None = None,
+        examples: IssueCode | None = None,
         find_lost_imports: Callable[[Path, Path, Sequence[str]], Iterable[str]] = lambda *_: (),
         suite: SuiteLimits = NO_LIMITS,
         history: SuiteHistory = NO_HISTORY,

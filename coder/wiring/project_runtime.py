@@ -35,7 +35,7 @@ from coder.verify.build import Builder
 from coder.verify.coverage_map import CoverageMap, MapProgress, load_coverage, record_map
 from coder.verify.dependencies import OverlayInstaller
 from coder.verify.examination import ExaminationTools
-from coder.verify.example import IssueExamples, IssueScripts, answer_issue_code
+from coder.verify.example import IssueCode
 from coder.verify.launch import search_path
 from coder.verify.linters import LinterChecks
 from coder.verify.project import Overlay, Project, find_candidates, use_interpreter
@@ -124,12 +124,10 @@ class ProjectRuntime:
     def tools(self, cut: Event) -> ExaminationTools:
         """Return the tools of one examination, which all end once `cut` is set."""
         bounded = BoundedSandbox(self.sandbox, cut)
-        scripts = IssueScripts(self.project, bounded, self.sandbox.scratch)
         return ExaminationTools(
             trials=self.trials(bounded),
             checks=LinterChecks(self.project, bounded).compare,
-            scripts=scripts.compare,
-            issue_code=partial(answer_issue_code, scripts),
+            issue_code=self.issue_code(bounded),
             behavior=self.behavior_runs(seconds=self.behavior_seconds, sandbox=bounded).examine,
             trace=partial(self.tracer(bounded).trace, seconds=COVERAGE_SECONDS) if self.builds_code else None,
             strict=self.strict,
@@ -159,14 +157,8 @@ class ProjectRuntime:
             classify=self._classify_edits,
         )
 
-    def examples(self) -> IssueExamples | None:
-        """Return what runs the examples of issues, a stranger's text; None without a sandbox."""
-        if not self.sandbox.is_sandboxed:
-            return None
-        return IssueExamples(self._scripts())
-
-    def _scripts(self) -> IssueScripts:
-        return IssueScripts(self.project, self.sandbox, self.sandbox.scratch)
+    def issue_code(self, sandbox: Sandbox | None = None) -> IssueCode:
+        return IssueCode(self.project, sandbox or self.sandbox, self.sandbox.scratch)
 
     def _classify_edits(
         self,
@@ -225,8 +217,8 @@ class ProjectRuntime:
                     circumstances=self.project.why,
                     describe_environment=self.describe_environment,
                     tools=self.tools,
-                    examples=self.examples(),
-                    find_lost_imports=self._scripts().find_lost_imports,
+                    examples=self.issue_code() if self.sandbox.is_sandboxed else None,
+                    find_lost_imports=self.issue_code().find_lost_imports,
                     coverage=self.coverage,
                     suite=self.suite,
                     history=history,

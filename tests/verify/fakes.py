@@ -9,6 +9,7 @@ from pathlib import Path
 from coder.core.ports import Progress, TrialResult
 from coder.core.values import Patch
 from coder.core.verdict import Failure, Frame, Outcome, RunProblem, TestReport, TestResult, TestStage
+from coder.verify.example import IssueCode, IssueCodeAnswers, IssueScriptResults
 from coder.verify.run import CUT_SHORT
 from tests.builders import write
 
@@ -187,6 +188,25 @@ def failed_result(
         text=f"{type_}: {message}",
     )
     return TestResult(id=test_id, outcome="failed" if when == "call" else "error", when=when, failure=failure)
+
+
+class FakeIssueCode(IssueCode):
+    """Gives the same results for the code of every issue."""
+
+    def __init__(
+        self,
+        results: IssueScriptResults = IssueScriptResults(),  # noqa: B008 (a frozen value)
+        answers: IssueCodeAnswers = IssueCodeAnswers(),  # noqa: B008 (the same)
+    ) -> None:
+        self._results, self._answers = results, answers
+
+    def compare(self, old: Path, new: Path, issue: str) -> IssueScriptResults:
+        return self._results
+
+    def answer_quoted(
+        self, old: Path, new: Path, issue: str, targets: Sequence[str], changed: Sequence[str]
+    ) -> IssueCodeAnswers:
+        return self._answers
 
 
 class NoTrials:

@@ -11,8 +11,7 @@ from coder.sandbox.process import ProcessSandbox
 from coder.verify.example import (
     NO_CLAIM,
     ExampleAnswer,
-    IssueExamples,
-    IssueScripts,
+    IssueCode,
     claimed_examples,
     write_example,
 )
@@ -79,7 +78,7 @@ def test_reads_no_example_in_prose(issue: str) -> None:
     assert [*claimed_examples(issue)] == []
 
 
-class FakeScripts(IssueScripts):
+class FakeScripts(IssueCode):
     """Answers each request with the next of these lines, the last one repeatedly."""
 
     def __init__(self, *answers: str) -> None:
@@ -107,7 +106,7 @@ def reproduce(
     place: Path, issue: str, *answers: str, files: dict[str, str] = FILES
 ) -> ReproducedExample | str:
     write(place, files)
-    return IssueExamples(FakeScripts(*answers)).reproduce(place, issue)
+    return FakeScripts(*answers).reproduce(place, issue)
 
 
 ISSUE = "total([1, 2]) returns 4 instead of 3"
@@ -204,7 +203,7 @@ def test_name_with_two_definitions_is_taken_from_its_package(tmp_path: Path, imp
 
 def describe(place: Path, issue: str, *answers: dict[str, object]) -> tuple[str, ...]:
     write(place, FILES)
-    return IssueExamples(FakeScripts(json.dumps(answers))).describe(place, issue)
+    return FakeScripts(json.dumps(answers)).describe(place, issue)
 
 
 SHOWN = {"error": None, "value": "4", "is_printed": False, "is_affected": False}
@@ -263,7 +262,7 @@ def test_describes_no_code_that_is_no_example(tmp_path: Path, issue: str, answer
 def test_examples_are_imported_from_where_they_are_defined(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     write(tmp_path, {**FILES, "pyproject.toml": "[project]\nname = 'shop'\nversion = '1'\n"})
     project = find_project(tmp_path, sandbox=sandbox, environment={})
-    examples = IssueExamples(IssueScripts(project, sandbox, sandbox.scratch))
+    examples = IssueCode(project, sandbox, sandbox.scratch)
     issue = "`total([1, 2])` returns 4 instead of 3.\n\n>>> from shop.cart import head\n>>> head([])\n"
     assert examples.describe(tmp_path, issue) == (
         "`total([1, 2])` gives 4",
@@ -298,7 +297,7 @@ def test_values_of_the_results_class_are_compared(tmp_path: Path, sandbox: Proce
     """
     write(tmp_path, {"bill.py": textwrap.dedent(code)})
     project = find_project(tmp_path, sandbox=sandbox, environment={})
-    examples = IssueExamples(IssueScripts(project, sandbox, sandbox.scratch))
+    examples = IssueCode(project, sandbox, sandbox.scratch)
     issues = (
         "`due(2)` gives `datetime.date(2023, 1, 2)`, expected `datetime.date(2023, 1, 3)`",
         "`price('1.5')` returns `Decimal('2.5')` instead of `Decimal('1.50')`",
@@ -333,6 +332,6 @@ def test_issue_without_examples_costs_no_checkout(tmp_path: Path) -> None:
         trees=FakeTrees(tmp_path / "missing", {}, {}),
         runner=FakeRunner(lambda _files: ()),
         issue="the suite is slow",
-        examples=IssueExamples(FakeScripts("")),
+        examples=FakeScripts(""),
     )
     assert (verifier.describe_examples(), verifier.reproduce_example()) == ((), NO_CLAIM)

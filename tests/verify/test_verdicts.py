@@ -14,7 +14,7 @@ from coder.core.paths import extract_node_ids
 from coder.core.verdict import Verdict, describe_proof
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.base import NO_HISTORY
-from coder.verify.example import IssueExamples, IssueScripts
+from coder.verify.example import IssueCode
 from coder.verify.project import find_project
 from coder.verify.run import ParallelRunner
 from coder.verify.verifier import WorktreeVerifier
@@ -42,7 +42,7 @@ def test_verdict_and_messages_match_case(
         runner=runner,
         issue=issue,
         needs_ties=bool(issue.strip()),
-        examples=IssueExamples(IssueScripts(project, sandbox, sandbox.scratch)),
+        examples=IssueCode(project, sandbox, sandbox.scratch),
     )
     verdict = verifier.examine(verifier.verify(trees.patch, extract_node_ids(issue)))
     kind, *lines = (case / "verdict.txt").read_text("utf-8").splitlines()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.example import IssueCodeAnswers, IssueScripts, answer_issue_code, quoted_code
+from coder.verify.example import IssueCode, IssueCodeAnswers, quoted_code
 from coder.verify.project import find_project
 from tests.builders import by_hand, write
 
@@ -39,8 +39,8 @@ def run_code(tmp_path: Path, sandbox: ProcessSandbox, new: str, issue: str) -> I
     for name, text in (("old", SOURCE), ("new", f"{new}\n\nLIMIT = 3\n")):
         write(tmp_path / name, {"box.py": text, "tests/test_box.py": TEST})
     project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
-    scripts = IssueScripts(project, sandbox, sandbox.scratch)
-    return answer_issue_code(scripts, tmp_path / "old", tmp_path / "new", issue, TARGETS, ["box.py"])
+    code = IssueCode(project, sandbox, sandbox.scratch)
+    return code.answer_quoted(tmp_path / "old", tmp_path / "new", issue, TARGETS, ["box.py"])
 
 
 @pytest.mark.parametrize(

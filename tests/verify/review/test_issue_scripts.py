@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.example import IssueScriptResults, IssueScripts, code_in_issue
+from coder.verify.example import IssueCode, IssueScriptResults, code_in_issue
 from coder.verify.project import find_project
 from tests.builders import write
 
@@ -33,11 +33,11 @@ def run_scripts(
     return scripts.compare(tmp_path / "old", tmp_path / "new", issue)
 
 
-def make_scripts(tmp_path: Path, sandbox: ProcessSandbox, old: str, new: str) -> IssueScripts:
+def make_scripts(tmp_path: Path, sandbox: ProcessSandbox, old: str, new: str) -> IssueCode:
     write(tmp_path / "old", {"calc.py": old})
     write(tmp_path / "new", {"calc.py": new})
     project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
-    return IssueScripts(project, sandbox, sandbox.scratch)
+    return IssueCode(project, sandbox, sandbox.scratch)
 
 
 def test_finds_code_in_fences_and_interactive_sessions() -> None:

@@ -17,7 +17,7 @@ from coder.verify.project import find_project
 from coder.verify.trials import PytestTrials
 from coder.verify.verdict import Facts, decide
 from tests.builders import write
-from tests.verify.fakes import NoTrials, passed_result
+from tests.verify.fakes import FakeIssueCode, NoTrials, passed_result
 
 SOURCE = "def add(a, b):\n    return a + b\n"
 TEST = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
@@ -58,8 +58,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
                 else NoTrials()
             ),
             checks=lambda _old, _new, _changed: checked,
-            scripts=lambda _old, _new, _issue: script_result,
-            issue_code=lambda *_: IssueCodeAnswers(persisting=errors),
+            issue_code=FakeIssueCode(script_result, IssueCodeAnswers(persisting=errors)),
             strict=strict,
         )
         facts = Facts(

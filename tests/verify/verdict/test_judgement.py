@@ -23,11 +23,18 @@ from coder.core.verdict import (
 )
 from coder.verify import verifier
 from coder.verify.examination import ExaminationTools
-from coder.verify.example import IssueScriptResults
 from coder.verify.run import OUT_OF_TIME
 from coder.verify.verifier import WorktreeVerifier
 from tests.builders import by_hand
-from tests.verify.fakes import FakeRunner, FakeTrees, Files, NoTrials, failed_result, passed_result
+from tests.verify.fakes import (
+    FakeIssueCode,
+    FakeRunner,
+    FakeTrees,
+    Files,
+    NoTrials,
+    failed_result,
+    passed_result,
+)
 
 TEST = "tests/test_calc.py"
 GREEN = TestResult(id="make test", outcome="passed")
@@ -220,7 +227,7 @@ class Tools:
             assert cut.wait(10.0)
             return LintReport(new=("late",))
 
-        return ExaminationTools(trials=NoTrials(), checks=check, scripts=lambda *_: IssueScriptResults())
+        return ExaminationTools(trials=NoTrials(), checks=check, issue_code=FakeIssueCode())
 
 
 @pytest.mark.parametrize("asks", [True, False])
