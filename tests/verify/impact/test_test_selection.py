@@ -328,8 +328,8 @@ def test_users_by_another_name_are_reached(select_tests: Reached, user: str) -> 
 
 
 def test_tests_that_start_programs_are_reached(select_tests: Reached) -> None:
-    cli = "import subprocess, sys\n\n\ndef test_cli():\n    subprocess.check_call([sys.executable, '-m', 'shop'])\n"
-    base = {**SHOP, "shop/__main__.py": "from shop.cart import total\n", "tests/test_cli.py": cli}
+    program = "import subprocess\n\n\ndef test_cli():\n    subprocess.check_call(['shop'])\n"
+    base = {**SHOP, "shop/__main__.py": "from shop.cart import total\n", "tests/test_cli.py": program}
     change = {"shop/cart.py": SHOP["shop/cart.py"].replace("sum(prices)", "sum(prices, 0)")}
     reached = select_tests(change, base)
     assert reached is not None
