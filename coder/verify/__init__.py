@@ -4,10 +4,10 @@
 
 `verifier.py` is the public face. `judge.py` runs what a verdict needs, each run in a clean worktree
 (`trees.py`, `base.py`), and collects `Facts`; `checks/`, `examination.py` and `behavior/comparison.py` add
-`Finding`s as it does: a note, an `open` line (FIXED at most), a cap (PASSING at most) or a break (BROKEN); `verdict.py`
-decides what follows, and makes the sentence and the trailers. A change has four contents:
-the base, the base with the tests' side of the change, the changed sources with the base's tests' side, and
-the change. The first stage:
+`Finding`s as it does: a note, an `open` line (FIXED at most), a cap (PASSING at most) or a break (BROKEN);
+`verdict.py` decides what follows, and makes the sentence and the trailers. A change has four contents: the
+base, the base with the tests' side of the change, the changed sources with the base's tests' side, and the
+change. The first stage:
 
 1. the targets on the change and on the base with its tests, at the same time: green, and red for the right
    reason (`failures.py`). Targets are what the user names, what the change adds or edits (`test_files.py`
