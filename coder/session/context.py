@@ -203,6 +203,10 @@ class SessionContext:
         """Models for this role that are not down, in order of preference; never empty."""
         return self.models.available(self.role)
 
+    async def read_patch(self, candidate: Candidate) -> Patch:
+        """Return the candidate's whole change so far."""
+        return await asyncio.to_thread(self.repository.candidate_patch, candidate)
+
 
 class StagePart(Protocol):
     """Independent part of a parallel stage: a value that another process can be sent."""

@@ -90,7 +90,7 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
             verdict=newest,
             exit_code=required_exit_code(newest.kind, context.task.require),
         )
-    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    patch = await context.read_patch(candidate)
     if (
         newest is None
         or newest.tree != patch.tree

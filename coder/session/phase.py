@@ -211,11 +211,7 @@ def _answer_failure(phase: Phase, reply: Reply, *, idle: int) -> GiveUp | None:
 
 async def _current_patch(context: SessionContext, candidate: Candidate, phase: Phase) -> Patch:
     """Return the candidate's change; empty in phases that only read, which may share a worktree."""
-    return (
-        await asyncio.to_thread(context.repository.candidate_patch, candidate)
-        if phase.writes or phase.yields
-        else Patch(diff="")
-    )
+    return await context.read_patch(candidate) if phase.writes or phase.yields else Patch(diff="")
 
 
 async def _inspect_change(

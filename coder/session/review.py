@@ -85,7 +85,7 @@ async def offer_acceptance(context: SessionContext, candidate: Candidate, verdic
     text = f"{_list_open(verdict)}\nAre these edits of tests meant?"
     if await context.approval.ask(text, options=(ACCEPT, LEAVE), default=LEAVE) != ACCEPT:
         return verdict
-    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    patch = await context.read_patch(candidate)
     return await _judge_accepted(context, candidate, patch, verdict)
 
 
@@ -278,7 +278,7 @@ async def verify_hunks(
     """
     await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
     await asyncio.to_thread(apply, rebuild_diff(patch.diff, accepted, edits), candidate.worktree)
-    part = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    part = await context.read_patch(candidate)
     return part, await _verify_change(context, candidate, part)
 
 

@@ -236,7 +236,7 @@ class Session:
                 await asyncio.to_thread(apply, diff, candidate.worktree)
             except PatchError as error:
                 context.log.append(Warned(text=f"What had been changed does not fit any more: {error}"))
-        patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+        patch = await context.read_patch(candidate)
         if patch.paths:
             await record_change(context, candidate, patch)
 

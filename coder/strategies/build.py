@@ -136,7 +136,7 @@ class _Build:
         Raises:
             LimitReached, ModelError: the work could not go on.
         """
-        self._patch = await self._current_patch()
+        self._patch = await self._context.read_patch(self._candidate)
         if self._context.task.single_file and merged_path(self._plan) in self._patch.paths:
             await self._test(repairs=True)  # an interrupted session has merged them
             return
@@ -188,7 +188,7 @@ class _Build:
         Raises:
             LimitReached, ModelError: all writers failed, and the next round cannot go better.
         """
-        self._patch = await self._current_patch()
+        self._patch = await self._context.read_patch(self._candidate)
         errors = [outcome.error for outcome in outcomes if outcome.error is not None]
         self._errors |= {outcome.part.component.name: outcome.error for outcome in outcomes}
         is_hopeless = not self._patch.paths or any(isinstance(error, LimitReached) for error in errors)
@@ -214,7 +214,7 @@ class _Build:
         return parts
 
     async def _integrate_and_test(self, *, repairs: bool) -> None:
-        if not (await self._current_patch()).paths:
+        if not (await self._context.read_patch(self._candidate)).paths:
             return
         with log_stage(self._context, INTEGRATE_STAGE):
             await integrate(self._context, self._candidate, self._plan)
@@ -235,9 +235,6 @@ class _Build:
 
     def _missing_components(self) -> list[Component]:
         return [component for component in self._plan.components if missing_files(component, self._patch)]
-
-    async def _current_patch(self) -> Patch:
-        return await asyncio.to_thread(self._context.repository.candidate_patch, self._candidate)
 
 
 OVERVIEW_CHARACTERS = 10_000
@@ -295,9 +292,7 @@ async def collect_component(
     for path in component.files:
         if (content := await asyncio.to_thread(source.read, path)) is not None:
             await asyncio.to_thread(target.write, path, *content)
-    await record_change(
-        context, candidate, await asyncio.to_thread(context.repository.candidate_patch, candidate)
-    )
+    await record_change(context, candidate, await context.read_patch(candidate))
 
 
 def missing_files(component: Component, patch: Patch) -> tuple[str, ...]:
@@ -319,9 +314,7 @@ async def integrate(context: SessionContext, candidate: Candidate, plan: Plan) -
     for path, text in files.items():
         await asyncio.to_thread(tree.write, path, text.encode(), MODE)
     if files:
-        await record_change(
-            context, candidate, await asyncio.to_thread(context.repository.candidate_patch, candidate)
-        )
+        await record_change(context, candidate, await context.read_patch(candidate))
 
 
 def _merge(context: SessionContext, candidate: Candidate, plan: Plan) -> Mapping[str, str]:

@@ -1,7 +1,5 @@
 """Status and score of a candidate, computed from the log and its worktree."""
 
-import asyncio
-
 from coder.core.events import CandidateScored, FilesChanged, PhaseEntered, Verified
 from coder.core.notes import Done
 from coder.core.paths import is_test_path
@@ -30,7 +28,7 @@ async def score_candidate(context: SessionContext, candidate: Candidate) -> Scor
     In order: fixed and accepted, kind of verdict, failing targets, broken tests, unguarded lines, size.
     """
     newest = newest_verdict(context.log.records, candidate.id)
-    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    patch = await context.read_patch(candidate)
     if newest is None or newest.tree != patch.tree:
         return WORST
     size = sum(
@@ -54,7 +52,7 @@ async def score_candidate(context: SessionContext, candidate: Candidate) -> Scor
 async def current_verdict(context: SessionContext, candidate: Candidate) -> Verdict | None:
     """Return the newest verdict if it is on the current change."""
     newest = newest_verdict(context.log.records, candidate.id)
-    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    patch = await context.read_patch(candidate)
     return newest if newest is not None and newest.tree == patch.tree else None
 
 
@@ -146,7 +144,7 @@ def is_repairable(context: SessionContext, candidate: Candidate) -> bool:
 
 async def is_finished(context: SessionContext, candidate: Candidate) -> bool:
     """Tell whether there is a change to judge: one of the source, or any that the model handed over."""
-    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    patch = await context.read_patch(candidate)
     notes = candidate_notes(context.log.records, candidate.id)
     return has_source(patch) or (bool(patch.paths) and bool(notes) and isinstance(notes[-1], Done))
 
@@ -165,7 +163,7 @@ async def is_judged_good(context: SessionContext, candidate: Candidate) -> bool:
 
 async def has_unjudged_source(context: SessionContext, candidate: Candidate) -> bool:
     """Tell whether the candidate changed source code that is not judged yet."""
-    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    patch = await context.read_patch(candidate)
     return has_source(patch) and all(
         verdict.tree != patch.tree for verdict in candidate_verdicts(context.log.records, candidate.id)
     )

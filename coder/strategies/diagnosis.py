@@ -176,12 +176,10 @@ def _headline(result: TestResult) -> str:
 
 async def start_over(context: SessionContext, candidate: Candidate) -> None:
     """Roll the candidate back to its base and its tests, and tell the model."""
-    failed_patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    failed_patch = await context.read_patch(candidate)
     await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
     await asyncio.to_thread(apply_test_hunks, candidate, failed_patch)
-    await record_change(
-        context, candidate, await asyncio.to_thread(context.repository.candidate_patch, candidate)
-    )
+    await record_change(context, candidate, await context.read_patch(candidate))
     tests = any(map(is_test_path, failed_patch.paths))
     add_user_message(
         context,

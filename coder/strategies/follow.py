@@ -1,6 +1,5 @@
 """Execution of a route: a table from (phase, outcome) to the next phase."""
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
@@ -64,7 +63,7 @@ async def _resumes_change(context: SessionContext, candidate: Candidate) -> bool
     if context.continued is None or not context.continued.is_resumed:
         return False
     context.workspace(candidate)  # created here, as phases that read would, since it needs the event loop
-    return has_source(await asyncio.to_thread(context.repository.candidate_patch, candidate))
+    return has_source(await context.read_patch(candidate))
 
 
 async def answer_question(context: SessionContext, candidate: Candidate) -> Candidate:
@@ -104,7 +103,7 @@ async def run_verify_phase(
         if not is_granted:
             return "spent"
         context.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=attempt))
-        patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+        patch = await context.read_patch(candidate)
         test_ids = named_tests(context.log.records, candidate.id)
         verdict = await judge_change(context, candidate, patch, test_ids)
         lacks_packages = verdict.has_environment_problem or verdict.kind is VerdictKind.NOT_TESTED

@@ -157,7 +157,7 @@ async def _write_red_example(
 async def _check_red(
     context: SessionContext, candidate: Candidate, tests: tuple[str, ...]
 ) -> ReproductionResult:
-    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    patch = await context.read_patch(candidate)
     return await asyncio.to_thread(context.verifier.check_reproduction, patch, tests)
 
 
@@ -285,10 +285,10 @@ async def _judge_proposal(
     Where several proposals pass and differ, it is PASSING: rank alone makes nothing FIXED.
     """
     proposal = found.proposals[0]
-    start = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    start = await context.read_patch(candidate)
     _log_phase(context, candidate, "edit")
     await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
-    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    patch = await context.read_patch(candidate)
     context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
     _log_note(context, candidate, "edit", Done(summary=proposal.summary))
     _log_phase(context, candidate, "verify")
@@ -374,7 +374,7 @@ async def _failing_issue_tests(context: SessionContext, candidate: Candidate) ->
     issue_tests = named_tests or _related_tests(context.task.issue, reds)
     if not issue_tests:
         return ()
-    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    patch = await context.read_patch(candidate)
     return (await asyncio.to_thread(context.verifier.check_reproduction, patch, issue_tests)).tests
 
 
@@ -387,7 +387,7 @@ async def _prove(
 ) -> bool:
     """Tell whether the proposal is good enough; else log nothing, since it is no attempt of the model's."""
     await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
-    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    patch = await context.read_patch(candidate)
     verdict = await verify_change(context, candidate, patch, tests)
     if verdict.is_examinable:
         verdict = await examine_change(context, candidate, verdict)

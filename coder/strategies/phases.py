@@ -270,7 +270,7 @@ async def _open_edit(context: SessionContext, candidate: Candidate) -> str:
     return render_prompt(
         "edit",
         reproduction=newest if isinstance(newest, Reproduction) else None,
-        changed=has_source(await asyncio.to_thread(context.repository.candidate_patch, candidate)),
+        changed=has_source(await context.read_patch(candidate)),
     )
 
 
@@ -336,9 +336,7 @@ async def _open_diagnose(context: SessionContext, candidate: Candidate) -> str:
     current_diagnoses = newest_diagnoses(context, candidate)
     places, failure_count = unaddressed_places(own_records)
     explanation = await asyncio.to_thread(context.judge.explain_failure, judgements[-1])
-    has_kept_source = context.task.mode != "build" and has_source(
-        await asyncio.to_thread(context.repository.candidate_patch, candidate)
-    )
+    has_kept_source = context.task.mode != "build" and has_source(await context.read_patch(candidate))
     return render_prompt(
         "diagnose",
         explanation=explanation,

@@ -104,7 +104,7 @@ async def execute_step(
 ) -> StepResult:
     """Have the first step of a plan executed, and check it."""
     step = plan.steps[0]
-    before = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    before = await context.read_patch(candidate)
     spec = step_phase(plan, step, failure=previous_failure)
     note = await run_phase(context, candidate, spec, attempt_number(context))
     if not isinstance(note, Done):
@@ -177,7 +177,7 @@ def judging_phase(
     """
 
     async def opening(context: SessionContext, _planner: Candidate) -> str:
-        patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+        patch = await context.read_patch(candidate)
         unplanned_paths = [path for path in patch.paths if step.files and path not in step.files]
         diff = patch.diff
         if not result.failure:

@@ -46,7 +46,7 @@ def review_and_repair(
         candidate = await strategy(context, candidate)
         reviewed_tree, objectors = "", tuple[str, ...]()
         for number in range(1, rounds + 2):
-            patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+            patch = await context.read_patch(candidate)
             if patch.tree == reviewed_tree or not has_deliverable_change(context, candidate):
                 return candidate
             verdict = candidate_verdicts(context.log.records, candidate.id)[-1]
@@ -191,7 +191,7 @@ def _is_review_by(event: Event, candidate: Candidate, reader: str) -> bool:
 
 
 async def _opening_message(context: SessionContext, candidate: Candidate, reader: str) -> str:
-    patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+    patch = await context.read_patch(candidate)
     verdict = candidate_verdicts(context.log.records, candidate.id)[-1]
     if reader == BEHAVIOR_REVIEWER:
         hunks = (hunk for hunk in split_git_diff(patch.diff) if not is_test_path(hunk.path))
@@ -381,7 +381,7 @@ def judge_and_review(judge: Strategy, *, choose_reviewers: ChooseReviewers) -> S
 
     async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
         candidate = await judge(context, candidate)
-        patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+        patch = await context.read_patch(candidate)
         verdict = candidate_verdicts(context.log.records, candidate.id)[-1]
         await asyncio.gather(
             *(try_review(context, candidate, reviewer) for reviewer in choose_reviewers(patch, verdict))

@@ -135,13 +135,13 @@ async def fork_sibling(context: SessionContext, parent: Candidate, seed: Seed) -
         for record in context.log.records
     )
     position = context.log.records[-1].number
-    patch = await asyncio.to_thread(context.repository.candidate_patch, parent)
+    patch = await context.read_patch(parent)
     child = await asyncio.to_thread(context.repository.create_candidate, f"c{count + 1}")
     context.log.append(
         CandidateForked(candidate=child.id, parent=parent.id, position=position, approach=seed.approach)
     )
     await asyncio.to_thread(apply_test_hunks, child, patch)
-    test_patch = await asyncio.to_thread(context.repository.candidate_patch, child)
+    test_patch = await context.read_patch(child)
     context.log.append(FilesChanged(candidate=child.id, paths=test_patch.paths, diff=test_patch.diff))
     newest = newest_verdict(context.log.records, parent.id)
     failure = context.judge.explain_failure(newest) if newest and not newest.is_deliverable else ""

@@ -140,7 +140,7 @@ def with_named_tests(strategy: Strategy) -> Strategy:
     """Return the strategy, refused before it starts where the command names a test that does not exist."""
 
     async def refuse_or_run(context: SessionContext, candidate: Candidate) -> Candidate:
-        patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+        patch = await context.read_patch(candidate)
         await refuse_missing_tests(context, candidate, patch)
         return await strategy(context, candidate)
 
@@ -289,7 +289,7 @@ def judge_existing_change(
 
     async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
         await asyncio.to_thread(_apply_change, context, candidate, change)
-        patch = await asyncio.to_thread(context.repository.candidate_patch, candidate)
+        patch = await context.read_patch(candidate)
         context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
         await refuse_missing_tests(context, candidate, patch)
         context.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=1))
