@@ -20,6 +20,7 @@ from coder.files.tokenize import count_terms
 from coder.verify.base import BaseTests, Runs
 from coder.verify.failures import environment_problem, find_added_names, find_words, is_chosen
 from coder.verify.issue import (
+    Purpose,
     find_issue_gaps,
     names_definitions,
     read_test_source,
@@ -58,19 +59,13 @@ class JudgedChange:
     trees: Trees
     tree: str
     """The git tree with the change."""
-    issue: str
+    purpose: Purpose
     before: TestReport
     """The base's results of the suite or of the part that stands for it; with `base`, as far as known."""
     base: BaseTests | None = None
     """Runs tests of the base on demand; None where `before` is complete."""
     ties: Mapping[str, IssueTie] | None = None
     """Ties of red tests of the base to the issue, by test id; None if no tie is needed."""
-    asked: tuple[str, ...] = ()
-    """Tests that the user named."""
-    requires_identifier_ties: bool = True
-    """Whether red tests that only an identifier ties to the issue must turn green if no other test does."""
-    accepts_test_edits: bool = False
-    """The user accepts that the change edits existing tests."""
     changed: tuple[str, ...] = field(init=False)
     """Paths of all changed files."""
     split: ChangeSplit = field(init=False)
@@ -88,6 +83,10 @@ class JudgedChange:
         self.split = ChangeSplit(self.trees, self.tree, command=self.before.command)
         self.changed = self.split.changed
         self.learn_tests(self.before)
+
+    @property
+    def issue(self) -> str:
+        return self.purpose.text
 
     @property
     def tests(self) -> tuple[str, ...]:
@@ -271,7 +270,7 @@ class JudgedChange:
 
         That its file was edited ties it only where the syntax shows that the test itself was.
         """
-        if self.ties is None or match_test_ids(self.asked)(test) or self._is_edited(test):
+        if self.ties is None or match_test_ids(self.purpose.named_tests)(test) or self._is_edited(test):
             return False
         return self.ties.get(test, "identifier") == "identifier"
 
@@ -317,7 +316,7 @@ class JudgedChange:
         return tuple(sorted(name for name in names if is_chosen(name, (self.issue, *known))))
 
     def target_kind(self, test: str) -> TargetKind:
-        if match_test_ids(self.asked)(test):
+        if match_test_ids(self.purpose.named_tests)(test):
             return "named"
         if self.is_new(test):
             return "new"
@@ -396,7 +395,7 @@ class JudgedChange:
         files = [path.rpartition("/")[2] for path in self.tests if not path.endswith(CODE)]
         files = [name for name in files if name in self.issue]
         requested = []
-        is_asked = match_test_ids(self.asked)
+        is_asked = match_test_ids(self.purpose.named_tests)
         for test in tests:
             if is_asked(test):
                 continue  # the user has named it to be kept

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from coder.core.paths import test_file_of
+from coder.core.values import Value
 from coder.core.verdict import IssueTie, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.files.tokenize import STOP_WORDS, count_terms
@@ -41,6 +42,27 @@ _SUITE_FAILS = re.compile(
     r"(?i)\b(?:tests?|suite|build|CI)\b[^.\n]{0,40}\b(?:fail|red|broken)"
     r"|\b(?:fail|red|broken)\w*\b[^.\n]{0,20}\btests?\b"
 )
+
+
+class Purpose(Value):
+    """The issue that changes are judged by, and the user's word on tests."""
+
+    issue: str = ""
+    unfinished_issues: tuple[str, ...] = ()
+    """Earlier requests that this one goes on with: what is tied to them counts as tied by an identifier."""
+    named_tests: tuple[str, ...] = ()
+    """Tests that the user named."""
+    needs_ties: bool = False
+    """Whether other tests of the base prove only what is tied to the issue."""
+    requires_identifier_ties: bool = True
+    """Whether red tests that only an identifier ties to the issue must turn green if no other test does."""
+    accepts_test_edits: bool = False
+    """The user accepts that the change edits existing tests."""
+
+    @property
+    def text(self) -> str:
+        """The issue and the requests that it goes on with."""
+        return "\n\n".join((self.issue, *self.unfinished_issues))
 
 
 def tie_tests_to_issue(

@@ -340,7 +340,7 @@ class Judge:
             lacking = classify_failure(still_red[0], before=still_red[0])[1]
             judged = f"{format_count(len(still_red), 'test')} that the change is judged by"
             facts.obstacle = f"{judged} cannot run on this machine, {lacking}: {join_test_ids(still_red)}."
-        elif weak and not targets.green and change.requires_identifier_ties:
+        elif weak and not targets.green and change.purpose.requires_identifier_ties:
             still_red += weak
         facts.still_red = tuple({result.id: result for result in (*facts.still_red, *still_red)}.values())
         facts.targets = tuple(_leaves(targets.green))
@@ -396,10 +396,12 @@ class Judge:
             facts.note("red-check", f"{shorten_test_id(test)}: {reason}")
             return
         if is_own and self._old is not None and not change.is_new(test):
-            if self._old.is_still_red(test) and not change.accepts_test_edits:
+            if self._old.is_still_red(test) and not change.purpose.accepts_test_edits:
                 self._refuse_edited_red(test)
                 return
-            if self._old.is_contradicted(test) and not (change.accepts_test_edits or self._is_tied(red)):
+            if self._old.is_contradicted(test) and not (
+                change.purpose.accepts_test_edits or self._is_tied(red)
+            ):
                 return
         targets.green.append(test)
         targets.reds[test] = red.model_copy(update={"id": test})
@@ -819,7 +821,7 @@ class Judge:
             },
             "chosen_names": change.find_chosen_names(facts.targets, targets.missing_names),
             "replaced_assertions": change.find_replaced_assertions(targets.contradicted),
-            "accepted_test_edits": change.accepts_test_edits and bool(targets.contradicted),
+            "accepted_test_edits": change.purpose.accepts_test_edits and bool(targets.contradicted),
         }
 
     def _leave_contradictions_open(self, targets: Targets) -> None:
@@ -831,7 +833,7 @@ class Judge:
         text = (
             f"{count} that passed before would fail now and {'was' if count == '1 test' else 'were'} edited"
         )
-        if self._change.accepts_test_edits:
+        if self._change.purpose.accepts_test_edits:
             self._facts.note("contradicted-test", f"{text}: {names}")
             return
         self._facts.leave_open("contradicted-test", f"{text}: {names}")

@@ -47,7 +47,7 @@ from coder.verify.example import (
 )
 from coder.verify.failures import find_words, rejection_reason
 from coder.verify.impact import select_reaching
-from coder.verify.issue import tie_tests_to_issue
+from coder.verify.issue import Purpose, tie_tests_to_issue
 from coder.verify.judge import Judge
 from coder.verify.report import Denied, describe_sandbox_failures, fails_alike, summarize_failures
 from coder.verify.run import with_label
@@ -83,12 +83,7 @@ class WorktreeVerifier:
         *,
         trees: Trees,
         runner: SelectiveTestRunner,
-        issue: str,
-        unfinished_issues: tuple[str, ...] = (),
-        requires_identifier_ties: bool = True,
-        named_tests: tuple[str, ...] = (),
-        needs_ties: bool = False,
-        accepts_test_edits: bool = False,
+        purpose: Purpose,
         circumstances: tuple[str, ...] = (),
         describe_environment: Callable[[], Environment] = Environment,
         tools: Callable[[threading.Event], ExaminationTools] | None = None,
@@ -103,15 +98,6 @@ class WorktreeVerifier:
         coverage: Callable[[], CoverageMap] = CoverageMap,
     ) -> None:
         """Prepare to verify changes of one base.
-
-        `named_tests` are those of the user; if it `needs_ties`, other tests of the base prove only what is
-        tied to the issue.
-
-        `unfinished_issues` are earlier requests that this one goes on with: what is tied to them by an
-        example, a message or an identifier is tied by an identifier. `requires_identifier_ties` as in
-        JudgedChange.
-
-        If the user `accepts_test_edits`, edited tests do not keep a change from being proven.
 
         `circumstances` are sentences about the interpreter and the test command, for the evidence.
 
@@ -138,12 +124,7 @@ class WorktreeVerifier:
         self._sandbox_remedies = sandbox_remedies
         self._judged: dict[str, tuple[JudgedChange, Facts, Runs]] = {}
         """The latest change that a report on it was compared for, with its facts, by the verified tree."""
-        self._issue = "\n\n".join((issue, *unfinished_issues))
-        self._newest_issue = issue
-        self._requires_identifier_ties = requires_identifier_ties
-        self._asked = named_tests
-        self._needs_ties = needs_ties
-        self._accepts_test_edits = accepts_test_edits
+        self._purpose = purpose
         self._ties: Mapping[str, IssueTie] | None = None
         self._circumstances = circumstances
         self._describe_environment = describe_environment
@@ -235,9 +216,9 @@ class WorktreeVerifier:
         change = JudgedChange(
             trees=self._trees,
             tree=patch.tree,
-            issue=self._issue,
+            purpose=self._purpose,
             before=before,
-            ties=self.issue_ties() if self._needs_ties else None,
+            ties=self.issue_ties() if self._purpose.needs_ties else None,
         )
         is_whole = not self._runner.is_recorded and change.split.has_tests
         with change.split.checkout("tests") as tree:
@@ -266,7 +247,7 @@ class WorktreeVerifier:
                 rejected=(f"`{report.command}` gives an exit code and no reasons.",), results=report.results
             )
         change.learn_tests(report)
-        added_names = change.find_added_names() if change.sources else find_words(self._issue)
+        added_names = change.find_added_names() if change.sources else find_words(self._purpose.text)
         is_requested = match_test_ids(named)
         candidates = [
             result
@@ -291,7 +272,7 @@ class WorktreeVerifier:
         for result in candidates:
             is_existing = not change.changes_test(result.id)
             reason = rejection_reason(
-                result, issue=self._issue, is_existing_test=is_existing, added_names=added_names
+                result, issue=self._purpose.text, is_existing_test=is_existing, added_names=added_names
             )
             was = earlier.get(result.id)
             if not (is_existing or is_requested(result.id)) and was is not None and fails_alike(result, was):
@@ -320,7 +301,7 @@ class WorktreeVerifier:
     def issue_ties(self) -> Mapping[str, IssueTie]:
         """Return how red tests of the base are tied to the issue; empty before the base was measured."""
         before = self._base.report
-        if before is None or not self._needs_ties:
+        if before is None or not self._purpose.needs_ties:
             return {}
         with self._lock:
             if self._ties is None:
@@ -337,29 +318,29 @@ class WorktreeVerifier:
             tests = [result.id for result in before.results]
             is_part = before is not self._base.report or before.problem is not None
             known = [*tests, *find_tests(tree)] if is_part else tests
-            ties = tie_tests_to_issue(self._newest_issue, before.failures, tree, known)
-            if self._newest_issue == self._issue:
+            ties = tie_tests_to_issue(self._purpose.issue, before.failures, tree, known)
+            if not self._purpose.unfinished_issues:
                 return ties
-            earlier = tie_tests_to_issue(self._issue, before.failures, tree, known)
+            earlier = tie_tests_to_issue(self._purpose.text, before.failures, tree, known)
             return {**dict.fromkeys(earlier, "identifier"), **ties}
 
     def describe_examples(self) -> tuple[str, ...]:
         """Return what the issue's examples give on the untouched code, a sentence each."""
-        if self._examples is None or not find_runnable_code(self._newest_issue):
+        if self._examples is None or not find_runnable_code(self._purpose.issue):
             return ()
         with self._trees.checkout(self._trees.base, ()) as tree:
-            return self._examples.describe(tree, self._newest_issue)
+            return self._examples.describe(tree, self._purpose.issue)
 
     def reproduce_example(self) -> ReproducedExample | str:
         """Return the issue's example as a failing test, or why there is none; it is run once."""
         if self._examples is None:
             return "the issue's example is a stranger's text, which is run in a sandbox only"
         with self._example_lock:
-            if not any(claimed_examples(self._newest_issue)):
+            if not any(claimed_examples(self._purpose.issue)):
                 self._example = NO_CLAIM
             if not self._example:
                 with self._trees.checkout(self._trees.base, ()) as tree:
-                    self._example = self._examples.reproduce(tree, self._newest_issue)
+                    self._example = self._examples.reproduce(tree, self._purpose.issue)
             return self._example
 
     def write_example(self, tree: Path, call: str, right: str) -> ReproducedExample | str:
@@ -389,7 +370,7 @@ class WorktreeVerifier:
 
     def accept_test_edits(self) -> None:
         """Take edits of tests that contradict a change as meant, from the next verdict on."""
-        self._accepts_test_edits = True
+        self._purpose = self._purpose.model_copy(update={"accepts_test_edits": True})
 
     def verify(
         self,
@@ -423,14 +404,11 @@ class WorktreeVerifier:
         change = JudgedChange(
             trees=self._trees,
             tree=patch.tree,
-            issue=self._issue,
+            purpose=self._purpose,
             before=before,
             base=self._base if self._is_lazy(before) else None,
-            ties=self._ties_of(before) if self._needs_ties else None,
+            ties=self._ties_of(before) if self._purpose.needs_ties else None,
             excluded=tuple(excluded),
-            asked=self._asked,
-            requires_identifier_ties=self._requires_identifier_ties,
-            accepts_test_edits=self._accepts_test_edits,
         )
         runs = Runs(
             split=change.split,
@@ -457,7 +435,7 @@ class WorktreeVerifier:
                     target_seconds=target_seconds,
                     suite_seconds=self._base.suite_seconds,
                 ),
-                find_ties=self._find_ties if self._needs_ties else None,
+                find_ties=self._find_ties if self._purpose.needs_ties else None,
                 answer_example=example.result,
                 find_lost_imports=lost.result,
                 started=started,
@@ -568,7 +546,9 @@ class WorktreeVerifier:
                 sources=change.sources,
                 facts=facts,
             )
-            return examine_change(examined, self._tools(cut), cut=cut, issue=self._issue, progress=progress)
+            return examine_change(
+                examined, self._tools(cut), cut=cut, issue=self._purpose.text, progress=progress
+            )
 
     def preview(
         self,

@@ -36,6 +36,7 @@ from coder.verify.coverage_map import CoverageMap, MapProgress, load_coverage, r
 from coder.verify.dependencies import OverlayInstaller
 from coder.verify.examination import ExaminationTools
 from coder.verify.example import IssueCode
+from coder.verify.issue import Purpose
 from coder.verify.launch import search_path
 from coder.verify.linters import LinterChecks
 from coder.verify.project import Overlay, Project, find_candidates, use_interpreter
@@ -187,16 +188,7 @@ class ProjectRuntime:
             self.project, root, sandbox=self.sandbox, environment=os.environ, installed=on_install
         )
 
-    def verifier_factory(
-        self,
-        issue: str,
-        *,
-        unfinished_issues: tuple[str, ...],
-        requires_identifier_ties: bool,
-        requested_tests: tuple[str, ...],
-        needs_ties: bool,
-        accepts_test_edits: bool,
-    ) -> Callable[[Repository], WorktreeVerifier]:
+    def verifier_factory(self, purpose: Purpose) -> Callable[[Repository], WorktreeVerifier]:
         """Return a function that makes one verifier for each base, which remembers the base's results."""
         verifiers_by_base: dict[str, WorktreeVerifier] = {}
 
@@ -208,12 +200,7 @@ class ProjectRuntime:
                 verifiers_by_base[repository.base] = WorktreeVerifier(
                     trees=repository,
                     runner=ParallelRunner(self.runner(), history),
-                    issue=issue,
-                    unfinished_issues=unfinished_issues,
-                    requires_identifier_ties=requires_identifier_ties,
-                    named_tests=requested_tests,
-                    needs_ties=needs_ties,
-                    accepts_test_edits=accepts_test_edits,
+                    purpose=purpose,
                     circumstances=self.project.why,
                     describe_environment=self.describe_environment,
                     tools=self.tools,

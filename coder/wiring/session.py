@@ -45,6 +45,7 @@ from coder.settings import Config, configured_rules, ignored_settings, load_conf
 from coder.store.jsonl import SessionStore
 from coder.tools.registry import TOOLS
 from coder.trust import allowed_rules, remember_rules
+from coder.verify.issue import Purpose
 from coder.verify.project import Project
 from coder.wiring.conversations import find_continuation, inherit_model, make_session_id, recover_sessions
 from coder.wiring.guidance import Guidance, load_guidance
@@ -360,15 +361,17 @@ def _set_up_judging(
     if earlier and since:
         unfinished = [*dict.fromkeys((*unfinished, *[*earlier.requests.values()][::-1]))]
     make_verifier = runtime.verifier_factory(
-        task.issue,
-        unfinished_issues=tuple(unfinished),
-        requires_identifier_ties=task.mode == "fix",
-        requested_tests=(
-            *extract_node_ids("\n".join((task.issue, *unfinished))),
-            *find_command_tests(task.test_command),
-        ),
-        needs_ties=task.needs_ties,
-        accepts_test_edits=task.accept_test_edits,
+        Purpose(
+            issue=task.issue,
+            unfinished_issues=tuple(unfinished),
+            requires_identifier_ties=task.mode == "fix",
+            named_tests=(
+                *extract_node_ids("\n".join((task.issue, *unfinished))),
+                *find_command_tests(task.test_command),
+            ),
+            needs_ties=task.needs_ties,
+            accepts_test_edits=task.accept_test_edits,
+        )
     )
     verifiers = [make_verifier(repository), *([make_verifier(repository.since(since))] if since else ())]
 

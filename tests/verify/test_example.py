@@ -15,6 +15,7 @@ from coder.verify.example import (
     claimed_examples,
     write_example,
 )
+from coder.verify.issue import Purpose
 from coder.verify.project import find_project
 from coder.verify.verifier import WorktreeVerifier
 from tests.builders import write
@@ -331,7 +332,7 @@ def test_issue_without_examples_costs_no_checkout(tmp_path: Path) -> None:
     verifier = WorktreeVerifier(
         trees=FakeTrees(tmp_path / "missing", {}, {}),
         runner=FakeRunner(lambda _files: ()),
-        issue="the suite is slow",
+        purpose=Purpose(issue="the suite is slow"),
         examples=FakeScripts(""),
     )
     assert (verifier.describe_examples(), verifier.reproduce_example()) == ((), NO_CLAIM)

@@ -15,6 +15,7 @@ from coder.core.verdict import Verdict, describe_proof
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.base import NO_HISTORY
 from coder.verify.example import IssueCode
+from coder.verify.issue import Purpose
 from coder.verify.project import find_project
 from coder.verify.run import ParallelRunner
 from coder.verify.verifier import WorktreeVerifier
@@ -40,8 +41,7 @@ def test_verdict_and_messages_match_case(
     verifier = WorktreeVerifier(
         trees=trees,
         runner=runner,
-        issue=issue,
-        needs_ties=bool(issue.strip()),
+        purpose=Purpose(issue=issue, needs_ties=bool(issue.strip())),
         examples=IssueCode(project, sandbox, sandbox.scratch),
     )
     verdict = verifier.examine(verifier.verify(trees.patch, extract_node_ids(issue)))

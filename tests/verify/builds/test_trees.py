@@ -14,6 +14,7 @@ from coder.core.verdict import TestReport, Verdict, VerdictKind
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.base import NO_HISTORY
 from coder.verify.build import Builder
+from coder.verify.issue import Purpose
 from coder.verify.launch import TARGET
 from coder.verify.project import find_project
 from coder.verify.run import ParallelRunner, PytestRunner
@@ -88,7 +89,7 @@ def judge(root: Path, change: dict[str, str], command: str = "") -> tuple[Verdic
         verifier = WorktreeVerifier(
             trees=repository,
             runner=ParallelRunner(runner, NO_HISTORY),
-            issue="",
+            purpose=Purpose(),
             builder=Builder(project, sandbox=sandbox, limits=limits, command=command),
         )
         assert verifier.baseline(whole=True).problem is None

@@ -23,6 +23,7 @@ from coder.core.verdict import (
 )
 from coder.verify import verifier
 from coder.verify.examination import ExaminationTools
+from coder.verify.issue import Purpose
 from coder.verify.run import OUT_OF_TIME
 from coder.verify.verifier import WorktreeVerifier
 from tests.builders import by_hand
@@ -82,7 +83,7 @@ def judge(
 ) -> Verdict:
     trees = FakeTrees(tmp_path, base, change)
     runner = FakeRunner(ending, by_exit_code=by_exit_code, plain=plain)
-    verifier = WorktreeVerifier(trees=trees, runner=runner, issue=issue)
+    verifier = WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose(issue=issue))
     if BASE_RUNS[0] == "up front":
         verifier.baseline()
     verdict = verifier.examine(verifier.verify(trees.patch, named_tests))
@@ -239,7 +240,11 @@ def test_examination_that_is_ended_leaves_the_word(
     cutoff = Cutoff()
     trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
     judge = WorktreeVerifier(
-        trees=trees, runner=FakeRunner(suite), issue="", cutoff=cutoff, tools=Tools(cutoff, asks=asks)
+        trees=trees,
+        runner=FakeRunner(suite),
+        purpose=Purpose(),
+        cutoff=cutoff,
+        tools=Tools(cutoff, asks=asks),
     )
     verdict = judge.examine(judge.verify(trees.patch, ()))
     assert (verdict.kind, verdict.is_examinable, verdict.linters) == (VerdictKind.FIXED, False, None)
@@ -358,7 +363,9 @@ class CutRunner(FakeRunner):
 def test_target_that_a_cut_second_run_does_not_reach_is_not_flaky(tmp_path: Path) -> None:
     """The first run has shown what it does on either side."""
     trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
-    verdict = WorktreeVerifier(trees=trees, runner=CutRunner(suite), issue="").verify(trees.patch, ())
+    verdict = WorktreeVerifier(trees=trees, runner=CutRunner(suite), purpose=Purpose()).verify(
+        trees.patch, ()
+    )
     assert verdict.targets == (ADDED,)
     assert not any("flaky" in note for note in verdict.notes)
 
@@ -459,7 +466,7 @@ def test_reproduction_tells_that_no_test_can_run(tmp_path: Path, base: str, obst
     problem = RunProblem(kind="no_report", text="No pytest.")
     trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
     runner = FakeRunner(lambda files: problem if base == "broken" or "new" in files[TEST] else suite(files))
-    verifier = WorktreeVerifier(trees=trees, runner=runner, issue="")
+    verifier = WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose())
     verifier.baseline()
     assert verifier.check_reproduction(trees.patch, ()).obstacle == obstacle
 
@@ -725,7 +732,7 @@ def test_change_that_cannot_be_imported_is_broken_whatever_its_targets_say(tmp_p
     verifier = WorktreeVerifier(
         trees=trees,
         runner=FakeRunner(suite),
-        issue="",
+        purpose=Purpose(),
         find_lost_imports=lambda _old, _new, paths: [f"{path} (SyntaxError: invalid)" for path in paths],
     )
     verdict = verifier.verify(trees.patch, ())

@@ -12,6 +12,7 @@ import pytest
 from coder.core.paths import match_test_ids
 from coder.core.ports import LargeRunOptions, Progress
 from coder.core.verdict import TestReport, TestResult, Verdict
+from coder.verify.issue import Purpose
 from coder.verify.runners.adapter import collection_failure
 from coder.verify.verifier import WorktreeVerifier
 from tests.verify.fakes import FakeTrees, Files, failed_result, passed_result
@@ -69,7 +70,7 @@ def verifier(
     tmp_path: Path, base: Files, change: Files, runner: TapRunner
 ) -> tuple[WorktreeVerifier, FakeTrees]:
     trees = FakeTrees(tmp_path, base, change)
-    return WorktreeVerifier(trees=trees, runner=runner, issue=""), trees
+    return WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose()), trees
 
 
 def judge(tmp_path: Path, base: Files, change: Files, runner: TapRunner) -> Verdict:
@@ -178,7 +179,9 @@ GO_TEST = "package stats\n\nfunc Test{0}(t *testing.T) {{\n\tif {0}(2) != 4 {{\n
 def judge_go(tmp_path: Path, base: Files, change: Files, title: str, issue: str) -> Verdict:
     trees = FakeTrees(tmp_path, base, change)
     runner = TapRunner("stats.go", "stats_test.go", title)
-    judge_of_change = WorktreeVerifier(trees=trees, runner=runner, issue=issue, needs_ties=True)
+    judge_of_change = WorktreeVerifier(
+        trees=trees, runner=runner, purpose=Purpose(issue=issue, needs_ties=True)
+    )
     return judge_of_change.verify(trees.patch, ())
 
 
@@ -353,9 +356,9 @@ def test_red_test_beside_an_added_one_need_not_turn_green(tmp_path: Path) -> Non
     trees = FakeTrees(tmp_path, base, change)
     issue = "gzip is not sent by https in http.js"
     runner = OfflineRunner("", "", "")
-    verdict = WorktreeVerifier(trees=trees, runner=runner, issue=issue, needs_ties=True).verify(
-        trees.patch, ()
-    )
+    verdict = WorktreeVerifier(
+        trees=trees, runner=runner, purpose=Purpose(issue=issue, needs_ties=True)
+    ).verify(trees.patch, ())
     assert (verdict.label, verdict.targets) == ("FIXED", ("http.test.js::sends gzip",))
 
 
@@ -386,5 +389,5 @@ def test_nearest_files_of_a_long_suite_run_first(tmp_path: Path) -> None:
     change = {"cart.js": "* 2", "d.test.js": "edited"}
     runner = FilesRunner()
     trees = FakeTrees(tmp_path, base, change)
-    WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
+    WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose()).verify(trees.patch, ())
     assert runner.ran[-2:] == [("cart.test.js", "a.test.js"), ("b.test.js",)]

@@ -7,6 +7,7 @@ import pytest
 
 from coder.core.verdict import Counts, ReproductionResult, RunProblem, TestResult, VerdictKind
 from coder.verify.base import BASELINE_SECONDS, NO_HISTORY
+from coder.verify.issue import Purpose
 from coder.verify.run import ParallelRunner, PytestRunner
 from coder.verify.verifier import ENDLESS_TEST_ADVICE, WorktreeVerifier
 from tests.builders import write
@@ -17,13 +18,15 @@ TEST = "tests/test_calc.py"
 
 
 def _verifier(trees: FakeTrees, runner: PytestRunner, issue: str) -> WorktreeVerifier:
-    return WorktreeVerifier(trees=trees, runner=ParallelRunner(runner, NO_HISTORY), issue=issue)
+    return WorktreeVerifier(
+        trees=trees, runner=ParallelRunner(runner, NO_HISTORY), purpose=Purpose(issue=issue)
+    )
 
 
 def test_measures_baseline_once(tmp_path: Path) -> None:
     runner = FakeRunner(lambda files: [passed_result("a")] if files == {"calc.py": "bug"} else [])
     verifier = WorktreeVerifier(
-        trees=FakeTrees(tmp_path, {"calc.py": "bug"}, {"calc.py": "fixed"}), runner=runner, issue=""
+        trees=FakeTrees(tmp_path, {"calc.py": "bug"}, {"calc.py": "fixed"}), runner=runner, purpose=Purpose()
     )
     threads = [threading.Thread(target=verifier.baseline) for _ in range(4)]
     for thread in threads:
@@ -38,7 +41,9 @@ def reproduce(
     tmp_path: Path, runner: FakeRunner, change: Files, *tests: str, issue: str = ""
 ) -> ReproductionResult:
     trees = FakeTrees(tmp_path, {"calc.py": "bug", TEST: "old"}, change)
-    return WorktreeVerifier(trees=trees, runner=runner, issue=issue).check_reproduction(trees.patch, tests)
+    return WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose(issue=issue)).check_reproduction(
+        trees.patch, tests
+    )
 
 
 def test_only_test_part_of_change_is_on_base(tmp_path: Path) -> None:
@@ -88,7 +93,9 @@ def test_reports_test_failing_only_among_others(tmp_path: Path) -> None:
         ]
     )
     trees = FakeTrees(tmp_path, {"calc.py": "bug", TEST: "old"}, {})
-    verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(lambda _files: next(results)), issue="")
+    verifier = WorktreeVerifier(
+        trees=trees, runner=FakeRunner(lambda _files: next(results)), purpose=Purpose()
+    )
     verifier.baseline()
     assert (
         verifier.check_reproduction(trees.patch, [f"{TEST}::test_b"])
@@ -132,7 +139,7 @@ def test_endless_test_reproduces_nothing(tmp_path: Path) -> None:
         lambda files: [] if files[TEST] == "old" else RunProblem(kind="timeout", text="Too slow.")
     )
     trees = FakeTrees(tmp_path, {"calc.py": "bug", TEST: "old"}, {TEST: "new"})
-    verifier = WorktreeVerifier(trees=trees, runner=runner, issue="")
+    verifier = WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose())
     verifier.baseline()
     assert verifier.check_reproduction(trees.patch, ()).rejected == (f"Too slow. {ENDLESS_TEST_ADVICE}",)
     assert runner.limits == [BASELINE_SECONDS, 60.0]

@@ -8,6 +8,7 @@ import pytest
 from coder.core.phases import Cutoff
 from coder.core.verdict import RunProblem, TestReport, TestResult, Verdict, VerdictKind
 from coder.verify.base import SuiteLimits
+from coder.verify.issue import Purpose
 from coder.verify.run import CUT_SHORT
 from coder.verify.scope import choose_scope, next_chunk_size
 from coder.verify.select import SuiteSelection
@@ -51,7 +52,7 @@ def verify(
     tmp_path: Path, change: Files = TESTED_FIX, *, runner: FakeRunner, cutoff: Cutoff | None = None
 ) -> Verdict:
     trees = FakeTrees(tmp_path, IMPORTING, change)
-    verifier = WorktreeVerifier(trees=trees, runner=runner, issue="", cutoff=cutoff or Cutoff())
+    verifier = WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose(), cutoff=cutoff or Cutoff())
     return verifier.examine(verifier.verify(trees.patch, ()))
 
 
@@ -100,7 +101,7 @@ def test_large_suite_is_measured_on_the_base_only_when_needed(tmp_path: Path) ->
     many = "".join(f"def test_{number}(): pass\n" for number in range(600))
     runner = FakeRunner(suite)
     trees = FakeTrees(tmp_path, {**BASE, "tests/test_many.py": many}, FIX)
-    verifier = WorktreeVerifier(trees=trees, runner=runner, issue="")
+    verifier = WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose())
     assert verifier.baseline().problem is not None
     assert verifier.baseline(whole=True).problem is None
     assert verifier.baseline() is verifier.baseline(whole=True)
@@ -111,7 +112,7 @@ def test_near_tests_stand_for_a_large_suite_on_the_base(tmp_path: Path) -> None:
     many = "".join(f"def test_{number}(): pass\n" for number in range(600))
     runner = FakeRunner(suite)
     trees = FakeTrees(tmp_path, {**BASE, "tests/test_many.py": many}, FIX)
-    verifier = WorktreeVerifier(trees=trees, runner=runner, issue="")
+    verifier = WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose())
     assert verifier.baseline().results == ()
     report = verifier.baseline(near=(TEST, "tests/gone.py::test_x"))
     assert runner.calls == [(TEST,)]
@@ -144,10 +145,9 @@ def judge_with_ties(
     verifier = WorktreeVerifier(
         trees=trees,
         runner=FakeRunner(run),
-        issue=issue,
-        unfinished_issues=unfinished,
-        requires_identifier_ties=is_fix,
-        needs_ties=True,
+        purpose=Purpose(
+            issue=issue, unfinished_issues=unfinished, requires_identifier_ties=is_fix, needs_ties=True
+        ),
     )
     verifier.baseline()
     return verifier.verify(trees.patch, named)

@@ -8,6 +8,7 @@ import pytest
 
 from coder.core.events import RunEvent
 from coder.core.verdict import RunProblem, TestReport, TestResult, Verdict
+from coder.verify.issue import Purpose
 from coder.verify.run_store import RunStore, SuiteFacts, SuiteHistory
 from coder.verify.verifier import WorktreeVerifier
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
@@ -56,9 +57,7 @@ def make_verifier(
     verifier = WorktreeVerifier(
         trees=trees,
         runner=runner,
-        issue=issue,
-        named_tests=user_tests,
-        needs_ties=True,
+        purpose=Purpose(issue=issue, named_tests=user_tests, needs_ties=True),
         history=history,
         store=RunStore(place / "runs", ""),
     )
@@ -193,7 +192,9 @@ def test_new_test_shares_a_word_with_the_issue(tmp_path: Path, issue: str, label
         return run_suite({**files, "calc.py": "fixed" if "return 1" in files["calc.py"] else "bug"})
 
     trees = FakeTrees(tmp_path, base, change)
-    verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(run), issue=issue, needs_ties=True)
+    verifier = WorktreeVerifier(
+        trees=trees, runner=FakeRunner(run), purpose=Purpose(issue=issue, needs_ties=True)
+    )
     verdict = verifier.verify(trees.patch, ())
     assert verdict.label == label, verdict.reason
 
