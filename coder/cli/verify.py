@@ -103,7 +103,7 @@ def verify(
         return 0
     finish_event = handle.finish_event
     if not (options.json or options.verbose) or format is not OutputFormat.text or details:
-        _print_verdict(handle, format, details=details)
+        _print_verdict(handle, format, details=details, change=change or "")
     verdict = finish_event.verdict
     if verdict is None:
         return finish_event.exit_code
@@ -130,7 +130,7 @@ def _judge(
     return handle
 
 
-def _print_verdict(handle: "SessionHandle", format: OutputFormat, *, details: bool) -> None:
+def _print_verdict(handle: "SessionHandle", format: OutputFormat, *, details: bool, change: str = "") -> None:
     """Print the verdict in the form that was asked for; without one, why there is none."""
     from rich.console import Console
 
@@ -142,13 +142,13 @@ def _print_verdict(handle: "SessionHandle", format: OutputFormat, *, details: bo
     verdict = finish_event.verdict
     if format is OutputFormat.text or verdict is None:
         console: Console = PipedConsole(highlight=False)
-        print_summary(console, finish_event, session=handle.id, is_judged=True)
+        print_summary(console, finish_event, session=handle.id, is_judged=True, change=change)
         for line in describe_details(verdict) if details and verdict else ():
             console.print(sanitize_text(line), markup=False, soft_wrap=True)
     elif format is OutputFormat.markdown:
         print(markdown_report(verdict), end="")
     else:
-        print(verdict_json(verdict, session=handle.id))
+        print(verdict_json(verdict, session=handle.id, change=change))
 
 
 def _judge_again(statement: "Attestation", options: Options) -> int:

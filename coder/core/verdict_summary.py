@@ -1,7 +1,8 @@
 """A verdict in a few lines, the same ones in a terminal, in hooks and for other programs."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from coder.core.paths import test_file_of
@@ -39,26 +40,33 @@ class Row(NamedTuple):
         return f"{self.name:<9}{self.text}".rstrip()
 
 
-def summarize_verdict(verdict: Verdict, *, session: str = "") -> tuple[Row, ...]:
+def summarize_verdict(verdict: Verdict, *, session: str = "", change: str = "") -> tuple[Row, ...]:
     """Return rows: verdict, tests that changed, behavior, what is open, runs, place of the evidence."""
-    return (Row(verdict.label, f" {verdict.headline}"), *evidence_rows(verdict, session=session))
+    rows = evidence_rows(verdict, session=session, change=change)
+    return (Row(verdict.label, f" {verdict.headline}"), *rows)
 
 
 def evidence_rows(
-    verdict: Verdict, *, session: str = "", by: str = "the change", has_seconds: bool = True
+    verdict: Verdict,
+    *,
+    session: str = "",
+    by: str = "the change",
+    has_seconds: bool = True,
+    change: str = "",
 ) -> tuple[Row, ...]:
     """Return the rows below the verdict itself; those that would say nothing are absent.
 
-    They tell how long it took, unless another line does, without `has_seconds`.
+    They tell how long it took, unless another line does, without `has_seconds`. `change` is what
+    `coder verify` is given to judge the change again: nothing for uncommitted work.
     """
-    return tuple(_rows(verdict, session=session, by=by, has_seconds=has_seconds))
+    return tuple(_rows(verdict, session=session, by=by, has_seconds=has_seconds, change=change))
 
 
 def summary_text(verdict: Verdict, *, session: str = "") -> str:
     return "\n".join(row.line for row in summarize_verdict(verdict, session=session))
 
 
-def _rows(verdict: Verdict, *, session: str, by: str, has_seconds: bool) -> Iterator[Row]:
+def _rows(verdict: Verdict, *, session: str, by: str, has_seconds: bool, change: str) -> Iterator[Row]:
     if verdict.broken:
         yield Row("broken", f"passed before, fails now: {_describe_failing(verdict.broken)}")
     elif verdict.still_red:
@@ -70,7 +78,7 @@ def _rows(verdict: Verdict, *, session: str, by: str, has_seconds: bool) -> Iter
         lines = describe_changes(verdict.behavior, has_targets=bool(verdict.targets))
         for number, line in enumerate(lines):
             yield Row("" if number else "behavior", line)
-    open_lines = describe_open(verdict)
+    open_lines = describe_open(verdict, change=change)
     shown = open_lines if len(open_lines) <= SHOWN_OPEN + 1 or not session else open_lines[:SHOWN_OPEN]
     for line in shown:
         yield Row("open" if verdict.kind is VerdictKind.FIXED else "missing", line)
@@ -83,11 +91,13 @@ def _rows(verdict: Verdict, *, session: str, by: str, has_seconds: bool) -> Iter
         yield Row("evidence", f"coder log evidence {session}{notes}")
 
 
-def describe_open(verdict: Verdict) -> tuple[str, ...]:
+def describe_open(verdict: Verdict, *, change: str = "", offered: Collection[str] = ()) -> tuple[str, ...]:
     """Return a line for each thing that keeps a change which broke nothing from PROVEN, with what settles it.
 
-    The command that settles it stands at the end of the line.
+    The command that settles it stands at the end of the line, with the `change` that it is to judge;
+    none for the rules that are `offered`, which a question asks about.
     """
+    of = f" {shlex.quote(change)}" if change else ""
     if verdict.kind is VerdictKind.NOT_TESTED:
         return ("a run of the tests; to see how they start here: coder doctor --tests",)
     if verdict.kind not in (VerdictKind.FIXED, VerdictKind.PASSING):
@@ -95,9 +105,9 @@ def describe_open(verdict: Verdict) -> tuple[str, ...]:
     lines = []
     if (verdict.tests_ran or 0) < (verdict.tests_reaching or 0):
         ran = f"{verdict.tests_ran:,} of about {verdict.tests_reaching:,} tests that use the changed code ran"
-        lines.append(f"{ran}, nearest first: coder verify --wait")
+        lines.append(f"{ran}, nearest first: coder verify{of} --wait")
     for finding in verdict.capping_findings:
-        remedy = REMEDIES.get(finding.rule, "")
+        remedy = "" if finding.rule in offered else REMEDIES.get(finding.rule, "").format(of=of)
         lines.append(f"{finding.text.rstrip('.')}{f': {remedy}' if remedy else ''}")
     return tuple(dict.fromkeys(lines))
 
@@ -162,13 +172,13 @@ def _sections(verdict: Verdict) -> Iterator[tuple[str, Sequence[str]]]:
     )
 
 
-def verdict_json(verdict: Verdict, *, session: str) -> str:
+def verdict_json(verdict: Verdict, *, session: str, change: str = "") -> str:
     """Return a JSON object with the verdict's label, exit code, summary and all its fields."""
     fields = {
         "session": session,
         "label": verdict.label,
         "exit_code": verdict.kind.exit_code,
-        "summary": [row.line for row in summarize_verdict(verdict, session=session)],
+        "summary": [row.line for row in summarize_verdict(verdict, session=session, change=change)],
         "verdict": verdict.model_dump(mode="json"),
     }
     return json.dumps(fields, ensure_ascii=False, indent=2)
@@ -176,19 +186,19 @@ def verdict_json(verdict: Verdict, *, session: str) -> str:
 
 REMEDIES: Mapping[str, str] = {
     "undecided-edits": "add a test that decides, or take another one: coder apply last --candidate 2",
-    "no-target": "add a test of the new behavior, or name one: coder verify --test ID",
-    "untied-target": "use a name or value of the issue in the test, or name the test: coder verify --test ID",
-    "contradicted-test": "look at the edits, then accept them: coder verify --accept-test-edits",
-    "unexamined": "once the machine is less busy: coder verify",
-    "exit-code": "name a command that lists its tests: coder verify --test COMMAND",
+    "no-target": "add a test of the new behavior, or name one: coder verify{of} --test ID",
+    "untied-target": "use a name or value of the issue in the test, or name it: coder verify{of} --test ID",
+    "contradicted-test": "look at the edits, then accept them: coder verify{of} --accept-test-edits",
+    "unexamined": "once the machine is less busy: coder verify{of}",
+    "exit-code": "name a command that lists its tests: coder verify{of} --test COMMAND",
     "harness-access": "take what reaches into the test run out of the change, then: coder verify",
     "runner-files": "commit the configuration of the tests by itself, then: coder verify HEAD",
     "linter": 'fix what the linters report, or set checks = "show"',
     "left-out": "finish what was left out, then: coder verify",
-    "behavior-same": "look whether the tests see the change: coder verify --details",
-    "behavior-narrow": "name the inputs that the change is about: coder verify --issue 'TEXT'",
+    "behavior-same": "look whether the tests see the change: coder verify{of} --details",
+    "behavior-narrow": "name the inputs that the change is about: coder verify{of} --issue 'TEXT'",
 }
-"""Remedies for findings that cap a verdict, by rule."""
+"""Remedies for findings that cap a verdict, by rule; `of` is the change that was judged."""
 
 
 def condense_tests(tests: Sequence[str]) -> str:

@@ -94,10 +94,9 @@ def _has_contradicted_tests(verdict: Verdict) -> bool:
 
 
 def _list_open(verdict: Verdict) -> str:
-    """Return what is open, and where tests were edited to agree, the old assertions against the new ones."""
-    edits = verdict.replaced_assertions if _has_contradicted_tests(verdict) else ()
-    lines = [f"{verdict.label}, and open:", *(f"  {line}" for line in describe_open(verdict))]
-    return "\n".join([*lines, *(f"    {replaced.line}" for replaced in edits)])
+    """Return what is open; the lines above the question show the edits of tests that an answer accepts."""
+    lines = describe_open(verdict, offered=("contradicted-test",))
+    return "\n".join([f"{verdict.label}, and open:", *(f"  {line}" for line in lines)])
 
 
 async def _judge_accepted(

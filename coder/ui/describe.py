@@ -158,6 +158,8 @@ def _describe_verdict(verdict: Verdict) -> Iterator[Line]:
             yield Line(text=text, style="detail", indent=3)
     if len(reds) > MOST_RED_TESTS:
         yield Line(text=f"and {len(reds) - MOST_RED_TESTS} more", style="red", indent=2)
+    if more:
+        return  # the verdict at the end of the examination says the rest
     for replaced in verdict.replaced_assertions:
         yield Line(text=replaced.line, style="warning", indent=2)
     for note in verdict.notes:

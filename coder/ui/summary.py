@@ -54,12 +54,20 @@ def abbreviate_number(number: int) -> str:
 
 
 def print_summary(
-    console: Console, finish_event: SessionFinished, *, session: str, is_judged: bool = False
+    console: Console,
+    finish_event: SessionFinished,
+    *,
+    session: str,
+    is_judged: bool = False,
+    change: str = "",
 ) -> None:
-    """Print the summary of a session; one that judges an existing change has neither diff nor report."""
+    """Print the summary of a session; one that judges an existing change has neither diff nor report.
+
+    `change` is what names it to `coder verify`.
+    """
     if not is_judged:
         print_result(console, finish_event)
-    verdict, *rows = summary_lines(finish_event, session=session, is_judged=is_judged)
+    verdict, *rows = summary_lines(finish_event, session=session, is_judged=is_judged, change=change)
     console.print(verdict, soft_wrap=not console.is_terminal)
     for row in rows:
         if console.is_terminal:
@@ -118,11 +126,12 @@ def summary_lines(
     session: str,
     command: str = "coder {} last",
     is_judged: bool = False,
+    change: str = "",
 ) -> Iterable[Text]:
     """Yield a line each: verdict, tests, examples, what is open, changed files, runs, cost, next step.
 
     `command` is how the user writes `apply` and `undo` for this session. A session that judges an existing
-    change delivers nothing, and has a cost only where it asked a model.
+    change delivers nothing, and has a cost only where it asked a model; `change` names it to `coder verify`.
     """
     kind, verdict = finish_event.kind, finish_event.verdict
     is_verdict = verdict is not None and finish_event.summary == verdict.reason
@@ -133,7 +142,13 @@ def summary_lines(
     if finish_event.kind is None and finish_event.exit_code == MISUSE and not finish_event.spent.requests:
         return  # refused before any work
     by = "the model" if finish_event.delivery else "the change"
-    rows = [*evidence_rows(verdict, session=session, by=by, has_seconds=is_judged)] if verdict else []
+    if finish_event.delivery:
+        change = "HEAD" if finish_event.delivery.merged else finish_event.delivery.branch
+    rows = (
+        [*evidence_rows(verdict, session=session, by=by, has_seconds=is_judged, change=change)]
+        if verdict
+        else []
+    )
     if finish_event.delivery:
         place = next((n for n, row in enumerate(rows) if row.name in ("tests", "evidence")), len(rows))
         rows.insert(place, Row("changed", _changed_files(finish_event.delivery.diff)))

@@ -27,8 +27,10 @@ from coder.core.verdict import (
     EXIT_CODE,
     Counts,
     Failure,
+    Finding,
     Frame,
     MutationReport,
+    ReplacedAssertion,
     TestResult,
     UntestedPlace,
     Verdict,
@@ -244,6 +246,40 @@ def test_prints_verdict_notes() -> None:
         make_records(Verified(candidate="c1", attempt=1, verdict=verdict), Warned(text="careful"))
     )
     assert text == "  PASSING  No test shows it.\n    noted: a.py::test_x: passes already\n  careful\n"
+
+
+EXAMINING = "  Examining ...\n"
+
+
+@pytest.mark.parametrize("is_examined", [False, True])
+def test_edits_of_tests_and_notes_are_printed_once_of_two_stages(is_examined: bool) -> None:
+    verdict = Verdict(
+        kind=VerdictKind.FIXED,
+        reason="1 test is green.",
+        notes=("a note",),
+        replaced_assertions=(ReplacedAssertion(test="t.py::test_b", old="f() == 1", new="f() == 2"),),
+        is_examined=is_examined,
+    )
+    text = render_lines(make_records(Verified(candidate="c1", attempt=1, verdict=verdict)))
+    details = "\n    t.py::test_b: `f() == 1` is `f() == 2` now\n    noted: a note\n"
+    assert text == f"  FIXED  1 test is green.{details if is_examined else EXAMINING}"
+
+
+@pytest.mark.parametrize(
+    ("rule", "change", "command"),
+    [
+        ("unexamined", "HEAD", "coder verify HEAD"),
+        ("contradicted-test", "a b.diff", "coder verify 'a b.diff' --accept-test-edits"),
+        ("no-target", "", "coder verify --test ID"),
+    ],
+)
+def test_what_is_open_names_the_change_to_judge_again(rule: str, change: str, command: str) -> None:
+    verdict = Verdict(
+        kind=VerdictKind.FIXED, reason="1 test.", findings=(Finding(rule=rule, effect="open", text="It is"),)
+    )
+    finished = SessionFinished(kind=verdict.kind, summary=verdict.reason, verdict=verdict, exit_code=0)
+    lines = [line.plain for line in summary.summary_lines(finished, session="", change=change)]
+    assert [line for line in lines if line.startswith("open") and line.endswith(f": {command}")]
 
 
 def test_prints_end_of_output_of_failed_command() -> None:

@@ -18,6 +18,7 @@ from coder.core.events import (
 from coder.core.task import Mode
 from coder.core.values import Candidate, EditedHunk, HunkComment, Patch
 from coder.core.verdict import Finding, ReplacedAssertion, Verdict, VerdictKind
+from coder.core.verdict_summary import describe_open
 from coder.models.scripted import ScriptStep
 from coder.permissions.secrets import Secrets
 from coder.session.context import SessionContext
@@ -337,10 +338,11 @@ async def test_project_file_of_a_new_project_is_no_risk(
     assert bool(verdict.notes) == asks
 
 
+CONTRADICTING = "contradicted-test"
 CONTRADICTED = PROVEN.model_copy(
     update={
         "kind": VerdictKind.FIXED,
-        "findings": (Finding(rule="contradicted-test", effect="open", text="1 test was edited to agree"),),
+        "findings": (Finding(rule=CONTRADICTING, effect="open", text="1 test was edited to agree"),),
         "replaced_assertions": (ReplacedAssertion(test="t.py::test_b", old="f() == 1", new="f() == 2"),),
     }
 )
@@ -371,8 +373,10 @@ def test_user_is_asked_about_what_is_open(
     session_end = run_with_answer(context, answer)
     (asked,) = events(context.log, QuestionAsked)
     assert asked.options == options
-    assert ("t.py::test_b: `f() == 1` is `f() == 2` now" in asked.text) == (len(options) == 3)
-    assert asked.text.endswith("Deliver it?")
+    assert (
+        asked.text == f"FIXED, and open:\n  {describe_open(verdict, offered=[CONTRADICTING])[0]}\nDeliver it?"
+    )
+    assert (CONTRADICTED is verdict) == ("coder verify" not in asked.text and "checks" not in asked.text)
     assert session_end.delivery is not None
     assert bool(session_end.delivery.branch) == (delivered is not None)
     assert session_end.kind is (delivered or verdict.kind)
