@@ -50,7 +50,7 @@ CUT_SHORT = RunProblem(kind="timeout", text="The user asked to deliver now.")
 OUT_OF_TIME = RunProblem(kind="timeout", text="The time for the tests that use the changed code is over.")
 MOST_PATHS = 500
 """With more files named, everything is collected and the plugin selects."""
-TEST_SECONDS, ENDLESS_AGAIN_SECONDS, TIMES, ENDLESS_SHARE = 30.0, 2.0, 20.0, 3.0
+TEST_SECONDS, ENDLESS_AGAIN_SECONDS, TIMES, ENDLESS_SHARE = 60.0, 5.0, 20.0, 3.0
 """Limits of processor time after which a test counts as endless, and is red.
 
 A test may use TEST_SECONDS (AGAIN_SECONDS once a test did not end), or TIMES as much as the longest one that
