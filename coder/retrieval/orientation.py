@@ -90,7 +90,8 @@ def issue_overview(
     sections.append(find_similar_test(workspace, snapshot, clues, places))
     text = "\n\n".join(_fit(filter(None, sections), budget_chars))
     likeliest = [IndexedPlace(path=place.path, definition=place.item) for place, *_ in shown[:1]]
-    tests = (test.id for test in find_reaching_tests(snapshot, likeliest)) if likeliest else ()
+    reaching = find_reaching_tests(snapshot, likeliest) if likeliest else ()
+    tests = (test.id for test in reaching if "::" in test.id)
     return FirstLook(text, tuple(islice(tests, MOST_CALLING_TESTS)))
 
 

@@ -240,3 +240,10 @@ def test_word_on_several_lines_of_a_long_function_points_at_them(tmp_path: Path)
     code = "\n".join(["def connect():", *body, ""])
     overview = overview_of(tmp_path, {"a.py": code}, "`connect` resolves the address")
     assert overview.count("address = read()") == 5
+
+
+def test_names_tests_of_the_likeliest_place(tmp_path: Path) -> None:
+    helpers = "import shop\n\nCART = shop.cart.Cart().total_price(None)\n"
+    space = workspace(tmp_path, FILES | {"tests/conftest.py": helpers})
+    overview = issue_overview(space, "`Cart.total_price` ignores the coupon", (), 10_000)
+    assert overview.tests == ("tests/test_cart.py::test_total_price",)
