@@ -334,6 +334,23 @@ class DependencyInstaller(Protocol):
         ...
 
 
+class RunOptions(TypedDict, total=False):
+    """Options of a run of tests."""
+
+    timeout_seconds: float | None
+    """Without a limit, the project's applies."""
+    expect_loaded: Sequence[str]
+    """Changed source paths relative to the tree: if one of their modules was imported from anywhere else, the
+    report's problem is `wrong_code_problem`."""
+    progress: Progress | None
+    is_base: bool
+    """Whether the tree is the base, without any change: only what is built there is used for other trees."""
+    observe: bool
+    """Whether the bodies of tests are observed, independent of the test runner."""
+    cut: Event | None
+    """Once it is set, the run ends as if its time limit were reached."""
+
+
 class TestRunner(Protocol):
     """Runs the target project's tests in any checkout of it."""
 
@@ -341,45 +358,11 @@ class TestRunner(Protocol):
     def command(self) -> str:
         """The whole-suite command as the user would type it."""
 
-    def run(
-        self,
-        tree: Path,
-        tests: Sequence[str] = (),
-        *,
-        timeout_seconds: float | None = None,
-        expect_loaded: Sequence[str] = (),
-        progress: Progress | None = None,
-        is_base: bool = False,
-        observe: bool = False,
-        cut: Event | None = None,
-    ) -> TestReport:
+    def run(self, tree: Path, tests: Sequence[str] = (), **options: Unpack[RunOptions]) -> TestReport:
         """Run the suite, or just `tests` (node ids or paths), on the code in `tree`.
 
         Never raise for test failures.
-
-        `expect_loaded` are changed source paths relative to `tree`: if one of their modules was imported from
-        anywhere else, the report's problem is `wrong_code_problem`. Without a limit, the project's applies.
-        What is built in `tree` is used again for other trees only if it is the base, without any change.
-        Once `cut` is set, the run ends as if its time limit were reached.
         """
-
-
-class RunOptions(TypedDict, total=False):
-    """Options of `TestRunner.run`."""
-
-    timeout_seconds: float | None
-    expect_loaded: Sequence[str]
-    progress: Progress | None
-    is_base: bool
-    observe: bool
-    """Whether the bodies of tests are observed, independent of the test runner."""
-
-
-class LargeRunOptions(RunOptions, total=False):
-    """Options of `SelectiveTestRunner.run_parallel`."""
-
-    cut: Event | None
-    """Once it is set, the run ends as if its time limit were reached."""
 
 
 class SelectiveTestRunner(TestRunner, Protocol):
@@ -400,7 +383,7 @@ class SelectiveTestRunner(TestRunner, Protocol):
         """
 
     def run_parallel(
-        self, tree: Path, tests: Sequence[str] = (), **options: Unpack[LargeRunOptions]
+        self, tree: Path, tests: Sequence[str] = (), **options: Unpack[RunOptions]
     ) -> TestReport:
         """Run the suite, or the files `tests`, on all cores where the suite allows it.
 

@@ -160,12 +160,13 @@ class Runs:
                 "expect_loaded": sources,
                 "progress": told,
                 "observe": label in OBSERVED_RUNS,
+                "cut": self._cut if label in PARALLEL_RUNS else cut,
             }
 
             def run() -> TestReport:
                 if label in PARALLEL_RUNS:
                     return self._run_large(place, tests, options)
-                return self._runner.run(place, tests, **options, cut=cut)
+                return self._runner.run(place, tests, **options)
 
             report = self._store.recall(
                 (self._content_of(side, place), label, *tests),
@@ -235,7 +236,7 @@ class Runs:
         """Run tests on all cores until the user cuts them short."""
         is_offered = self._cutoff is not None and not self._cut.is_set()
         with self._cutoff.offer(self._cut) if self._cutoff and is_offered else nullcontext():
-            report = self._runner.run_parallel(place, tests, **options, cut=self._cut)
+            report = self._runner.run_parallel(place, tests, **options)
         is_partial = report.problem is not None and report.problem.kind == "timeout"
         self.is_cut |= is_partial and self._cut.is_set()
         return report

@@ -17,7 +17,7 @@ from typing import Any, Unpack
 
 from coder.core.errors import SandboxError
 from coder.core.paths import is_test_path, test_file_of
-from coder.core.ports import Execution, LargeRunOptions, Limits, Progress, Sandbox, TestRunner
+from coder.core.ports import Execution, Limits, Progress, RunOptions, Sandbox, TestRunner
 from coder.core.text import parse_json
 from coder.core.values import Value
 from coder.core.verdict import EXIT_CODE, DeniedResource, Failure, RunProblem, TestReport, TestResult
@@ -108,27 +108,21 @@ class PytestRunner:
         tree: Path,
         tests: Sequence[str] = (),
         *,
-        timeout_seconds: float | None = None,
-        expect_loaded: Sequence[str] = (),
-        progress: Progress | None = None,
-        is_base: bool = False,
-        cut: threading.Event | None = None,
         shard: tuple[int, int] | None = None,
         weights: Mapping[str, float] | None = None,
-        observe: bool = False,
         stream: bool = False,
+        **options: Unpack[RunOptions],
     ) -> TestReport:
         """Run the suite, or only `tests`, in `tree` and return the report.
 
         With `shard`, an index and a number, only that share of the files is run; they are shared out by
-        `weights`, the seconds of files as far as known. With `observe`, the bodies of tests are observed,
-        which doubles the time of quick ones. With `stream`, pytest collects one file after another.
+        `weights`, the seconds of files as far as known. To `observe` doubles the time of quick tests. With
+        `stream`, pytest collects one file after another.
         """
         more: dict[str, Any] = {"shard": shard, "weights": weights or {}} if shard else {}
-        more |= {"observe": observe and len(tests) <= MOST_OBSERVED, "stream": stream and bool(tests)}
-        return self._run(
-            tree, tests, timeout_seconds, expect_loaded, progress, more, is_base=is_base, cut=cut
-        )
+        is_observed = options.get("observe", False) and len(tests) <= MOST_OBSERVED
+        more |= {"observe": is_observed, "stream": stream and bool(tests)}
+        return self._run(tree, tests, more, options)
 
     @property
     def is_recorded(self) -> bool:
@@ -155,7 +149,8 @@ class PytestRunner:
         progress: Progress | None = None,
     ) -> TestReport:
         """Collect the suite, or only `tests`, in `tree` without running it."""
-        return self._run(tree, tests, timeout_seconds, (), progress, {"collect": True, "stream": bool(tests)})
+        options: RunOptions = {"timeout_seconds": timeout_seconds, "progress": progress}
+        return self._run(tree, tests, {"collect": True, "stream": bool(tests)}, options)
 
     def record_coverage(
         self,
@@ -170,8 +165,8 @@ class PytestRunner:
         The collected ids are in the report. The first record, without an id, is about collection.
         """
         records: list[Mapping[str, Any]] = []
-        more = {"trace": True}
-        report = self._run(tree, tests, timeout_seconds, (), progress, more, coverage=records)
+        options: RunOptions = {"timeout_seconds": timeout_seconds, "progress": progress}
+        report = self._run(tree, tests, {"trace": True}, options, coverage=records)
         return report, records
 
     def record_calls(
@@ -182,8 +177,8 @@ class PytestRunner:
         The results of such a run are never judged; its problem tells why answers are missing.
         """
         answers: list[Mapping[str, Any]] = []
-        more = {"calls": request}
-        report = self._run(tree, tests, timeout_seconds, (), None, more, answers=answers)
+        options: RunOptions = {"timeout_seconds": timeout_seconds}
+        report = self._run(tree, tests, {"calls": request}, options, answers=answers)
         failed = [result for result in report.failures if result.when == "collect"]
         if report.problem or not failed:
             return answers, report.problem
@@ -221,13 +216,9 @@ class PytestRunner:
         self,
         tree: Path,
         tests: Sequence[str],
-        timeout_seconds: float | None,
-        expect_loaded: Sequence[str],
-        progress: Progress | None,
         more: Mapping[str, Any],
+        options: RunOptions,
         *,
-        is_base: bool = False,
-        cut: threading.Event | None = None,
         coverage: list[Mapping[str, Any]] | None = None,
         answers: list[Mapping[str, Any]] | None = None,
     ) -> TestReport:
@@ -239,7 +230,7 @@ class PytestRunner:
             tests = resolve_data_tests(tree, tests)
         if tests and not existing_test_paths(tests, tree) and self._project.command.is_selective:
             return TestReport(command=self.command, problem=no_tests_problem(tests))
-        limits = self._run_limits(timeout_seconds)
+        limits = self._run_limits(options.get("timeout_seconds"))
         deadline = time.monotonic() + limits.wall_seconds
         reports: list[TestReport] = []
         for part in self._project.command.divide(tree, tests):
@@ -250,15 +241,14 @@ class PytestRunner:
                 part,
                 tree,
                 left if reports else limits,
-                expect_loaded,
-                progress,
                 more,
-                is_base=is_base,
-                cut=cut,
+                options,
                 coverage=coverage,
                 answers=answers,
             )
-            touched = any(path.startswith(part.prefix) for path in (*tests, *expect_loaded))
+            touched = any(
+                path.startswith(part.prefix) for path in (*tests, *options.get("expect_loaded", ()))
+            )
             reports.append(report if touched or not part.prefix else without_start_problem(report, part.root))
         return merge_parts(reports)
 
@@ -267,17 +257,14 @@ class PytestRunner:
         part: PackageRun,
         tree: Path,
         limits: Limits,
-        expect_loaded: Sequence[str],
-        progress: Progress | None,
         more: Mapping[str, Any],
+        options: RunOptions,
         *,
-        is_base: bool,
-        cut: threading.Event | None,
         coverage: list[Mapping[str, Any]] | None,
         answers: list[Mapping[str, Any]] | None,
     ) -> TestReport:
         answers = [] if answers is None else answers
-        tests = part.tests
+        tests, expect_loaded, cut = part.tests, options.get("expect_loaded", ()), options.get("cut")
         paths = existing_test_paths(tests, tree)
         roots = (*source_roots(tree / part.root), *self._project.import_roots(tree)) if expect_loaded else ()
         watched = {name: path for path in expect_loaded if (name := module_name(path, tree, roots))}
@@ -309,7 +296,7 @@ class PytestRunner:
                 self._sandbox.select_builds(place, tree_digest(tree))
             began = time.monotonic()
             try:
-                with _reporting_progress(recording, progress):
+                with _reporting_progress(recording, options.get("progress")):
                     execution = self._sandbox.run(
                         launched.argv,
                         cwd=tree,
@@ -323,7 +310,7 @@ class PytestRunner:
                     command=self.command,
                     problem=RunProblem(kind="stopped", text=" ".join(str(error).split())),
                 )
-            if is_base and not self._project.command.is_recorded:
+            if options.get("is_base") and not self._project.command.is_recorded:
                 self._sandbox.share_builds(place)
             answers += read_json_lines(place / "answers")
             finished = own.model_copy(update={"output": "" if execution.truncated else execution.output})
@@ -550,12 +537,12 @@ class ParallelRunner:
     def collects_file_by_file(self) -> bool:
         return self._runner.collects_file_by_file
 
-    def run(self, tree: Path, tests: Sequence[str] = (), **options: Unpack[LargeRunOptions]) -> TestReport:
+    def run(self, tree: Path, tests: Sequence[str] = (), **options: Unpack[RunOptions]) -> TestReport:
         """Run the suite, or only `tests`, in one process."""
         return self._run(tree, tests, stream=False, **options)
 
     def _run(
-        self, tree: Path, tests: Sequence[str], *, stream: bool, **options: Unpack[LargeRunOptions]
+        self, tree: Path, tests: Sequence[str], *, stream: bool, **options: Unpack[RunOptions]
     ) -> TestReport:
         report = self._runner.run(tree, tests, stream=stream, **options)
         self._learn(report)
@@ -577,7 +564,7 @@ class ParallelRunner:
         return self._runner.collect(tree, tests, timeout_seconds=timeout_seconds, progress=progress)
 
     def run_parallel(
-        self, tree: Path, tests: Sequence[str] = (), **options: Unpack[LargeRunOptions]
+        self, tree: Path, tests: Sequence[str] = (), **options: Unpack[RunOptions]
     ) -> TestReport:
         """Run the suite, or only `tests`, on all cores if that is worth it."""
         if not self._is_worth_splitting(tree, tests):
@@ -585,7 +572,7 @@ class ParallelRunner:
         progress = _CombinedProgress(options.get("progress"))
 
         def run_shard(index: int) -> TestReport:
-            shard_options: LargeRunOptions = {**options, "progress": progress.listener(index)}
+            shard_options: RunOptions = {**options, "progress": progress.listener(index)}
             shard = (index, self._cores)
             return self._runner.run(
                 tree, tests, **shard_options, shard=shard, weights=self._seconds, stream=True
@@ -610,7 +597,7 @@ class ParallelRunner:
         return single + counts.total() >= LEAST_TESTS
 
     def _repeat_where_ports_were_taken(
-        self, report: TestReport, tree: Path, **options: Unpack[LargeRunOptions]
+        self, report: TestReport, tree: Path, **options: Unpack[RunOptions]
     ) -> TestReport:
         """Run files again in one process whose tests found a port in use: another run may have had it.
 
@@ -626,7 +613,7 @@ class ParallelRunner:
         return merged.model_copy(update={"problem": again.problem})
 
     def _repeat_failures(
-        self, report: TestReport, tree: Path, tests: Sequence[str], **options: Unpack[LargeRunOptions]
+        self, report: TestReport, tree: Path, tests: Sequence[str], **options: Unpack[RunOptions]
     ) -> TestReport:
         """Run what failed again in one process; that result counts."""
         reds = [result.id for result in report.failures if result.when != "collect"]

@@ -10,7 +10,7 @@ from typing import Unpack
 import pytest
 
 from coder.core.paths import match_test_ids
-from coder.core.ports import LargeRunOptions, Progress
+from coder.core.ports import Progress, RunOptions
 from coder.core.verdict import TestReport, TestResult, Verdict
 from coder.verify.issue import Purpose
 from coder.verify.runners.adapter import collection_failure
@@ -36,7 +36,7 @@ class TapRunner:
     def __init__(self, source: str, tests: str, title: str) -> None:
         self._source, self._tests, self._title = source, tests, title
 
-    def run(self, tree: Path, tests: Sequence[str] = (), **_options: Unpack[LargeRunOptions]) -> TestReport:
+    def run(self, tree: Path, tests: Sequence[str] = (), **_options: Unpack[RunOptions]) -> TestReport:
         source = (tree / self._source).read_text(encoding="utf-8")
         expected = (tree / self._tests).read_text(encoding="utf-8") if (tree / self._tests).is_file() else ""
         results = tuple(self._results(source, expected))
@@ -147,7 +147,7 @@ class CompilingRunner(TapRunner):
 
     command = "go test ./..."
 
-    def run(self, tree: Path, tests: Sequence[str] = (), **_options: Unpack[LargeRunOptions]) -> TestReport:
+    def run(self, tree: Path, tests: Sequence[str] = (), **_options: Unpack[RunOptions]) -> TestReport:
         files = [path for path in ("new_test.go", "old_test.go") if (tree / path).is_file()]
         is_broken = "error" in (tree / "half.go").read_text(encoding="utf-8")
         results = tuple(
@@ -202,7 +202,7 @@ class ListingRunner(TapRunner):
 
     command = "rspec"
 
-    def run(self, tree: Path, tests: Sequence[str] = (), **_options: Unpack[LargeRunOptions]) -> TestReport:
+    def run(self, tree: Path, tests: Sequence[str] = (), **_options: Unpack[RunOptions]) -> TestReport:
         is_right = "* 2" in (tree / self._source).read_text(encoding="utf-8")
         results = [
             passed_result(test) if is_right or "doubles" not in test else failed_result(test, frames=())
@@ -310,7 +310,7 @@ class PortRunner(TapRunner):
         self._port = threading.Lock()
         self.met = threading.Event()
 
-    def run(self, tree: Path, tests: Sequence[str] = (), **options: Unpack[LargeRunOptions]) -> TestReport:
+    def run(self, tree: Path, tests: Sequence[str] = (), **options: Unpack[RunOptions]) -> TestReport:
         report = super().run(tree, tests, **options)
         if self._port.acquire(blocking=False):
             self.met.wait(2.0)
@@ -339,7 +339,7 @@ class OfflineRunner(TapRunner):
 
     command = "mocha"
 
-    def run(self, tree: Path, tests: Sequence[str] = (), **_options: Unpack[LargeRunOptions]) -> TestReport:
+    def run(self, tree: Path, tests: Sequence[str] = (), **_options: Unpack[RunOptions]) -> TestReport:
         is_new = "sends" in (tree / "http.test.js").read_text(encoding="utf-8")
         is_fixed = "* 2" in (tree / "http.js").read_text(encoding="utf-8")
         added = passed_result if is_fixed else failed_result
@@ -372,7 +372,7 @@ class FilesRunner(TapRunner):
         super().__init__("", "", "")
         self.ran: list[tuple[str, ...]] = []
 
-    def run(self, tree: Path, tests: Sequence[str] = (), **_options: Unpack[LargeRunOptions]) -> TestReport:
+    def run(self, tree: Path, tests: Sequence[str] = (), **_options: Unpack[RunOptions]) -> TestReport:
         self.ran.append(tuple(tests))
         files = {test.partition("::")[0] for test in tests or self.files}
         is_fixed = "* 2" in (tree / "cart.js").read_text(encoding="utf-8")
