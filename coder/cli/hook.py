@@ -341,8 +341,9 @@ def watch(
     try:
         for verdict in watch_verdicts(repo, base=base, judge=judge):
             label = f"{verdict.result.label}  " if verdict.result else ""
-            print(sanitize_text(f"{time.strftime('%H:%M:%S')}  {label}{verdict.text}"), flush=True)
             judged = verdict.result.verdict if verdict.result else None
+            text = judged.headline if judged else verdict.text
+            print(sanitize_text(f"{time.strftime('%H:%M:%S')}  {label}{text}"), flush=True)
             for result in (*judged.broken, *judged.still_red) if judged else ():
                 print(sanitize_text(f"          {result.id}"), flush=True)
     except KeyboardInterrupt:

@@ -172,13 +172,18 @@ WAITING = "your answers"
 
 
 def format_cost(finish_event: SessionFinished) -> str:
-    """Format the seconds, of which the larger parts have names, then requests, tokens and money."""
+    """Format the seconds and the parts that they add up from, then requests, tokens and money."""
     stages = finish_event.stages
     seconds = round(finish_event.seconds - stages.get(WAITING, 0.0))
     shares = {
         "tests": round(sum(stages.get(name, 0.0) for name in TEST_STAGES)),
         **{name: round(stages.get(name, 0.0)) for name in ("search", "checks", "tools", "model")},
     }
+    rest = seconds - sum(shares.values())
+    if rest > 1:
+        shares["other"] = rest
+    elif abs(rest) == 1:  # what rounding left
+        shares[max(shares, key=shares.__getitem__)] += rest
     shown = [f"{name} {share} s" for name, share in shares.items() if share]
     split = f" ({', '.join(shown)})" if len(shown) > 1 else ""
     attempts, spent = finish_event.attempts, finish_event.spent

@@ -336,10 +336,12 @@ class BaseTests:
     def _reason_for_part(self, tree: Path, seconds: float) -> str:
         """Return why the whole suite is not tried, as far as known before it runs; empty if it is."""
         if (known := self._history.read().seconds) is not None:
-            text = f"The suite took {known:.0f} s before, longer than {seconds:g} s."
+            text = (
+                f"All of them took {known:.0f} s the last time, so only those that a change needs will run."
+            )
             return text if known > seconds else ""
         tests = len(find_tests(tree))
-        text = f"About {tests} tests may take longer than {seconds:g} s, so the suite is not run as a whole."
+        text = f"There are about {tests:,} of them, so only those that a change needs will run."
         return text if tests > seconds * TESTS_PER_SECOND else ""
 
     def complete(self, before: TestReport, after: TestReport, tests: Sequence[str], runs: Runs) -> TestReport:

@@ -226,7 +226,7 @@ class _Search:
 
     def _explain(self, now: Observation, where: str = "") -> Regression:
         sentences: dict[Light, str] = {
-            "green": "It is green: there is nothing to look for.",
+            "green": "There is nothing to look for.",
             "red": f"It is red at {where or 'every state'}, too: the change that turned it red is older.",
             "unsteady": "It is flaky: the same code passes and fails, so no change can be blamed for it.",
             "untestable": "It cannot be run.",
