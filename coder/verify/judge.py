@@ -859,7 +859,13 @@ class Judge:
         tests = self._facts.targets
         if not tests:
             if not self._facts.example:
-                self._facts.cap("no-target", "no test went from red to green")
+                wrong = [
+                    found.text
+                    for found in self._facts.findings
+                    if found.rule == "red-check" and not found.text.endswith(ALREADY_GREEN)
+                ]
+                because = f" for the right reason ({wrong[0]})" if wrong else ""
+                self._facts.cap("no-target", f"no test went from red to green{because}")
             return
         if self._find_ties is None or any(map(self._is_named, tests)):
             return
