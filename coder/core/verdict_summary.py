@@ -75,7 +75,8 @@ def _rows(verdict: Verdict, *, session: str, by: str, has_seconds: bool, change:
         kinds = describe_proof(verdict, by=by)
         yield Row("fixed", f"red before, green now: {condense_tests(verdict.targets)}{_in_brackets(kinds)}")
     if verdict.behavior:
-        lines = describe_changes(verdict.behavior, has_targets=bool(verdict.targets))
+        is_seen = verdict.targets or any(found.rule == "contradicted-test" for found in verdict.findings)
+        lines = describe_changes(verdict.behavior, has_targets=bool(is_seen))
         for number, line in enumerate(lines):
             yield Row("" if number else "behavior", line)
     open_lines = describe_open(verdict, change=change)

@@ -836,9 +836,10 @@ class Judge:
         if self._change.purpose.accepts_test_edits:
             self._facts.note("contradicted-test", f"{text}: {names}")
             return
-        self._facts.leave_open("contradicted-test", f"{text}: {names}")
-        if not self._facts.targets:
-            self._facts.cap("contradicted-test", f"the change and {count} were edited to agree")
+        if self._facts.targets:
+            self._facts.leave_open("contradicted-test", f"{text}: {names}")
+        else:
+            self._facts.cap("contradicted-test", f"the change and {count} were edited to agree: {names}")
 
     def _check_example(self) -> None:
         """Take the issue's own example, which is wrong on the base, as a target: alone FIXED at most."""
