@@ -20,7 +20,15 @@ from coder.core.phases import EDIT
 from coder.core.plan import format_plan
 from coder.core.task import Attachment, Source, Task
 from coder.core.values import Proposal, Proposals, Suspect
-from coder.core.verdict import Failure, ReproductionResult, TestReport, TestResult, Verdict, VerdictKind
+from coder.core.verdict import (
+    Failure,
+    ReproductionResult,
+    RunProblem,
+    TestReport,
+    TestResult,
+    Verdict,
+    VerdictKind,
+)
 from coder.prompting import render_prompt
 from coder.session.compaction import ConversationFacts
 from coder.session.continuation import Continuation
@@ -90,6 +98,15 @@ CASES: dict[str, dict[str, Any]] = {
         "look": "Layout: 2 files",
         "instructions": "Be kind.",
         "hints": HINTS,
+    },
+    "tests_before": {
+        "task": TASK,
+        "report": TestReport(
+            command="pytest",
+            results=(RED,),
+            problem=RunProblem(kind="timeout", text="The tests did not end within 10 s."),
+        ),
+        "reds": (RED,),
     },
     "instructions": {
         "own": "Answer briefly.",
