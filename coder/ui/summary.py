@@ -181,7 +181,7 @@ def format_cost(finish_event: SessionFinished) -> str:
     }
     rest = seconds - sum(shares.values())
     if rest > 1:
-        shares["other"] = rest
+        shares["start and delivery"] = rest
     elif abs(rest) == 1:  # what rounding left
         shares[max(shares, key=shares.__getitem__)] += rest
     shown = [f"{name} {share} s" for name, share in shares.items() if share]

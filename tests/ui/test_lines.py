@@ -362,7 +362,7 @@ FINISHED = SessionFinished(
 def test_cost_splits_seconds_and_leaves_out_waiting() -> None:
     stages = {"model": 30.2, "base": 4.1, "targets": 4.0, "your answers": 200.0, "other": 5.7}
     end = FINISHED.model_copy(update={"stages": stages, "seconds": 244.0, "spent": UsageTotals()})
-    assert format_cost(end) == "44 s (tests 8 s, model 30 s, other 6 s)"
+    assert format_cost(end) == "44 s (tests 8 s, model 30 s, start and delivery 6 s)"
     assert format_cost(end.model_copy(update={"stages": {"other": 244.0}})) == "244 s"
 
 
