@@ -344,7 +344,7 @@ class RunOptions(TypedDict, total=False):
     report's problem is `wrong_code_problem`."""
     progress: Progress | None
     is_base: bool
-    """Whether the tree is the base, without any change: only what is built there is used for other trees."""
+    """Whether the tree is the unmodified base, whose build artifacts other trees may reuse."""
     observe: bool
     """Whether the bodies of tests are observed, independent of the test runner."""
     cut: Event | None

@@ -53,9 +53,9 @@ class Purpose(Value):
     named_tests: tuple[str, ...] = ()
     """Tests that the user named."""
     needs_ties: bool = False
-    """Whether other tests of the base prove only what is tied to the issue."""
+    """Whether a test of the base counts as a target only if it is tied to the issue."""
     requires_identifier_ties: bool = True
-    """Whether red tests that only an identifier ties to the issue must turn green if no other test does."""
+    """Whether red tests tied to the issue by an identifier alone have to pass where no other target does."""
     accepts_test_edits: bool = False
     """The user accepts that the change edits existing tests."""
 

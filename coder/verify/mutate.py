@@ -137,7 +137,7 @@ class Mutant(NamedTuple):
 
     @property
     def breaks_code(self) -> bool:
-        """Whether it alters the code's behavior, instead of leaving something out."""
+        """Whether it replaces code instead of removing it."""
         return not self.is_hunk and self.what != OMITTED_STATEMENT
 
     def as_edit(self, tests: Sequence[str]) -> Edit:

@@ -595,7 +595,7 @@ DYNAMIC = re.compile(
 )
 """Matches what imports files by names that are not known."""
 STARTING = re.compile(
-    r"\b(?:subprocess|runpy|Popen|pexpect|pytester|testdir|script_runner|os\.system|exec)\b"
+    r"\b(?:(?:create_)?subprocess(?:_exec|_shell)?|runpy|pexpect|pytester|testdir|script_runner|exec|os\.(?:system|popen|exec\w+|spawn\w+))\b"
 )
 """Matches what runs programs in tests, which may use any file."""
 _IMPORT = re.compile(

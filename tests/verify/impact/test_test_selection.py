@@ -327,8 +327,12 @@ def test_users_by_another_name_are_reached(select_tests: Reached, user: str) -> 
         assert "tests/test_user.py" not in reached
 
 
-def test_tests_that_start_programs_are_reached(select_tests: Reached) -> None:
-    program = "import subprocess\n\n\ndef test_cli():\n    subprocess.check_call(['shop'])\n"
+@pytest.mark.parametrize(
+    "start",
+    ["subprocess.check_call(['shop'])", "await asyncio.create_subprocess_exec('shop')", "os.popen('shop')"],
+)
+def test_tests_that_start_programs_are_reached(select_tests: Reached, start: str) -> None:
+    program = f"async def test_cli():\n    {start}\n"
     base = {**SHOP, "shop/__main__.py": "from shop.cart import total\n", "tests/test_cli.py": program}
     change = {"shop/cart.py": SHOP["shop/cart.py"].replace("sum(prices)", "sum(prices, 0)")}
     reached = select_tests(change, base)

@@ -24,6 +24,7 @@ from typing import Any
 import pytest
 from _pytest.assertion import rewrite
 from coder_limits import TooLong, is_between_lines  # type: ignore[import-not-found]  # on the import path of the run
+from coder_observe import ignore  # type: ignore[import-not-found]
 
 VARIABLE = "CODER_TRACE_REQUEST"
 SHOWING = (
@@ -239,11 +240,6 @@ class MonitoringTracer:
     def pause(self) -> None:
         self.monitoring.set_events(self.tool, 0)
         self.monitoring.free_tool_id(self.tool)
-
-
-def ignore(_frame: FrameType, _event: str, _argument: Any) -> Callable[..., Any]:
-    """Trace function of frames about which nothing is to be known."""
-    return ignore
 
 
 class SettraceTracer:
