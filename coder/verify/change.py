@@ -4,8 +4,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
-from typing import Literal
+from functools import cached_property
 
 from coder.core.paths import (
     is_prose,
@@ -21,14 +20,13 @@ from coder.verify.base import BaseTests, Runs
 from coder.verify.failures import environment_problem, find_added_names, find_words, is_chosen
 from coder.verify.issue import (
     Purpose,
-    find_issue_gaps,
     names_definitions,
     read_test_source,
     shares_names,
     shares_words,
     without_alternatives,
 )
-from coder.verify.languages import SUFFIXES, definition_names, find_edited_definitions
+from coder.verify.languages import SUFFIXES, find_edited_definitions
 from coder.verify.report import merge_reports
 from coder.verify.select import SuiteSelection, find_data_tests, find_tests, project_files
 from coder.verify.test_edits import find_replaced_assertions, names_used_by, paths_with_same_examples
@@ -353,29 +351,6 @@ class JudgedChange:
             for texts in self.source_texts
         )
         return old, new
-
-    def find_issue_gaps(self, targets: Sequence[str]) -> list[str]:
-        """Return why the change may not do what the issue asks for, half a sentence each."""
-        if not self.issue or any(self.target_kind(test) in ("named", "existing") for test in targets):
-            return []
-        with self.split.read("change") as tree:
-            tests = [read_test_source(tree, self._with_file(test)) for test in targets]
-        old, new = self.texts_in((".py", *SUFFIXES))
-        return [
-            *find_issue_gaps(
-                old, new, tests, issue=self.issue, find_defined=partial(self.find_definitions, "base")
-            )
-        ]
-
-    def find_definitions(self, side: Literal["base", "change"]) -> frozenset[str]:
-        """Return the names of the functions and types of the base or of the change."""
-        with self.split.read(side) as tree:
-            return frozenset(
-                name
-                for path in project_files(tree)
-                if path.endswith(CODE)
-                for name in definition_names(path, read_regular_text(tree / path))
-            )
 
     def find_replaced_assertions(self, tests: Sequence[str]) -> tuple[ReplacedAssertion, ...]:
         """Return the assertions of existing tests that the change replaces, the first few."""

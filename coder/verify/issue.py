@@ -4,7 +4,7 @@ import ast
 import builtins
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -14,8 +14,7 @@ from coder.core.verdict import IssueTie, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.files.tokenize import STOP_WORDS, count_terms
 from coder.python.source import Function, parse_or_empty
-from coder.verify.failures import find_words
-from coder.verify.languages import SUFFIXES, definition_names, find_added_definitions
+from coder.verify.languages import SUFFIXES, definition_names
 from coder.verify.select import project_files
 from coder.verify.test_edits import source_of_test
 
@@ -254,36 +253,3 @@ def _python_test(text: str, test: str) -> str:
         node for node in ast.walk(parse_or_empty(text)) if isinstance(node, Function) and node.name == name
     ]
     return "\n".join(ast.get_source_segment(text, node) or "" for node in nodes)
-
-
-SHOWN = 3
-_ASKS_FOR_MORE = re.compile(
-    r"(?i)\b(?:add(?:s|ed|ing)?|new|provide[sd]?|introduc\w+|implement\w*|offer\w*|support\w*|allow\w*|option\w*"
-    r"|parameters?|arguments?|flags?|settings?|switch\w*|keywords?|features?|expose\w*|export\w*|configur\w+|helper"
-    r"|ways? (?:to|of)|possib\w+|ability|able to|enabl\w+|like to|wish|want)\b"
-)
-"""Words of issues that ask for an addition."""
-
-
-def find_issue_gaps(
-    old: Mapping[str, str],
-    new: Mapping[str, str],
-    tests: Sequence[str],
-    *,
-    issue: str,
-    find_defined: Callable[[], Collection[str]],
-) -> Iterator[str]:
-    """Yield why a change may leave what the issue is about as it was, half a sentence each.
-
-    `old` and `new` are the changed sources by path, `tests` the sources of all targets, `find_defined`
-    returns the names of the functions and types of the base. An issue that asks for an addition may have any.
-    """
-    if not tests or _ASKS_FOR_MORE.search(issue):
-        return
-    words = find_words(issue)
-    added = find_added_definitions(old, new)
-    used = [find_words(test) & added.names for test in tests]
-    is_unasked = all(used) and not any(names & words for names in used)
-    if added.is_all and is_unasked and words & {*find_defined()}:
-        names = ", ".join(sorted(set().union(*used))[:SHOWN])
-        yield f"the change only adds {names}, which the issue does not name, and edits nothing that it does"

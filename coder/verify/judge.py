@@ -33,7 +33,7 @@ from coder.verify.base import (
 )
 from coder.verify.change import JudgedChange
 from coder.verify.checks.how_tests_run import contradicting_observation, new_harness_access
-from coder.verify.checks.review import describe_unchecked_languages, find_harness, find_weaknesses
+from coder.verify.checks.review import find_harness, find_weaknesses
 from coder.verify.example import ExampleAnswer
 from coder.verify.failures import (
     classify_failure,
@@ -812,7 +812,6 @@ class Judge:
         facts.note("changed-failure", *(worse or describe_changed_failures(change.before, after)))
         if not facts.targets:
             facts.note("old-failure", *describe_old_failures(change.before, after))
-        facts.note("unchecked", *filter(None, [describe_unchecked_languages(change.changed)]))
         facts.details |= {
             "hashes": weaknesses.hashes,
             "target_kinds": {test: change.target_kind(test) for test in facts.targets},

@@ -3,17 +3,8 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from coder.index.parsers import Definition, SyntaxNode, definitions, node_text
-
-
-class AddedDefinitions(NamedTuple):
-    """Definitions that sources have only after a change."""
-
-    names: frozenset[str]
-    is_all: bool
-    """The change does nothing but add them."""
+from coder.index.parsers import SyntaxNode, definitions, node_text
 
 
 def definition_names(path: str, text: str) -> frozenset[str]:
@@ -36,34 +27,12 @@ def find_edited_definitions(old: Mapping[str, str], new: Mapping[str, str]) -> f
     return frozenset(names)
 
 
-def find_added_definitions(old: Mapping[str, str], new: Mapping[str, str]) -> AddedDefinitions:
-    """Return the definitions that a change adds; texts are by path."""
-    names: set[str] = set()
-    is_all = new.keys() >= old.keys()
-    for path, text in new.items():
-        known = {definition.name for definition in definitions(path, old.get(path, ""))}
-        added = [definition for definition in definitions(path, text) if definition.name not in known]
-        names |= {definition.bare_name for definition in added}
-        is_all = is_all and _without(text, added) == _without(old.get(path, ""), [])
-    return AddedDefinitions(frozenset(names), is_all)
-
-
 def _sources(path: str, text: str) -> dict[str, str]:
     lines = text.split("\n")
     return {
         definition.name: "\n".join(lines[definition.start - 1 : definition.end])
         for definition in definitions(path, text)
     }
-
-
-def _without(text: str, unwanted: list[Definition]) -> list[str]:
-    """Return the lines of a text that are neither blank nor comments, without those of some definitions."""
-    left_out = {number for definition in unwanted for number in range(definition.start, definition.end + 1)}
-    return [
-        line.strip()
-        for number, line in enumerate(text.split("\n"), 1)
-        if number not in left_out and line.strip() and not line.strip().startswith(("//", "#", "/*", "*"))
-    ]
 
 
 @dataclass(frozen=True, kw_only=True)

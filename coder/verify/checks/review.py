@@ -12,14 +12,8 @@ from coder.core.verdict import Effect, Finding
 from coder.files.regular_files import read_regular_text
 from coder.verify.build import SOURCE_SUFFIXES, compiled_sources, find_build
 from coder.verify.change import JudgedChange
-from coder.verify.checks.harness import SUFFIXES as SCRIPT_SUFFIXES
-from coder.verify.checks.harness import (
-    find_native_accesses,
-    harness_accesses,
-    harness_accesses_js,
-    process_accesses,
-)
 from coder.verify.checks.how_tests_run import changed_runner_files, runs_alike
+from coder.verify.checks.process_words import PYTHON, find_process_words
 from coder.verify.checks.special_cases import overfitting_signs
 from coder.verify.languages import SUFFIXES
 from coder.verify.layout import configuration_of_tests, is_injected, may_configure
@@ -73,12 +67,11 @@ def find_weaknesses(change: JudgedChange, targets: Sequence[str]) -> Weaknesses:
         rules: list[tuple[str, Effect, Iterable[str]]] = [
             ("wording", "cap", _find_wording(change, sides)),
             ("special-case", "note", _find_special_cases(change, sides, files)),
-            ("harness-access", "cap", _find_harness_accesses(change, sides)),
+            ("harness-access", "cap", _find_process_words(change, sides)),
             ("test-data", "open" if has_code else "cap", _unclear_data(change, targets, new)),
             ("unread", "cap", _unread_sources(new, change.sources)),
         ]
         found = [finding for rule, effect, texts in rules for finding in findings(rule, texts, effect=effect)]
-    found += findings("issue-gap", change.find_issue_gaps(targets), effect="note")
     with change.split.read("base") as old, change.split.read("change") as new:
         manifests = [path for path in change.changed if PurePosixPath(path).name == "package.json"]
         texts = [read_texts(tree, manifests, (".json",)) for tree in (old, new)]
@@ -123,25 +116,14 @@ def _find_special_cases(change: JudgedChange, sides: _Sides, test_files: Sequenc
     )
 
 
-def _find_harness_accesses(change: JudgedChange, sides: _Sides) -> Iterator[str]:
-    """Yield what a change does to the process that tests it."""
-    yield from _limit(harness_accesses(*sides.texts(change.sources), are_tests=False))
-    yield from _limit(harness_accesses(*sides.texts(change.tests), are_tests=True))
-    known = (change.issue, *read_texts(sides.old, change.changed, SCRIPT_SUFFIXES).values())
-    before, after = change.texts_in(SUFFIXES)
-    words = "\n".join((change.issue, *before.values()))
-    yield from _limit(
-        access
-        for path, text in after.items()
-        for access in process_accesses(path, before.get(path, ""), text, known=words)
-    )
-    scripts = sides.texts(change.sources, SCRIPT_SUFFIXES)
-    yield from _limit(harness_accesses_js(*scripts, known="\n".join(known)))
-    native = compiled_sources(change.sources)
-    extensions = [path for path in native if find_build(path, sides.new)]
-    yield from _limit(
-        find_native_accesses(*sides.texts(native, tuple(SOURCE_SUFFIXES)), extensions=extensions)
-    )
+def _find_process_words(change: JudgedChange, sides: _Sides) -> list[str]:
+    """Return where a change looks for the process that tests it, the first few."""
+    suffixes = (*SUFFIXES, *PYTHON, *SOURCE_SUFFIXES)
+    before, after = change.texts_in(suffixes)
+    loaded = [path for path in compiled_sources(after) if find_build(path, sides.new)]
+    known = "\n".join((change.issue, *before.values()))
+    found = find_process_words(before, after, known=known, loaded=loaded)
+    return _limit([*found, *find_process_words(*sides.texts(change.tests), are_tests=True)])
 
 
 def _unread_sources(new: Path, sources: Sequence[str]) -> Iterator[str]:
@@ -209,14 +191,6 @@ def _adds_only_fixtures(old: Path, new: Path, path: str, tests: Collection[str])
     helpers = {part for test in tests for part in PurePosixPath(test).with_suffix("").parts}
     texts = (read_regular_text(tree / path) for tree in (old, new))
     return (new / path).is_file() and adds_only_fixtures(*texts, taken=taken, changed=helpers)
-
-
-def describe_unchecked_languages(changed: Iterable[str]) -> str:
-    """Return a sentence on changed code that no check of this module reads; empty if there is none."""
-    suffixes = {PurePosixPath(path).suffix for path in changed if path.endswith(CODE)}
-    unchecked = sorted(suffixes - {*SUFFIXES, ".py", ".pyi"})
-    files = " and ".join(unchecked)
-    return f"changes in {files} files were not checked for weakened tests or special cases" if files else ""
 
 
 def _limit(findings: Iterable[str]) -> list[str]:
