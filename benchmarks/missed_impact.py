@@ -1,18 +1,17 @@
-"""Failing tests that the selection by coverage misses, over seeded faults of projects.
+"""Failing tests that the selection by names and imports misses, over seeded faults of projects.
 
     python -m benchmarks missed_impact [--faults N] [--seconds S] PROJECT...
 
-Each PROJECT is a git checkout whose .venv has pytest and what its tests need; clones of it are used. The
-coverage map of the clone is recorded; then faults are planted, half of them in the bodies of functions, half
+Each PROJECT is a git checkout whose .venv has pytest and what its tests need; clones of it are used. Faults
+are planted, half of them in the bodies of functions, half
 outside (constants, class attributes, defaults, decorators, signatures, removed, renamed and replaced
 definitions). For each the whole suite is run by plain pytest: a test that passed twice without the fault and
-does not pass with it is red. A red test that `select_tests` does not select is missed. Faults without a red
-test are not counted. Where the map cannot tell, names select; these faults are counted apart.
+does not pass with it is red. A red test in a file that `select_test_files` does not
+select is missed. Faults without a red test are not counted.
 """
 
 import argparse
 import csv
-import os
 import statistics
 import tempfile
 import time
@@ -24,12 +23,6 @@ from benchmarks.historical_fixes import clone_at
 from benchmarks.mutations import IN_FUNCTIONS, OUTSIDE, Mutation, random_mutations
 from benchmarks.suites import Suite
 from coder.core.paths import is_test_path, match_test_ids
-from coder.core.ports import Limits
-from coder.sandbox.process import ProcessSandbox
-from coder.verify.coverage_map import CoverageMap, record_map
-from coder.verify.impact import select_tests
-from coder.verify.project import find_project
-from coder.verify.run import PytestRunner
 from coder.verify.select import select_test_files
 from coder.verify.tracing import source_files
 
@@ -45,8 +38,6 @@ class Row:
     project: str
     path: str
     kind: str
-    by_names: bool
-    """Whether the map could not tell, so that names selected."""
     selected: float
     """Selected share of the tests."""
     red: int
@@ -60,29 +51,18 @@ class Row:
 
 
 class Project:
-    """Two clones of a project, one of which is edited, and the coverage of its tests."""
+    """Two clones of a project, one of which is edited."""
 
     def __init__(self, root: Path, place: Path, *, limit: float) -> None:
         self.name = root.name
         self.base = clone_at(root, "HEAD", place / "base")
         self.tree = clone_at(root, "HEAD", place / "edited")
         self._suite = Suite(str(root / ".venv/bin/python"), (), limit)
-        self.coverage = CoverageMap()
         started = time.monotonic()
         first, second = self._passing(), self._passing()
         plain = (time.monotonic() - started) / 2
         self.passing = first & second
-        started = time.monotonic()
-        with ProcessSandbox(os.environ) as sandbox:
-            environment = {"PATH": os.environ["PATH"], "VIRTUAL_ENV": str(root / ".venv")}
-            command = "python -m pytest"
-            project = find_project(self.base, sandbox=sandbox, environment=environment, test_command=command)
-            runner = PytestRunner(
-                project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None)
-            )
-            covered = record_map(runner, self.base, self.coverage, place / "map")
-        seconds = time.monotonic() - started
-        print(f"{self.name}: {len(self.passing)} tests pass in {plain:.1f} s; {covered} in {seconds:.1f} s")
+        print(f"{self.name}: {len(self.passing)} tests pass in {plain:.1f} s")
 
     def _passing(self) -> frozenset[str]:
         results = self._suite.results(self.tree)
@@ -107,20 +87,16 @@ class Project:
             red = self.find_red()
             if not red:
                 return None
-            static = select_test_files(self.base, self.tree, [fault.path])
-            selection = select_tests(self.base, {fault.path: fault.text}, self.coverage, static)
+            selection = select_test_files(self.base, self.tree, [fault.path])
         finally:
             file.write_bytes(original)
-        by_names = selection is None or selection is static
-        names = None if selection is None else selection.files if by_names else selection.tests
-        is_selected = match_test_ids(names) if names is not None else lambda _test: True
+        is_selected = match_test_ids(selection.files) if selection is not None else lambda _test: True
         selected = frozenset(filter(is_selected, self.passing))
         missed = sorted(red - selected)
         return Row(
             project=self.name,
             path=fault.path,
             kind=fault.kind,
-            by_names=by_names,
             selected=len(selected) / len(self.passing),
             red=len(red),
             missed=len(missed),
@@ -181,11 +157,8 @@ def main() -> None:
                     print(f"{row}" if row.missed else f"{row.kind}, {row.red} red", flush=True)
         print(summarize(own, root.name), flush=True)
         rows += own
-    by_map = [row for row in rows if not row.by_names]
-    print(summarize(by_map, "by the map"))
-    print(summarize([row for row in by_map if not row.is_outside], "  in functions"))
-    print(summarize([row for row in by_map if row.is_outside], "  outside"))
-    print(summarize([row for row in rows if row.by_names], "by names"))
+    print(summarize([row for row in rows if not row.is_outside], "in functions"))
+    print(summarize([row for row in rows if row.is_outside], "outside"))
     if options.csv and rows:
         with options.csv.open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, [*asdict(rows[0])])

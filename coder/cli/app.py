@@ -24,7 +24,6 @@ from coder.cli import (
     locate,
     log,
     machine,
-    map,
     mcp,
     verify,
     why,
@@ -86,9 +85,13 @@ COMMAND_GROUPS: Mapping[str, tuple[str, ...]] = {
     "Change code": ("fix", "do", "build", "ask", "run", "batch", "locate", "resume", "demo"),
     "Judge changes": ("verify", "review", "compare", "why", "watch", "hook"),
     "Deliver": ("apply", "undo", "log"),
-    "Set up": ("doctor", "config", "models", "trust", "map", "completion", "mcp", "acp", "clean", "bench"),
+    "Set up": ("doctor", "config", "models", "trust", "completion", "mcp", "acp", "clean", "bench"),
 }
 """Headings of the list of commands."""
+REMOVED_COMMANDS: Mapping[str, str] = {
+    "map": "tests that use the changed code are found by names and imports, and run nearest first"
+}
+"""Former commands, each with what is true instead; they do nothing."""
 for name, command, short_help in (
     ("fix", fix.fix, "Fix an issue on a branch of its own, with evidence."),
     ("do", fix.do, "Make any other change, such as a feature."),
@@ -105,7 +108,6 @@ for name, command, short_help in (
     ("locate", locate.locate, "Rank files and definitions that an issue is about."),
     ("apply", apply.apply, "Bring a fix, or any diff, onto the current branch."),
     ("undo", apply.undo, "Undo a fix: branch, commit and note."),
-    ("map", map.record, "Record which code each test uses."),
     ("batch", batch.batch, "Fix many issues, one after another or in parallel."),
     ("bench", bench.bench, "Run a suite of tasks and tabulate the results."),
     ("doctor", machine.doctor, "Show what does not work here, and what to do."),
@@ -169,17 +171,20 @@ def run_command_line(arguments: list[str] | None = None) -> int:
 
 
 def _run_command(arguments: list[str] | None) -> object:
+    typed = sys.argv[1:] if arguments is None else arguments
+    if removed := next((name for name in typed[:1] if name in REMOVED_COMMANDS), ""):
+        print(f"coder {removed} no longer exists: {REMOVED_COMMANDS[removed]}.", file=sys.stderr)
+        return 0
     command = typer.main.get_command(app)
     if instruction := os.environ.get(completion.VARIABLE):
         return completion.complete(command, instruction)
     try:
         # Not `app(...)`, which ends the program with its own exit code when the reader of a pipe goes away.
-        with command.make_context("coder", sys.argv[1:] if arguments is None else arguments) as context:
+        with command.make_context("coder", [*typed]) as context:
             return command.invoke(context)
     except typer.Exit as ending:
         return ending.exit_code
     except typer.TyperException as error:
-        typed = sys.argv[1:] if arguments is None else arguments
         print(f"coder: {_describe_misuse(error, _command_path(command, typed))}", file=sys.stderr)
         return 2
     except (typer.Abort, EOFError):

@@ -125,12 +125,6 @@ class Repository(Protocol):
     def changed_paths(self, tree: str) -> tuple[str, ...]:
         """Return the paths that differ between `base` and `tree`, sorted."""
 
-    def changed_texts(self, tree: str) -> Mapping[str, str | None] | None:
-        """Return the texts in `tree` of all paths that differ from `base` (None: no such file).
-
-        None where one of them is not a plain UTF-8 file.
-        """
-
     def rebase_on_head(self, patch: Patch) -> Patch | None:
         """Rebase a change onto HEAD without the uncommitted work, as a tree and diff.
 

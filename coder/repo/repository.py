@@ -238,13 +238,6 @@ class SessionRepository:
         patch = self._patches.get(tree)
         return patch.paths if patch else trees.changed_paths(self.user_checkout.git, old=self.base, new=tree)
 
-    def changed_texts(self, tree: str) -> Mapping[str, str | None] | None:
-        """Return the texts in `tree` of all paths that differ from `base`; None for a deleted file.
-
-        The result is None if any of them is not a plain UTF-8 file.
-        """
-        return trees.changed_texts(self.user_checkout.git, old=self.base, new=tree)
-
     def rebase_on_head(self, patch: Patch) -> Patch | None:
         """Return the change on HEAD without the uncommitted work.
 

@@ -69,29 +69,6 @@ def changed_paths(git: Git, *, old: str, new: str) -> tuple[str, ...]:
     )
 
 
-def changed_texts(git: Git, *, old: str, new: str) -> dict[str, str | None] | None:
-    """Return the new text of every path that differs, None for a deleted file.
-
-    The result is None if any of them is not a plain UTF-8 file.
-    """
-    entries = changed_entries(git, old=old, new=new)
-    present = {path: entry for path, entry in entries.items() if entry.mode != MISSING_MODE}
-    if any(entry.mode not in REGULAR for entry in present.values()):
-        return None
-    output = git.call(
-        "cat-file", "--batch", stdin="".join(f"{entry.blob}\n" for entry in present.values()).encode()
-    ).stdout
-    texts: dict[str, str | None] = dict.fromkeys(entries)
-    try:
-        for path in present:
-            header, _, output = output.partition(b"\n")
-            size = int(header.split()[2])
-            texts[path], output = output[:size].decode(), output[size + 1 :]
-    except UnicodeDecodeError:
-        return None
-    return texts
-
-
 def make_patch(git: Git, *, old: str, new: str) -> Patch:
     """Return the change between two trees."""
     paths = changed_paths(git, old=old, new=new)

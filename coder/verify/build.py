@@ -172,9 +172,6 @@ class BuiltTrees:
     def changed_paths(self, tree: str) -> tuple[str, ...]:
         return self._trees.changed_paths(tree)
 
-    def changed_texts(self, tree: str) -> Mapping[str, str | None] | None:
-        return self._trees.changed_texts(tree)
-
     def read(self, tree: str, paths: Sequence[str] | None = None) -> AbstractContextManager[Path]:
         return self._trees.read(tree, paths)
 

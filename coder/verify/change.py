@@ -392,7 +392,7 @@ class JudgedChange:
         some.
         """
         tests: list[str] = []
-        for name in selection.tests or selection.files:
+        for name in selection.files:
             changed = self.changed_tests_in(name) if name in selection.touched else WHOLE_FILE
             tests += (name,) if changed.removed else changed.selection(name)
         with self.trees.read(self.tree) as new:

@@ -34,8 +34,6 @@ class Recording:
         """Number of tests selected to run; None if collection did not end."""
         self.listed: list[str] = []
         """Ids of tests that were collected and are not run."""
-        self.coverage: list[Mapping[str, Any]] = []
-        """Records of what each test executed and read, where they were requested."""
         self.began = False
         """Whether a pytest session started with the plugin loaded."""
         self.finished = False
@@ -100,8 +98,6 @@ class Recording:
                 self.collected = max(self.collected or 0, line["count"])
             case "listed":
                 self.listed.append(line["id"])
-            case "coverage":
-                self.coverage.append(line)
             case "start":
                 self._starts += 1
                 self._open[line["id"]] = None

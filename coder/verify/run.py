@@ -152,23 +152,6 @@ class PytestRunner:
         options: RunOptions = {"timeout_seconds": timeout_seconds, "progress": progress}
         return self._run(tree, tests, {"collect": True, "stream": bool(tests)}, options)
 
-    def record_coverage(
-        self,
-        tree: Path,
-        tests: Sequence[str] = (),
-        *,
-        timeout_seconds: float | None = None,
-        progress: Progress | None = None,
-    ) -> tuple[TestReport, list[Mapping[str, Any]]]:
-        """Run `tests` in `tree`; return the report and one record of coverage for each test that ended.
-
-        The collected ids are in the report. The first record, without an id, is about collection.
-        """
-        records: list[Mapping[str, Any]] = []
-        options: RunOptions = {"timeout_seconds": timeout_seconds, "progress": progress}
-        report = self._run(tree, tests, {"trace": True}, options, coverage=records)
-        return report, records
-
     def record_calls(
         self, tree: Path, tests: Sequence[str], request: Mapping[str, Any], *, timeout_seconds: float
     ) -> tuple[list[Mapping[str, Any]], RunProblem | None]:
@@ -219,7 +202,6 @@ class PytestRunner:
         more: Mapping[str, Any],
         options: RunOptions,
         *,
-        coverage: list[Mapping[str, Any]] | None = None,
         answers: list[Mapping[str, Any]] | None = None,
     ) -> TestReport:
         if self._project.problem is not None:
@@ -243,7 +225,6 @@ class PytestRunner:
                 left if reports else limits,
                 more,
                 options,
-                coverage=coverage,
                 answers=answers,
             )
             touched = any(
@@ -260,7 +241,6 @@ class PytestRunner:
         more: Mapping[str, Any],
         options: RunOptions,
         *,
-        coverage: list[Mapping[str, Any]] | None,
         answers: list[Mapping[str, Any]] | None,
     ) -> TestReport:
         answers = [] if answers is None else answers
@@ -319,8 +299,6 @@ class PytestRunner:
         if execution.killed_after is not None:
             recording.drop_failures_since(began + execution.killed_after)
         self._update_limits(recording.results)
-        if coverage is not None and not pipe.forged_lines:
-            coverage += recording.coverage
         execution = execution.model_copy(
             update={"output": execution.output.replace(f"{tree}/", "")}
         )  # the path of the worktree is meaningless later

@@ -41,14 +41,6 @@ class SuiteSelection(Value):
     """Nearest first: changed test files, files that name a changed definition, files that name its users."""
     touched: frozenset[str] = frozenset()
     """Those that are among them only because the change touches them."""
-    tests: tuple[str, ...] = ()
-    """Ids of tests, or whole test files, that a coverage map names, nearest first; none without a map."""
-    count: int | None = None
-    """Number of these tests, as far as they are known."""
-    by_map: bool = False
-    """True if the map covers every test file that may be impacted."""
-    seconds: float | None = None
-    """Estimated time of `tests`; None if it is not known."""
     counts: Mapping[str, int] = {}
     """Number of tests of each file, as far as its text tells; of parametrized tests one."""
 
@@ -59,8 +51,7 @@ class SuiteSelection(Value):
     @property
     def total_tests(self) -> int:
         """About how many tests there are."""
-        known = self.count if self.by_map else None
-        return sum(map(self.weight, self.tests or self.files)) if known is None else known
+        return sum(map(self.weight, self.files))
 
 
 def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSelection | None:
@@ -508,11 +499,6 @@ def _changed_names(old: str, new: str) -> set[str]:
     return {name for name in {*before, *after} if before.get(name) != after.get(name)}
 
 
-def defined_names(text: str) -> set[str]:
-    """Return the names that a module binds at its top level."""
-    return {name for name in _bodies(text) if name and "." not in name}
-
-
 def _callable_name(qualified: str) -> str:
     """Return the last part of a dotted name that callers write: `Point` for `Point.__add__`."""
     return next((part for part in reversed(qualified.split(".")) if not _is_dunder(part)), "")
@@ -633,24 +619,16 @@ class ImportGraph:
     def __init__(self, tree: Path, names: Mapping[str, frozenset[str]]) -> None:
         """Build the graph from `names`, the imported names of each Python file of the tree."""
         self._known = frozenset(names)
-        self._names = names
         self._roots = [root.relative_to(tree).as_posix() for root in source_roots(tree)]
         self._paths: dict[str, set[str]] = {}
         for path in names:
             for name in self._import_names(path):
                 self._paths.setdefault(name, set()).add(path)
         self._importers: dict[str, set[str]] = {}
-        self._explicit_importers: dict[str, set[str]] = {}
         self._imported: dict[str, set[str]] = {}
-        self._with_star = {
-            path for path, imports in names.items() if any(name.endswith(".*") for name in imports)
-        }
         self._to_everything = {path for path, imports in names.items() if ANY_FILE in imports}
         for path, imports in names.items():
             self._imported[path] = self._resolve(path, imports)
-            for name in imports:
-                for named in self._paths.get(_absolute_name(path, name), ()):
-                    self._explicit_importers.setdefault(named, set()).add(path)
             for imported in self._imported[path]:
                 self._importers.setdefault(imported, set()).add(path)
 
@@ -663,28 +641,6 @@ class ImportGraph:
             importers |= new
             todo.extend(new)
         return frozenset(importers)
-
-    def explicit_importers(self, path: str) -> frozenset[str]:
-        """Return the files whose sources import a module by its name, or from a package that re-exports it.
-
-        Packages and modules with `import *` are taken to re-export all that they import.
-        """
-        importers: set[str] = set()
-        todo = [path]
-        while todo:
-            new = self._explicit_importers.get(todo.pop(), set()) - importers
-            importers |= new
-            todo += (file for file in new if file.endswith("__init__.py") or file in self._with_star)
-        return frozenset(importers - {path})
-
-    def imports_any(self, path: str, names: Collection[str]) -> bool:
-        """Tell whether another file imports one of these names from a module."""
-        wanted = {f"{module}.{name}" for module in self._import_names(path) for name in names}
-        return any(
-            _absolute_name(file, name) in wanted
-            for file in self._explicit_importers.get(path, ())
-            for name in self._names[file]
-        )
 
     def imported_files(self, path: str) -> frozenset[str]:
         """Return the files that the imports of `path` name, and packages and conftest.py files above it."""

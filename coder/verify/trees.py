@@ -1,6 +1,6 @@
 """The trees of a change in clean worktrees, and what of it is a test."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Literal, Protocol
@@ -40,8 +40,6 @@ class Trees(Protocol):
         ...
 
     def changed_paths(self, tree: str) -> tuple[str, ...]: ...
-
-    def changed_texts(self, tree: str) -> Mapping[str, str | None] | None: ...
 
 
 class ChangeSplit:

@@ -35,7 +35,6 @@ from coder.verify.base import (
 )
 from coder.verify.build import Builder, BuiltTrees, FailedBuild
 from coder.verify.change import JudgedChange
-from coder.verify.coverage_map import CoverageMap
 from coder.verify.examination import ExaminationTools, ExaminedChange, examine_change
 from coder.verify.example import (
     NO_CLAIM,
@@ -46,14 +45,19 @@ from coder.verify.example import (
     write_example,
 )
 from coder.verify.failures import find_words, rejection_reason
-from coder.verify.impact import select_reaching
 from coder.verify.issue import Purpose, tie_tests_to_issue
 from coder.verify.judge import Judge
 from coder.verify.report import Denied, describe_sandbox_failures, fails_alike, summarize_failures
 from coder.verify.run import with_label
 from coder.verify.run_store import NO_STORE, RunStore, SuiteHistory, content_key
 from coder.verify.scope import choose_scope
-from coder.verify.select import SuiteSelection, find_tests, order_by_nearness, rank_by_nearness
+from coder.verify.select import (
+    SuiteSelection,
+    find_tests,
+    order_by_nearness,
+    rank_by_nearness,
+    select_test_files,
+)
 from coder.verify.trees import Trees
 from coder.verify.verdict import Facts, decide, findings, trailers
 
@@ -95,7 +99,6 @@ class WorktreeVerifier:
         cutoff: Cutoff | None = None,
         sandbox_remedies: Mapping[Denied, str] = MappingProxyType({}),
         store: RunStore = NO_STORE,
-        coverage: Callable[[], CoverageMap] = CoverageMap,
     ) -> None:
         """Prepare to verify changes of one base.
 
@@ -107,7 +110,7 @@ class WorktreeVerifier:
         runs short. `sandbox_remedies` name the switch for each resource that the sandbox denies.
 
         `builder` builds both sides, where the change or a setting wants it; `store` keeps reports for later
-        sessions; `coverage` loads the coverage map.
+        sessions.
         """
         self._trees = BuiltTrees(trees, builder)
         self._runner = runner
@@ -118,7 +121,6 @@ class WorktreeVerifier:
         """The issue's example as a test, or why there is none; empty before it was tried."""
         self._store = store
         self._base = BaseTests(self._trees, runner, history, store=store)
-        self._load_coverage = coverage
         self._suite = suite
         self._cutoff = cutoff
         self._sandbox_remedies = sandbox_remedies
@@ -484,14 +486,7 @@ class WorktreeVerifier:
             counts = Counter(test_file_of(test.id) for test in report.results)
             return rank_by_nearness(counts, sources, first=first)
         with self._trees.read(self._trees.base, ()) as old, self._trees.read(change.tree) as new:
-            reaching = select_reaching(
-                self._trees,
-                change.tree,
-                old=old,
-                new=new,
-                coverage=self._load_coverage(),
-                command=self._runner.command,
-            )
+            reaching = select_test_files(old, new, change.changed)
             return order_by_nearness(new, sources, first=first) if reaching is None else reaching
 
     def examine(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:

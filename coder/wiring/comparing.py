@@ -10,10 +10,8 @@ from coder.core.errors import UserError
 from coder.core.paths import is_test_path
 from coder.core.ports import Progress
 from coder.repo.existing_change import resolve_change
-from coder.repo.repository import SessionRepository
-from coder.verify.impact import select_reaching
 from coder.verify.layout import test_file_predicate
-from coder.verify.select import project_files
+from coder.verify.select import project_files, select_test_files
 from coder.verify.trees import ChangeSplit, read_texts
 from coder.wiring.project_runtime import ProjectRuntime
 from coder.wiring.session import RuntimeOptions, open_runtime
@@ -54,7 +52,7 @@ def compare_behavior(
         with split.checkout("tests") as old, split.checkout("change") as new:
             runtime.selection.settle(old)
             _check_recorded(runtime)
-            chosen = tests or _reaching_tests(repository, runtime, split, old=old, new=new)
+            chosen = tests or _reaching_tests(runtime, split, old=old, new=new)
             if progress is not None:
                 progress(
                     f"comparing the calls of {format_count(len(chosen), 'test' if tests else 'test file')}"
@@ -86,14 +84,10 @@ def _check_recorded(runtime: ProjectRuntime) -> None:
         )
 
 
-def _reaching_tests(
-    repository: SessionRepository, runtime: ProjectRuntime, split: ChangeSplit, *, old: Path, new: Path
-) -> list[str]:
+def _reaching_tests(runtime: ProjectRuntime, split: ChangeSplit, *, old: Path, new: Path) -> list[str]:
     """Return the test files that reach a change, nearest first; all of them where that may be any."""
     command = runtime.project.command.text
-    selection = select_reaching(
-        repository, split.tree, old=old, new=new, coverage=runtime.coverage(), command=command
-    )
+    selection = select_test_files(old, new, split.changed)
     if selection is not None and (files := [file for file in selection.files if (old / file).is_file()]):
         return files
     is_test = test_file_predicate(old, command)

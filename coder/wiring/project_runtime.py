@@ -18,7 +18,6 @@ from coder.core.ports import (
     AnswerClasses,
     Edit,
     Limits,
-    Progress,
     Proposer,
     Repository,
     Sandbox,
@@ -32,7 +31,6 @@ from coder.sandbox.wrappers import BoundedSandbox
 from coder.settings import Config
 from coder.verify.base import NO_LIMITS, SuiteLimits
 from coder.verify.build import Builder
-from coder.verify.coverage_map import CoverageMap, MapProgress, load_coverage, record_map
 from coder.verify.dependencies import OverlayInstaller
 from coder.verify.examination import ExaminationTools
 from coder.verify.example import IssueCode
@@ -41,7 +39,7 @@ from coder.verify.launch import search_path
 from coder.verify.linters import LinterChecks
 from coder.verify.project import Overlay, Project, find_candidates, use_interpreter
 from coder.verify.report import Denied
-from coder.verify.run import CommandSelection, ParallelRunner, PytestRunner, processor_count
+from coder.verify.run import CommandSelection, ParallelRunner, PytestRunner
 from coder.verify.run_store import NO_STORE, RunStore, SuiteHistory, describe_environment
 from coder.verify.tracing import PytestTracer
 from coder.verify.trees import read_texts
@@ -66,8 +64,6 @@ class ProjectRuntime:
     selection: CommandSelection
     sandbox: ProcessSandbox
     limits: Limits
-    coverage_path: Path
-    """File of the coverage map."""
     history_path: Path
     """File that stores how long the suite took."""
     mask: Callable[[str], str] = lambda text: text
@@ -206,7 +202,6 @@ class ProjectRuntime:
                     tools=self.tools,
                     examples=self.issue_code() if self.sandbox.is_sandboxed else None,
                     find_lost_imports=self.issue_code().find_lost_imports,
-                    coverage=self.coverage,
                     suite=self.suite,
                     history=history,
                     builder=Builder(
@@ -255,35 +250,6 @@ class ProjectRuntime:
             with repository.checkout(repository.base, ()) as tree:
                 self.selection.settle(tree)
 
-    def coverage(self) -> CoverageMap:
-        """Return the stored coverage map; an empty one if there is none."""
-        return load_coverage(self.coverage_path)
-
-    def record_map(
-        self,
-        tree: Path,
-        *,
-        seconds: float | None = None,
-        progress: Progress | None = None,
-        cores: int | None = None,
-    ) -> tuple[CoverageMap, MapProgress]:
-        """Record in a clean worktree what the stored map lacks of its tests, and store it.
-
-        It uses so many `cores`, None is all of them, but one where the suite is known to be serial.
-        """
-        coverage = self.coverage()
-        is_serial = SuiteHistory(self.history_path, self.project.command.text).read().is_serial
-        covered = record_map(
-            self.runner(),
-            tree,
-            coverage,
-            self.coverage_path,
-            seconds=seconds,
-            progress=progress,
-            cores=1 if is_serial else cores or processor_count(),
-        )
-        return coverage, covered
-
 
 def build_project_runtime(
     task: Task,
@@ -298,7 +264,6 @@ def build_project_runtime(
         root, sandbox=sandbox, environment=os.environ, test_command=task.test_command
     )
     limits = Limits(wall_seconds=config.suite_seconds, memory_bytes=None)
-    coverage_path = index_database(root).with_suffix(".coverage")
     strict = config.checks == "block"
     packages_path = index_database(root).with_suffix(".packages.json")
     overlay = Overlay(
@@ -339,7 +304,6 @@ def build_project_runtime(
         selection=selection,
         sandbox=sandbox,
         limits=limits,
-        coverage_path=coverage_path,
         history_path=suite_history_path(root),
         mask=mask,
         strict=strict,

@@ -110,9 +110,6 @@ class FakeRepository:
 
     read = checkout
 
-    def changed_texts(self, tree: str) -> Mapping[str, str | None] | None:
-        return None
-
     def changed_paths(self, tree: str) -> tuple[str, ...]:
         return ()
 

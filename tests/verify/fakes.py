@@ -51,9 +51,6 @@ class FakeTrees:
 
     read = checkout
 
-    def changed_texts(self, tree: str) -> Mapping[str, str | None]:
-        return {path: self.trees[tree].get(path) for path in self.changed_paths(tree)}
-
     def changed_paths(self, tree: str) -> tuple[str, ...]:
         old, new = self.trees["base"], self.trees[tree]
         return tuple(sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path)))

@@ -15,7 +15,6 @@ import contextlib
 import json
 import os
 import sys
-import time
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -30,7 +29,7 @@ PHASES = ("setup", "call", "teardown")
 VARIABLES = ("CODER_PYTEST_REQUEST", "PYTEST_ADDOPTS")
 REMOVED_VARIABLES = {name: os.environ.pop(name) for name in VARIABLES if name in os.environ}
 START_CONTEXT: list[Any] = []
-"""Set by coder_start: the request, the path of its file, the audit, and the tracer of coverage or None."""
+"""Set by coder_start: the request, the path of its file, and the audit."""
 
 
 def read_request() -> dict[str, Any]:
@@ -59,9 +58,6 @@ def pytest_configure(config: pytest.Config) -> None:
         request = read_request()
         recorder = Recorder(config, request, is_worker=hasattr(config, "workerinput"))
         config.pluginmanager.register(recorder, "coder_recorder")
-        if START_CONTEXT and START_CONTEXT[0][3] is not None:
-            config.option.dist, config.option.tx = "no", []  # workers of xdist would not be observed
-            config.pluginmanager.register(CoverageRecorder(recorder, START_CONTEXT[0][3]), "coder_coverage")
         if "endless" in request:
             config.pluginmanager.register(EndlessTestPlugin(**request["endless"]), "coder_endless")
         if request.get("stream") and can_stream(config):
@@ -261,7 +257,7 @@ class Recorder:
 def can_stream(config: Any) -> bool:
     """Tell whether files can be collected one after another: this process runs the tests itself."""
     is_distributed = getattr(config.option, "dist", "no") != "no" or hasattr(config, "workerinput")
-    return not is_distributed and not config.pluginmanager.hasplugin("coder_coverage")
+    return not is_distributed
 
 
 class FileByFile:
@@ -342,72 +338,6 @@ def observed_warnings(config: Any) -> Any:
     except ImportError:
         return contextlib.nullcontext()
     return catch_warnings_for_item(config=config, ihook=config.hook, when="collect", item=None)
-
-
-class CoverageRecorder:
-    """Plugin that writes one record of coverage for each test, and one for collection before them."""
-
-    def __init__(self, recorder: Recorder, tracer: Any) -> None:
-        self.recorder = recorder
-        self.tracer = tracer
-        self.clock = time.perf_counter
-        self.shared: dict[int, Any] = {}
-        """Observed setup of each fixture that tests share, by the id of its definition."""
-        self.definitions: list[Any] = []
-        """Definitions of the fixtures that the running test uses."""
-        self.unshared: Any = None
-        """What the running test has done so far, while a shared fixture is set up."""
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_finish(self, session: Any) -> None:
-        for item in session.items:
-            self.recorder.write("listed", id=item.nodeid)
-        guesses = any(
-            getattr(getattr(item, "obj", None), "is_hypothesis_test", False) for item in session.items
-        )
-        record = self.tracer.describe("", self.tracer.take(), guesses=guesses)
-        self.recorder.write("coverage", **record)
-
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item: Any) -> Generator[None, None, None]:
-        self.tracer.take()
-        self.unshared = None
-        closure = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
-        self.definitions = [definition for group in closure.values() for definition in group]
-        began_at = self.clock()
-        yield
-        seconds = self.clock() - began_at
-        observation = self.observe()
-        for definition in self.definitions:
-            if id(definition) in self.shared:
-                observation.add(self.shared[id(definition)])
-        self.recorder.write("coverage", **self.tracer.describe(item.nodeid, observation, seconds=seconds))
-
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_fixture_setup(self, fixturedef: Any) -> Generator[None, None, None]:
-        """Attribute the setup of a shared fixture to all tests that use it, not only to the first."""
-        if fixturedef.scope == "function":
-            yield
-            return
-        before = self.observe()
-        self.unshared = None
-        yield
-        setup = self.shared[id(fixturedef)] = self.observe()
-        before.add(setup)
-        self.unshared = before
-
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_teardown(self, item: Any) -> Generator[None, None, None]:
-        # Those that were requested by name while the test ran, too.
-        self.definitions += getattr(getattr(item, "_request", None), "_fixture_defs", {}).values()
-        yield
-
-    def observe(self) -> Any:
-        """Return what the running test, or the setup of a fixture, has done so far."""
-        observation = self.tracer.take()
-        if self.unshared is not None:
-            observation.add(self.unshared)
-        return observation
 
 
 def file_of(item: Any) -> str:

@@ -6,7 +6,7 @@ in CODER_PYTEST_REQUEST holds, beside the recorder's settings: `runner` (pytest,
 called like some of it, which come behind it), `linger` (seconds that threads and children of
 tests have after the runner's end), `script` (the runner's own script; empty for
 `python -m`, which puts the working directory first), `own_runner` (the tree is pytest's own repository),
-`trace` (coverage is recorded), `calls` (calls are answered in place).
+`calls` (calls are answered in place).
 The file is deleted before any code of the project runs.
 """
 
@@ -41,7 +41,7 @@ def main() -> None:
     other_entries[behind:behind] = shadowing
     sys.path[:] = [*(project if request["own_runner"] else []), here, *other_entries]
     calls = make_call_recorder(request)
-    recorder = load_recorder(request, file, audit, make_tracer(request))
+    recorder = load_recorder(request, file, audit)
     if calls is not None:
         calls.watch(recorder.Recorder if request["runner"] == "pytest" else type(recorder))
     sys.path[:] = [*project, *other_entries, here]
@@ -84,25 +84,16 @@ def make_call_recorder(request: dict[str, Any]) -> Any:
     return CallRecorder({**request["calls"], "answers": request["answers"]}, request["tree"])
 
 
-def make_tracer(request: dict[str, Any]) -> object:
-    """Return a tracer that observes the process from now on, None if no coverage is requested."""
-    if not request.get("trace"):
-        return None
-    from coder_coverage import CoverageTracer  # type: ignore[import-not-found]
-
-    return CoverageTracer(request["tree"])
-
-
-def load_recorder(request: dict[str, object], file: str, audit: object, tracer: object):  # type: ignore[no-untyped-def]  # noqa: ANN201
+def load_recorder(request: dict[str, object], file: str, audit: object):  # type: ignore[no-untyped-def]  # noqa: ANN201
     """Return the recorder of the runner, which binds all functions that it needs at import."""
     if request["runner"] != "pytest":
         from coder_unittest_report import Recorder  # type: ignore[import-not-found]
 
-        return Recorder(request, audit, tracer)
+        return Recorder(request, audit)
     options = os.environ.get("PYTEST_ADDOPTS")
     import coder_pytest_report  # type: ignore[import-not-found]
 
-    coder_pytest_report.START_CONTEXT.append((request, file, audit, tracer))
+    coder_pytest_report.START_CONTEXT.append((request, file, audit))
     if options is not None:  # taken back as the plugin was imported; pytest has still to read it
         os.environ["PYTEST_ADDOPTS"] = options
     return coder_pytest_report

@@ -42,10 +42,9 @@ PHASE = {"xfail": False, "failure": None, "seconds": 0.0, "body": None}
 class Recorder:
     """Writes the records of each test to the requested pipe."""
 
-    def __init__(self, request: dict[str, Any], audit: Any, tracer: Any = None) -> None:
+    def __init__(self, request: dict[str, Any], audit: Any) -> None:
         self.request = request
         self.audit = audit
-        self.coverage = CoverageRecorder(self, tracer) if tracer is not None else None
         self.sign = make_signer(request.pop("key"))
         self.descriptor = os.open(request["report"], os.O_WRONLY)
         self.calls = (os.write, json.dumps, os.getpid)
@@ -77,8 +76,6 @@ class Recorder:
         self.write("session", pytest="", python=sys.version.split()[0])
         self.hook_suites()
         self.hook_loader()
-        if self.coverage is not None:
-            self.coverage.hook_fixtures()
         self.audit.keep()
         code = 0
         try:
@@ -140,10 +137,7 @@ class Recorder:
                 return LOADER_MODULE._make_skipped_test(name, skip, loader.suiteClass)
             except (Exception, SystemExit) as error:  # noqa: BLE001 - import runs the project's code
                 return loader.suiteClass([LOADER_MODULE._FailedTest(name, error)])
-            tests = loader.loadTestsFromModule(imported)
-            if self.coverage is not None:
-                self.coverage.add_to_collection()
-            return tests
+            return loader.loadTestsFromModule(imported)
 
         def fail(name: str, suite_class: Any) -> Any:
             error = sys.exc_info()[1]
@@ -168,22 +162,19 @@ class Recorder:
             files = map(self.file_of, iterate_tests(suite))
             mine = files_of_shard(files, self.request["weights"], *self.request["shard"])
             self.remove_tests(suite, lambda test: self.file_of(test) in mine)
-        names = [*self.list_members(suite)]
-        if self.coverage is not None:
-            self.coverage.end_collection(names)
+        self.remember_members(suite)
         self.collected += suite.countTestCases()
         if not self.request["collect"]:
             self.write("collected", count=self.collected)
         result.__class__ = type("Result", (RecordedResult, type(result)), {"recorder": self})
         result.failfast = False
 
-    def list_members(self, suite: Any) -> Iterator[str]:
-        """Yield the ids of the tests of a suite, and remember those of each class and module."""
+    def remember_members(self, suite: Any) -> None:
+        """Remember the ids of the tests of each class and module."""
         for test in iterate_tests(suite):
             name = test_id(test, self.request["tree"])
             for owner in (class_name(test), type(test).__module__):
                 self.members.setdefault(owner, []).append(name)
-            yield name
 
     def file_of(self, test: Any) -> str:
         return str(test_id(test, self.request["tree"]).partition("::")[0])
@@ -219,8 +210,6 @@ class Recorder:
         if self.has_skipped_part and not self.has_result:
             self.report(test, "passed")
         self.write_phase(test_id(test, self.request["tree"]), "teardown", "passed")
-        if self.coverage is not None:
-            self.coverage.end_test(test_id(test, self.request["tree"]), self.clock() - self.began_at)
 
     def report(self, test: Any, outcome: str, *, error: Any = None, xfail: bool = False) -> None:
         """Write the result of a test, or of a fixture that stands for the tests of its class or module."""
@@ -261,88 +250,6 @@ class Recorder:
 
     def write_phase(self, name: str, when: str, outcome: str, **fields: Any) -> None:
         self.write("phase", id=name, when=when, outcome=outcome, **{**PHASE, **fields})
-
-
-class CoverageRecorder:
-    """Writes one record of coverage for each test, and one for collection before them.
-
-    What sets up a class or a module is attributed to all of its tests. The record of a test is written when
-    the next one begins, since a test case may do more after its result than before.
-    """
-
-    def __init__(self, recorder: Recorder, tracer: Any) -> None:
-        self.recorder = recorder
-        self.tracer = tracer
-        self.shared: dict[str, Any] = {}
-        """Observed setup of the current class and module, by the name of the fixture."""
-        self.owners: dict[str, Any] = {}
-        self.pending: tuple[str, float, Any] | None = None
-        self.collection: Any = None
-        """What has been executed up to the last import of a requested test file."""
-
-    def hook_fixtures(self) -> None:
-        """Observe the methods that a suite calls before each test to set up and tear down its fixtures."""
-        for name in ("_tearDownPreviousClass", "_handleModuleFixture", "_handleClassSetUp"):
-            setattr(SUITE_CLASS, name, self.observe_method(name, getattr(SUITE_CLASS, name)))
-
-    def observe_method(self, name: str, method: Any) -> Any:
-        def handle(suite: Any, test: Any, result: Any) -> Any:
-            self.add_to_pending()
-            try:
-                return method(suite, test, result)
-            finally:
-                if name == "_tearDownPreviousClass":
-                    self.add_to_pending()
-                    self.write_pending()
-                else:
-                    owner = type(test).__module__ if name == "_handleModuleFixture" else type(test)
-                    observation = self.tracer.take()
-                    if self.owners.get(name) != owner:
-                        self.owners[name], self.shared[name] = owner, observation
-                    else:
-                        self.shared[name].add(observation)
-
-        return handle
-
-    def end_collection(self, names: list[str]) -> None:
-        """Write the ids of the tests, and the record of what was executed to collect them.
-
-        A runner such as Django's sets up databases after that, which is not part of it.
-        """
-        for name in names:
-            self.recorder.write("listed", id=name)
-        if self.collection is None:
-            self.add_to_collection()
-        self.tracer.take()
-        self.recorder.write("coverage", **self.tracer.describe("", self.collection))
-
-    def add_to_collection(self) -> None:
-        """Attribute what was observed so far to collection."""
-        observation = self.tracer.take()
-        if self.collection is None:
-            self.collection = observation
-        else:
-            self.collection.add(observation)
-
-    def end_test(self, name: str, seconds: float) -> None:
-        """Remember the coverage of a test whose result is known."""
-        self.write_pending()
-        observation = self.tracer.take()
-        for setup in self.shared.values():
-            observation.add(setup)
-        self.pending = (name, seconds, observation)
-
-    def add_to_pending(self) -> None:
-        """Attribute what was observed since the last test to that test."""
-        if self.pending is not None:
-            self.pending[2].add(self.tracer.take())
-
-    def write_pending(self) -> None:
-        """Write the record of the last test."""
-        if self.pending is not None:
-            name, seconds, observation = self.pending
-            self.pending = None
-            self.recorder.write("coverage", **self.tracer.describe(name, observation, seconds=seconds))
 
 
 class RecordedResult(unittest.TestResult):

@@ -27,21 +27,6 @@ def test_lists_both_names_of_a_renamed_file(tmp_path: Path) -> None:
     assert "rename from old.py" in patch.diff
 
 
-def test_returns_new_texts_of_plain_files(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"old.py": LINES, "kept.py": "k\n", "b.bin": "x"})
-    place = find_checkout(root).git
-    new = commit(root, {"old.py": None, "new.py": "\u00e9\n\n", "kept.py": ""})
-    assert trees.changed_texts(place, old="main", new=new) == {
-        "old.py": None,
-        "new.py": "\u00e9\n\n",
-        "kept.py": "",
-    }
-    (root / "b.bin").write_bytes(b"\xff")
-    assert trees.changed_texts(place, old="main", new=commit(root, {}, parent=new)) is None
-    (root / "link").symlink_to("kept.py")
-    assert trees.changed_texts(place, old=new, new=commit(root, {}, parent=new)) is None
-
-
 def test_diff_ignores_user_configuration(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "one\n", ".gitattributes": "*.py diff=evil\n"})
     new = commit(root, {"a.py": "two\n"})

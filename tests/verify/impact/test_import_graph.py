@@ -63,18 +63,3 @@ def test_pipe_among_modules_does_not_block(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "import b\n", "b.py": ""})
     os.mkfifo(tmp_path / "pipe.py")
     assert "a.py" in transitive_importers(tmp_path, ["b.py"])
-
-
-def test_explicit_importers_include_those_of_packages_that_reexport(tmp_path: Path) -> None:
-    names = {
-        "pkg/__init__.py": frozenset({".low", ".low.*"}),
-        "pkg/low.py": frozenset(),
-        "pkg/user.py": frozenset({".low", ".low.name"}),
-        "test_a.py": frozenset({"pkg", "pkg.name"}),
-        "test_b.py": frozenset({"pkg.user"}),
-    }
-    graph = ImportGraph(tmp_path, names)
-    assert graph.explicit_importers("pkg/low.py") == {"pkg/__init__.py", "pkg/user.py", "test_a.py"}
-    assert graph.explicit_importers("pkg/user.py") == {"test_b.py"}
-    assert graph.imports_any("pkg/low.py", ["name"])
-    assert not graph.imports_any("pkg/low.py", ["other"])
