@@ -14,7 +14,7 @@ change. The first stage:
    compares the syntax of both versions of a file), red tests of the base that `issue.py` ties to the issue,
    and the issue's own example (`example.py`). An edited or removed test is judged by running its old version
    on the changed sources: still red, it is not fixed; red where it passed, it contradicts the change;
-2. the tests that reach the change (`scope.py`, `select.py`; `impact.py` by a recorded map), nearest first,
+2. the tests that reach the change (`scope.py`, `select.py`), nearest first,
    within a budget, with the base's helpers if the change edits any. Those of the base run only where the
    change does not pass, or beside them as long as no target is known;
 3. what seems broken, and quick targets, once more on both sides.

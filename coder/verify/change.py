@@ -18,6 +18,7 @@ from coder.files.regular_files import read_regular_text
 from coder.files.tokenize import count_terms
 from coder.verify.base import BaseTests, Runs
 from coder.verify.failures import environment_problem, find_added_names, find_words, is_chosen
+from coder.verify.inline_tests import RUST, replace_inline_tests
 from coder.verify.issue import (
     Purpose,
     names_definitions,
@@ -29,7 +30,7 @@ from coder.verify.issue import (
 from coder.verify.languages import SUFFIXES, find_edited_definitions
 from coder.verify.report import merge_reports
 from coder.verify.select import SuiteSelection, find_data_tests, find_tests, project_files
-from coder.verify.test_edits import find_replaced_assertions, names_used_by, paths_with_same_examples
+from coder.verify.test_edits import find_replaced_assertions, names_used_by
 from coder.verify.test_files import (
     CODE,
     WHOLE_FILE,
@@ -37,9 +38,7 @@ from coder.verify.test_files import (
     TestLocator,
     find_changed_tests,
     is_example,
-    without_inline_tests,
 )
-from coder.verify.test_files import SUFFIX as INLINE_SUFFIX
 from coder.verify.trees import ChangeSplit, Trees, read_texts
 
 MOST_UNTIED, UNTIED_SECONDS = 20, 5.0
@@ -101,7 +100,7 @@ class JudgedChange:
         if self.before.whole_only:
             return ()
         if not self.before.indirect:
-            return self.split.test_files
+            return (*self.split.test_files, *self.split.inline_tests)
         return tuple(
             path for path in self.changed if self.split.changes_tests_of(path) and path.endswith(CODE)
         )
@@ -112,7 +111,7 @@ class JudgedChange:
         if report.indirect:
             self._locate(ids)
         files = {path for test in ids if not is_example(test) for path in self.files_of(test) if path != test}
-        self.split.count_as_tests([path for path in files if not path.endswith(INLINE_SUFFIX)])
+        self.split.count_as_tests([path for path in files if not path.endswith(RUST)])
 
     def files_of(self, test: str) -> tuple[str, ...]:
         """Return the files that define a test; empty if they cannot be found."""
@@ -197,21 +196,11 @@ class JudgedChange:
         return (*changed, *self.data_users)
 
     def find_stable_tests(self, tests: Iterable[str]) -> list[str]:
-        """Return the tests that are the same on the change and on the base with the tests of the change.
-
-        Examples in the documentation of a changed source are, where the change edits none of them.
-        """
-        tests = list(tests)
-        sources = sorted({path for test in tests for path in self.files_of(test) if path in self.sources})
-        if not sources:
-            return tests
-        with self.split.read("base") as old, self.split.read("change") as new:
-            kept = paths_with_same_examples(read_texts(old, sources), read_texts(new, sources))
+        """Return the tests that are the same on the change and on the base with the tests of the change."""
 
         def is_same(test: str, path: str) -> bool:
-            return path in kept or (
-                path not in self.sources if is_example(test) else self.split.has_same_tests(path)
-            )
+            is_documentation = is_example(test) and path.endswith(RUST)
+            return path not in self.sources if is_documentation else self.split.has_same_tests(path)
 
         return [test for test in tests if all(is_same(test, path) for path in self.files_of(test))]
 
@@ -344,7 +333,7 @@ class JudgedChange:
         """Return the changed sources in some languages on both sides, without tests inside of them."""
         old, new = (
             {
-                path: without_inline_tests(text) if path.endswith(INLINE_SUFFIX) else text
+                path: replace_inline_tests(path, text, "") if path.endswith(RUST) else text
                 for path, text in texts.items()
                 if path.endswith(suffixes)
             }

@@ -66,6 +66,13 @@ def pytest_options(root: Path) -> tuple[str, dict[str, Any]]:
     return "", {}
 
 
+def runs_examples(root: Path, command: str = "") -> bool:
+    """Tell whether pytest runs the examples in docstrings of sources, as its options or the command say."""
+    options = (pytest_options(directory)[1] for directory in (root, *nested_projects(root)))
+    words = [*command.split(), *(word for each in options for word in option_words(each.get("addopts", "")))]
+    return any(word.startswith(("--doctest-modules", "--doctest-plus")) for word in words)
+
+
 def test_file_predicate(root: Path, command: str = "") -> Callable[[str], bool]:
     """Return a predicate that tells whether pytest, or unittest as the command starts it, collects a path.
 

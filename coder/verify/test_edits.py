@@ -1,7 +1,6 @@
 """Edits of existing tests by a change: their sources on both sides, and what differs."""
 
 import ast
-import doctest
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -110,40 +109,6 @@ def dotted_name(node: ast.expr) -> str:
             return dotted_name(function)
         case _:
             return ""
-
-
-Examples = tuple[tuple[str, str], ...]
-"""Pairs of source and expected output, from top to bottom."""
-
-
-def doctest_examples(text: str) -> Examples:
-    """Return the examples in all docstrings of a source file; empty if one of them cannot be parsed."""
-    parser = doctest.DocTestParser()
-    documented_nodes = (
-        node
-        for node in ast.walk(parse_or_empty(text))
-        if isinstance(node, ast.Module | ast.ClassDef | Function)
-    )
-    docstrings = [
-        docstring for node in documented_nodes if (docstring := ast.get_docstring(node, clean=False))
-    ]
-    try:
-        return tuple(
-            (example.source, example.want)
-            for docstring in docstrings
-            for example in parser.get_examples(docstring)
-        )
-    except ValueError:
-        return ()
-
-
-def paths_with_same_examples(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[str]:
-    """Return the paths of sources (texts by path) that have examples, the same ones on both sides."""
-    return frozenset(
-        path
-        for path, text in old.items()
-        if (before := doctest_examples(text)) and path in new and doctest_examples(new[path]) == before
-    )
 
 
 _TITLED = re.compile(

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from coder.core.paths import SOURCE_SUFFIXES, is_test_path, test_file_of
 from coder.files.regular_files import read_regular_text
-from coder.index.parsers import SyntaxNode, node_text, parse_syntax
-from coder.python.source import Function, decode_text, dump_node, parse_module, parse_or_empty
+from coder.python.source import Function, dump_node, parse_module, parse_or_empty
+from coder.verify.inline_tests import RUST, inline_tests
 from coder.verify.select import project_files
 
 _SUITE_WIDE = ("pytest_", "pytestmark", "__test__", "collect_ignore", "load_tests", "setup", "teardown")
@@ -378,8 +378,8 @@ def defined_names(path: str, text: str) -> frozenset[str]:
 
     Any quoted text of a test file may be the title of a test; elsewhere only what is written as one is.
     """
-    if path.endswith(SUFFIX) and not is_test_path(path):
-        return frozenset(_FUNCTION.findall(inline_tests(text)))
+    if path.endswith(RUST) and not is_test_path(path):
+        return frozenset(_FUNCTION.findall(inline_tests(path, text)))
     functions = {*_FUNCTION.findall(text), *_GO_METHOD.findall(text)}
     if is_test_path(path):
         return frozenset(functions | {match[2] for match in _QUOTED.finditer(text)})
@@ -418,91 +418,6 @@ def has_title(test_id: str, title: str) -> bool:
     return any(re.fullmatch(pattern, name) for name in names_of(test_id)) or (
         re.fullmatch(rf".* {pattern}", own) is not None
     )
-
-
-SUFFIX = ".rs"
-_TEST_ATTRIBUTE = re.compile(
-    r"#\[\s*(?:cfg\s*\((?!.*\bnot\b).*\btest\b.*\)|(?:\w+::)*(?:test|rstest|test_case)\b.*)\s*\]", re.S
-)
-
-
-class _InlineModule(NamedTuple):
-    """A module in a file, and the place after its last item."""
-
-    path: str
-    """Names of the enclosing modules, joined with `::`; empty for the file itself."""
-    end: int
-
-
-class _TestItem(NamedTuple):
-    """A test, with its attributes, and the module that contains it."""
-
-    module: str
-    start: int
-    end: int
-
-
-def has_inline_tests(text: str) -> bool:
-    """Tell whether a Rust source contains tests."""
-    return "test" in text and any(isinstance(part, _TestItem) for part in _parts(text.encode()))
-
-
-def inline_tests(text: str) -> str:
-    """Return the tests of a Rust source."""
-    data = text.encode()
-    return "\n".join(
-        data[part.start : part.end].decode("utf-8", "replace")
-        for part in _parts(data)
-        if isinstance(part, _TestItem)
-    )
-
-
-def without_inline_tests(text: str) -> str:
-    return replace_inline_tests(text, "")
-
-
-def replace_inline_tests(text: str, other: str) -> str:
-    """Return a Rust source with the tests of another version of it instead of its own.
-
-    Tests in modules that the source does not have are left out.
-    """
-    data, other_data = text.encode(), other.encode()
-    tests: dict[str, list[bytes]] = {}
-    for part in _parts(other_data):
-        if isinstance(part, _TestItem):
-            tests.setdefault(part.module, []).append(other_data[part.start : part.end])
-    edits: list[tuple[int, int, bytes]] = []
-    for part in _parts(data):
-        match part:
-            case _TestItem():
-                edits.append((part.start, part.end, b""))
-            case _InlineModule() if part.path in tests:
-                edits.append((part.end, part.end, b"\n" + b"\n".join(tests[part.path]) + b"\n"))
-            case _:
-                pass
-    for start, end, replacement in sorted(edits, reverse=True):
-        data = data[:start] + replacement + data[end:]
-    return decode_text(data)
-
-
-def _parts(data: bytes) -> Iterator[_InlineModule | _TestItem]:
-    """Yield the outermost tests, and the modules that are no tests themselves."""
-    root = parse_syntax(SUFFIX[1:], data)
-    pending: list[tuple[str, SyntaxNode, int]] = [("", root, len(data))]
-    while pending:
-        module, container, end = pending.pop()
-        yield _InlineModule(module, end)
-        attributes: list[SyntaxNode] = []
-        for item in container.named_children:
-            if item.type == "attribute_item":
-                attributes.append(item)
-                continue
-            if any(_TEST_ATTRIBUTE.match(node_text(attribute)) for attribute in attributes):
-                yield _TestItem(module, attributes[0].start_byte, item.end_byte)
-            elif item.type == "mod_item" and (body := item.child_by_field_name("body")) is not None:
-                name = node_text(item.child_by_field_name("name"))
-                pending.append((f"{module}::{name}".removeprefix("::"), body, body.end_byte - 1))
-            attributes = attributes if item.type.endswith("comment") else []
 
 
 FILE = "CMakeLists.txt"

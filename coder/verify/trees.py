@@ -8,16 +8,11 @@ from typing import Literal, Protocol
 from coder.core.paths import is_test_path
 from coder.files.regular_files import overwrite, read_regular_text
 from coder.python.source import decode_text
-from coder.verify.layout import test_file_predicate
+from coder.verify.inline_tests import PYTHON, SUFFIXES, inline_tests, replace_inline_tests
+from coder.verify.layout import runs_examples, test_file_predicate
 from coder.verify.select import find_paths_in_sources
 from coder.verify.test_files import FILE as BUILD_FILE
-from coder.verify.test_files import (
-    SUFFIX,
-    adds_only_tests,
-    has_inline_tests,
-    inline_tests,
-    replace_inline_tests,
-)
+from coder.verify.test_files import adds_only_tests
 
 Side = Literal["base", "change", "tests", "sources", "harness"]
 """The base, the whole change, the base with only the tests or only the sources of the change, or the change
@@ -53,6 +48,7 @@ class ChangeSplit:
         """Paths of all changed files."""
         with trees.read(tree) as new:
             is_test_file = test_file_predicate(new, command)
+            self._runs_examples = runs_examples(new, command)
         self.test_files = tuple(path for path in self.changed if is_test_file(path))
         """Changed files that the runner collects; those of other languages than Python are not among them."""
         tests = [path for path in self.changed if is_test_path(path) or is_test_file(path)]
@@ -117,8 +113,9 @@ class ChangeSplit:
             if side in ("tests", "sources") and self.inline_tests:
                 other = self._read(self.tree if side == "tests" else self._trees.base, self.inline_tests)
                 for path in self.inline_tests:
-                    text = replace_inline_tests(read_regular_text(place / path), other[path])
                     if (place / path).is_file():
+                        text = read_regular_text(place / path)
+                        text = replace_inline_tests(path, text, other[path], adds_names=side == "tests")
                         overwrite(place / path, text.encode())
             yield place
 
@@ -147,14 +144,15 @@ class ChangeSplit:
 
     def _find_inline_tests(self) -> dict[str, bool]:
         """Return the sources that contain tests, and whether the change touches these."""
-        candidates = [path for path in self.sources if path.endswith(SUFFIX)]
+        candidates = [path for path in self.sources if path.endswith(SUFFIXES)]
         if not candidates:
             return {}
         old, new = self._read(self._trees.base, candidates), self._read(self.tree, candidates)
+        tests = {path: (inline_tests(path, old[path]), inline_tests(path, new[path])) for path in candidates}
         return {
-            path: inline_tests(old[path]) != inline_tests(new[path])
-            for path in candidates
-            if has_inline_tests(old[path]) or has_inline_tests(new[path])
+            path: before != after
+            for path, (before, after) in tests.items()
+            if (before or after) and (before == after or self._runs_examples or not path.endswith(PYTHON))
         }
 
     def _read(self, tree: str, paths: Collection[str]) -> dict[str, str]:
