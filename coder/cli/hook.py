@@ -96,7 +96,7 @@ def install(
         path = _settings_path(agent, repo, user=user, team=team)
         options += [] if rounds == 3 else [f"--rounds {rounds}"]
         command = hook_command(agent, program, options)
-        is_changed = install_entries(path, agent, command, memory=_memory(path))
+        is_changed = install_entries(path, agent, command)
         print(f"{path} {'has' if is_changed else 'already had'} coder judge what {agent.title} leaves.")
         print(*filter(None, [agent.remark]), *_exclude_advice(path), sep="\n", end="")
     if not user:
@@ -117,7 +117,7 @@ def remove(owner: OwnerArgument, user: UserOption = False, repo: RepositoryOptio
     else:
         agent = _find_agent(owner)
         paths = _settings_paths(agent, repo, user=user)
-        removed = [path for path in paths if remove_entries(path, agent, memory=_memory(path))]
+        removed = [path for path in paths if remove_entries(path, agent)]
     for path in removed:
         print(f"Removed from {path}.")
     if not removed:
@@ -252,14 +252,6 @@ def _settings_paths(agent: "Agent", repo: Path, *, user: bool) -> list[Path]:
         if not user and not path.is_relative_to(root):
             raise UserError(f"{name} leads out of the repository, to {path}: nothing was changed.")
     return paths
-
-
-def _memory(path: Path) -> Path:
-    """Return the file for what the removal of entries must know of a settings file."""
-    from coder.directories import state_directory
-    from coder.hooks.agents import text_digest
-
-    return state_directory() / "hooks" / f"installed-{text_digest(str(path))}.json"
 
 
 def _exclude_advice(path: Path) -> list[str]:

@@ -7,10 +7,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from coder.core.errors import UserError
 from coder.core.text import parse_json, parse_toml
@@ -207,274 +208,98 @@ def write_session(path: Path, session: AgentSession) -> None:
     replace_text(path, json.dumps(asdict(session), default=str))
 
 
-BYTE_ORDER_MARK = "\ufeff"
-
-
-@dataclass(frozen=True, kw_only=True)
-class FileMemory:
-    """Properties of a settings file before the entries, which its later content does not show."""
-
-    existed: bool
-    text: str = ""
-    """The file, where it held no setting; otherwise it may hold secrets, and is not kept."""
-    empty: tuple[str, ...] = ()
-    """Containers of hooks that were there and empty: `hooks`, or the name of an event."""
-
-
-def install_entries(path: Path, agent: Agent, command: str, *, memory: Path) -> bool:
-    """Write an entry for each of the agent's events, in place of earlier ones.
-
-    Return whether that changed the file. `memory` is a file for what a removal must know.
+def install_entries(path: Path, agent: Agent, command: str) -> bool:
+    """Write an entry for each of the agent's events, in place of earlier ones; return whether any changed.
 
     Raises:
         UserError: the file cannot be understood; it is as it was.
     """
-    existed = path.exists()
     try:
-        text = _read(path) if existed else "{}\n"
-        updated = _remove_entries(text, agent, path, _read_memory(memory))
-        is_new = updated == text
-        for event in agent.events:
-            updated = _append_entry(updated, agent, event, command, path)
+        settings = _read_settings(path)
     except UserError as error:
         raise UserError(f"{error} Add this to it:\n{agent.describe_entries(command)}") from None
-    if is_new:
-        replace_text(memory, json.dumps(asdict(_describe_file(text, existed=existed))))
-    return _write(path, updated)
+    updated = _without_entries(settings, agent)
+    hooks = updated.setdefault("hooks", {})
+    for event in agent.events:
+        hooks.setdefault(event, []).append(agent.build_entry(command))
+    return _write_settings(path, updated, before=settings)
 
 
-def remove_entries(path: Path, agent: Agent, *, memory: Path) -> bool:
-    """Remove the entries, and a file that was made for them; return whether there were any.
+def remove_entries(path: Path, agent: Agent) -> bool:
+    """Remove the entries, and a file that says nothing without them; return whether there were any.
 
     Raises:
         UserError: the file cannot be understood; it is as it was.
     """
-    if not path.exists():
-        return False
-    before = _read_memory(memory)
-    text = _read(path)
-    updated = _remove_entries(text, agent, path, before)
-    if updated == text:
-        return False
-    memory.unlink(missing_ok=True)
-    if before is not None and _is_bare(parse_json(updated.removeprefix(BYTE_ORDER_MARK))):
-        if not before.existed:
-            path.unlink()
-            return True
-        updated = before.text or updated
-    return _write(path, updated)
+    settings = _read_settings(path)
+    updated = _without_entries(settings, agent)
+    if not updated and settings:
+        path.unlink()
+        return True
+    return _write_settings(path, updated, before=settings)
 
 
 def has_entries(path: Path, agent: Agent) -> bool:
     """Tell whether a settings file has an entry for each of the agent's events."""
     try:
-        text = _read(path).removeprefix(BYTE_ORDER_MARK)
-        events = {chain[2].key for chain in _find_entries(text, agent, path)}
+        hooks = _read_settings(path).get("hooks", {})
     except (OSError, UserError):
         return False
-    return events >= {*agent.events}
+    return all(any(_own_hooks(group, agent) for group in hooks.get(event, ())) for event in agent.events)
 
 
-def _describe_file(text: str, *, existed: bool) -> FileMemory:
-    document = parse_json(text.removeprefix(BYTE_ORDER_MARK))
-    hooks = document.get("hooks")
-    events = hooks.items() if isinstance(hooks, dict) else ()
-    return FileMemory(
-        existed=existed,
-        text=text if _is_bare(document) else "",
-        empty=(*(["hooks"] if hooks == {} else []), *(name for name, groups in events if not groups)),
-    )
+def _without_entries(settings: dict[str, Any], agent: Agent) -> dict[str, Any]:
+    """Return settings without coder's hooks, and without groups and events that held nothing else."""
+    updated = deepcopy(settings)
+    hooks = updated.get("hooks", {})
+    for event, groups in [*hooks.items()]:
+        for group in [group for group in groups if _own_hooks(group, agent)]:
+            group["hooks"] = [hook for hook in group["hooks"] if hook not in _own_hooks(group, agent)]
+            if not group["hooks"]:
+                groups.remove(group)
+        if groups != settings["hooks"][event] and not groups:
+            del hooks[event]
+    if not hooks and settings.get("hooks"):
+        del updated["hooks"]
+    return updated
 
 
-def _is_bare(document: dict[str, Any]) -> bool:
-    """Tell whether settings say nothing."""
-    hooks = document.get("hooks", {})
-    return {*document} <= {"hooks"} and isinstance(hooks, dict) and not any(hooks.values())
+def _own_hooks(group: object, agent: Agent) -> list[object]:
+    """Return the hooks of a group that run coder."""
+    hooks = group.get("hooks") if isinstance(group, dict) else None
+    return [
+        hook
+        for hook in (hooks if isinstance(hooks, list) else ())
+        if isinstance(hook, dict) and agent.is_own_command(hook.get("command"))
+    ]
 
 
-def _read_memory(file: Path) -> FileMemory | None:
-    try:
-        return FileMemory(**parse_json(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return None
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError:
-        raise _unreadable(path) from None
-
-
-def _write(path: Path, text: str) -> bool:
-    if path.exists() and path.read_bytes() == text.encode("utf-8"):
-        return False
-    replace_text(path, text)
-    return True
-
-
-@dataclass(frozen=True, kw_only=True)
-class JsonSpan:
-    """A value in a JSON text."""
-
-    start: int
-    """Of the member where the value has a key."""
-    value_start: int
-    end: int
-    key: str = ""
-    """Of a member of an object."""
-    kind: Literal["object", "array", "scalar"]
-    children: tuple["JsonSpan", ...] = ()
-
-    def member(self, key: str) -> "JsonSpan | None":
-        """Return the last member of this name, the one that counts."""
-        return next((child for child in reversed(self.children) if child.key == key), None)
-
-
-def _parse(text: str, path: Path) -> JsonSpan:
-    try:
-        root = parse_spans(text)
-    except ValueError:
-        raise _unreadable(path) from None
-    if root.kind != "object":
-        raise _unreadable(path)
-    return root
-
-
-def _unreadable(path: Path) -> UserError:
-    return UserError(f"{path} is not plain JSON with an object of hooks, so it was not changed.")
-
-
-def _append_entry(text: str, agent: Agent, event: str, command: str, path: Path) -> str:
-    mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
-    body = text.removeprefix(mark)
-    entry = agent.build_entry(command)
-    root = _parse(body, path)
-    hooks = root.member("hooks")
-    if hooks is None:
-        return mark + append_child(body, root, {event: [entry]}, key="hooks")
-    if hooks.kind != "object":
-        raise _unreadable(path)
-    groups = hooks.member(event)
-    if groups is None:
-        return mark + append_child(body, hooks, [entry], key=event)
-    if groups.kind != "array":
-        raise _unreadable(path)
-    return mark + append_child(body, groups, entry)
-
-
-def _remove_entries(text: str, agent: Agent, path: Path, before: FileMemory | None) -> str:
-    mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
-    body = text.removeprefix(mark)
-    while (chain := next(_find_entries(body, agent, path), None)) is not None:
-        # Containers that hold nothing but the entry are removed with it, if they were not there before.
-        depth, kept = len(chain) - 1, before.empty if before else ()
-        while depth > 1 and len(chain[depth - 1].children) == 1 and chain[depth - 1].key not in kept:
-            depth -= 1
-        body = remove_child(body, chain[depth - 1], chain[depth])
-    return mark + body
-
-
-def _find_entries(text: str, agent: Agent, path: Path) -> Iterator[tuple[JsonSpan, ...]]:
-    """Yield the way from the root to each hook whose command is coder's."""
-    root = _parse(text, path)
-    hooks = root.member("hooks")
-    for event in hooks.children if hooks is not None else ():
-        for group in event.children:
-            inner = group.member("hooks")
-            for hook in inner.children if inner is not None else ():
-                command = hook.member("command")
-                written = parse_json(text[command.value_start : command.end]) if command else None
-                if hooks is not None and inner is not None and agent.is_own_command(written):
-                    # A group is as good as empty without its hooks, whatever its matcher.
-                    yield (
-                        (root, hooks, event, group)
-                        if len(inner.children) == 1
-                        else (root, hooks, event, group, inner, hook)
-                    )
-
-
-SPACE = " \t\r\n"
-DECODER = json.JSONDecoder()
-
-
-def parse_spans(text: str) -> JsonSpan:
-    """Return the root value.
+def _read_settings(path: Path) -> dict[str, Any]:
+    """Return the settings in a file; none if there is no file.
 
     Raises:
-        ValueError: the text is no JSON.
+        UserError: it is no JSON, or its hooks have another form than those of agents.
     """
-    parse_json(text)
-    return _parse_value(text, _skip(text, 0))
+    try:
+        settings: Any = parse_json(path.read_text(encoding="utf-8-sig")) if path.exists() else {}
+    except ValueError:  # no UTF-8 included
+        settings = None
+    hooks = settings.get("hooks", {}) if isinstance(settings, dict) else None
+    if not isinstance(hooks, dict) or not all(isinstance(groups, list) for groups in hooks.values()):
+        raise UserError(f"{path} is not plain JSON with an object of hooks, so it was not changed.")
+    return dict(settings)
 
 
-def append_child(text: str, container: JsonSpan, value: Any, *, key: str = "") -> str:
-    """Append a member to an object, or an element to an array, in the style of the text."""
-    newline = "\r\n" if "\r\n" in text else "\n"
-    unit = _indent_unit(text)
-    is_compact = "\n" not in text.strip()
-    line = text[text.rfind("\n", 0, container.value_start) + 1 : container.value_start]
-    outer = line[: len(line) - len(line.lstrip(" \t"))]
-    label = f"{json.dumps(key, ensure_ascii=False)}: " if container.kind == "object" else ""
-    if is_compact and container.children:
-        last = container.children[-1].end
-        return f"{text[:last]}, {label}{json.dumps(value, ensure_ascii=False)}{text[last:]}"
-    body = json.dumps(value, ensure_ascii=False, indent=unit).replace("\n", f"{newline}{outer}{unit}")
-    member = f"{newline}{outer}{unit}{label}{body}"
-    if container.children:
-        last = container.children[-1].end
-        return f"{text[:last]},{member}{text[last:]}"
-    return f"{text[: container.value_start + 1]}{member}{newline}{outer}{text[container.end - 1 :]}"
-
-
-def remove_child(text: str, container: JsonSpan, child: JsonSpan) -> str:
-    """Remove a member or element with its comma."""
-    number = container.children.index(child)
-    if len(container.children) == 1:
-        return text[: container.value_start + 1] + text[container.end - 1 :]
-    if number > 0:
-        return text[: container.children[number - 1].end] + text[child.end :]
-    return text[: child.start] + text[container.children[1].start :]
-
-
-def _skip(text: str, position: int) -> int:
-    while position < len(text) and text[position] in SPACE:
-        position += 1
-    return position
-
-
-def _parse_value(text: str, start: int, *, member_start: int | None = None, key: str = "") -> JsonSpan:
-    first = start if member_start is None else member_start
-    if text[start] not in "{[":
-        _, end = DECODER.raw_decode(text, start)
-        return JsonSpan(start=first, value_start=start, end=end, key=key, kind="scalar")
-    kind: Literal["object", "array"] = "object" if text[start] == "{" else "array"
-    children = tuple(_parse_children(text, start + 1, kind))
-    end = _skip(text, children[-1].end if children else start + 1) + 1
-    return JsonSpan(start=first, value_start=start, end=end, key=key, kind=kind, children=children)
-
-
-def _parse_children(text: str, position: int, kind: str) -> Iterator[JsonSpan]:
-    position = _skip(text, position)
-    while text[position] not in "}]":
-        start, key = position, ""
-        if kind == "object":
-            key, position = DECODER.raw_decode(text, position)
-            position = _skip(text, _skip(text, position) + 1)
-        child = _parse_value(text, position, member_start=start, key=key)
-        yield child
-        position = _skip(text, child.end)
-        if text[position] == ",":
-            position = _skip(text, position + 1)
-
-
-def _indent_unit(text: str) -> str:
-    """Return the indentation of the first indented line; two spaces if there is none."""
-    for line in text.splitlines():
-        indent = line[: len(line) - len(line.lstrip(" \t"))]
-        if indent and line.strip():
-            return indent
-    return "  "
+def _write_settings(path: Path, settings: dict[str, Any], *, before: dict[str, Any]) -> bool:
+    """Write settings in the indentation and the line ends of the file; return whether they differ."""
+    if settings == before:
+        return False
+    text = path.read_bytes().decode("utf-8") if path.exists() else "\n"
+    indentation = re.search(r"\n([ \t]+)", text)
+    written = json.dumps(settings, ensure_ascii=False, indent=indentation[1] if indentation else 2)
+    written += "\n" if text.endswith("\n") else ""
+    replace_text(path, written.replace("\n", "\r\n") if "\r\n" in text else written)
+    return True
 
 
 def closed_gates(agent: Agent, root: Path) -> Iterator[str]:
