@@ -40,7 +40,7 @@ from coder.ui.summary import (
 )
 from coder.ui.tui.diff import render_diff, render_diff_lines
 from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.transcript import EarlierRecords, Fold, Insertion, StatusBar, Transcript
+from coder.ui.tui.transcript import Fold, StatusBar, Transcript
 
 
 class ReplyView(Widget):
@@ -77,16 +77,13 @@ class Narrator:
 
     def __init__(
         self,
-        transcript: Transcript | Insertion,
-        status_bar: StatusBar | None,
-        prompt: Prompt | None,
+        transcript: Transcript,
+        status_bar: StatusBar,
+        prompt: Prompt,
         *,
         is_recorded: bool = False,
     ) -> None:
-        """Take `is_recorded`: the session is an earlier one, which commands have to name.
-
-        Without status bar and prompt, records before those that are shown already are added.
-        """
+        """Take `is_recorded`: the session is an earlier one, which commands have to name."""
         self._transcript = transcript
         self._status_bar = status_bar
         self._prompt = prompt
@@ -117,7 +114,7 @@ class Narrator:
                 self._reply(candidate).stream(text)
             case MessageFinished(candidate=candidate, message=AssistantMessage(text=text)):
                 self._finish_reply(candidate, text)
-            case DeliverNowOffered(offered=offered) if self._prompt is not None:
+            case DeliverNowOffered(offered=offered):
                 self._prompt.offer_delivery(offered=offered)
             case ToolStarted() | ToolFinished():
                 self._show_call(record.event)
@@ -167,10 +164,9 @@ class Narrator:
         self._add(*_event_widgets(event))
 
     def _show_status(self) -> None:
-        if self._status_bar is not None:
-            self._status_bar.show(
-                _format_status(self._status), seconds=self._status.seconds, activity=self._activity
-            )
+        self._status_bar.show(
+            _format_status(self._status), seconds=self._status.seconds, activity=self._activity
+        )
 
     def _show_stage(self, event: StageChanged) -> None:
         if event.stage not in self._stages:
@@ -179,11 +175,12 @@ class Narrator:
         self._stages[event.stage].show_change(event)
 
     def skip(self, records: Sequence[Record]) -> None:
-        """Take note of records that are only shown when the user asks for them."""
+        """Take note of records that are too many to be shown, and say how to see them."""
         newest_of_type = {record.event.type: record for record in records}
         for record in sorted(newest_of_type.values(), key=lambda record: record.number):
             self._status = advance_status(self._status, record)
-        self._add(EarlierRecords(records))
+        text = f"{len(records):,} earlier events: coder log show {self._status.session}"
+        self._add(_line(text, "about"))
 
     def _reply(self, candidate: str) -> ReplyView:
         if candidate not in self._replies:

@@ -16,7 +16,7 @@ from coder.ui.tui.commands import CommandArguments
 from coder.ui.tui.keys import KeyBindings
 from coder.ui.tui.prompt import Prompt, make_prompt
 from coder.ui.tui.services import Overview, RepositoryNames, SessionModel
-from coder.ui.tui.transcript import EarlierRecords, StatusBar, Transcript
+from coder.ui.tui.transcript import StatusBar, Transcript
 
 if TYPE_CHECKING:
     from coder.core.events import Record
@@ -129,21 +129,9 @@ class SessionScreen(Screen[None]):
         self._narrator.show_record(record)
 
     def skip_records(self, records: "Sequence[Record]") -> None:
-        """Show that there are earlier records, which the user can ask for."""
+        """Show that there are earlier records."""
         assert self._narrator is not None, "a session begins before it is told"
         self._narrator.skip(records)
-
-    def on_earlier_records_wanted(self, message: EarlierRecords.Wanted) -> None:
-        """Show the records before those that are shown; what the user reads stays where it is."""
-        from coder.ui.tui.narrator import Narrator
-
-        earlier, transcript = message.earlier, self.query_one(Transcript)
-        narrator = Narrator(transcript.insertion_below(earlier), None, None, is_recorded=True)
-        for follower in transcript.children[transcript.children.index(earlier) + 1 :][:1]:
-            transcript.keep_in_view(follower)
-        for record in earlier.take_chunk():
-            narrator.show_record(record)
-        self.call_after_refresh(earlier.finish)
 
     def stop(self) -> None:
         """Show that the session will end soon."""
@@ -204,8 +192,6 @@ class SessionScreen(Screen[None]):
     def action_scroll(self, direction: int) -> None:
         transcript = self.query_one(Transcript)
         (transcript.scroll_page_up if direction < 0 else transcript.scroll_page_down)(animate=False)
-        if direction < 0 and transcript.scroll_y == 0:
-            transcript.ask_for_earlier()
 
     def action_follow(self) -> None:
         """Scroll back to the newest line."""

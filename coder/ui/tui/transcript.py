@@ -1,8 +1,8 @@
-"""The conversation on the screen: messages, replies, tool calls, stages; earlier ones on demand."""
+"""The conversation on the screen: messages, replies, tool calls, stages."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
@@ -13,9 +13,6 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from coder.core.text import sanitize_text
-
-if TYPE_CHECKING:
-    from coder.core.events import Record
 
 MOST_ISSUE_LINES = 20
 """Lines of a request that are shown; all of them are in the message to the model, which unfolds."""
@@ -110,29 +107,6 @@ class Transcript(VerticalScroll, can_focus=False):
         fits = fold.size.height + inside.size.height <= self.size.height
         self.scroll_to_widget(inside if fits else fold, animate=False, top=not fits, force=True)
 
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Ask for earlier events once the user has scrolled up to the line that stands for them."""
-        super().watch_scroll_y(old_value, new_value)
-        if new_value < old_value:
-            self.ask_for_earlier()
-
-    def ask_for_earlier(self) -> None:
-        """Ask for earlier events if the line that stands for them is in view, or above it."""
-        for earlier in self.query(EarlierRecords):
-            if self.scroll_y <= earlier.virtual_region.bottom:
-                earlier.call_next(earlier.ask)  # Textual stops messages of a child that its parent sends
-
-    def insertion_below(self, widget: Widget) -> "Insertion":
-        """Return the place below a widget."""
-        return Insertion(self, widget)
-
-    def keep_in_view(self, widget: Widget) -> None:
-        """Keep what the user sees of a widget where it is, when others are mounted above it."""
-        offset = widget.virtual_region.y - self.scroll_y
-        self.call_after_refresh(
-            lambda: self.scroll_to(y=widget.virtual_region.y - offset, animate=False, force=True)
-        )
-
     def add(self, *widgets: Widget) -> None:
         self.mount(*widgets)
 
@@ -151,85 +125,6 @@ class Transcript(VerticalScroll, can_focus=False):
     def add_line(self, text: str, kind: str) -> None:
         """Show a line of a kind that the style sheet knows, such as `phase` or `warning`."""
         self.mount(Static(sanitize_text(text), markup=False, classes=kind))
-
-
-class Insertion:
-    """Place inside a transcript where widgets are added, in order."""
-
-    def __init__(self, transcript: Transcript, after: Widget) -> None:
-        self._transcript = transcript
-        self._after = after
-
-    def add(self, *widgets: Widget) -> None:
-        for widget in widgets:
-            self._transcript.mount(widget, after=self._after)
-            self._after = widget
-
-    def add_issue(self, text: str) -> None:
-        self.add(IssueText(text))
-
-    def add_line(self, text: str, kind: str) -> None:
-        """Show a line of a kind that the style sheet knows."""
-        self.add(Static(sanitize_text(text), markup=False, classes=kind))
-
-
-CHUNK = 100
-"""Events that are shown at once: each costs about a millisecond."""
-
-
-class EarlierRecords(Static, can_focus=True):
-    """Asks for the events before those that are shown on Enter, a click, or when scrolled up to."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,space", "show", "show"),
-        Binding("up,k", "app.focus_previous", show=False),
-        Binding("down,j", "app.focus_next", show=False),
-    ]
-
-    class Wanted(Message):
-        """Posted when the next chunk should be shown."""
-
-        def __init__(self, earlier: "EarlierRecords") -> None:
-            super().__init__()
-            self.earlier = earlier
-
-    def __init__(self, records: "Sequence[Record]") -> None:
-        super().__init__(markup=False, classes="about")
-        self._records = records
-        self._is_asking = False
-
-    def on_mount(self) -> None:
-        self._show_count()
-
-    def ask(self) -> None:
-        """Ask for the next chunk, unless one is being shown."""
-        if not self._is_asking:
-            self._is_asking = True
-            self.post_message(self.Wanted(self))
-
-    def take_chunk(self) -> "Sequence[Record]":
-        """Return the newest records that are not shown yet, and stand for those before them from now on."""
-        chunk, self._records = self._records[-CHUNK:], self._records[:-CHUNK]
-        self._show_count()
-        return chunk
-
-    def finish(self) -> None:
-        """Be ready for the next chunk; without any, disappear."""
-        self._is_asking = False
-        if not self._records:
-            self.remove()
-
-    def _show_count(self) -> None:
-        count = len(self._records)
-        shown = "all" if count <= CHUNK else f"{CHUNK}"
-        self.update(f"▸ {count:,} earlier events: enter, or scrolling up, shows {shown} of them")
-
-    def action_show(self) -> None:
-        self.ask()
-
-    def on_click(self, event: Click) -> None:
-        event.stop()
-        self.ask()
 
 
 class StatusBar(Static):
