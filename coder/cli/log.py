@@ -59,31 +59,10 @@ def listing(
         print('No sessions yet. Start one: coder fix "what is wrong"')
 
 
-@app.command()
-def search(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text; case does not matter.")],
-    everywhere: Annotated[bool, typer.Option("--all", help="Sessions of all repositories.")] = False,
-) -> int:
-    """List the sessions whose request, model, verdict or changed files contain a text, the newest first.
-
-    Below each is where the text occurs. The exit code is 1 if it occurs nowhere.
-    """
-    if not text.strip():
-        raise UserError("There is nothing to search for: the text is empty.")
-    lines = session_lines(None if everywhere else _current_repository(), query=text)
-    if not lines:
-        place = "" if everywhere else " of this repository; --all searches those of all"
-        print(f"{text!r} occurs in no session{place}.", file=sys.stderr)
-        return 1
-    print("\n".join(lines))
-    return 0
-
-
-def session_lines(repository: "Path | None", *, query: str = "") -> "list[str]":
+def session_lines(repository: "Path | None") -> "list[str]":
     """Return a line for each session of a repository, or of all, the newest first.
 
-    With a `query`, only those that contain it, each followed by a line for each match. A last line counts
-    the sessions whose log cannot be read.
+    A last line counts the sessions whose log cannot be read.
     """
     from coder.directories import sessions_directory
     from coder.store.jsonl import boundary_events
@@ -102,12 +81,9 @@ def session_lines(repository: "Path | None", *, query: str = "") -> "list[str]":
     undone = _find_undone(repository, [finish for _, _, finish in sessions]) if repository else frozenset()
     lines = []
     for directory, start_event, finish_event in sessions:
-        matches = _match_lines(directory, query) if query else []
-        if matches or not query:
-            line = _session_line(directory, start_event, finish_event, undone=undone)
-            place = "" if repository else f"  ({start_event.repository})"
-            lines += [f"{line}{place}", *matches]
-    if problems and (lines or not query):
+        place = "" if repository else f"  ({start_event.repository})"
+        lines.append(f"{_session_line(directory, start_event, finish_event, undone=undone)}{place}")
+    if problems and lines:
         lines.append(f"{len(problems)} not listed: {problems[0]}")
     return lines
 
@@ -171,14 +147,6 @@ def _describe_outcome(
     unfinished = "running" if is_in_use(directory) else "cut off"
     kind = outcome_label(finish_event) if finish_event else unfinished
     return kind, sanitize_text(next(iter(start_event.task.issue.splitlines()), "")[:60])
-
-
-def _match_lines(directory: Path, query: str) -> list[str]:
-    from coder.store.jsonl import search_session
-
-    return [
-        sanitize_text(f"    {match.field:<8} {match.excerpt}") for match in search_session(directory, query)
-    ]
 
 
 def _format_cost(spent: "UsageTotals") -> str:

@@ -11,9 +11,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from coder.core.errors import UserError
-from coder.core.events import Event, FilesChanged, Record, SessionFinished, SessionStarted, Verified
-from coder.core.state import outcome_label
-from coder.core.values import Delivery, EventValue, Value
+from coder.core.events import Event, Record, SessionFinished, SessionStarted
+from coder.core.values import Delivery, EventValue
 from coder.directories import sessions_directory
 
 FORMAT = 3
@@ -228,20 +227,15 @@ def boundary_events(directory: Path) -> tuple[SessionStarted | None, SessionFini
     return start_event, finish_event
 
 
-def find_events(
-    directory: Path, kinds: Sequence[type[EventValue]], *, containing: str = ""
-) -> Iterator[Event]:
+def find_events(directory: Path, kinds: Sequence[type[EventValue]]) -> Iterator[Event]:
     """Yield the events of these kinds in a stored session; other lines are not parsed.
-
-    With `containing`, only those are parsed whose line has that text, in lower case, as JSON writes it.
 
     Raises:
         UserError: there is no log, or another version of coder wrote something unknown.
     """
     path = directory / "events.jsonl"
     markers = tuple(map(_type_marker, kinds))
-    lines = (line for line in _read_lines(path) if any(marker in line for marker in markers))
-    found = [line for line in lines if not containing or containing in line.casefold()]
+    found = [line for line in _read_lines(path) if any(marker in line for marker in markers)]
     yield from (record.event for record in _parse_records(path, found))
 
 
@@ -256,58 +250,3 @@ def _find_event(path: Path, lines: Sequence[str], kind: type[EventValue]) -> Eve
     found = [line for line in lines if marker in line]
     records = _parse_records(path, found[:1]) if found else iter(())
     return next((record.event for record in records), None)
-
-
-CONTEXT_CHARACTERS = 60
-"""Characters of a long text that are shown before and behind a match."""
-
-
-class SearchMatch(Value):
-    """One place in a session where the text occurs."""
-
-    field: str
-    """`request`, `model`, `verdict` or `file`."""
-    excerpt: str
-
-
-def search_session(directory: Path, text: str) -> tuple[SearchMatch, ...]:
-    """Return the matches in a stored session, by field, each excerpt once; upper and lower case are the same.
-
-    Raises:
-        UserError: there is no log, or another version of coder wrote something unknown.
-    """
-    query = " ".join(text.casefold().split())
-    as_written = json.dumps(text, ensure_ascii=False)[1:-1].casefold()
-    events = [
-        *find_events(directory, (SessionStarted, Verified, SessionFinished)),
-        *find_events(directory, (FilesChanged,), containing=as_written),
-    ]
-    matches = (
-        SearchMatch(field=field, excerpt=_excerpt(value, query))
-        for event in events
-        for field, value in _searchable_fields(event)
-        if query in value.casefold()
-    )
-    return tuple(dict.fromkeys(matches))
-
-
-def _searchable_fields(event: Event) -> Iterator[tuple[str, str]]:
-    """Yield the names and texts of an event that are searched; white space is collapsed."""
-    match event:
-        case SessionStarted(task=task, model=model):
-            yield "request", " ".join(task.issue.split())
-            yield "model", model
-        case Verified(verdict=verdict):
-            yield "verdict", " ".join(f"{verdict.label} {verdict.reason}".split())
-        case SessionFinished(summary=summary):
-            yield "verdict", " ".join(f"{outcome_label(event)} {summary}".split())
-        case FilesChanged(paths=paths):
-            for path in paths:
-                yield "file", path
-
-
-def _excerpt(text: str, query: str) -> str:
-    """Return the surroundings of the first match; an ellipsis stands for what is left out."""
-    position = max(text.casefold().find(query), 0)
-    start, end = position - CONTEXT_CHARACTERS, position + len(query) + CONTEXT_CHARACTERS
-    return f"{'…' if start > 0 else ''}{text[max(start, 0) : end]}{'…' if end < len(text) else ''}"

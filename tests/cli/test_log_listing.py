@@ -1,4 +1,4 @@
-"""`coder log` and `coder log search` over a store of recorded sessions."""
+"""`coder log` over a store of recorded sessions."""
 
 import shutil
 from pathlib import Path
@@ -7,7 +7,6 @@ import pytest
 
 from coder.cli.app import run_command_line
 from coder.repo.git import session_lock
-from tests.builders import repo
 
 LOGS = Path(__file__).parent.parent / "logs"
 
@@ -19,30 +18,6 @@ def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for day, name in ((1, "plan"), (2, "gives-up"), (3, "offline")):
         shutil.copytree(LOGS / f"format-1-{name}", sessions / f"2026010{day}-{name}")
     return sessions
-
-
-def test_lists_matching_sessions_with_the_newest_first(
-    sessions: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_command_line(["log", "search", "red to green", "--all"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == ["20260103-offline", "verdict", "20260101-plan", "verdict"]
-
-
-def test_a_text_without_match_gives_one_line_and_exit_code_1(
-    sessions: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_command_line(["log", "search", "no such words", "--all"]) == 1
-    output = capsys.readouterr()
-    assert (output.out, output.err) == ("", "'no such words' occurs in no session.\n")
-
-
-def test_searches_the_sessions_of_this_repository_only(
-    sessions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(repo(tmp_path / "elsewhere", {"a.py": ""}))
-    assert run_command_line(["log", "search", "red to green"]) == 1
-    assert "--all" in capsys.readouterr().err
 
 
 def test_lists_sessions_beside_one_of_an_unknown_format(
