@@ -2,7 +2,6 @@
 
 import csv
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -37,10 +36,6 @@ class RestoredPart(StrEnum):
 app = typer.Typer(
     help="List sessions; show one, or its diff.", rich_markup_mode=None, invoke_without_command=True
 )
-SIGNATURE_NAMESPACE = "coder"
-"""Namespace of signatures, which `ssh-keygen -Y verify -n coder` must be given."""
-
-
 LISTING_HEAD = f"{'session':<20}  requests  {'outcome':<14}  {'model':<24}  {'cost':>13}  request"
 
 
@@ -360,24 +355,12 @@ def evidence(
     in_toto: Annotated[
         bool, typer.Option("--in-toto", help="All of it, as an in-toto statement (predicate test-result).")
     ] = False,
-    output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write there instead of printing.")
-    ] = None,
-    sign: Annotated[
-        Path | None,
-        typer.Option(metavar="KEY", help="SSH key that signs the file: FILE.sig, by ssh-keygen -Y sign."),
-    ] = None,
 ) -> None:
-    """Print what a session's verdict rests on; `coder verify --check` reads --json and --in-toto.
-
-    A signature says who attests, and `coder verify --check` trusts none: it judges the change again.
-    """
+    """Print what a session's verdict rests on; `coder verify --check` reads --json and --in-toto."""
     from coder.core.attestation import build_attestation, build_statement
     from coder.core.verdict_summary import markdown_report
     from coder.store.jsonl import find_session, read_records
 
-    if sign is not None and output is None:
-        raise UserError("--sign signs a file: name it with --output FILE.")
     directory = find_session(id, repository=_current_repository() if id == "last" else None)
     statement = build_attestation(read_records(directory))
     if statement is None:
@@ -386,32 +369,7 @@ def evidence(
         text = dumps(build_statement(statement), indent=2, ensure_ascii=False) + "\n"
     else:
         text = statement.model_dump_json(indent=2) + "\n" if json else markdown_report(statement.verdict)
-    if output is None:
-        print(text, end="")
-        return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{output} cannot be written: {error.strerror}.") from None
-    if sign is not None:
-        _sign(output, sign)
-
-
-def _sign(file: Path, key: Path) -> None:
-    """Sign a file with an SSH key, which asks for its passphrase itself.
-
-    Raises:
-        UserError: there is no ssh-keygen, or it refuses.
-    """
-    file.with_name(f"{file.name}.sig").unlink(missing_ok=True)
-    command = ["ssh-keygen", "-Y", "sign", "-q", "-f", str(key), "-n", SIGNATURE_NAMESPACE, str(file)]
-    try:
-        result = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
-    except (FileNotFoundError, PermissionError):  # the latter for a directory on PATH
-        raise UserError(f"{file} is written, but not signed: ssh-keygen is not installed.") from None
-    if result.returncode:
-        reason = " ".join(result.stderr.split()) or f"exit code {result.returncode}"
-        raise UserError(f"{file} is written, but not signed: ssh-keygen says: {reason}")
+    print(text, end="")
 
 
 DAY_SECONDS = 86_400

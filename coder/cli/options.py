@@ -379,6 +379,8 @@ def with_options(*names: str) -> Callable[[Callable[..., int]], Callable[..., in
 
 REMOVED_OPTIONS: Mapping[str, str] = {
     "apply --force": "no fix is refused after its verdict",
+    "log --output VALUE": "the evidence is printed, so write > FILE",
+    "log --sign VALUE": "ssh-keygen -Y sign -n coder -f KEY FILE signs a file",
     "batch --report VALUE": "table.md in the folder of results has a row for each issue",
     "--suite VALUE": "tests that use the changed code run nearest first; --wait runs all of them",
 }
