@@ -11,11 +11,8 @@ import typer
 
 from coder.cli.options import (
     AttemptOption,
-    Options,
     RepositoryOption,
     SessionArgument,
-    TrustOption,
-    UnsafeOption,
     refuse_conflicts,
 )
 from coder.cli.terminal import can_review, confirm_change, review_on_terminal
@@ -37,8 +34,6 @@ WhatArgument = Annotated[
 ]
 CheckOption = Annotated[bool, typer.Option("--check", help="Say what would happen, and write nothing.")]
 ReverseOption = Annotated[bool, typer.Option("--reverse", "-R", help="Take the change back.")]
-NOT_TESTED = 7
-"""Exit code if the judgement ended without a verdict."""
 LONGEST_TYPED_BYTES = 4095
 """Longest line that a terminal passes on; it silently drops the rest (N_TTY_BUF_SIZE)."""
 APPLIED_FILE = "applied"
@@ -52,9 +47,6 @@ def apply(
     what: WhatArgument = "-",
     check: CheckOption = False,
     reverse: ReverseOption = False,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Judge a session's fix on HEAD first, where that is newer.")
-    ] = False,
     attempt: AttemptOption = None,
     candidate: Annotated[
         int | None,
@@ -66,31 +58,25 @@ def apply(
         bool, typer.Option("--yes", "-y", help="Do not show a session's fix for a choice of its parts first.")
     ] = False,
     repo: RepositoryOption = Path(),
-    trust: TrustOption = False,
-    unsafe_no_sandbox: UnsafeOption = False,
 ) -> int:
     """Bring a session's fix onto the current branch, or a diff out of any chat into the files: all of it, or
     nothing.
 
     A diff may be damaged, fenced, in prose: what is unambiguous is applied as it was meant, the rest is
     refused with the reason. It changes files only; nothing is staged or committed. A bare word is a session
-    only where no such file exists. A fix whose base is no longer HEAD is applied as UNVERIFIED, unless
-    --verify judges it there: the exit code is then that of the verdict, and only a good one applies it.
+    only where no such file exists. A fix whose base is no longer HEAD is applied as UNVERIFIED:
+    coder verify HEAD judges it there.
     On a terminal a session's fix is shown first; of a part, which nothing has proven, only files change.
     With --attempt it is one of the changes that a session tried and did not deliver, with --candidate one of
     the edits that a search without a model offered.
     """
     chosen = {"attempt": attempt, "candidate": candidate}
-    refuse_conflicts({"verify": verify, "check": check, "reverse": reverse, **chosen})
+    refuse_conflicts(chosen)
     if attempt is not None or candidate is not None:
         name = "last" if what == "-" else what
         return _apply_tried(repo, name, attempt, candidate, check=check, reverse=reverse)
     text = _read_diff(what)
     id = what.removeprefix("session:")
-    if verify and text is not None:
-        raise UserError("--verify judges the fix of a session. A diff is judged with: coder verify FILE")
-    if verify:
-        return _apply_verified(repo, id, trust=trust, unsafe=unsafe_no_sandbox)
     if text is None:
         is_reviewed = can_review() and not (yes or check or reverse)
         sentence = (
@@ -157,69 +143,6 @@ def _load_delivered_session(repo: Path, id: str) -> "tuple[Task, SessionFinished
             f"Session {directory.name} delivered no fix. What it tried: coder log show {directory.name}"
         )
     return start_event.task, finish_event
-
-
-def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
-    """Judge a session's fix on the present HEAD like `coder verify`, and apply it if it is good.
-
-    Return the exit code of the verdict.
-    """
-    from coder.cli.running import run_task
-    from coder.core.verdict import Evidence
-    from coder.core.verdict_summary import markdown_report
-    from coder.repo.checkout import apply_commit, apply_verified_copy, find_missing, prepare_unverified_copy
-    from coder.repo.git import find_checkout
-    from coder.ui.lines import PipedConsole
-    from coder.ui.summary import print_summary
-    from coder.verify.verdict import trailers
-    from coder.wiring.session import judging_approach
-
-    original_task, original_finish = _load_delivered_session(repo, id)
-    delivery = original_finish.delivery
-    if delivery is None or not delivery.commit:
-        raise UserError(
-            "This session's fix is a diff on uncommitted work, no commit: apply it, then judge it with coder "
-            "verify."
-        )
-    earlier = [earlier.commit for earlier in find_earlier_deliveries(repo, id)]
-    if missing := find_missing(find_checkout(repo).git, earlier):
-        raise UserError(
-            f"This change builds on {missing[-1][:10]}, which your branch lacks. Bring both: coder apply "
-            f"{id}. Then judge them: coder verify HEAD"
-        )
-    copy_and_head = prepare_unverified_copy(repo, delivery.commit)
-    if copy_and_head is None:
-        print(sanitize_text(apply_commit(repo, delivery.commit)))
-        return 0
-    copy, head = copy_and_head
-    targets = original_finish.verdict.targets if original_finish.verdict else ()
-    approach = judging_approach(repo, revision=copy, against=head, test_ids=targets)
-
-    handle = run_task(
-        Task(issue=original_task.issue, directory=repo, base=head, needs_ties=False),
-        Options(
-            repo=repo,
-            test=original_task.test_command,
-            accept_test_edits=original_task.accept_test_edits,
-            not_test=list(original_task.unrelated_tests),
-            trust=trust,
-            unsafe_no_sandbox=unsafe,
-        ),
-        approach=approach,
-        quiet=True,
-    )
-    finish_event = handle.finish_event
-    print_summary(PipedConsole(highlight=False), finish_event, session=handle.id, is_judged=True)
-    verdict = finish_event.verdict
-    if verdict is None or not verdict.is_deliverable:
-        print(
-            f"Not applied, and nothing was changed: on {head[:10]} the fix is "
-            f"{verdict.label if verdict else 'without a verdict'}."
-        )
-        return finish_event.exit_code or NOT_TESTED
-    evidence = Evidence(trailers=trailers(verdict), page=markdown_report(verdict))
-    print(sanitize_text(apply_verified_copy(repo, delivery.commit, copy=copy, evidence=evidence)))
-    return finish_event.exit_code
 
 
 def _read_diff(what: str) -> str | None:

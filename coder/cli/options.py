@@ -327,7 +327,6 @@ CONFLICTS: Sequence[tuple[str, str, tuple[str, ...]]] = (
     ),
     ("plan", "runs a plan", ("plan_only", "strategy")),
     ("plan_only", "shows a plan", ("strategy",)),
-    ("verify", "judges a fix and applies it", ("check", "reverse", "attempt", "candidate")),
     ("attempt", "applies what was tried", ("candidate",)),
 )
 """Options with their purposes, and those that they cannot be combined with."""

@@ -22,5 +22,5 @@ what a command of the model writes is part of the change. A killed session is cl
 `delivery.json` before note and branch are made; where the user's git configuration sets `commit.gpgSign`,
 delivered commits, copies and reverts are signed, or it is said why not (`repo/delivery.py`);
 `wiring/conversations.py` completes it, or reverts it if the log says it failed. On another parent than its
-own a fix is a copy marked UNVERIFIED, unless `coder apply --verify` judges it there.
+own a fix is a copy marked UNVERIFIED.
 """

@@ -6,9 +6,7 @@ from pathlib import Path
 
 from coder.core.errors import UserError
 from coder.core.values import Delivery, NewCommit
-from coder.core.verdict import Evidence
 from coder.repo.delivery import (
-    add_note,
     claimed_verdict_kind,
     create_user_commit,
     delivery_base,
@@ -100,51 +98,6 @@ def _stack_commits(git: Git, commits: Sequence[str], *, head: str, signed: bool 
         is_next = delivery_base(git, commit) == head
         head = commit if is_next else _make_unverified_copy(git, commit, head=head, signed=signed)
     return head
-
-
-def prepare_unverified_copy(directory: Path, commit: str) -> tuple[str, str] | None:
-    """Create the commit that `apply_commit` would bring, and return it with HEAD; no ref points to it.
-
-    Return None where that is the fix itself.
-
-    Raises:
-        UserError: it does not fit, or a path it touches is not clean.
-    """
-    check_commit(directory, commit)
-    git = find_checkout(directory).git
-    head = _require_head(git)
-    return (
-        None if delivery_base(git, commit) == head else (_make_unverified_copy(git, commit, head=head), head)
-    )
-
-
-def apply_verified_copy(directory: Path, commit: str, *, copy: str, evidence: Evidence) -> str:
-    """Bring a verified copy onto the current branch, with the trailers and note of its verdict.
-
-    Return a report.
-
-    Raises:
-        UserError: HEAD is another commit by now, or a path it touches is not clean; nothing was changed.
-    """
-    git = find_checkout(directory).git
-    head = _require_head(git)
-    if git.resolve_commit(f"{copy}^") != head:
-        raise UserError("HEAD has moved while the fix was judged; nothing was changed. Try again.")
-    verified = create_user_commit(
-        git,
-        lambda signed: make_copy(
-            git,
-            commit,
-            tree=git.resolve_tree(copy),
-            parent=head,
-            verdict=evidence.trailers,
-            signed=signed,
-        ),
-    )
-    _fast_forward(git, verified.id, action="coder apply")
-    add_note(git, verified.id, evidence.page)
-    sentence = f"{_current_branch(git)} is now at {verified.id[:10]}, which holds the fix, judged there."
-    return _join_lines(sentence, verified.remark)
 
 
 def _make_unverified_copy(git: Git, commit: str, *, head: str, signed: bool = False) -> str:

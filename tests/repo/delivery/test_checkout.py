@@ -5,14 +5,11 @@ import pytest
 
 from coder.core.errors import UserError
 from coder.core.values import Delivery
-from coder.core.verdict import Evidence
 from coder.repo.checkout import (
     apply_commit,
     apply_diff,
-    apply_verified_copy,
     check_commit,
     has_delivery,
-    prepare_unverified_copy,
     undo_delivery,
 )
 from coder.repo.git import find_checkout
@@ -87,30 +84,6 @@ def test_marks_a_copy_on_a_newer_head_as_unverified(root: Path, fix: Delivery) -
     assert git(root, "status", "--short") == ""
     undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
     assert (root / "a.py").read_text(encoding="utf-8") == LINES.replace("line 2\n", "line 2, theirs\n")
-
-
-def test_applies_a_judged_copy_with_its_own_verdict(root: Path, fix: Delivery) -> None:
-    assert prepare_unverified_copy(root, fix.commit) is None
-    commit(root, {"b.py": "theirs\n"})
-    copy, head = prepare_unverified_copy(root, fix.commit) or ("", "")
-    assert head == git(root, "rev-parse", "HEAD")
-    evidence = Evidence(trailers=("Coder-Verdict: PASSING",), page="judged anew")
-    apply_verified_copy(root, fix.commit, copy=copy, evidence=evidence)
-    assert git(root, "log", "-1", "--format=%(trailers:key=Coder-Verdict,valueonly)") == "PASSING"
-    assert git(root, "notes", "--ref=coder", "show", "HEAD") == "judged anew"
-    undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
-    assert (root / "a.py").read_text(encoding="utf-8") == LINES
-    assert git(root, "for-each-ref", "refs/notes") == ""
-
-
-def test_refuses_a_judged_copy_once_head_has_moved(root: Path, fix: Delivery) -> None:
-    commit(root, {"b.py": "theirs\n"})
-    copy, _ = prepare_unverified_copy(root, fix.commit) or ("", "")
-    commit(root, {"b.py": "theirs again\n"})
-    before = fingerprint(root)
-    with pytest.raises(UserError, match="HEAD has moved while the fix was judged"):
-        apply_verified_copy(root, fix.commit, copy=copy, evidence=Evidence(trailers=(), page="x"))
-    assert fingerprint(root) == before
 
 
 def test_refuses_file_under_unsupported_filter(root: Path) -> None:

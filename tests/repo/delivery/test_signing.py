@@ -10,12 +10,9 @@ from pathlib import Path
 import pytest
 
 from coder.core.values import Delivery
-from coder.core.verdict import Evidence
 from coder.repo import delivery
 from coder.repo.checkout import (
     apply_commit,
-    apply_verified_copy,
-    prepare_unverified_copy,
     undo_delivery,
 )
 from coder.repo.repository import init_repository, init_user_repository
@@ -129,22 +126,16 @@ def test_signs_delivery_with_gpg(
     verify(root, delivery.commit)
 
 
-def test_signs_copies_and_reverts_but_no_trial(
+def test_signs_copies_and_reverts(
     root: Path, tmp_path: Path, key: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     delivery = deliver(root)
     commit(root)
     configure(monkeypatch, tmp_path, gpg_format="ssh", user_signingKey=str(key))
-    copy, _ = prepare_unverified_copy(root, delivery.commit) or ("", "")
-    assert not is_signed(root, copy)
     assert "\n" not in apply_commit(root, delivery.commit)
     verify(root, "HEAD")
     undo_delivery(root, branch=delivery.branch, commit=delivery.commit, applied=None)
     assert git(root, "log", "-1", "--format=%s") == 'Revert "fix: line 15"'
-    verify(root, "HEAD")
-    copy, _ = prepare_unverified_copy(root, delivery.commit) or ("", "")
-    evidence = Evidence(trailers=("Coder-Verdict: PROVEN",), page="judged anew")
-    apply_verified_copy(root, delivery.commit, copy=copy, evidence=evidence)
     verify(root, "HEAD")
 
 
