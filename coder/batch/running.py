@@ -28,7 +28,7 @@ from coder.wiring.spending import find_money_limit
 
 LEAST_SECONDS = 1.0
 """Time below which no further issue is begun."""
-SPENT_MARKER, PHASE_MARKER = '"type":"budget_spent"', '"type":"phase_entered"'
+SPENT_MARKER = '"type":"budget_spent"'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,10 +53,7 @@ class IssueProgress:
     issue: BatchIssue
     state: str = "waiting"
     """`waiting`, `running`, `done` or `not done`."""
-    phase: str = ""
     worker: str = ""
-    began: float = 0.0
-    """By the batch's clock."""
     spent_usd: Decimal = Decimal(0)
     reserved_usd: Decimal = Decimal(0)
     result: IssueResult | None = None
@@ -215,7 +212,7 @@ class Batch:
         return share if own is None else min(own, share)
 
     def _start(self, entry: IssueProgress, worker: str) -> None:
-        entry.state, entry.worker, entry.began, entry.phase = "running", worker, self._clock(), ""
+        entry.state, entry.worker = "running", worker
         entry.spent_usd = Decimal(0)
         self._logs[entry.issue.id] = self._folder.start_log(entry.issue.id)
         with contextlib.suppress(OSError):
@@ -227,8 +224,6 @@ class Batch:
             log.write(f"{line}\n")
         if SPENT_MARKER in line:
             entry.spent_usd += _cost_of(line)
-        elif PHASE_MARKER in line:
-            entry.phase = json.loads(line)["event"]["phase"]
 
     def _settle(self, entry: IssueProgress) -> None:
         """Count what an attempt has spent, and release the rest of its money."""

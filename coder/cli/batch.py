@@ -1,7 +1,6 @@
 """`coder batch`: fix many issues, on this machine or on a cluster."""
 
 import sys
-import time
 from collections import Counter
 from contextlib import ExitStack
 from decimal import Decimal
@@ -16,14 +15,8 @@ from coder.core.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.console import RenderableType
-
     from coder.batch.issues import RejectedLine
     from coder.batch.running import Batch, IssueProgress
-
-SHOWN_DONE = 8
-"""Finished issues in the live table; those before them are only counted."""
-COLOURS = {"PROVEN": "green", "FIXED": "green", "PASSING": "yellow", "not done": "red"}
 
 
 @with_options(*MODEL, "attempts", "test", "max_usd", "max_seconds", "on", "trust", "unsafe_no_sandbox")
@@ -82,7 +75,6 @@ def batch(
         executor = stack.enter_context(open_executor(options.on or "local"))
         for notice in executor.notices:
             print(notice, file=sys.stderr)
-        view = _TableView() if sys.stderr.isatty() else _LineView()
         run = Batch(
             rows,
             options=BatchOptions(
@@ -95,10 +87,11 @@ def batch(
             ),
             folder=folder,
             executor=executor,
-            report=view.report,
+            report=_report,
         )
+        _announce(run, rejected, place=executor.label)
         try:
-            view.show(run, rejected, place=executor.label)
+            run.run()
         except KeyboardInterrupt:
             print(
                 f"Interrupted; what is done is kept in {folder.path}. To go on, add --resume.",
@@ -164,21 +157,19 @@ def _write_table(run: "Batch", rejected: "Sequence[RejectedLine]", directory: Pa
         print(f"table.md cannot be written: {error.strerror}.", file=sys.stderr)
 
 
-class _LineView:
-    """Progress for a pipe or a file: a line for each issue that ends or begins anew."""
+def _report(entry: "IssueProgress") -> None:
+    """Print a line on an issue that ends or begins anew."""
+    if entry.state in ("done", "not done") or entry.reason:
+        print(f"{entry.issue.id}: {_describe(entry)}", file=sys.stderr, flush=True)
+        entry.reason = entry.reason if entry.state == "not done" else ""
 
-    def report(self, entry: "IssueProgress") -> None:
-        if entry.state in ("done", "not done") or entry.reason:
-            print(f"{entry.issue.id}: {_describe(entry)}", file=sys.stderr, flush=True)
-            entry.reason = entry.reason if entry.state == "not done" else ""
 
-    def show(self, run: "Batch", rejected: "Sequence[RejectedLine]", *, place: str) -> None:
-        known = sum(entry.state == "done" for entry in run.progress.values())
-        before = f", {known} of them done before" if known else ""
-        print(f"{len(run.progress)} issues{before}, on {place}", file=sys.stderr)
-        for line in rejected:
-            print(f"line {line.line}: {line.reason}", file=sys.stderr)
-        run.run()
+def _announce(run: "Batch", rejected: "Sequence[RejectedLine]", *, place: str) -> None:
+    known = sum(entry.state == "done" for entry in run.progress.values())
+    before = f", {known} of them done before" if known else ""
+    print(f"{len(run.progress)} issues{before}, on {place}", file=sys.stderr)
+    for line in rejected:
+        print(f"line {line.line}: {line.reason}", file=sys.stderr)
 
 
 def _describe(entry: "IssueProgress") -> str:
@@ -192,59 +183,5 @@ def _describe(entry: "IssueProgress") -> str:
     return f"not done: {entry.reason}" if entry.state == "not done" else entry.reason
 
 
-class _TableView:
-    """Live table for a terminal: running issues, the last finished ones, and counts of all."""
-
-    def __init__(self) -> None:
-        self._run: Batch | None = None
-        self._finished: list[IssueProgress] = []
-
-    def report(self, entry: "IssueProgress") -> None:
-        if entry.state in ("done", "not done"):
-            self._finished = [*self._finished, entry][-SHOWN_DONE:]
-
-    def show(self, run: "Batch", rejected: "Sequence[RejectedLine]", *, place: str) -> None:
-        from rich.live import Live
-
-        from coder.ui.lines import PipedConsole
-
-        self._run = run
-        console = PipedConsole(stderr=True)
-        for line in rejected:
-            console.print(f"line {line.line}: {line.reason}", style="red", markup=False)
-        console.print(f"{len(run.progress)} issues, on {place}", markup=False)
-        with Live(console=console, get_renderable=self._render, refresh_per_second=4, transient=True):
-            run.run()
-
-    def _render(self) -> "RenderableType":
-        from rich.table import Table
-        from rich.text import Text
-
-        run = self._run
-        assert run is not None
-        entries = [*run.progress.values()]
-        table = Table("issue", "state", "seconds", "USD", "where", box=None, expand=False)
-        running = [entry for entry in entries if entry.state == "running"]
-        for entry in [*self._finished, *running]:
-            table.add_row(*map(Text, _cells(entry)), style=_style(entry))
-        waiting = sum(entry.state == "waiting" for entry in entries)
-        done = sum(entry.state == "done" for entry in entries)
-        table.caption = (
-            f"{done} done, {len(running)} running, {waiting} waiting, {_format_usd(run.spent_usd)}"
-        )
-        return table
-
-
-def _cells(entry: "IssueProgress") -> tuple[str, ...]:
-    result = entry.result
-    seconds = result.seconds if result else time.monotonic() - entry.began if entry.began else 0.0
-    state = result.label if result else entry.reason or entry.phase or entry.state
-    return (entry.issue.id, state, f"{seconds:.0f}", _cost_cell(entry), entry.worker)
-
-
 def _cost_cell(entry: "IssueProgress") -> str:
     return "unknown" if _is_unpriced(entry) else f"{entry.spent_usd:.4f}"
-
-
-def _style(entry: "IssueProgress") -> str:
-    return COLOURS.get(entry.result.label if entry.result else entry.state, "")
