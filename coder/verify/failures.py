@@ -79,9 +79,6 @@ ASSERT = re.compile(r">\s*\d*\s+assert\b")
 """The line of an extract that evaluated an assertion."""
 ABSENCES = frozenset({"KeyError", "IndexError"})
 """Exceptions of an assertion about an item that the code under test did not give."""
-PRINTED_ERROR = re.compile(r"^(?:\w+\.)*(\w+(?:Error|Exception))(?:: .*)?$", re.MULTILINE)
-"""The last line of a traceback."""
-TRACED_FUNCTION = re.compile(r'File "[^"\n]+", line \d+, in (\w+)')
 DISTINCTIVE_LENGTH = 15
 """A message of at least this many characters found in the issue is no coincidence."""
 
@@ -99,9 +96,9 @@ def rejection_reason(
 
     An existing test is the same on the base: then any error from inside the project counts, also in a fixture
     or during collection, and so does an error of the test itself that uses or imports what the project gave
-    it. An error raised by a file of `edited_sources` counts too, and so does a new test that lacks one of
-    `added_names`, which the change defines. A test that did not end may only have been slow, judging by how
-    long it takes `after` the change.
+    it. A new test counts if an assertion of it fails, if the project raises an error, or if it lacks one of
+    `added_names`, which the change defines; not if an assertion in `edited_sources` fails. A test that did
+    not end may only have been slow, judging by how long it takes `after` the change.
     """
     if not result.red or result.failure is None:
         return _REASONS_NOT_RED.get(result.outcome, "is red for an unknown reason")
@@ -121,7 +118,6 @@ def rejection_reason(
     if (
         is_quoted_in_issue(failure, issue)
         or _has_type_of_issue(failure, issue)
-        or _prints_error_of_issue(failure, issue)
         or _is_forbidden_callback(failure)
         or _lacks_asserted_item(failure)
     ):
@@ -130,12 +126,7 @@ def rejection_reason(
         return _own_assertion(failure, edited_sources)
     if not innermost or is_test_path(innermost[0].path):
         return f"fails in the test itself{_location(innermost)} and not in an assertion: {summary}"
-    if innermost[0].path in edited_sources:
-        return ""
-    return (
-        f"raises{_location(innermost)} what the issue does not name ({summary}): "
-        "let the test assert what should be true instead"
-    )
+    return ""
 
 
 def _own_assertion(failure: Failure, edited_sources: Collection[str]) -> str:
@@ -218,28 +209,8 @@ def lacks_added_name(failure: Failure, added_names: Collection[str]) -> bool:
 
 
 def _has_type_of_issue(failure: Failure, issue: str) -> bool:
-    """Tell whether the issue names this type of exception, raised where its traceback says if it has one.
-
-    A name that the test itself misses says nothing about the issue, whatever its type.
-    """
-    if not re.search(rf"\b{re.escape(failure.type)}\b", issue):
-        return False
-    frames = frames_in_tree(failure)
-    functions = {frame.function for frame in frames if not is_test_path(frame.path)}
-    if not frames or is_test_path(frames[-1].path):
-        return not find_missing_name(failure)
-    traced = set(TRACED_FUNCTION.findall(issue)) - {"<module>"}
-    return not traced or bool(functions & traced)
-
-
-def _prints_error_of_issue(failure: Failure, issue: str) -> bool:
-    """Tell whether a program ended itself after it had printed the traceback of an error of the issue."""
-    if failure.type != "SystemExit":
-        return False
-    errors = dict.fromkeys(PRINTED_ERROR.findall(failure.text))
-    traced = set(TRACED_FUNCTION.findall(issue)) - {"<module>"}
-    is_traced = not traced or not traced.isdisjoint(TRACED_FUNCTION.findall(failure.text))
-    return is_traced and any(re.search(rf"\b{re.escape(error)}\b", issue) for error in errors)
+    """Tell whether the issue names this type of exception, and it is not that the test misses a name."""
+    return bool(re.search(rf"\b{re.escape(failure.type)}\b", issue)) and not find_missing_name(failure)
 
 
 def is_quoted_in_issue(failure: Failure, issue: str) -> bool:

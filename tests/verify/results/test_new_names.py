@@ -44,17 +44,3 @@ def test_name_is_chosen_where_nobody_mentions_it() -> None:
     assert is_chosen("keep", ["split_items drops commas"])
     assert not is_chosen("keep", ["add a way to keep commas"])
     assert not is_chosen("_keep", [])
-
-
-def test_type_that_issue_names_counts_only_where_its_traceback_says() -> None:
-    issue = 'File "calc.py", line 3, in divide\nZeroDivisionError'
-    frames = [("tests/test_calc.py", 3, "test_it"), ("calc.py", 7, "divide")]
-    other = [("tests/test_calc.py", 3, "test_it"), ("calc.py", 9, "mean")]
-    reasons = [
-        rejection_reason(
-            failed_result(ID, "ZeroDivisionError", "", frames=place), issue=issue, is_existing_test=False
-        )
-        for place in (frames, other)
-    ]
-    assert reasons[0] == ""
-    assert reasons[1].startswith("raises at calc.py:9 what the issue does not name")
