@@ -3,7 +3,7 @@
 import ast
 import os
 import re
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -26,8 +26,8 @@ from coder.verify.layout import (
 )
 from coder.verify.packages import find_packages, package_of
 
-LEVELS = 2
-"""Levels of callers that are followed beyond the nearest test."""
+DJANGO = "DJANGO_SETTINGS_MODULE"
+"""Names the settings of a project for Django."""
 DISCRIMINATING_SHARE = 0.5
 """A name in more than this share of the test files does not discriminate between them."""
 _TEST = re.compile(r"^\s*(?:async )?def (test\w*)", re.MULTILINE)
@@ -94,21 +94,11 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
         for path in (*sources, *helpers)
     ):
         return None
-    words = {test: words_of(new / test) for test in tests}
-    names = {PurePosixPath(path).stem for path in helpers}
-    files |= dict.fromkeys(test for test in tests if names & words[test])
-    if sources:
-        used = frozenset({"conftest"}).union(*words.values())
-        callers = CallerIndex(
-            new,
-            [
-                path
-                for path in python_files
-                if not is_test_path(path) or (not is_test(path) and PurePosixPath(path).stem in used)
-            ],
-            words,
-        )
-        files |= dict.fromkeys(_select_by_names(old, new, sources, callers, words))
+    if sources or helpers:
+        reached = _order_importers(old, new, (*sources, *helpers), tests)
+        if not reached and not touched:
+            return None
+        files |= dict.fromkeys(reached)
     if sources:
         packages = find_packages(new)
         unrelated = _unrelated_packages(new, packages, changed, python_files)
@@ -294,103 +284,32 @@ def _unrelated_packages(
     return frozenset(packages) - related
 
 
-class CallerIndex:
-    """The names that the sources of a tree use and define."""
+def _order_importers(old: Path, new: Path, changed: Sequence[str], tests: Sequence[str]) -> list[str]:
+    """Return the test files that import a changed file through whatever others, or name what it changes.
 
-    def __init__(self, tree: Path, sources: Sequence[str], words: Mapping[str, Collection[str]]) -> None:
-        """Index the words of `sources`; `words` are those of the test files."""
-        self._tree = tree
-        self._words: dict[str, frozenset[str]] = {}
-        self._files: Counter[str] = Counter()
-        """Number of the sources that contain each word."""
-        self._definers: Counter[str] = Counter()
-        """Number of the sources that define a function or class of each name."""
-        self._used = set().union(*words.values())
-        """Words of the tests, and of the sources other than as a definition's name."""
-        for path in sources:
-            text = read_regular_text(tree / path)
-            uses, definitions = Counter(_WORD.findall(text)), Counter(_DEFINITION.findall(text))
-            self._words[path] = frozenset(uses)
-            self._files.update(uses.keys())
-            self._definers.update(definitions.keys())
-            self._used.update((uses - definitions).keys())
-        self._helpers = [path for path in sources if is_test_path(path)]
-        self._users: dict[str, dict[str, set[str]]] = {}
-
-    def levels(self, path: str, old: str, new: str) -> Iterator[set[str]]:
-        """Yield the names of the definitions that differ between two texts of a source, then of their
-        callers, one level after another, to the last. Helpers of the tests are as near as what they use.
-        """
-        changed = _changed_names(old, new)
-        level = {_callable_name(name) for name in changed} | {
-            self._referable_name(name, path) for name in changed
-        }
-        level = (level - {""}) or {_module_name(path)}
-        known: set[str] = set()
-        while level:
-            while helpers := self._callers(level, known | level, self._helpers):
-                level |= helpers
-            yield level
-            known |= level
-            level = self._callers(level, known, self._words)
-
-    def _callers(self, names: Collection[str], known: Collection[str], paths: Iterable[str]) -> set[str]:
-        """Return names of the definitions in files that use one of `names`, unless they are `known`."""
-        rare = {name for name in names if self._files[name] <= MOST_FILES_OF_A_NAME}
-        return {
-            self._referable_name(user, path, known)
-            for path in paths
-            for name in rare & self._words[path]
-            for user in self._users_in(path).get(name, ())
-        } - set(known)
-
-    def _users_in(self, path: str) -> dict[str, set[str]]:
-        if path not in self._users:
-            self._users[path] = _find_users(read_regular_text(self._tree / path))
-        return self._users[path]
-
-    def _referable_name(self, qualified: str, path: str, known: Collection[str] = ()) -> str:
-        """Return the name by which other code most likely refers to a definition in a file.
-
-        It is the definition's own or that of an enclosing one, unless many files define the same, nothing
-        uses it (a method that is called by a computed name) or its users are `known`; else the module's:
-        `collectstatic` for its `Command.handle`.
-        """
-        parts = [part for part in qualified.split(".") if not _is_dunder(part)]
-        return next(
-            (
-                part
-                for part in reversed(parts)
-                if part not in known and self._definers[part] <= MOST_DEFINERS and part in self._used
-            ),
-            _module_name(path),
-        )
-
-
-def _select_by_names(
-    old: Path, new: Path, sources: Sequence[str], callers: CallerIndex, words: Mapping[str, Collection[str]]
-) -> list[str]:
-    """Return the test files that name a changed definition or its callers, nearest first.
-
-    Behind them are those that import a changed source, through whatever other ones.
+    The latter come first. Files are near by the changed names that few others have, by their paths, and by
+    how few imports lie between. All tests of a project for Django, which loads most of it by names in
+    settings, may use a change.
     """
+    words = {test: words_of(new / test) for test in tests}
     frequency = Counter(name for words_in_file in words.values() for name in words_in_file)
     most_files = max(3, DISCRIMINATING_SHARE * len(words))
-    distances: dict[str, int] = {}
-    for path in sources:
-        is_reached, last = False, 0
+    names: set[str] = set()
+    for path in changed:
         texts = (read_regular_text(tree / path) for tree in (old, new))
-        for distance, level in enumerate(callers.levels(path, *texts)):
-            if is_reached and distance > last:
-                break
-            distinctive = {name for name in level if frequency[name] <= most_files}
-            for test in (test for test, words_in_file in words.items() if distinctive & set(words_in_file)):
-                is_reached, last = True, last if is_reached else distance + LEVELS
-                distances[test] = min(distance, distances.get(test, distance))
-    affinity = _affinities(sources, words)
-    reached = sorted(distances, key=lambda test: (distances[test], -affinity[test], test))
-    importers = transitive_importers(new, sources) & words.keys()
-    return [*reached, *sorted(importers, key=lambda test: (-affinity[test], test))]
+        names |= {_callable_name(name) for name in _changed_names(*texts)} - {""} or {_module_name(path)}
+    distinctive = {name for name in names if frequency[name] <= most_files}
+    naming = {test: distinctive & words[test] for test in tests if not distinctive.isdisjoint(words[test])}
+    distances = _build_graph(new).distances(changed)
+    affinity = _affinities(changed, words)
+
+    def nearness(test: str) -> float:
+        named = sum(1 / frequency[name] for name in naming.get(test, ()))
+        return named + affinity[test] + (1 / (1 + distances[test]) if test in distances else 0)
+
+    is_loaded_by_name = DJANGO in read_regular_text(new / "manage.py") or DJANGO in pytest_options(new)[1]
+    reached = words.keys() if is_loaded_by_name else naming.keys() | (distances.keys() & words.keys())
+    return sorted(reached, key=lambda test: (test not in naming, -nearness(test), test))
 
 
 def _affinities(sources: Sequence[str], tests: Iterable[str]) -> dict[str, float]:
@@ -481,13 +400,6 @@ def names_packages(path: str) -> bool:
     return REQUIREMENTS.fullmatch(PurePosixPath(path).name) is not None
 
 
-MOST_FILES_OF_A_NAME = 40
-"""A name in more source files than this is too common to identify users of the definition, and is not
-followed further.
-"""
-MOST_DEFINERS = 5
-"""A function or class name that more source files define does not identify one of them."""
-_DEFINITION = re.compile(r"^[ \t]*(?:async def|def|class) (\w+)", re.MULTILINE)
 _PATH_WORD = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"[^\W\d]\w*")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -543,41 +455,12 @@ def _bodies(text: str) -> dict[str, str]:
     return bodies
 
 
-def _find_users(text: str) -> dict[str, set[str]]:
-    """Return for each name that a source uses the dotted names of the definitions that use it.
-
-    These are functions, classes, variables of the module, and other names that it imports something by.
-    """
-    try:
-        module = parse_module(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return {}
-    users: dict[str, set[str]] = {}
-    todo: list[tuple[ast.AST, str]] = [(module, "")]
-    while todo:
-        node, name = todo.pop()
-        for child in ast.iter_child_nodes(node):
-            match child:
-                case ast.alias(name=used, asname=bound) if name or bound:
-                    users.setdefault(used.rpartition(".")[2], set()).add(name or str(bound))
-                case ast.Name(id=used) | ast.Attribute(attr=used) if name:
-                    users.setdefault(used, set()).add(name)
-            match child:
-                case ast.FunctionDef(name=own) | ast.AsyncFunctionDef(name=own) | ast.ClassDef(name=own):
-                    todo.append((child, f"{name}.{own}".lstrip(".")))
-                case ast.Assign(targets=[ast.Name(id=own)]) if not name:
-                    todo.append((child, own))
-                case _:
-                    todo.append((child, name))
-    return users
-
-
 def words_of(file: Path) -> frozenset[str]:
     return frozenset(_WORD.findall(read_regular_text(file)))
 
 
 DYNAMIC = re.compile(
-    r"\b(?:__import__|entry_points|exec_module|find_loader|find_spec|import_module|import_string|load_module)\b"
+    r"\b(?:__import__|entry_points|exec_module|find_loader|find_spec|import_module|import_string|load_module|pytest_plugins)\b"
 )
 """Matches what imports files by names that are not known."""
 STARTING = re.compile(
@@ -632,15 +515,25 @@ class ImportGraph:
             for imported in self._imported[path]:
                 self._importers.setdefault(imported, set()).add(path)
 
-    def importers(self, path: str) -> frozenset[str]:
-        """Return the files whose import may execute `path`, directly or indirectly, including itself."""
-        importers = {path}
-        todo = deque(importers)
-        while todo:
-            new = (self._importers.get(todo.popleft(), set()) | self._to_everything) - importers
-            importers |= new
-            todo.extend(new)
-        return frozenset(importers)
+    def distances(self, paths: Iterable[str]) -> dict[str, int]:
+        """Return the files whose import may execute one of `paths`, with the number of imports between.
+
+        Those that import what is not known may execute any; they, and what imports them, come last.
+        """
+        distances = dict.fromkeys(paths, 0)
+        self._spread(distances, [*distances])
+        last = max(distances.values(), default=0) + 1
+        unknown = [path for path in self._to_everything if path not in distances]
+        distances |= dict.fromkeys(unknown, last)
+        self._spread(distances, unknown)
+        return distances
+
+    def _spread(self, distances: dict[str, int], level: list[str]) -> None:
+        """Add what imports the files of a level, directly or not, one further than these."""
+        while level:
+            importers = {other: path for path in level for other in self._importers.get(path, ())}
+            level = [other for other in importers if other not in distances]
+            distances |= {other: distances[importers[other]] + 1 for other in level}
 
     def imported_files(self, path: str) -> frozenset[str]:
         """Return the files that the imports of `path` name, and packages and conftest.py files above it."""
@@ -689,12 +582,6 @@ def _absolute_name(path: str, name: str) -> str:
     package = PurePosixPath(path).parent.parts
     level = len(name) - len(name.lstrip("."))
     return ".".join([*package[: len(package) - level + 1], *filter(None, [name.lstrip(".")])])
-
-
-def transitive_importers(tree: Path, changed: Iterable[str]) -> frozenset[str]:
-    """Return the Python files that import one of `changed`, directly or indirectly, including these."""
-    graph = _build_graph(tree)
-    return frozenset(file for path in changed for file in graph.importers(path))
 
 
 def sources_imported_by(tree: Path, test_files: Iterable[str]) -> tuple[str, ...]:
