@@ -34,9 +34,8 @@ ACCIDENTAL = (
 """Exceptions that a change rarely raises on purpose; where a `raise` of its own names one, it does."""
 LEAST_NARROW, LEAST_NEAR = 20, 6
 """With fewer varied inputs, near ones among them, that none differs says nothing."""
-LEAST_CONSTANT, LEAST_VARIED = 5, 3
-"""Changed results, and different results on the base, from which on a constant is suspicious; with fewer
-different results, variations are no inputs that the function can take, and say nothing either."""
+LEAST_VARIED = 3
+"""With fewer different results on the base, variations are no inputs that the function can take."""
 EMPTY = ("None", "''", '""', "b''", "[]", "()", "{}", "0", "False", "True", "set{}")
 SHOWN, LEAST_SHOWN = 5, 2
 """Examples of a report, and those after which variations are chosen for being unlike."""
@@ -254,16 +253,13 @@ class BehaviorComparison:
 
     def findings(self) -> list[Finding]:
         """Return what keeps the change from being proven, each rule once."""
-        other = self._find_other()
         rules: tuple[tuple[str, Effect, str], ...] = (
             ("behavior-same", "cap", self._find_same()),
             ("behavior-context", "cap", self._find_context()),
             ("behavior-unsteady", "cap", self._find_unsteady()),
             ("behavior-replaced", "cap", self._find_replaced()),
             ("behavior-narrow", "open", self._find_narrow()),
-            ("behavior-constant", "note", self._find_constant()),
-            ("behavior-other", "open", other),
-            ("behavior-new-error", "note", "" if other else self._find_new_errors()),
+            ("behavior-other", "open", self._find_other()),
         )
         return [Finding(rule=rule, effect=effect, text=text) for rule, effect, text in rules if text]
 
@@ -410,25 +406,6 @@ class BehaviorComparison:
                 )
         return ""
 
-    def _find_constant(self) -> str:
-        expected = {self.change[key].text for keys in self._affected_calls.values() for key in keys}
-        for varied in self._varied_near_targets.values():
-            rows = [(key, old, new) for key, (old, new) in varied.items() if old != new]
-            results = {new for _, _, new in rows}
-            if (
-                len(rows) < LEAST_CONSTANT * len(results)
-                or len({old for _, old, _ in rows}) < LEAST_VARIED
-                or not results <= expected
-            ):
-                continue
-            if any(result.startswith(RAISES) or result in EMPTY for result in results):
-                continue
-            if all(new.strip("'") in key.call for key, _, new in rows):
-                continue  # an argument is returned as it is
-            given = " or ".join(sorted(map(_brief, results)))
-            return f"all {len(rows)} inputs around {shorten_value(rows[0][0].call)} that change give {given}"
-        return ""
-
     def _find_other(self) -> str:
         expected = {
             (*function, self.change[key].text.partition(ARGUMENTS)[0])
@@ -455,17 +432,6 @@ class BehaviorComparison:
         """Tell whether the base answers a call outside of its test as in it, as far as that was tried."""
         replayed = self.replayed[0].get(key)
         return replayed is None or not _is_answer(replayed.now[0]) or replayed.now == (self.base[key].text,)
-
-    def _find_new_errors(self) -> str:
-        found = [
-            (key, old.text, new.text)
-            for key, (old, new) in self.changed.items()
-            if key.kind == "near" and new.is_direct and self._is_new_error(key, old.text, new.text)
-        ]
-        if not found:
-            return ""
-        key, old, new = min(found, key=lambda row: len(row[0].call))
-        return f"{shorten_value(key.call)} {_differs(old, new)}"
 
     @cached_property
     def _faults(self) -> set[tuple[str, str, str]]:

@@ -42,7 +42,7 @@ MANY = {str(number): f"'{number}th'" for number in range(20, 45)}
         (side({"1": "2"}), side({"1": "2", "5": "7"}), []),  # a further call was not compared
         (side({"1": "2"}, near=MANY), side({"1": "3"}, near=MANY), ["narrow"]),
         (side({"1": "2"}, near=MANY), side({"1": "3"}, near={**MANY, "21": "'21st'"}), []),
-        (side({"1": "2"}, near=MANY), side({"1": "'7'"}, near=dict.fromkeys(MANY, "'7'")), ["constant"]),
+        (side({"1": "2"}, near=MANY), side({"1": "'7'"}, near=dict.fromkeys(MANY, "'7'")), []),
         (side({"1": "2"}, near=MANY), side({"1": "[]"}, near=dict.fromkeys(MANY, "[]")), []),
         (
             side({"0": CRASH}, near={**MANY, "1": CRASH}),
@@ -58,18 +58,8 @@ MANY = {str(number): f"'{number}th'" for number in range(20, 45)}
         (side({"1": "2"}, guards={"4": "5"}), side({"1": "3"}, guards={"4": "6"}), ["other"]),
         (side({"1": "2"}, guards={"4": "[5]"}), side({"1": "3"}, guards={"4": "[5.0]"}), []),
         (side({"1": "2"}, guards={"4": "'5'"}), side({"1": "3"}, guards={"4": "'5.0'"}), ["other"]),
-        (
-            side({"1": "2"}, near={"9": "9"}),
-            side({"1": "3"}, near={"9": "raises TypeError: no"}),
-            ["new-error"],
-        ),
         (side({"1": "2"}, near={"9": "2"}), side({"1": "3"}, near={"9": "raises TypeError: no"}), []),
         (side({"1": "2"}, near={"9": "9"}), side({"1": "3"}, near={"9": "raises ValueError: no"}), []),
-        (
-            side({"1": "2"}, near={"9": "9"}),
-            side({"1": "3"}, near={"9": "9; arguments now f([])"}),
-            ["new-error"],
-        ),
         (side({"1": "2"}, near={"9": "time-out"}), side({"1": "3"}, near={"9": "time-out"}), []),
         (side({"1": "2"}, near={"9": "9"}), side({"1": "3"}, near={"9": "not compared"}), []),
     ],
