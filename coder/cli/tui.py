@@ -397,6 +397,8 @@ class StoredSessions:
     def costs(self, unit: str) -> Sequence[str]:
         from coder.cli.log import Grouping, cost_lines
 
+        if unit not in ("", *Grouping):
+            raise UserError(f"Costs are added up by {', '.join(Grouping)}.")
         return cost_lines(Grouping(unit or "day"))
 
 
@@ -568,13 +570,10 @@ class InterfaceSettings:
         return load_config(self._root, self.flags)
 
     def models(self) -> Sequence[str]:
-        return [*self.list_models(), "To take another one from now on: /model PROVIDER:NAME"]
-
-    def list_models(self) -> Sequence[str]:
-        """Return a line for each model that can be asked, the chosen one first."""
         from coder.cli.machine import model_lines
 
-        return model_lines(self.config, self.flags.get("model"))
+        lines = model_lines(self.config, self.flags.get("model"))
+        return [*lines, "To take another one from now on: /model PROVIDER:NAME"]
 
     def show(self, name: str) -> Sequence[str]:
         from coder.cli.options import StrategyName
@@ -595,23 +594,6 @@ class InterfaceSettings:
             f"{config.strategy or 'linear'}, of {', '.join(StrategyName)}",
             "To take another one from now on: /strategy NAME",
         ]
-
-    def choices(self, name: str) -> Sequence[str]:
-        from coder.cli.log import Grouping
-        from coder.cli.options import StrategyName
-
-        match name:
-            case "model":
-                return [line[2:] for line in self.list_models() if line.startswith(("* ", "  "))]
-            case "effort":
-                return EFFORTS
-            case "strategy":
-                return [*StrategyName]
-            case "budget":
-                return self.show("budget")[:-1]
-            case "cost":
-                return [*Grouping]
-        return []
 
     def change(self, name: str, value: str) -> str:
         if name == "budget":

@@ -32,7 +32,6 @@ from coder.ui.tui import services
 from coder.ui.tui.commands import (
     HELP,
     MODES,
-    CommandArguments,
     Commands,
     custom_purposes,
     expand_custom_command,
@@ -374,7 +373,6 @@ class EditorSession:
         self._client = client
         self._commands = Commands(
             repository.services,
-            CommandArguments(repository.services, themes=tuple, session=lambda: self._newest_id),
             newest=lambda: self.newest,
             show_lines=lambda lines: self._lines.extend(lines),
             show_diff=lambda diff: self._lines.append(diff),

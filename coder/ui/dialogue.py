@@ -19,7 +19,6 @@ from coder.ui.summary import print_result, summary_lines
 from coder.ui.tui.commands import (
     HELP,
     MODES,
-    CommandArguments,
     Commands,
     PromptCommand,
     custom_purposes,
@@ -69,7 +68,6 @@ class Dialogue:
         self._first_message = first_message
         self._commands = Commands(
             services,
-            CommandArguments(services, themes=tuple, session=lambda: self._session_id),
             newest=lambda: self.newest_log,
             show_lines=self._print,
             show_diff=lambda diff: self._print(diff.splitlines()),

@@ -128,23 +128,6 @@ def test_effort_goes_round_from_what_is_configured(root: Path, monkeypatch: pyte
     assert [sentence.split()[-1] for sentence in sentences] == ["default", "low", "medium", "high"]
     settings.change("effort", "default")
     assert settings.config.effort == "default" and settings.show("effort")[0].startswith("default, of ")
-    assert settings.choices("effort") == ("default", "low", "medium", "high")
-
-
-def test_lists_what_settings_can_be_changed_to(root: Path) -> None:
-    settings = InterfaceSettings(
-        root, {"model": "anthropic:claude-x", "base_url": "https://models.example.org/v1"}
-    )
-    (model,) = settings.choices("model")
-    assert model.startswith("anthropic:claude-x ")
-    assert "tree" in settings.choices("strategy")
-    assert "month" in settings.choices("cost")
-    assert [line.split()[0] for line in settings.choices("budget")] == [
-        "usd",
-        "tokens",
-        "seconds",
-        "requests",
-    ]
 
 
 @pytest.mark.parametrize(

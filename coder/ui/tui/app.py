@@ -16,10 +16,10 @@ from textual.theme import Theme
 from textual.widgets import TextArea
 
 from coder.core.errors import CoderError, UserError
+from coder.core.text import suggest_name
 from coder.ui.tui.commands import (
     HELP,
     MODES,
-    CommandArguments,
     Commands,
     PromptCommand,
     custom_purposes,
@@ -110,14 +110,8 @@ class CoderApp(KeyedApp[None]):
             alerts=self._alerts,
             on_end=self._quit_if_asked,
         )
-        self._arguments = CommandArguments(
-            self._services,
-            themes=lambda: self.available_themes,
-            session=lambda: self._conversation.session_id,
-        )
         self._commands = Commands(
             self._services,
-            self._arguments,
             newest=lambda: self.newest_log,
             show_lines=self._main.show_lines,
             show_diff=self._main.show_diff,
@@ -199,7 +193,7 @@ class CoderApp(KeyedApp[None]):
             self._main.query_one(Prompt).add_earlier(messages)
         if self._services.names is not None:
             await asyncio.to_thread(import_module, "coder.ui.tui.completion")
-            await self._main.add_completion(self._services.names, self._arguments)
+            await self._main.add_completion(self._services)
         await self._choose_model()
         await asyncio.to_thread(import_module, "coder.ui.tui.narrator")
 
@@ -341,6 +335,8 @@ class CoderApp(KeyedApp[None]):
         self._main.show_lines(["Copied the newest answer."])
 
     def _show_or_change_theme(self, name: str) -> None:
+        if name and name not in self.available_themes:
+            raise UserError(f"There is no theme {name}. {suggest_name(name, self.available_themes)}".strip())
         if name:
             self.theme = name
         else:

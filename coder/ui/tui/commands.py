@@ -101,71 +101,6 @@ def help_lines(keys: KeyBindings, custom: Mapping[str, str] = MappingProxyType({
     return [*commands, "", *keys.describe()]
 
 
-class Argument(NamedTuple):
-    """A word that may follow a command."""
-
-    value: str
-    about: str = ""
-
-
-class CommandArguments:
-    """Lists the arguments that commands take now."""
-
-    def __init__(
-        self, services: Services, *, themes: Callable[[], Iterable[str]], session: Callable[[], str]
-    ) -> None:
-        """Take `session`, which returns the id of the newest session; empty if there is none."""
-        self._services = services
-        self._themes = themes
-        self._session = session
-
-    def list_custom(self) -> Mapping[str, str]:
-        """Return the commands of the user and the repository with their purposes."""
-        return custom_purposes(self._services)
-
-    def list(self, command: str) -> tuple[Argument, ...]:
-        """Return the first arguments that a command can take; empty if any text will do. It may be slow.
-
-        Raises:
-            CoderError: they cannot be read.
-        """
-        archive, settings = self._services.archive, self._services.settings
-        match command:
-            case "theme":
-                return tuple(map(Argument, self._themes()))
-            case "model" | "effort" | "strategy" | "budget" | "cost" if settings is not None:
-                return _split_lines(settings.choices(command))
-            case "resume" | "diff" | "apply" | "undo" if archive is not None:
-                return _split_lines(archive.list())
-            case "rewind" if archive is not None and (session := self._session()):
-                requests = enumerate(archive.requests(session), start=1)
-                return tuple(Argument(str(number), " ".join(text.split())) for number, text in requests)
-        return ()
-
-
-CLOSED_COMMANDS = {
-    "theme": "theme",
-    "effort": "effort",
-    "strategy": "strategy",
-    "budget": "limit",
-    "cost": "unit",
-}
-"""Commands that take nothing but the arguments that are listed, with what such an argument is."""
-
-
-def _split_lines(lines: Sequence[str]) -> tuple[Argument, ...]:
-    parts = (line.strip().partition(" ") for line in lines)
-    return tuple(Argument(value, about.strip()) for value, _, about in parts)
-
-
-def explain_unknown_argument(command: str, value: str, known: Sequence[Argument]) -> str:
-    """Return the sentence that refuses an argument, with those that are likely meant."""
-    values = [argument.value for argument in known]
-    matches = get_close_matches(value, values)
-    hint = f"Do you mean {' or '.join(matches)}?" if matches else f"There are: {', '.join(values)}."
-    return f"There is no {CLOSED_COMMANDS[command]} {value}. {hint}"
-
-
 SINGLE_WORD_COMMANDS = ("theme", "model", "effort", "strategy", "cost", "diff", "apply", "undo")
 MOST_LINES = 200
 """Lines of an output that are shown."""
@@ -179,7 +114,6 @@ class Commands:
     def __init__(
         self,
         services: Services,
-        arguments: CommandArguments,
         *,
         newest: Callable[[], "EventLog | None"],
         show_lines: Callable[[Iterable[str]], None],
@@ -193,7 +127,6 @@ class Commands:
         that a front end carries out itself.
         """
         self._services = services
-        self._arguments = arguments
         self._newest = newest
         self._show_lines = show_lines
         self._show_diff = show_diff
@@ -220,8 +153,6 @@ class Commands:
         words = text.split()
         if name in SINGLE_WORD_COMMANDS and len(words) > 1:
             raise UserError(f"/{name} takes one word, not {text!r}.")
-        if words and name in CLOSED_COMMANDS:
-            await self._check_argument(name, words[0])
         if name in self._others:
             self._others[name](text)
         elif name == "!":
@@ -236,11 +167,6 @@ class Commands:
         from coder.core.state import describe_context
 
         self._show_lines(describe_context(log.records if log is not None else ()))
-
-    async def _check_argument(self, name: str, value: str) -> None:
-        known = await asyncio.to_thread(self._arguments.list, name)
-        if known and value not in (argument.value for argument in known):
-            raise UserError(explain_unknown_argument(name, value, known))
 
     async def _run_shell(self, command: str) -> None:
         """Run a command in the sandbox, show its output, and keep it for the next request if it is short."""

@@ -1,4 +1,4 @@
-"""Drop-down list that completes commands, their arguments, paths and symbols in the prompt."""
+"""Drop-down list that completes commands, paths and symbols in the prompt."""
 
 import asyncio
 import re
@@ -14,19 +14,15 @@ from textual_autocomplete import AutoComplete, DropdownItem, TargetState
 
 from coder.core.errors import CoderError
 from coder.core.text import sanitize_text
-from coder.ui.tui.commands import HELP, Argument, CommandArguments
+from coder.ui.tui.commands import HELP, custom_purposes
 from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.services import RepositoryNames
+from coder.ui.tui.services import Services, require_service
 
 COMMAND = re.compile(r"/[\w:.-]*")
-ARGUMENT = re.compile(r"/([a-z]+) (\S*)")
-"""A command with the beginning of its first argument."""
 MENTION = re.compile(r"(?:^|(?<=[\s(\[{,]))@([\w./:-]*)$")
 MOST_NAMES = 50
 """Names that are ranked and listed at once."""
 MOST_ROWS = 8
-MOST_COLUMNS = 76
-"""Longest line of an argument with what it is."""
 
 
 class Completion(AutoComplete):
@@ -35,23 +31,18 @@ class Completion(AutoComplete):
     The library completes an Input. The prompt is a TextArea, so its text up to the cursor is the state here.
     """
 
-    def __init__(self, prompt: Prompt, names: RepositoryNames, arguments: CommandArguments) -> None:
-        """Complete in `prompt`; `names` and `arguments` are loaded in a thread as soon as one begins."""
+    def __init__(self, prompt: Prompt, services: Services) -> None:
+        """Complete in `prompt`; names are loaded in a thread as soon as one begins."""
         super().__init__("Prompt", self._find_candidates)
         self._prompt = prompt
-        self._names = names
+        self._services = services
         self._known: tuple[str, ...] = ()
         """Paths and symbols of the repository."""
         self._recent: dict[str, int] = {}
         """Ranks of files by their last change, the newest first."""
-        self._arguments = arguments
-        self._known_arguments: dict[str, tuple[Argument, ...]] = {}
-        """Arguments by command."""
         self._custom: Mapping[str, str] = {}
         """Purposes of the user's and the repository's own commands."""
         self._is_loading = False
-        self._is_chosen = False
-        """True once the user has moved in the list that is shown."""
 
     @property
     def target(self) -> TextArea:  # type: ignore[override]  # the library expects an Input
@@ -66,15 +57,13 @@ class Completion(AutoComplete):
         if not self.display or key not in ("up", "down", "tab", "enter", "escape"):
             return False
         search = self.get_search_string(self._target_state)
-        is_optional = search.endswith(" ") and not self._is_chosen  # an argument that has not begun
         if key == "escape":
             self.action_hide()
         elif key in ("up", "down"):
             step = -1 if key == "up" else 1
             highlighted = self.option_list.highlighted or 0
             self.option_list.highlighted = (highlighted + step) % self.option_list.option_count
-            self._is_chosen = True
-        elif key == "enter" and (is_optional or search in self._listed_texts()):
+        elif key == "enter" and search in self._listed_texts():
             self.action_hide()
             return False
         else:
@@ -103,16 +92,13 @@ class Completion(AutoComplete):
         return TargetState(text=before, cursor_position=len(before))
 
     def get_search_string(self, target_state: TargetState) -> str:
-        if COMMAND.fullmatch(target_state.text) or ARGUMENT.fullmatch(target_state.text):
+        if COMMAND.fullmatch(target_state.text):
             return target_state.text
         mention = MENTION.search(target_state.text)
         return f"@{mention[1]}" if mention else ""
 
     def _find_candidates(self, state: TargetState) -> list[DropdownItem]:
-        self._is_chosen = False
         search = self.get_search_string(state)
-        if argument := ARGUMENT.fullmatch(search):
-            return self._find_arguments(argument[1], argument[2].lower())
         if search.startswith("/"):
             return [
                 DropdownItem(f"/{name:<9} {text}")
@@ -133,16 +119,6 @@ class Completion(AutoComplete):
         recency = self._recent.get(name, len(self._recent))
         starts = any(part.startswith(wanted) for part in parts)
         return typed not in name, wanted not in parts, not starts, recency, len(name), name
-
-    def _find_arguments(self, command: str, wanted: str) -> list[DropdownItem]:
-        known = self._known_arguments.get(command, ())
-        found = [argument for argument in known if wanted in f"{argument.value} {argument.about}".lower()]
-        best = nsmallest(MOST_NAMES, found, key=lambda argument: wanted not in argument.value.lower())
-        width = max((len(argument.value) for argument in best), default=0)
-        return [
-            DropdownItem(sanitize_text(f"{value:<{width}}  {about}"[:MOST_COLUMNS].rstrip()))
-            for value, about in best
-        ]
 
     def get_matches(
         self,
@@ -179,15 +155,11 @@ class Completion(AutoComplete):
         self.absolute_offset = Offset(max(x, 0), max(y, 0))
 
     def _load_names(self) -> None:
-        """Load names when a mention begins, and arguments behind a command: fresh for each."""
+        """Load names when a mention or a command begins: fresh for each."""
         search = self.get_search_string(self._get_target_state())
-        argument = ARGUMENT.fullmatch(search)
         if self._is_loading:
             return
-        if argument and (not argument[2] or argument[1] not in self._known_arguments):
-            self._is_loading = True
-            self.run_worker(self._read_arguments(argument[1]))
-        elif search == "/":
+        if search == "/":
             self._is_loading = True
             self.run_worker(self._read_commands())
         elif search.startswith("@") and (search == "@" or not self._known):
@@ -196,28 +168,20 @@ class Completion(AutoComplete):
 
     async def _read_commands(self) -> None:
         try:
-            self._custom = await asyncio.to_thread(self._arguments.list_custom)
+            self._custom = await asyncio.to_thread(custom_purposes, self._services)
         finally:
             self._is_loading = False
         if self._custom:
             self._handle_target_update()
 
-    async def _read_arguments(self, command: str) -> None:
-        try:
-            self._known_arguments[command] = await asyncio.to_thread(self._arguments.list, command)
-        except CoderError:
-            self._known_arguments[command] = ()
-        finally:
-            self._is_loading = False
-        self._handle_target_update()
-
     async def _read_names(self) -> None:
         try:
-            paths = await asyncio.to_thread(self._names.paths)
-            recent = await asyncio.to_thread(self._names.recent_paths)
+            names = require_service(self._services.names)
+            paths = await asyncio.to_thread(names.paths)
+            recent = await asyncio.to_thread(names.recent_paths)
             self._recent = {path: rank for rank, path in enumerate(recent)}
             self._show_names(paths)
-            symbols = await asyncio.to_thread(self._names.symbols)
+            symbols = await asyncio.to_thread(names.symbols)
             self._show_names([*paths, *symbols])
         except CoderError:
             return  # the names that are known are offered
@@ -230,11 +194,5 @@ class Completion(AutoComplete):
 
 
 def _completed_text(value: str, search: str) -> str:
-    """Return an option without its help, behind the command that `search` begins with, if any.
-
-    A path may have spaces.
-    """
-    if not search.startswith("/"):
-        return value
-    command, space, _ = search.partition(" ")
-    return f"{command} {value.split()[0]}" if space else value.split()[0]
+    """Return an option without its help; a path may have spaces."""
+    return value.split()[0] if search.startswith("/") else value

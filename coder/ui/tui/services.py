@@ -86,10 +86,6 @@ class SessionSettings(Protocol):
         """Return lines on `effort`, `strategy` or `budget`."""
         ...
 
-    def choices(self, name: str) -> Sequence[str]:
-        """Return lines that begin with what /model, /effort, /strategy, /budget or /cost can be given."""
-        ...
-
     def change(self, name: str, value: str) -> str:
         """Change `model`, `effort`, `strategy` or `budget` from the next request on; return a sentence."""
         ...

@@ -12,10 +12,9 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from coder.core.text import sanitize_text, shorten_line
-from coder.ui.tui.commands import CommandArguments
 from coder.ui.tui.keys import KeyBindings
 from coder.ui.tui.prompt import Prompt, make_prompt
-from coder.ui.tui.services import Overview, RepositoryNames, SessionModel
+from coder.ui.tui.services import Overview, Services, SessionModel
 from coder.ui.tui.transcript import StatusBar, Transcript
 
 if TYPE_CHECKING:
@@ -73,12 +72,12 @@ class SessionScreen(Screen[None]):
             if not choice.name:
                 transcript.add_line(f"No model: {choice.reason}", "greeting")
 
-    async def add_completion(self, names: RepositoryNames, arguments: CommandArguments) -> None:
-        """Complete commands, their arguments, and names in the prompt from now on."""
+    async def add_completion(self, services: Services) -> None:
+        """Complete commands and names in the prompt from now on."""
         from coder.ui.tui.completion import Completion
 
         for prompt in self.query(Prompt):  # empty if the user has quit meanwhile
-            completion = Completion(prompt, names, arguments)
+            completion = Completion(prompt, services)
             await self.mount(completion)
             prompt.take_key = completion.take_key
 

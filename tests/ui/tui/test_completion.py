@@ -1,12 +1,11 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import cast
 
 import pytest
 
 from coder.core.errors import UserError
 from coder.ui.tui.completion import Completion
-from coder.ui.tui.services import Services, SessionArchive, SessionSettings
+from coder.ui.tui.services import Services
 from tests.ui.tui.fakes import FakeCommandFiles, Stage, stage
 
 
@@ -26,41 +25,11 @@ class UnreadableNames(Names):
         raise UserError("The search took too long.")
 
 
-class Settings:
-    """Settings of which only the choices are asked for."""
-
-    def choices(self, name: str) -> Sequence[str]:
-        if name == "model":
-            return ["acme:large   200k tokens", "acme:small   8k tokens"]
-        return ["linear", "plan", "tree"]
-
-    def __getattr__(self, name: str) -> Callable[..., str]:
-        return lambda *_: f"{name} was carried out"
-
-
-SESSIONS = [
-    "20261125-090000-aaaa  @1  PROVEN  the clock is slow",
-    "20261124-090000-bbbb  @2  stopped  a typo",
-]
-
-
-class Archive:
-    """Archive of two sessions, of which only the list is asked for."""
-
-    def list(self) -> Sequence[str]:
-        return SESSIONS
-
-    def __getattr__(self, name: str) -> Callable[..., str]:
-        raise UserError(f"{name} is not here.")
-
-
 def completing(names: Names | None = None) -> AbstractAsyncContextManager[Stage]:
     return stage(
         services=Services(
             names=names or Names(),
             custom=FakeCommandFiles(),
-            settings=cast(SessionSettings, Settings()),
-            archive=cast(SessionArchive, Archive()),
         )
     )
 
@@ -87,11 +56,6 @@ COMPLETED: dict[tuple[str, ...], str] = {
     ("@notes", "tab"): '@"my notes.md" ',
     ("see @face", "escape", "x"): "see @facex",
     ("ada@face", "tab"): "ada@face",
-    ("/theme dra", "tab"): "/theme dracula ",
-    ("/model sma", "enter"): "/model acme:small ",
-    ("/strategy ", "down", "tab"): "/strategy plan ",
-    ("/resume clock", "tab"): "/resume 20261125-090000-aaaa ",
-    ("/diff bbbb", "tab"): "/diff 20261124-090000-bbbb ",
     ("/ask dra", "tab"): "/ask dra",
 }
 """Texts of the prompt after what is typed and the keys that follow."""
@@ -126,28 +90,12 @@ async def test_list_shows_matches_above_the_prompt() -> None:
         assert listed(terminal) == []
 
 
-async def test_arguments_are_listed_with_what_they_are_and_whole_at_the_right_edge() -> None:
+async def test_list_is_whole_at_the_right_edge() -> None:
     async with completing() as terminal:
-        await terminal.type("/apply ")
-        await terminal.settle()
-        assert listed(terminal) == SESSIONS
-        terminal.prompt.text = ""
-        await terminal.settle()
-        assert listed(terminal) == []
         terminal.prompt.insert("x" * 68)
         await terminal.type(" @arith")
         await terminal.settle()
         assert "@tests/test_arithmetic.py" in terminal.text
-
-
-async def test_enter_behind_a_command_sends_it_without_an_argument() -> None:
-    async with completing() as terminal:
-        await terminal.type("/theme ")
-        await terminal.settle()
-        assert listed(terminal)
-        await terminal.press("enter")
-        assert "    gruvbox" in terminal.text
-    assert (terminal.texts, terminal.draft) == ([], "")
 
 
 async def test_keys_in_one_burst_send_and_do_not_complete() -> None:

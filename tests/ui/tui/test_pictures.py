@@ -134,7 +134,6 @@ async def test_matches_snapshot(
     ("name", "typed", "keys"),
     [
         pytest.param("completion", "see @t", KeyBindings(), marks=pytest.mark.thorough),
-        pytest.param("arguments", "/theme te", KeyBindings({"send": "ctrl+s"}), marks=pytest.mark.thorough),
         ("vim", "it wraps", KeyBindings(has_vim=True)),
     ],
 )

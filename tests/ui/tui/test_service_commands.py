@@ -41,13 +41,6 @@ class Settings:
     def show(self, name: str) -> Sequence[str]:
         return [f"{name}: {self.values.get(name, 'none')}"]
 
-    def choices(self, name: str) -> Sequence[str]:
-        return {
-            "model": ["acme:large"],
-            "strategy": ["linear", "tree"],
-            "budget": ["usd  no limit", "tokens  5"],
-        }.get(name, [])
-
     def change(self, name: str, value: str) -> str:
         if value == "nope":
             raise UserError("No provider is known for the model 'nope'.")
@@ -139,11 +132,8 @@ ANSWERS = {
     "/budget tokens 5": "From the next request on: budget tokens 5",
     "/doctor": "ok  sandbox",
     "/theme": "* textual-dark",
-    "/theme drakula": "There is no theme drakula. Do you mean dracula?",
-    "/strategy tre": "There is no strategy tre. Do you mean tree?",
+    "/theme drakula": "There is no theme drakula. Did you mean dracula?",
     "/model acme:large /ask why": "/model takes one word, not 'acme:large /ask why'.",
-    "/strategy x": "There is no strategy x. There are: linear, tree.",
-    "/budget token 5": "There is no limit token. Do you mean tokens?",
     "/copy": "There is no answer to copy yet.",
     "/cost": "This is the record of a session",
     "/undoo": "There is no command /undoo. Do you mean /undo?",
