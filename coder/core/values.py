@@ -82,15 +82,13 @@ class HunkComment(Value):
     text: str
 
 
-class EditedHunk(Value):
+class EditedHunk(EventValue):
     """The user's changes to one hunk of a review."""
 
     hunk: int
     """Its number in the diff."""
     body: str = ""
     """The hunk from `@@` to its last line, as the user has rewritten it; empty: as proposed."""
-    omitted: tuple[int, ...] = ()
-    """Changed lines that are left out, by their position among the lines of that body, from 0."""
 
 
 class HunkDecisions(EventValue):

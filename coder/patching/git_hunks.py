@@ -79,20 +79,9 @@ def hunk_lines(body: str) -> tuple[DiffLine, ...]:
 
 
 def edited_body(hunk: Hunk, edit: EditedHunk) -> str:
-    """Return a hunk's body after an edit; empty if no changed line is left.
-
-    A removed line that is left out stays in the file; an added one disappears.
-    """
+    """Return a hunk's body after an edit; empty if no changed line is left."""
     body = edit.body or hunk.body
-    omitted = set(edit.omitted)
-    lines = [
-        DiffLine(" ", line.text) if number in omitted and line.sign == "-" else line
-        for number, line in enumerate(hunk_lines(body))
-        if number not in omitted or line.sign != "+"
-    ]
-    if not any(line.sign != " " for line in lines):
-        return ""
-    return _compose_body(body, _separate_lines(lines)) if omitted else body
+    return body if any(line.sign != " " for line in hunk_lines(body)) else ""
 
 
 def replace_new_lines(body: str, new_lines: Sequence[str]) -> str:

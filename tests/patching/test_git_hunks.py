@@ -124,35 +124,6 @@ def rewrite_hunks(root: Path, edit: Callable[[int, Hunk], EditedHunk | None]) ->
     return part
 
 
-def test_left_out_lines_stay_as_they_were(staged_repository: Path) -> None:
-    def edit(number: int, hunk: Hunk) -> EditedHunk | None:
-        """Take the added lines alone, but for the first one of each hunk."""
-        lines = hunk_lines(hunk.body)
-        removed = [place for place, line in enumerate(lines) if line.sign == "-"]
-        added = [place for place, line in enumerate(lines) if line.sign == "+"]
-        return EditedHunk(hunk=number, omitted=tuple(sorted([*removed, *added[:1]])))
-
-    rewrite_hunks(staged_repository, edit)
-    assert (staged_repository / "long.py").read_text().splitlines() == [
-        *NUMBERS[:20],
-        "twenty and a half",
-        "twenty and three quarters",
-        *NUMBERS[20:],
-    ]
-    assert (staged_repository / "gone.py").read_text() == "print(1)\n"
-    assert not (staged_repository / "made.py").exists()
-    assert (staged_repository / "old name.py").exists(), "a rename goes with the last hunk of its file"
-    # The kept last line gets the newline that the added one after it needs.
-    assert (staged_repository / "traps.txt").read_bytes() == f"{TRAPS}end\nend\n".encode()
-
-
-def test_part_of_a_deletion_keeps_the_file(tmp_path: Path) -> None:
-    root = repo(tmp_path / "repo", {"näme a/gone.py": "one\ntwo\nthree"})
-    git(root, "rm", "--quiet", "näme a/gone.py")
-    rewrite_hunks(root, lambda number, _: EditedHunk(hunk=number, omitted=(1, 2)))
-    assert (root / "näme a/gone.py").read_text() == "two\nthree"
-
-
 @pytest.mark.parametrize(
     ("new_lines", "body"),
     [
@@ -183,9 +154,7 @@ def test_edited_hunks_apply_where_hunks_before_them_are_shorter(staged_repositor
 
 def test_edit_without_a_changed_line_drops_the_hunk() -> None:
     diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-1\n+2\n"
-    assert rebuild_diff(diff, [0], [EditedHunk(hunk=0, omitted=(0, 1))]) == ""
     assert rebuild_diff(diff, [0], [EditedHunk(hunk=0, body="@@ -1 +1 @@\n 1\n")]) == ""
-    assert rebuild_diff(diff, [], [EditedHunk(hunk=0, omitted=(0,))]) == ""
 
 
 @pytest.mark.parametrize(

@@ -59,31 +59,33 @@ BINDINGS: Mapping[str, Key] = {
     "undo": Key("ctrl+underscore", "undo what you typed", "everywhere"),
     "palette": Key("ctrl+p", "palette: themes and more", "everywhere"),
     "help": Key("f1", "show this list; so does ? in an empty prompt"),
-    "previous_hunk": Key("up,k", "previous hunk or line", "review"),
-    "next_hunk": Key("down,j", "next hunk or line", "review"),
+    "previous_hunk": Key("up,k", "previous hunk", "review"),
+    "next_hunk": Key("down,j", "next hunk", "review"),
     "first_hunk": Key("g", "first hunk", "review"),
     "last_hunk": Key("G", "last hunk", "review"),
     "half_page_down": Key("ctrl+d", "half a page down", "review"),
     "half_page_up": Key("ctrl+u", "half a page up", "review"),
-    "accept": Key("y", "accept a hunk or line; answer yes", "review"),
-    "reject": Key("n", "reject a hunk or line; answer no", "review"),
-    "turn": Key("space", "toggle a hunk or line", "review"),
-    "accept_all": Key("a", "accept all hunks or lines", "review"),
-    "reject_all": Key("r", "reject all hunks or lines", "review"),
-    "lines": Key("l", "choose lines of a hunk", "review"),
+    "accept": Key("y", "accept a hunk; answer yes", "review"),
+    "reject": Key("n", "reject a hunk; answer no", "review"),
+    "turn": Key("space", "toggle a hunk", "review"),
+    "accept_all": Key("a", "accept all hunks", "review"),
+    "reject_all": Key("r", "reject all hunks", "review"),
     "edit": Key("e", "edit a hunk", "review"),
     "restore": Key("u", "undo edits of a hunk", "review"),
     "comment": Key("c", "tell the model what to change in a hunk", "review"),
     "next_file": Key("f", "next file", "review"),
     "previous_file": Key("F", "previous file", "review"),
-    "confirm": Key("enter", "confirm the review, or the choice of lines", "review"),
+    "confirm": Key("enter", "confirm the review", "review"),
     "save": Key("ctrl+s", "run the plan; keep the edit of a hunk", "editor"),
     "refuse": Key("ctrl+r", "refuse the plan", "editor"),
 }
 """Bindings by the name that the user's settings have for them."""
 HEADINGS = {"review": "In a review or a question:", "editor": "In a plan, or the editor of a hunk:"}
 """Headings of the bindings that hold elsewhere than at the prompt, by their place."""
-REMOVED_BINDINGS: Mapping[str, str] = {"files": "next_file and previous_file go from file to file"}
+REMOVED_BINDINGS: Mapping[str, str] = {
+    "files": "next_file and previous_file go from file to file",
+    "lines": "edit changes single lines",
+}
 """Bindings that there were once, with what to use instead."""
 FIXED_KEYS: Mapping[tuple[str, str], str] = {
     **{("review", key): "an answer" for key in "0123456789"},

@@ -1,4 +1,4 @@
-"""The review of a change: files, hunks, single lines, edits and comments."""
+"""The review of a change: files, hunks, edits and comments."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -8,12 +8,10 @@ from typing import ClassVar, Literal, NamedTuple
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.content import Content
 from textual.events import Click
 from textual.message import Message
 from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList, Static, TextArea
-from textual.widgets.option_list import Option
+from textual.widgets import Input, Static, TextArea
 
 from coder.core.events import ReviewAsked
 from coder.core.text import sanitize_text
@@ -21,7 +19,7 @@ from coder.core.values import EditedHunk, Hunk, HunkComment, HunkDecisions, firs
 from coder.core.verdict import Verdict, describe_example
 from coder.patching.git_hunks import edited_body, hunk_lines, replace_new_lines, split_git_diff
 from coder.ui.tui.dialogs import VimScroll
-from coder.ui.tui.diff import colour_lines, render_hunk, render_hunk_side_by_side
+from coder.ui.tui.diff import render_hunk, render_hunk_side_by_side
 from coder.ui.tui.keys import Dialog, KeyBindings, KeyedApp, find_key_bindings
 
 ReviewPurpose = Literal["deliver", "apply", "read"]
@@ -61,7 +59,7 @@ class ReviewApp(KeyedApp[HunkDecisions]):
 
 HUNK_KEYS = "{previous_hunk}/{next_hunk} hunk · {next_file}/{previous_file} file"
 DECISION_KEYS = "{accept} accept · {reject} reject · {confirm} confirm"
-MORE_KEYS = f"{HUNK_KEYS} · {{accept_all}}/{{reject_all}} all · {{lines}} lines · {{edit}} edit"
+MORE_KEYS = f"{HUNK_KEYS} · {{accept_all}}/{{reject_all}} all · {{edit}} edit"
 REVIEW_KEYS: Mapping[ReviewPurpose, str] = {
     "deliver": f"{DECISION_KEYS} · esc deliver nothing · {MORE_KEYS} · {{comment}} comment",
     "apply": f"{DECISION_KEYS} · esc apply nothing · {MORE_KEYS}",
@@ -92,13 +90,12 @@ class CommentScreen(ModalScreen[str]):
         self.dismiss(event.value.strip())
 
 
-HunkDialog = Literal["comment", "lines", "text"]
+HunkDialog = Literal["comment", "text"]
 
 
 class HunkChoice(Vertical, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "turn", "turn round", id="turn"),
-        Binding("l", "open('lines')", "choose lines", id="lines"),
         Binding("e", "open('text')", "edit", id="edit"),
         Binding("u", "restore", "as proposed", id="restore"),
         Binding("c", "open('comment')", "comment", id="comment"),
@@ -108,7 +105,7 @@ class HunkChoice(Vertical, can_focus=True):
         """Posted when the user decides on a hunk, or changes it."""
 
     class Opened(Message):
-        """Posted when the user wants to comment on a hunk, to choose its lines, or to edit it."""
+        """Posted when the user wants to comment on a hunk, or to edit it."""
 
         def __init__(self, choice: "HunkChoice", dialog: HunkDialog) -> None:
             super().__init__()
@@ -150,13 +147,8 @@ class HunkChoice(Vertical, can_focus=True):
         return self._hunk.model_copy(update={"body": edited_body(self._hunk, self.edit) or self._hunk.body})
 
     @property
-    def full_hunk(self) -> Hunk:
-        """The hunk with all of its lines, which the user may have edited."""
-        return self._hunk.model_copy(update={"body": self.edit.body or self._hunk.body})
-
-    @property
     def is_changed(self) -> bool:
-        return bool(self.edit.body or self.edit.omitted)
+        return bool(self.edit.body)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer decisions where there is something to decide, and comments where a model can read them."""
@@ -181,8 +173,6 @@ class HunkChoice(Vertical, can_focus=True):
         remarks = [sanitize_text(self._hunk.path)]
         if self.edit.body:
             remarks.append("edited")
-        if omitted := len(self.edit.omitted):
-            remarks.append(f"{omitted} line{'s' * (omitted != 1)} left out")
         if self.draft:
             remarks.append("an edit is not kept yet: e")
         if self._droppable:
@@ -349,11 +339,9 @@ class ReviewScreen(Dialog[HunkDecisions]):
         choice = event.choice
         if event.dialog == "comment":
             self._ask_for_comment(choice)
-        elif not hunk_lines(choice.full_hunk.body):
-            hint = "this hunk has no lines to choose or edit: {accept} accepts it, {reject} rejects it"
+        elif not choice.lines:
+            hint = "this hunk has no lines to edit: {accept} accepts it, {reject} rejects it"
             self._show_outcome(find_key_bindings(self).fill(hint))
-        elif event.dialog == "lines":
-            self._choose_lines(choice)
         else:
             self._edit_text(choice)
 
@@ -364,14 +352,6 @@ class ReviewScreen(Dialog[HunkDecisions]):
 
         self.app.push_screen(CommentScreen(choice.hunk.path, choice.comment), keep_comment)
 
-    def _choose_lines(self, choice: HunkChoice) -> None:
-        def keep_choice(omitted: tuple[int, ...] | None) -> None:
-            if omitted is not None:
-                choice.show_edit(choice.edit.model_copy(update={"omitted": omitted}))
-
-        omitted = choice.edit.omitted
-        self.app.push_screen(LineChoiceScreen(choice.full_hunk, omitted), keep_choice)
-
     def _edit_text(self, choice: HunkChoice) -> None:
         def keep_text(edited: HunkText | None) -> None:
             if edited is None or edited.lines == tuple(
@@ -379,8 +359,8 @@ class ReviewScreen(Dialog[HunkDecisions]):
             ):
                 choice.show_draft("")
             elif edited.is_kept:
-                body = replace_new_lines(choice.full_hunk.body, edited.lines)
-                choice.show_edit(choice.edit.model_copy(update={"body": body, "omitted": ()}))
+                body = replace_new_lines(choice.hunk.body, edited.lines)
+                choice.show_edit(choice.edit.model_copy(update={"body": body}))
             else:
                 choice.show_draft(edited.text)
 
@@ -395,98 +375,6 @@ class ReviewScreen(Dialog[HunkDecisions]):
         drafted.focus()
         hint = "an edit is not kept yet: {edit} opens it, {restore} drops it"
         self._show_outcome(find_key_bindings(self).fill(hint))
-
-
-LINE_CHOICE_KEYS = (
-    "{turn}, {accept}/{reject} line · {accept_all}/{reject_all} all · {confirm} keep the choice · "
-    "esc leave it as it was"
-)
-"""Hint, with names of bindings instead of their keys."""
-MARKS = {True: "[x] ", False: "[ ] ", None: "    "}
-STYLES = {"added": "on $success 15%", "removed": "on $error 15%", "kept": ""}
-ANSI_STYLES = {"added": "ansi_green", "removed": "ansi_red"}
-
-
-class LineList(OptionList):
-    """Lines of a hunk; the changed ones can be chosen."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "turn", "take it or leave it", id="turn"),
-        Binding("y", "choose(True)", "take it", id="accept"),
-        Binding("n", "choose(False)", "leave it", id="reject"),
-        Binding("a", "choose_all(True)", "take all", id="accept_all"),
-        Binding("r", "choose_all(False)", "leave all", id="reject_all"),
-        Binding("down,j", "cursor_down", show=False, id="next_hunk"),
-        Binding("up,k", "cursor_up", show=False, id="previous_hunk"),
-        Binding("enter", "select", "keep the choice", id="confirm"),
-    ]
-
-    def __init__(self, hunk: Hunk, omitted: tuple[int, ...]) -> None:
-        super().__init__(markup=False)
-        self._coloured_lines = [
-            line for line in colour_lines(hunk.body, path=hunk.path) if line[0] != "about"
-        ]
-        """Kind and text of each line, without the heading and remarks on a missing newline."""
-        self.chosen = {
-            number: number not in omitted
-            for number, (kind, _) in enumerate(self._coloured_lines)
-            if kind != "kept"
-        }
-        """Whether each changed line is taken, by its number among the hunk's lines."""
-
-    def on_mount(self) -> None:
-        self.add_options(
-            Option(self._prompt(number), disabled=number not in self.chosen)
-            for number in range(len(self._coloured_lines))
-        )
-        self.highlighted = min(self.chosen)
-
-    def action_turn(self) -> None:
-        if self.highlighted is not None:
-            self._choose(self.highlighted, taken=not self.chosen[self.highlighted])
-
-    def action_choose(self, taken: bool) -> None:
-        """Decide on a line, and go on to the next one."""
-        if self.highlighted is not None:
-            self._choose(self.highlighted, taken=taken)
-            self.action_cursor_down()
-
-    def action_choose_all(self, taken: bool) -> None:
-        for number in self.chosen:
-            self._choose(number, taken=taken)
-
-    def _choose(self, number: int, *, taken: bool) -> None:
-        self.chosen[number] = taken
-        self.replace_option_prompt_at_index(number, self._prompt(number))
-
-    def _prompt(self, number: int) -> Content:
-        kind, text = self._coloured_lines[number]
-        if self.app.native_ansi_color and kind != "kept":  # no colours of code on those of the cursor
-            text = Content.styled(text.plain, ANSI_STYLES[kind])
-        else:
-            text = text.stylize_before(STYLES[kind])
-        return Content(MARKS[self.chosen.get(number)]) + text
-
-
-class LineChoiceScreen(ModalScreen[tuple[int, ...]]):
-    """Dismisses with the numbers of the changed lines that are left out."""
-
-    CSS_PATH = "editing.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "leave it as it was")]
-
-    def __init__(self, hunk: Hunk, omitted: tuple[int, ...]) -> None:
-        super().__init__()
-        self._hunk = hunk
-        self._omitted = omitted
-
-    def compose(self) -> ComposeResult:
-        yield Static(f"Lines of {sanitize_text(self._hunk.path)}", id="heading", markup=False)
-        yield LineList(self._hunk, self._omitted)
-        yield Static(find_key_bindings(self).fill(LINE_CHOICE_KEYS), id="keys", markup=False)
-
-    def on_option_list_option_selected(self) -> None:
-        chosen = self.query_one(LineList).chosen
-        self.dismiss(tuple(number for number, taken in chosen.items() if not taken))
 
 
 EDITOR_KEYS = "{save} keep it · esc back, and go on later"

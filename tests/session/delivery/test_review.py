@@ -161,13 +161,6 @@ def test_verifies_and_delivers_what_the_user_edited(tmp_path: Path) -> None:
     assert (tmp_path / "b.py").read_text() == "OTHER = 1\n"
 
 
-def test_omitted_lines_are_not_delivered(tmp_path: Path) -> None:
-    edit = EditedHunk(hunk=0, omitted=(0, 1))
-    session_end = run_with_decisions(review_context(tmp_path, FakeVerifier()), decide(0, 1, edits=(edit,)))
-    assert session_end.delivery is not None
-    assert "a.py" not in session_end.delivery.diff and "b.py" in session_end.delivery.diff
-
-
 def test_failing_edit_returns_to_the_review_with_everything_in_it(tmp_path: Path) -> None:
     verifier = FakeVerifier(verdicts=[PROVEN, STILL_RED])
     context = replace(review_context(tmp_path, verifier), revise=revise_flagged)

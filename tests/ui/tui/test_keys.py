@@ -6,11 +6,10 @@ from textual.binding import Binding
 
 from coder.core.errors import UserError
 from coder.core.events import Amend, Answer, Decide, Stop
-from coder.core.values import EditedHunk
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.dialogs import AnswerList, PlanScreen, VimScroll
 from coder.ui.tui.keys import BINDINGS, CLOSING_KEYS, KeyedApp, describe_removed_bindings, read_key_bindings
-from coder.ui.tui.review import HunkChoice, HunkEditor, HunkList, LineList, ReviewScreen
+from coder.ui.tui.review import HunkChoice, HunkEditor, HunkList, ReviewScreen
 from coder.ui.tui.session_screen import SessionScreen
 from tests.ui.tui import story
 from tests.ui.tui.fakes import stage
@@ -27,7 +26,7 @@ def test_every_binding_has_a_name_and_the_default_key() -> None:
         if isinstance(binding, Binding) and (binding.id or binding.key not in CLOSING_KEYS)
     }
     named = {name: key.default for name, key in BINDINGS.items() if name not in HANDLED_BY_PROMPT}
-    dialogs = (PlanScreen, HunkEditor, LineList, AnswerList)
+    dialogs = (PlanScreen, HunkEditor, AnswerList)
     shared = [binding for owner in dialogs for binding in owner.BINDINGS if isinstance(binding, Binding)]
     bound |= {binding.id: binding.key for binding in shared if binding.id}
     assert bound == named
@@ -127,11 +126,8 @@ async def test_review_uses_the_keys_of_the_settings_and_shows_them() -> None:
         text = " ".join(terminal.text.split())
         assert "space accept · x reject" in text and "ctrl+s confirm" in text
         assert "ctrl+s delivers the whole fix" in text
-        await terminal.press("x", "l")
-        assert "x line · a/r all · ctrl+s keep the choice" in " ".join(terminal.text.split())
-        await terminal.press("x", "ctrl+s", "space", "x", "ctrl+s")
-    edits = (EditedHunk(hunk=1, omitted=(3,)),)
-    assert terminal.session.commands == [Decide(question="q1", accepted=(1,), edits=edits)]
+        await terminal.press("x", "space", "x", "ctrl+s")
+    assert terminal.session.commands == [Decide(question="q1", accepted=(1,))]
 
 
 @pytest.mark.thorough

@@ -42,11 +42,6 @@ async def review(stage: Stage) -> None:
     await stage.pilot.press("y", "n")
 
 
-async def review_lines(stage: Stage) -> None:
-    await review(stage)
-    await stage.press("up", "l", "space")
-
-
 async def review_text(stage: Stage) -> None:
     await stage.fix(*story.LOCATED, story.REVIEW, issue=story.ISSUE)
     await stage.wait_for_question()
@@ -110,7 +105,6 @@ async def answered(stage: Stage) -> None:
         pytest.param(review, LIGHT, (80, 24), marks=pytest.mark.thorough),
         pytest.param(review, ANSI, (60, 16), marks=pytest.mark.thorough),
         (review, DARK, (160, 40)),
-        pytest.param(review_lines, DARK, (80, 24), marks=pytest.mark.thorough),
         (review_edited, DARK, (80, 24)),
         (plan, DARK, (80, 24)),
         (delivered, DARK, (80, 24)),

@@ -38,49 +38,6 @@ async def reviewing(
 
 
 @pytest.mark.thorough
-async def test_chooses_single_lines() -> None:
-    everything = (0, 1, 2)
-    choices = {
-        ("space", "enter"): (everything, (3,)),
-        ("y", "n", "enter"): (everything, (4,)),
-        ("r", "down", "y", "enter"): (everything, (3, 5, 6)),
-        ("space", "escape"): (everything, ()),
-        ("space", "space", "enter"): (everything, ()),
-        ("r", "enter"): ((0, 2), ()),
-    }
-    async with reviewing() as terminal:
-        for number, keys in enumerate(choices, 1):
-            if number > 1:
-                await terminal.ask(story.REVIEW.model_copy(update={"question": f"q{number}"}))
-            await terminal.press("down", "l", *keys, "enter")
-    assert terminal.session.commands == [
-        Decide(
-            question=f"q{number}",
-            accepted=accepted,
-            edits=(EditedHunk(hunk=1, omitted=omitted),) if omitted else (),
-        )
-        for number, (accepted, omitted) in enumerate(choices.values(), 1)
-    ]
-
-
-async def test_review_shows_what_is_left_of_a_hunk() -> None:
-    async with reviewing() as terminal:
-        await terminal.press("down", "l")
-        assert "[x] -    if hour >= 24:" in terminal.text
-        await terminal.press("space")
-        assert "[ ] -    if hour >= 24:" in terminal.text
-        await terminal.press("enter")
-        assert "@@ -14,6 +15,5 @@ def add" in terminal.text
-        assert "-    if hour >= 24:" not in terminal.text
-        assert "clock/arithmetic.py · 1 line left out · untested" in terminal.text
-        assert "Review: 3 of 3 hunks, 1 changed: enter verifies and delivers them" in terminal.text
-        await terminal.press("u")
-        assert "-    if hour >= 24:" in terminal.text
-        assert "Review: enter delivers the whole fix" in terminal.text
-    assert terminal.session.commands == []
-
-
-@pytest.mark.thorough
 async def test_edits_a_hunk_in_place() -> None:
     async with reviewing() as terminal:
         await terminal.press("e", *["down"] * 3, "end", "enter")
@@ -88,9 +45,12 @@ async def test_edits_a_hunk_in_place() -> None:
         await terminal.press("ctrl+s")
         assert "[accepted] clock/arithmetic.py · edited" in terminal.text
         assert "+# a day" in terminal.text
-        await terminal.press("l", "down", "space")
-        assert "[ ] +# a day" in terminal.text
-        await terminal.press("escape", "enter")
+        assert "Review: 3 of 3 hunks, 1 changed: enter verifies and delivers them" in terminal.text
+        await terminal.press("u")
+        assert "Review: enter delivers the whole fix" in terminal.text
+        await terminal.press("e", *["down"] * 3, "end", "enter")
+        await terminal.type("# a day")
+        await terminal.press("ctrl+s", "enter")
     assert terminal.session.commands == [
         Decide(question="q1", accepted=(0, 1, 2), edits=(EditedHunk(hunk=0, body=EDITED),))
     ]
@@ -140,14 +100,14 @@ async def test_change_without_lines_is_decided_as_a_whole() -> None:
 
     review = story.REVIEW.model_copy(update={"diff": renamed, "droppable": ()})
     async with reviewing(review) as terminal:
-        await terminal.press("l")
-        assert "Review: this hunk has no lines to choose or edit" in terminal.text
-        await terminal.press("e", "enter")
+        await terminal.press("e")
+        assert "Review: this hunk has no lines to edit" in terminal.text
+        await terminal.press("enter")
     assert terminal.session.commands == [Decide(question="q1", accepted=(0,))]
 
 
 async def test_review_goes_on_with_all_decisions() -> None:
-    edits = (EditedHunk(hunk=0, body=EDITED), EditedHunk(hunk=1, omitted=(3,)))
+    edits = (EditedHunk(hunk=0, body=EDITED),)
     comments = (HunkComment(hunk=1, text="one constant"),)
     review = story.REVIEW.model_copy(update={"accepted": (0, 1), "edits": edits, "comments": comments})
     async with reviewing(review) as terminal:
@@ -191,7 +151,7 @@ async def shown_by(
 
 
 async def test_reading_decides_nothing() -> None:
-    text, result = await shown_by("read", "n", "r", "space", "e", "l", "c", "enter", "t")
+    text, result = await shown_by("read", "n", "r", "space", "e", "c", "enter", "t")
     assert "Change: 3 hunks" in text and "q close" in text
     assert "[accepted]" not in text and "[rejected]" not in text
     assert "PROVEN  1 test failed before and passes now" in text
