@@ -126,8 +126,8 @@ def remove(owner: OwnerArgument, user: UserOption = False, repo: RepositoryOptio
 
 @app.command()
 def status(repo: RepositoryOption = Path()) -> None:
-    """Show for each agent where its hook is installed, what keeps it from running, and its last verdict."""
-    from coder.hooks.agents import AGENTS, closed_gates, has_entries
+    """Show for each agent where its hook is installed, what it needs beside, and its last verdict."""
+    from coder.hooks.agents import AGENTS, has_entries
     from coder.hooks.git_hook import has_hook
     from coder.hooks.judging import find_last_session
     from coder.repo.existing_change import find_hooks_directory
@@ -142,8 +142,8 @@ def status(repo: RepositoryOption = Path()) -> None:
             print(f"{agent.name:<8} not installed: coder hook install {agent.name}")
             continue
         print(f"{agent.name:<8} installed in {', '.join(map(str, installed))}")
-        for gate in closed_gates(agent, root):
-            print(f"{'':<8} {gate}")
+        if agent.remark:
+            print(f"{'':<8} {agent.remark}")
         last = find_last_session(agent, root)
         fired = time.strftime("%Y-%m-%d %H:%M", time.localtime(last.fired_at)) if last else "never here"
         verdict = f", last verdict {last.session.verdict}" if last and last.session.verdict else ""
