@@ -1,6 +1,5 @@
 """Diffs on the screen: colors, line numbers, side by side."""
 
-import re
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 
@@ -14,9 +13,6 @@ from coder.core.text import sanitize_text
 from coder.core.values import Hunk
 from coder.patching.git_hunks import split_git_diff
 
-TRIPLE_QUOTES = re.compile(r"""^(.*?)[rRbBuUfF]{0,2}(\"{3}|'{3})""")
-OPENS_STRING = (":", "=", "(", "[", "{", ",", "+", "return", "->")
-"""Ends of code before a string that begins there."""
 KINDS = {"+": "added", "-": "removed", " ": "kept", "": "kept"}
 
 
@@ -80,30 +76,9 @@ def _highlight_lines(lines: list[tuple[str, str]], path: str) -> list[Content]:
     for sign_kind, side in (("removed", ("removed", "kept")), ("added", ("added", "kept"))):
         numbers = [number for number, (kind, _) in enumerate(lines) if kind in side]
         texts = [lines[number][1][1:] for number in numbers]
-        opening = [_open_docstring(texts)] if path.endswith((".py", ".pyi")) else [""]
-        code = highlight("\n".join([*filter(None, opening), *texts]), language=language)
-        contents_of_side = code.split("\n", allow_blank=True)[1 if any(opening) else 0 :]
+        code = highlight("\n".join(texts), language=language)
         # `highlight` drops blank lines at the end of a side.
-        for number, content in zip(numbers, contents_of_side, strict=False):
+        for number, content in zip(numbers, code.split("\n", allow_blank=True), strict=False):
             if lines[number][0] in (sign_kind, "kept"):
                 contents[number] = Content(lines[number][1][:1]) + content
     return contents
-
-
-def _open_docstring(lines: list[str]) -> str:
-    """Return the quotes of the docstring in which Python lines begin; empty if they begin outside.
-
-    They do if the first quotes close a string: text precedes them, or they stand alone and no line that opens
-    a block precedes them.
-    """
-    for number, line in enumerate(lines):
-        match = TRIPLE_QUOTES.search(line)
-        if match is None:
-            continue
-        if line.count(match[2]) > 1 or match[1].rstrip().endswith(OPENS_STRING):
-            return ""
-        before = next((text.strip() for text in reversed(lines[:number]) if text.strip()), "")
-        is_alone = line.strip() == match[2]
-        closes = bool(match[1].strip()) or (is_alone and not before.endswith(OPENS_STRING))
-        return match[2] if closes else ""
-    return ""
