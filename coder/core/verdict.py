@@ -7,6 +7,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from coder.core.paths import test_function_of
 from coder.core.value_text import shorten_value
 from coder.core.values import EventValue, Value
 
@@ -47,6 +48,9 @@ class OperatingSystemError(Value):
     """The file, relative to the tested tree inside of it; `~` and `$TMPDIR` stand for the test run's own."""
 
 
+LONGEST_HEADLINE = 200
+
+
 class Failure(Value):
     """Why a test fails, from the exception itself."""
 
@@ -59,6 +63,17 @@ class Failure(Value):
     """pytest's own rendering, truncated to its most useful part."""
     os_error: OperatingSystemError | None = None
     """None where no such error caused it."""
+
+    @property
+    def headline(self) -> str:
+        """Type and the telling line of the message: its first, or the error of a traceback in it."""
+        lines = [line for line in self.message.splitlines() if line.strip()]
+        first = lines[0].strip() if lines else ""
+        if first.startswith("Traceback "):
+            first = next((line for line in lines[1:] if not line[0].isspace()), first)
+        elif first.endswith(":"):
+            first = " ".join(" ".join(lines).split())
+        return f"{self.type}: {first[:LONGEST_HEADLINE]}" if first else self.type
 
 
 class BodyExecution(EventValue):
@@ -192,9 +207,9 @@ class TestReport(Value):
     @property
     def outcome_counts(self) -> "Counts":
         return Counts(
-            passed=sum(result.green for result in self.results),
+            passed=sum(result.outcome in ("passed", "xpassed") for result in self.results),
             failed=len(self.project_failures),
-            skipped=sum(result.outcome == "skipped" for result in self.results),
+            skipped=sum(result.outcome in ("skipped", "xfailed") for result in self.results),
             denied=len(self.failures) - len(self.project_failures),
             partial=bool(self.collected),
         )
@@ -614,7 +629,8 @@ def describe_proof(verdict: Verdict, *, by: str) -> str:
 
     `by` is who made the change, for names that neither the issue nor the project contains.
     """
-    counts = Counter(verdict.target_kinds.values())
+    functions = {(test_function_of(test), kind) for test, kind in verdict.target_kinds.items()}
+    counts = Counter(kind for _, kind in functions)
     kinds = [f"{counts[kind]} {words[counts[kind] > 1]}" for kind, words in _KINDS.items() if counts[kind]]
     names = ", ".join(f"`{name}`" for name in verdict.chosen_names)
     it = "it" if len(verdict.chosen_names) == 1 else "them"

@@ -229,10 +229,7 @@ def _describe_failing(results: Sequence[TestResult]) -> str:
     """Return the failing tests, and how the first fails."""
     names = condense_tests([result.id for result in results])
     failure = results[0].failure
-    if failure is None:
-        return names
-    first = next(iter(failure.message.splitlines()), "")[:MESSAGE_CHARACTERS]
-    return f"{names}: {failure.type}{f': {first}' if first else ''}"
+    return f"{names}: {failure.headline[:MESSAGE_CHARACTERS]}" if failure else names
 
 
 def _describe_runs(verdict: Verdict, *, has_seconds: bool) -> str:

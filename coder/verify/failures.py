@@ -103,7 +103,7 @@ def rejection_reason(
     if not result.red or result.failure is None:
         return _REASONS_NOT_RED.get(result.outcome, "is red for an unknown reason")
     failure = result.failure
-    summary = failure_headline(failure)
+    summary = failure.headline
     if is_existing_test and _is_project_failure(result, failure):
         return ""
     if not is_existing_test and lacks_added_name(failure, added_names):
@@ -134,7 +134,7 @@ def _own_assertion(failure: Failure, edited_sources: Collection[str]) -> str:
     innermost = frames_in_tree(failure)[-1:]
     if not innermost or innermost[0].path not in edited_sources or is_test_path(innermost[0].path):
         return ""
-    return f"fails in an assertion of the changed code{_location(innermost)}: {failure_headline(failure)}"
+    return f"fails in an assertion of the changed code{_location(innermost)}: {failure.headline}"
 
 
 def _early_failure(result: TestResult, failure: Failure) -> str:
@@ -243,12 +243,6 @@ def _failing_line(failure: Failure) -> str:
 
 def _is_distinctive(part: str) -> bool:
     return len(part) >= DISTINCTIVE_LENGTH and part.count(" ") >= 2
-
-
-def failure_headline(failure: Failure) -> str:
-    """Return type and first line of the message."""
-    first_line = failure.message.strip().partition("\n")[0][:200]
-    return f"{failure.type}: {first_line}" if first_line else failure.type
 
 
 def _location(frames: tuple[Frame, ...]) -> str:
@@ -391,16 +385,16 @@ def classify_failure(result: TestResult, *, before: TestResult | None) -> tuple[
     if failure.type in ("Timeout", NEVER_ENDING) or failure.message.startswith("Timeout "):
         return "time-out", "it did not end in its time"
     if result.when == "collect":
-        return "collection", f"its file cannot be collected: {failure_headline(failure)}"
+        return "collection", f"its file cannot be collected: {failure.headline}"
     frames = frames_in_tree(failure)
     if result.when != "call" or any(frame.function in FIXTURES for frame in frames[:1]):
-        return "test error", f"a fixture fails: {failure_headline(failure)}"
+        return "test error", f"a fixture fails: {failure.headline}"
     if failure.type not in ASSERTIONS and frames and is_test_path(frames[-1].path):
         return (
             "test error",
-            f"the test itself raises at {frames[-1].path}:{frames[-1].line}: {failure_headline(failure)}",
+            f"the test itself raises at {frames[-1].path}:{frames[-1].line}: {failure.headline}",
         )
-    return "logic", failure_headline(failure)
+    return "logic", failure.headline
 
 
 def with_cause(result: TestResult, *, before: TestResult | None) -> TestResult:
@@ -476,7 +470,7 @@ def describe_missing_tests(before: TestReport, after: TestReport) -> str:
     where = "on the change" if has_base else "neither on the base nor on the change"
     if after.failures:
         first = after.failures[0]
-        reason = f" ({failure_headline(first.failure)})" if first.failure else ""
+        reason = f" ({first.failure.headline})" if first.failure else ""
         more = f", nor {len(after.failures) - 1} more" if len(after.failures) > 1 else ""
         return f"No test ran, {where}: {first.id} cannot be collected{more}{reason}."
     if after.problem is None or after.problem.kind != "no_tests":

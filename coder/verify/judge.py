@@ -366,6 +366,8 @@ class Judge:
         """Return the result of a test that is not green on the change if it has to be."""
         without = match_result(targets.on_base, result.id)
         if is_excluded(targets.on_base, result):
+            if self._old is not None and self._old.is_still_red(result.id):
+                self._refuse_edited_red(result.id)
             return []
         marked = with_cause(result, before=without)
         if self._is_named(result.id) or self._change.is_new(result.id):
@@ -395,11 +397,12 @@ class Judge:
         if reason:
             facts.note("red-check", f"{shorten_test_id(test)}: {reason}")
             return
-        if is_own and self._old is not None and not change.is_new(test):
-            if self._old.is_still_red(test) and not change.purpose.accepts_test_edits:
-                self._refuse_edited_red(test)
+        earlier = self._find_earlier(test) if is_own else ""
+        if self._old is not None and earlier:
+            if self._old.is_still_red(earlier) and not change.purpose.accepts_test_edits:
+                self._refuse_edited_red(earlier)
                 return
-            if self._old.is_contradicted(test) and not (
+            if self._old.is_contradicted(earlier) and not (
                 change.purpose.accepts_test_edits or self._is_tied(red)
             ):
                 return
@@ -407,6 +410,14 @@ class Judge:
         targets.reds[test] = red.model_copy(update={"id": test})
         if is_own and red.failure and lacks_added_name(red.failure, self._added_names):
             targets.missing_names[test] = find_missing_name(red.failure)
+
+    def _find_earlier(self, test: str) -> str:
+        """Return the id that a test of the change has on the base, where it may have moved; empty if new."""
+        if not self._change.is_new(test):
+            return test
+        name = test_function_of(test).rpartition("::")[2]
+        removed = self._change.removed_tests
+        return next((other for other in removed if other.rpartition("::")[2] == name), "")
 
     def _find_contradicted(self) -> list[str]:
         """Return the edited tests that passed before, and whose old versions the changed sources fail."""
@@ -431,13 +442,20 @@ class Judge:
 
     def _check_removed(self, test: str, targets: Targets) -> None:
         """Look at what a test that the change removes says of the changed sources."""
-        if self._old is None or self._is_moved(test, targets.on_change):
+        if self._old is None:
             return
+        is_moved = self._is_moved(test, targets.on_change)
         if self._old.is_still_red(test):
-            self._refuse_edited_red(test)
+            if not is_moved:
+                self._refuse_edited_red(test)
         elif self._old.is_contradicted(test):
             now = match_result(self._old.on_sources, test)
-            if now and now.failure and find_missing_name(now.failure).rstrip("()") in self._removed_names:
+            is_gone = (
+                now and now.failure and find_missing_name(now.failure).rstrip("()") in self._removed_names
+            )
+            if is_gone and is_moved:
+                return
+            if is_gone and now and now.failure:
                 name = find_missing_name(now.failure)
                 self._facts.note("removed-test", f"{shorten_test_id(test)} went with {name}, which it tests")
                 return
@@ -829,16 +847,17 @@ class Judge:
             return
         count = format_count(len(targets.contradicted), "test")
         names = condense_tests(targets.contradicted)
-        text = (
-            f"{count} that passed before would fail now and {'was' if count == '1 test' else 'were'} edited"
-        )
+        is_removed = match_test_ids(self._change.removed_tests)
+        edited = "edited or removed" if any(map(is_removed, targets.contradicted)) else "edited"
+        verb = "was" if len(targets.contradicted) == 1 else "were"
+        text = f"{count} that passed before would fail now and {verb} {edited}"
         if self._change.purpose.accepts_test_edits:
             self._facts.note("contradicted-test", f"{text}: {names}")
             return
         if self._facts.targets:
             self._facts.leave_open("contradicted-test", f"{text}: {names}")
         else:
-            self._facts.cap("contradicted-test", f"the change and {count} were edited to agree: {names}")
+            self._facts.cap("contradicted-test", f"the change and {count} were {edited} to agree: {names}")
 
     def _check_example(self) -> None:
         """Take the issue's own example, which is wrong on the base, as a target: alone FIXED at most."""
@@ -865,6 +884,10 @@ class Judge:
                     if found.rule == "red-check" and not found.text.endswith(ALREADY_GREEN)
                 ]
                 because = f" for the right reason ({wrong[0]})" if wrong else ""
+                if untied := [] if wrong else self._find_untied():
+                    text = f"nothing ties what went from red to green to the issue: {condense_tests(untied)}"
+                    self._facts.cap(UNTIED, text)
+                    return
                 self._facts.cap("no-target", f"no test went from red to green{because}")
             return
         if self._find_ties is None or any(map(self._is_named, tests)):
@@ -877,6 +900,13 @@ class Judge:
         is_own = any(map(self._change.changes_test, tests))
         effect: Effect = "cap" if not is_own or self._change.is_off_topic(reds) else "open"
         self._facts.findings += findings(UNTIED, [text], effect=effect)
+
+    def _find_untied(self) -> list[str]:
+        """Return the red tests of the base that are green on the change, which nothing ties to the issue."""
+        ran = merge_reports(self._targets.on_change, self._facts.after or self._targets.on_change)
+        is_excluded = match_test_ids(self._change.excluded)
+        reds = [red.id for red in self._change.before.failures if not is_excluded(red.id)]
+        return [test for test in reds if passes(ran, test)]
 
 
 def _leaves(targets: Sequence[str]) -> list[str]:

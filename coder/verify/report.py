@@ -7,7 +7,7 @@ from pathlib import Path
 from coder.core.paths import match_test_ids, test_file_of, test_function_of
 from coder.core.text import join_first
 from coder.core.verdict import Cause, DeniedResource, Failure, TestReport, TestResult, Verdict
-from coder.verify.failures import ASSERTIONS, failure_headline, frames_in_tree
+from coder.verify.failures import ASSERTIONS, frames_in_tree
 from coder.workspace.workspace import format_count
 
 LONGEST_ID = 120
@@ -58,7 +58,7 @@ def describe_changed_failures(before: TestReport, after: TestReport) -> list[str
     The change got them further, but not to their end.
     """
     return [
-        f"{shorten_test_id(result.id)} fails otherwise than before: {failure_headline(result.failure)}"
+        f"{shorten_test_id(result.id)} fails otherwise than before: {result.failure.headline}"
         for result in _find_changed_failures(before, after)[:SHOWN]
         if result.failure
     ]
@@ -73,7 +73,7 @@ def describe_failures_in_changed_code(
     """
     return [
         f"{shorten_test_id(result.id)}, red before too, now fails in the changed code: "
-        f"{failure_headline(result.failure)}"
+        f"{result.failure.headline}"
         for result in _find_changed_failures(before, after)
         if result.failure and _raises_in(result.failure, sources)
     ][:SHOWN]
@@ -242,7 +242,7 @@ def _describe(title: str, group: Sequence[TestResult], room: int) -> str:
     where = "" if first.when == "call" else f" while pytest runs its {first.when}"
     lines = [f"{title}: {first.id} fails{where}{CAUSES[first.cause] if first.cause else ''}"]
     if first.failure is not None:
-        lines.append(cut_middle(first.failure.text or failure_headline(first.failure), max(room - 200, 200)))
+        lines.append(cut_middle(first.failure.text or first.failure.headline, max(room - 200, 200)))
     if others := [result.id for result in group[1:]]:
         lines.append(cut_middle(f"The same happens in {join_first(others, NAMED)}.", 400))
     return "\n".join(lines)

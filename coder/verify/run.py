@@ -22,7 +22,7 @@ from coder.core.text import parse_json
 from coder.core.values import Value
 from coder.core.verdict import EXIT_CODE, DeniedResource, Failure, RunProblem, TestReport, TestResult
 from coder.files.regular_files import read_regular, replace_text
-from coder.verify.failures import ASSERTIONS, NEVER_ENDING, failure_headline, frames_in_tree
+from coder.verify.failures import ASSERTIONS, NEVER_ENDING, frames_in_tree
 from coder.verify.launch import REPORT, Launch, prepare_cold_launch, prepare_launch, prepare_plain_launch
 from coder.verify.layout import module_name, pytest_options, source_roots
 from coder.verify.packages import PackageRun
@@ -846,7 +846,7 @@ def sample_files(tree: Path) -> tuple[str, ...]:
 
 
 def _headline(result: TestResult) -> str:
-    return failure_headline(result.failure) if result.failure else ""
+    return result.failure.headline if result.failure else ""
 
 
 def _is_bug(result: TestResult) -> bool:

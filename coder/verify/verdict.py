@@ -155,8 +155,8 @@ def describe_scope(after: TestReport, reaching: SuiteSelection) -> str:
         return "no test is known to reach the change"
     if not _is_cut(after) and total == 1:
         return "the only test that uses the changed code ran, with no new failure"
-    skipped = sum(result.outcome == "skipped" for result in after.results)
-    skipping = f" ({skipped} of them skipped)" if 2 * skipped > ran else ""
+    skipped = after.outcome_counts.skipped
+    skipping = f" ({skipped} of them skipped)" if skipped else ""
     if not _is_cut(after):
         return f"{ran} of the {total} tests that use the changed code ran{skipping}, with no new failure"
     began = f"{ran} of about {total} tests that use the changed code ran{skipping}"

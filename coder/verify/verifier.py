@@ -507,7 +507,7 @@ class WorktreeVerifier:
             is_complete = self._examine(change, facts, runs, cut, limit, progress)
         timer.cancel()
         seconds = time.monotonic() - started
-        if not is_complete and facts.targets:
+        if not is_complete and verdict.kind.shows_fix:
             facts.leave_open("unexamined", f"the examination was ended after {seconds:.0f} s")
         return decide(facts).model_copy(
             update={

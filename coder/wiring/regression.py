@@ -25,7 +25,6 @@ from coder.repo.repository import SessionRepository
 from coder.repo.trees import apply_to_tree, compose_tree, diff_trees
 from coder.repo.worktrees import commit_tree
 from coder.store.jsonl import boundary_events, find_session, list_sessions, read_records
-from coder.verify.failures import failure_headline
 from coder.verify.run import PytestRunner
 from coder.wiring.session import RuntimeOptions, open_runtime
 
@@ -437,7 +436,7 @@ def _read_report(report: TestReport) -> Observation | None:
         return Observation(light="untestable", detail=problem.text.splitlines()[0][:MOST_CHARACTERS])
     if failures:
         first = failures[0]
-        detail = failure_headline(first.failure) if first.failure else ""
+        detail = first.failure.headline if first.failure else ""
         is_import = all(result.when == "collect" for result in failures)
         return Observation(light="red", detail=detail, at_collection=is_import)
     if any(result.green for result in report.results):

@@ -187,8 +187,18 @@ class CallRecorder:
             kind = self.kinds[code] = self.kind_of(code)
         if kind and os.getpid() == self.pid:
             self.notice_call(frame, kind)
-        elif code.co_name == REPORTS and getattr(frame.f_locals.get("call"), "when", "") == "call":
+        elif (
+            code.co_name == REPORTS
+            and getattr(frame.f_locals.get("call"), "when", "") == "call"
+            and not self.is_in_test(frame)
+        ):
             sys.setprofile(None)  # the test is over, and pytest takes seconds to describe a failure
+
+    def is_in_test(self, frame: types.FrameType | None) -> bool:
+        """Tell whether a test is still running, as where pytest reports a subtest."""
+        while frame is not None and frame.f_code.co_filename[len(self.prefix) :] not in self.test_files:
+            frame = frame.f_back
+        return frame is not None
 
     def notice_call(self, frame: types.FrameType, kind: int) -> None:
         """Record a call of a function of the project, unless it is one of too many."""
