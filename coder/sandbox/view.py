@@ -267,8 +267,15 @@ def private_directories(directory: Path, environment: Mapping[str, str]) -> dict
 
 
 def git_identity(environment: Mapping[str, str]) -> str:
-    """Return a git configuration with the user's name and e-mail address alone, as far as they are set."""
-    query = ("git", "config", "--global", "--null", "--get-regexp", r"^user\.(name|email)$")
+    """Return a git configuration with the user's name, address and first branch, as far as they are set."""
+    query = (
+        "git",
+        "config",
+        "--global",
+        "--null",
+        "--get-regexp",
+        r"^(user\.(name|email)|init\.defaultbranch)$",
+    )
     try:
         found = subprocess.run(
             query, env=dict(environment), cwd="/", capture_output=True, timeout=10, check=False
@@ -279,8 +286,8 @@ def git_identity(environment: Mapping[str, str]) -> str:
         entry.split("\n", 1) for entry in found.stdout.decode(errors="replace").split("\0") if "\n" in entry
     )
     return "".join(
-        f"[user]\n\t{name.removeprefix('user.')} = {json.dumps(value, ensure_ascii=False)}\n"
-        for name, value in entries.items()
+        f"[{section}]\n\t{key} = {json.dumps(value, ensure_ascii=False)}\n"
+        for (section, _, key), value in ((name.partition("."), value) for name, value in entries.items())
     )
 
 

@@ -23,6 +23,7 @@ from coder.verify.issue import (
     Purpose,
     names_definitions,
     read_test_source,
+    shares_literals,
     shares_names,
     shares_words,
     without_alternatives,
@@ -328,6 +329,11 @@ class JudgedChange:
             return not any(
                 shares_names(subject, red, tree) or shares_words(subject, red, tree) for red in reds
             )
+
+    def shares_literals(self, reds: Sequence[TestResult]) -> bool:
+        """Tell whether a test that the change adds or edits has a quoted text of the issue."""
+        with self.split.read("change") as tree:
+            return any(shares_literals(self.issue, red, tree) for red in reds if self.changes_test(red.id))
 
     def texts_in(self, suffixes: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
         """Return the changed sources in some languages on both sides, without tests inside of them."""

@@ -143,6 +143,11 @@ def shares_words(issue: str, result: TestResult, tree: Path) -> bool:
     return not words.isdisjoint(count_terms(issue).keys())
 
 
+def shares_literals(issue: str, result: TestResult, tree: Path) -> bool:
+    """Tell whether the issue has a quoted text of a test, such as the name of a file, with or without quotes."""
+    return any(_shows(issue, text) for text in _examples(read_test_source(tree, result.id)))
+
+
 def _strong_tie(issue: str, result: TestResult, body: str) -> IssueTie | None:
     if _examples(issue) & _examples(body):
         return "example"

@@ -893,7 +893,7 @@ class Judge:
         if self._find_ties is None or any(map(self._is_named, tests)):
             return
         reds = [targets.reds.get(test) or TestResult(id=test, outcome="failed") for test in tests]
-        if self._ties_of(reds):
+        if self._ties_of(reds) or self._change.shares_literals(reds):
             return
         verb = "does" if len(tests) == 1 else "do"
         text = f"{condense_tests(tests)} {verb} not mention anything from the issue"

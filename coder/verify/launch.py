@@ -46,13 +46,21 @@ try:
         sys.argv[0] = module
         runpy.run_path(module, run_name="__main__")
     else:
+        try:
+            importlib.import_module(module)
+        except Exception:
+            os._exit(125)
         runpy.run_module(module, run_name="__main__", alter_sys=True)
 except SystemExit as ending:
     code = ending.code if ending.code is None or isinstance(ending.code, int) else 1
     threading.Thread(target=end, args=(code or 0,), daemon=True).start()
     raise
 """
-"""Program that starts a runner as `python -m` or a script does, and ends it although a thread is left."""
+"""Program that starts a runner as `python -m` or a script does, and ends it although a thread is left.
+
+It ends with NOT_STARTED where the runner itself cannot be imported.
+"""
+NOT_STARTED = 125
 VALUE_OPTIONS = ("-k", "-m", "-p", "-c", "-n", "-o", "-W")
 """Short options of pytest that are followed by a value."""
 LINGER_SECONDS = 5

@@ -871,25 +871,34 @@ def _on_path(root: Path, environment: Mapping[str, str], sandbox: Sandbox) -> It
     is_automatic = bool(environment.get("CI") or environment.get("PRE_COMMIT"))
     others: list[Path] = []
     for directory in dict.fromkeys(filter(None, environment.get("PATH", "").split(os.pathsep))):
-        found = Path(directory, "python3")
-        if not found.is_file():
-            continue
-        if found.parent.resolve() == Path(sys.executable).parent.resolve():
-            if is_automatic:
+        for found, name in _interpreters_in(Path(directory)):
+            if found.parent.resolve() == Path(sys.executable).parent.resolve():
+                if is_automatic:
+                    continue
+                return
+            if found.resolve().is_relative_to(root) or Path(directory).resolve().is_relative_to(root):
                 continue
-            return
-        if found.resolve().is_relative_to(root) or Path(directory).resolve().is_relative_to(root):
-            continue
-        answer = _run_query((str(found), "-I", "-c", RUNNER_QUERY), root, sandbox)
-        executable, _, has_pytest = answer.partition("\t")
-        if not executable:
-            continue
-        if has_pytest:
-            yield Path(executable), "python3 on PATH, which has pytest"
-        else:
-            others.append(Path(executable))
+            answer = _run_query((str(found), "-I", "-c", RUNNER_QUERY), root, sandbox)
+            executable, _, has_pytest = answer.partition("\t")
+            if has_pytest:
+                yield Path(executable), f"{name} on PATH, which has pytest"
+            elif executable:
+                others.append(Path(executable))
     for interpreter in others if is_automatic else ():
         yield interpreter, "python3 on PATH"
+
+
+def _interpreters_in(directory: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the interpreter of a directory's pytest, its python3 and its python, each with its name."""
+    start = read_regular_text((directory / "pytest").resolve()).partition("\n")[0]
+    if start.startswith("#!/") and "python" in start:
+        yield Path(start.removeprefix("#!").strip()), "the interpreter of pytest"
+    known: set[Path] = set()
+    for name in ("python3", "python"):
+        found = directory / name
+        if found.is_file() and found.resolve() not in known:
+            known.add(found.resolve())
+            yield found, name
 
 
 RUNNER_QUERY = (

@@ -23,7 +23,14 @@ from coder.core.values import Value
 from coder.core.verdict import EXIT_CODE, DeniedResource, Failure, RunProblem, TestReport, TestResult
 from coder.files.regular_files import read_regular, replace_text
 from coder.verify.failures import ASSERTIONS, NEVER_ENDING, frames_in_tree
-from coder.verify.launch import REPORT, Launch, prepare_cold_launch, prepare_launch, prepare_plain_launch
+from coder.verify.launch import (
+    NOT_STARTED,
+    REPORT,
+    Launch,
+    prepare_cold_launch,
+    prepare_launch,
+    prepare_plain_launch,
+)
 from coder.verify.layout import module_name, pytest_options, source_roots
 from coder.verify.packages import PackageRun
 from coder.verify.project import Project
@@ -193,7 +200,8 @@ class PytestRunner:
                 return None
         if not self._project.command.is_pytest and not _has_run(execution.output, len(tests)):
             return None
-        return None if execution.timed_out else execution.exit_code
+        is_over = not execution.timed_out and execution.exit_code != NOT_STARTED
+        return execution.exit_code if is_over else None
 
     def _run(
         self,

@@ -323,14 +323,20 @@ def test_private_home_has_git_identity_alone(
     home, place = tmp_path / "user", tmp_path / "run-1"
     write(
         home,
-        {".gitconfig": '[user]\n\tname = "Ada \\"A\\" L"\n\temail = a@example.com\n[alias]\n\tx = !ls\n'},
+        {
+            ".gitconfig": '[user]\n\tname = "Ada \\"A\\" L"\n\temail = a@example.com\n[init]\n\tdefaultBranch = trunk\n[alias]\n\tx = !ls\n'
+        },
     )
     place.mkdir()
     environment = {**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(home)}
     monkeypatch.delenv("GIT_CONFIG_GLOBAL", raising=False)
     with ProcessSandbox(environment) as sandbox:
         listed = sandbox.run(["git", "config", "--global", "--list"], cwd=tree, private=place)
-    assert sorted(listed.output.splitlines()) == ["user.email=a@example.com", 'user.name=Ada "A" L']
+    assert sorted(listed.output.splitlines()) == [
+        "init.defaultbranch=trunk",
+        "user.email=a@example.com",
+        'user.name=Ada "A" L',
+    ]
 
 
 def test_processes_share_semaphores(sandbox: ProcessSandbox, tree: Path) -> None:
