@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock, patch
 
+from coder.core.paths import SOURCE_SUFFIXES
 from coder.index.index import SymbolIndex
 from coder.retrieval import ranking
 from coder.retrieval.issue_terms import extract_issue_terms
@@ -118,13 +119,13 @@ def checkout(mirror: Path, commit: str, tree: Path) -> None:
 
 
 def rank_by_words(tree: Path, issue: str) -> list[str]:
-    """Rank Python files by BM25 (k1 1.2, b 0.75) over all their text, every word of the issue once."""
+    """Rank source files by BM25 (k1 1.2, b 0.75) over all their text, every word of the issue once."""
     counts = {
         path.relative_to(tree).as_posix(): Counter(
             WORD.findall(path.read_text(encoding="utf-8", errors="replace").lower())
         )
-        for path in sorted(tree.rglob("*.py"))
-        if path.is_file()
+        for path in sorted(tree.rglob("*"))
+        if path.suffix in SOURCE_SUFFIXES and path.is_file()
     }
     sizes = {path: words.total() for path, words in counts.items()}
     average = sum(sizes.values()) / max(1, len(sizes)) or 1.0
