@@ -5,8 +5,6 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from email import message_from_string
-from email.message import Message
 from functools import cached_property
 from itertools import groupby, takewhile
 
@@ -770,7 +768,7 @@ def dedent_diff(lines: list[str]) -> list[str]:
     ]
 
 
-TIMESTAMP = re.compile(r"(?:\t.*|\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*|\s+\(revision \d+\)|\s+\(working copy\))$")
+TIMESTAMP = re.compile(r"(?:\t.*|\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*)$")
 ESCAPED = re.compile(r'\\([0-7]{3}|[abfnrtv"\\])')
 ESCAPES = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, '"': 34, "\\": 92}
 LONGEST_HEADER = 2_000
@@ -818,6 +816,13 @@ UNIFIED = re.compile(r"^[ \t>]*(?:diff --git |--- \S.*\n[ \t>]*\+\+\+ )", re.MUL
 COLORED_DIFF = re.compile(r"^(?:\x1b\[[\d;:]*[mK])+(?:diff --git |--- |\+\+\+ |@@)", re.MULTILINE)
 """A header that begins with a color: a terminal's own output, and not a file that holds escape sequences."""
 ESCAPE_SEQUENCE = re.compile(r"\x1b\[[\d;:]*[mK]|\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\)")
+ENCODED_MAIL = re.compile(
+    r"\s*(?:From \S.*\n)?(?:(?:[a-z][\w-]*:|[ \t]).*\n)*?Content-"
+    r"(?:Transfer-Encoding:\s*(?:quoted-printable|base64)"
+    r"|Type:\s*(?:multipart/|.*(?:\n[ \t].*)*format=\"?flowed))",
+    re.IGNORECASE,
+)
+"""The header of a mail whose lines are not as the author of the diff wrote them."""
 COMBINED = re.compile(r"^[ \t>]*(?:diff --(?:cc|combined) |@@@ -\d)", re.MULTILINE)
 OTHER_DIFF = re.compile(r"^[ \t>]*(?:\*{15}$|\d+(?:,\d+)?[acd]\d+(?:,\d+)?\n[<>] )", re.MULTILINE)
 MOST_HUNKS = 5_000
@@ -830,7 +835,12 @@ def split_diff(text: str) -> tuple[RawFile, ...]:
     Raises:
         PatchError: there is no diff in it, or it is too large.
     """
-    text = unwrap_mail(ESCAPE_SEQUENCE.sub("", text) if COLORED_DIFF.search(text) else text)
+    text = ESCAPE_SEQUENCE.sub("", text) if COLORED_DIFF.search(text) else text
+    if ENCODED_MAIL.match(text):
+        raise PatchError(
+            "This is a mail that encodes its text (quoted-printable, base64 or flowed). Decode it first: "
+            "`git mailinfo msg patch < MAIL`, or save the attachment alone."
+        )
     if COMBINED.search(text):
         raise PatchError(
             "This is a combined diff of a merge (`diff --cc`), which compares with several files at once. "
@@ -855,65 +865,3 @@ def _read_as(dialect: re.Pattern[str], lines: list[str]) -> Iterator[RawFile]:
     if dialect is BLOCK:  # it may contain fences, and its file name is outside of the fence around it
         return read_search_replace(dedent_diff(lines))
     return (read_envelope if dialect is ENVELOPE else read_unified)(unfence(lines))
-
-
-MBOX_LINE = re.compile(r"^From \S+ +\w{3} \w{3} +\d+ [\d:]+ \d{4}\r?$", re.MULTILINE)
-"""Separator of messages, as `git format-patch` and mail programs write it."""
-HEADER = re.compile(r"(?:[A-Za-z][\w-]*:[ \t].*\n(?:[ \t]+\S.*\n)*)+\n", re.MULTILINE)
-ENCODED = re.compile(
-    r"^Content-Transfer-Encoding:\s*(?:quoted-printable|base64)|^Content-Type:\s*multipart/|format=\"?flowed",
-    re.IGNORECASE | re.MULTILINE,
-)
-
-
-def unwrap_mail(text: str) -> str:
-    """Return the text of messages without their encodings; any other text as it is.
-
-    Flowed lines (RFC 3676) are joined and lose the space that was stuffed before them.
-    """
-    starts = [match.start() for match in MBOX_LINE.finditer(text)] or [0]
-    messages = [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
-    if not any(map(_is_encoded, messages)):
-        return text
-    return text[: starts[0]] + "".join(
-        _decode(message) if _is_encoded(message) else message for message in messages
-    )
-
-
-def _is_encoded(message: str) -> bool:
-    header = HEADER.match(MBOX_LINE.sub("", message, count=1).lstrip("\n").replace("\r\n", "\n"))
-    return header is not None and ENCODED.search(header[0]) is not None
-
-
-def _decode(message: str) -> str:
-    parsed = message_from_string(message.lstrip("\n").replace("\r\n", "\n"))
-    return "\n".join(_texts(parsed)) or message
-
-
-def _texts(message: Message) -> Iterator[str]:
-    for part in message.walk():
-        if part.get_content_maintype() != "text" or part.get_content_subtype() == "html":
-            continue
-        if str(part.get("Content-Transfer-Encoding", "")).strip().lower() in ("quoted-printable", "base64"):
-            data = part.get_payload(decode=True)
-            charset = part.get_content_charset() or "utf-8"
-            try:
-                text = data.decode(charset) if isinstance(data, bytes) else ""
-            except (LookupError, UnicodeDecodeError):
-                text = data.decode("latin-1") if isinstance(data, bytes) else ""
-        else:
-            text = str(part.get_payload())
-        yield _join_soft_breaks(text) if str(part.get_param("format")).lower() == "flowed" else text
-
-
-def _join_soft_breaks(text: str) -> str:
-    lines: list[str] = []
-    flows = False
-    for line in text.split("\n"):
-        content = line.removeprefix(" ")
-        if flows and lines:
-            lines[-1] += content
-        else:
-            lines.append(content)
-        flows = content.endswith(" ") and bool(content.strip()) and content != "-- "
-    return "\n".join(lines)
