@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from coder.index.languages import LANGUAGES, Language
 
@@ -729,36 +729,8 @@ def plain_facts(text: str) -> FileFacts:
     return FileFacts(definitions=plain_definitions(text), uses=identifier_lines(code, frozenset()))
 
 
-class SyntaxNode(Protocol):
-    """The part of a tree-sitter node that other packages use; broken code has nodes of type `ERROR`."""
-
-    @property
-    def type(self) -> str: ...
-
-    @property
-    def text(self) -> bytes | None: ...
-
-    @property
-    def start_byte(self) -> int: ...
-
-    @property
-    def end_byte(self) -> int: ...
-
-    @property
-    def start_point(self) -> tuple[int, int]:
-        """Row and column, from 0."""
-        ...
-
-    @property
-    def children(self) -> "Sequence[SyntaxNode]": ...
-
-    @property
-    def named_children(self) -> "Sequence[SyntaxNode]": ...
-
-    @property
-    def parent(self) -> "SyntaxNode | None": ...
-
-    def child_by_field_name(self, name: str) -> "SyntaxNode | None": ...
+SyntaxNode: TypeAlias = "Node"
+"""A tree-sitter node, for packages that do not import the library; broken code has nodes of type `ERROR`."""
 
 
 def parse_syntax(suffix: str, data: bytes) -> SyntaxNode:
@@ -768,7 +740,7 @@ def parse_syntax(suffix: str, data: bytes) -> SyntaxNode:
     """
     from tree_sitter import Parser
 
-    return cast("SyntaxNode", Parser(load_grammar(LANGUAGES[suffix])).parse(data).root_node)
+    return Parser(load_grammar(LANGUAGES[suffix])).parse(data).root_node
 
 
 def walk_syntax(node: SyntaxNode) -> Iterator[SyntaxNode]:
@@ -780,7 +752,7 @@ def walk_syntax(node: SyntaxNode) -> Iterator[SyntaxNode]:
         pending += reversed(current.children)
 
 
-def node_text(node: SyntaxNode | None) -> str:
+def node_text(node: "Node | None") -> str:
     """Return the source text of a node; empty for None."""
     return (node.text or b"").decode("utf-8", "replace") if node is not None else ""
 

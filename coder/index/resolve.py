@@ -151,39 +151,3 @@ def _resolve_attribute(
                 yield from places
                 return
     yield IndexedPlace(path=path, definition=own[name])
-
-
-def find_importers(snapshot: IndexSnapshot, path: str) -> tuple[tuple[str, int], ...]:
-    """Return the files that import a file, each with the line.
-
-    Outside of Python by the last part of the import.
-    """
-    stem = module_name(path).rpartition(".")[2]
-    lines: dict[str, int] = {}
-    for other in snapshot.sources:
-        for definition in snapshot.imports(other) if other != path else ():
-            if stem in (
-                definition.name,
-                absolute_module(definition.module, other).rpartition(".")[2],
-                _stem(definition.module),
-            ) and _imports_path(snapshot, other, definition, path):
-                lines.setdefault(other, definition.line)
-    return tuple(sorted(lines.items()))
-
-
-def _stem(module: str) -> str:
-    """Return the bare name of `./lib/box.js`, `lib/box.h` or `lib.box`."""
-    return (
-        module.rpartition("/")[2].partition(".")[0]
-        if "/" in module or module.endswith(".h")
-        else module.rpartition(".")[2]
-    )
-
-
-def _imports_path(snapshot: IndexSnapshot, importer: str, import_: Import, path: str) -> bool:
-    if not importer.endswith((".py", ".pyi")):
-        return True
-    return any(
-        path in find_module_paths(snapshot, module, importer=importer)
-        for module in dict.fromkeys((import_.module, import_.dotted_name))
-    )

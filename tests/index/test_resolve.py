@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.index.index import SymbolIndex, find_uses
-from coder.index.resolve import find_importers, find_module_paths, find_re_exports, resolve_name
+from coder.index.resolve import find_module_paths, find_re_exports, resolve_name
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
 from tests.builders import write, write_tree
 
@@ -87,18 +87,6 @@ def test_re_exports_name_the_package_and_the_import(snapshot: IndexSnapshot) -> 
     assert [(path, entry.line, entry.alias) for path, entry in find_re_exports(snapshot, "Box")] == [
         ("src/shop/__init__.py", 1, "Crate")
     ]
-
-
-def test_importers_are_found_through_relative_imports_and_packages(snapshot: IndexSnapshot) -> None:
-    assert find_importers(snapshot, "src/shop/money.py") == (
-        ("src/shop/__init__.py", 2),
-        ("src/shop/deep/pot.py", 2),
-    )
-    assert find_importers(snapshot, "src/shop/box.py") == (
-        ("src/shop/__init__.py", 1),
-        ("src/shop/deep/pot.py", 1),
-    )
-    assert find_importers(snapshot, "tests/box.py") == ()
 
 
 def test_mutual_star_imports_are_searched_once(tmp_path: Path) -> None:
