@@ -182,57 +182,15 @@ def _chat_events(values: list[Any]) -> list[bytes]:
     return [*(_event(_as_chunk(value)) for value in values), b"data: [DONE]\n\n"]
 
 
-def _gemini_events(values: list[Any]) -> list[bytes]:
+def _plain_json_events(values: list[Any]) -> list[bytes]:
     return [_event(value) for value in values]
-
-
-def _anthropic_events(values: list[Any]) -> list[bytes]:
-    message = values[0]
-    if len(values) > 1 or not isinstance(message, dict) or message.get("type") != "message":
-        return [_event(value) for value in values]
-    head = {**message, "content": [], "stop_reason": None}
-    end = {"stop_reason": message.get("stop_reason"), "stop_sequence": message.get("stop_sequence")}
-    usage = message.get("usage") or {"input_tokens": 0, "output_tokens": 0}
-    blocks = [
-        {"type": kind, "index": index, **({"content_block": block} if kind.endswith("start") else {})}
-        for index, block in enumerate(message.get("content") or ())
-        for kind in ("content_block_start", "content_block_stop")
-    ]
-    return [
-        _event({"type": "message_start", "message": {**head, "usage": usage}}),
-        *map(_event, blocks),
-        _event({"type": "message_delta", "delta": end, "usage": usage}),
-        _event({"type": "message_stop"}),
-    ]
-
-
-def _responses_events(values: list[Any]) -> list[bytes]:
-    response = values[0]
-    if len(values) > 1 or not isinstance(response, dict) or response.get("object") != "response":
-        return [_event(value) for value in values]
-    status = response.get("status") or "completed"
-    last = f"response.{status if status in ('failed', 'incomplete') else 'completed'}"
-    bodies: list[Body] = [
-        {"type": "response.created", "response": {**response, "status": "in_progress", "output": []}}
-    ]
-    for index, item in enumerate(response.get("output") or ()):
-        at = {"item_id": item.get("id", ""), "output_index": index}
-        bodies.append({"type": "response.output_item.added", "item": {**item, "content": []}, **at})
-        bodies += [
-            {"type": "response.output_text.delta", "delta": part["text"], "content_index": number, **at}
-            for number, part in enumerate(item.get("content") or ())
-            if item.get("type") == "message" and isinstance(part.get("text"), str)
-        ]
-        bodies.append({"type": "response.output_item.done", "item": item, **at})
-    bodies.append({"type": last, "response": response})
-    return [_event({**body, "sequence_number": number}) for number, body in enumerate(bodies)]
 
 
 EVENTS: dict[str, Events] = {
     "/chat/completions": _chat_events,
-    "/messages": _anthropic_events,
-    "/responses": _responses_events,
-    ":streamGenerateContent": _gemini_events,
+    "/messages": _plain_json_events,
+    "/responses": _plain_json_events,
+    ":streamGenerateContent": _plain_json_events,
 }
 """Ends of the paths at which a reply is requested."""
 

@@ -115,20 +115,6 @@ def test_asks_for_no_more_than_the_model_can_write(rig: str, message: str, limit
     assert limits == [16_384, limit, limit]
 
 
-USAGE = {"input_tokens": 5, "output_tokens": 6}
-ANTHROPIC: Any = {
-    "id": "msg_1",
-    "type": "message",
-    "role": "assistant",
-    "model": "m",
-    "content": [
-        {"type": "text", "text": "Let me look."},
-        {"type": "tool_use", "id": "t1", "name": "read", "input": {"path": "a.py"}},
-    ],
-    "stop_reason": "tool_use",
-    "stop_sequence": None,
-    "usage": USAGE,
-}
 GOOGLE: Any = {
     "candidates": [
         {
@@ -144,47 +130,20 @@ GOOGLE: Any = {
         }
     ]
 }
-RESPONSES: Any = {
-    "id": "resp_1",
-    "object": "response",
-    "created_at": 1,
-    "status": "completed",
-    "model": "m",
-    "output": [
-        {
-            "type": "message",
-            "id": "m1",
-            "role": "assistant",
-            "status": "completed",
-            "content": [{"type": "output_text", "text": "Let me look.", "annotations": []}],
-        },
-        {"type": "function_call", "id": "f1", "call_id": "c1", "name": "read", "arguments": ARGUMENTS},
-    ],
-    "parallel_tool_calls": True,
-    "tool_choice": "auto",
-    "tools": [],
-}
-CUT: dict[str, Any] = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
 
 
-@pytest.mark.parametrize(
-    ("rig", "body", "finish"),
-    [
-        ("anthropic", ANTHROPIC, "calls"),
-        ("anthropic", ANTHROPIC | {"stop_reason": "max_tokens"}, "length"),
-        ("google", GOOGLE, "calls"),
-        ("google", [GOOGLE], "calls"),
-        ("responses", RESPONSES, "calls"),
-        ("responses", RESPONSES | CUT, "length"),
-    ],
-)
-def test_reads_a_whole_reply(rig: str, body: Any, finish: str) -> None:
-    with RIGS[rig]([Turn(headers=(("Content-Type", "application/json"),))]) as bench:
+@pytest.mark.parametrize("body", [GOOGLE, [GOOGLE]], ids=["object", "list"])
+def test_reads_a_whole_reply(body: Any) -> None:
+    with RIGS["google"]([Turn(headers=(("Content-Type", "application/json"),))]) as bench:
         assert bench.fake
         bench.fake.stream = lambda _turn: [json.dumps(body).encode()]
         reply, _ = bench.ask()
     calls = [(call.name, json.loads(call.arguments)) for call in reply.message.calls]
-    assert (reply.message.text, calls, reply.finish) == ("Let me look.", [("read", {"path": "a.py"})], finish)
+    assert (reply.message.text, calls, reply.finish) == (
+        "Let me look.",
+        [("read", {"path": "a.py"})],
+        "calls",
+    )
 
 
 @pytest.mark.parametrize("rig", ["anthropic", "google", "responses"])
