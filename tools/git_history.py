@@ -5,7 +5,6 @@ import re
 from coder.core.errors import CoderError, ToolError
 from coder.files.ripgrep import escape_path
 from coder.index import definitions, match_definitions
-from coder.retrieval.hotspots import rank_hotspots
 from coder.tools.tool import tool
 from coder.workspace.workspace import (
     Workspace,
@@ -28,9 +27,8 @@ def git_history(
     last_line: int | None = None,
     word: str = "",
     commit: str = "",
-    hot: bool = False,
 ) -> str:
-    """Show the newest ten commits: of all, of a path, of a symbol or lines (and who made them), or with a word; one commit; or what is hot.
+    """Show the newest ten commits: of all, of a path, of a symbol or lines (and who made them), or with a word; or one commit.
 
     What takes git over 20 seconds is answered with what there was; an answer has at most 10,000 characters.
 
@@ -41,7 +39,6 @@ def git_history(
         last_line: Its last line, at most 60 on.
         word: Only commits with this text in message or change.
         commit: Show this one, with its diff (of `path` alone, if given).
-        hot: The files and functions (below `path`) that most of the newest 200 commits changed.
     """
     relative = workspace.resolve_path(path)[1] if path else None
     if relative:
@@ -53,12 +50,9 @@ def git_history(
             f"A word has at most {LONGEST_WORD} characters and no NUL. Give the most telling part of it."
         )
     try:
-        if hot:
-            text = rank_hotspots(workspace, relative)
-        else:
-            text = _query_history(
-                workspace, relative, symbol=symbol, line=line, last_line=last_line, word=word, commit=commit
-            )
+        text = _query_history(
+            workspace, relative, symbol=symbol, line=line, last_line=last_line, word=word, commit=commit
+        )
     except CoderError as error:
         raise ToolError(f"git cannot answer that: {error} Check the path, line and commit.") from None
     if len(text) > MOST_CHARACTERS:

@@ -12,7 +12,6 @@ from coder.core.messages import Delta, Reply, Request
 from coder.core.phases import Policy
 from coder.core.values import (
     Candidate,
-    CommitInfo,
     Delivery,
     Environment,
     NewCommit,
@@ -186,12 +185,6 @@ class History(Protocol):
 
     def read_file(self, path: str) -> str | None:
         """Return a text file at the newest commit of the history; None where it is missing or too large."""
-
-    def recent_commits(self, *, path: str | None = None, count: int = 200) -> tuple[CommitInfo, ...]:
-        """Return the newest commits without merges, newest first."""
-
-    def line_commits(self, path: str, since: str) -> tuple[str, ...]:
-        """Return for each line of a file the commit that last changed it; "" where not newer than `since`."""
 
 
 Progress = Callable[[str], None]

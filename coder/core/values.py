@@ -60,17 +60,6 @@ class Delivery(Value):
     """Message about the commit, as of `NewCommit`; `unsigned` in older logs."""
 
 
-class CommitInfo(Value):
-    """A commit and the paths it changed."""
-
-    commit: str
-    date: str
-    """Such as 2020-01-31."""
-    subject: str
-    """The first line of its message, untrusted."""
-    paths: tuple[str, ...]
-
-
 _NEW_RANGE = re.compile(r"@@ -\S+ \+(\d+)")
 
 

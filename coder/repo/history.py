@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta, timezone
 from itertools import groupby
 
 from coder.core.errors import GitError
-from coder.core.values import CommitInfo
 from coder.permissions.private_files import DENY_READ, is_read_denied
 from coder.python.source import decode_text
 from coder.repo.git import Git
@@ -121,37 +120,6 @@ class GitHistory:
             return None
         content = self.git.call("cat-file", "blob", name, accept=None)
         return decode_text(content.stdout) if content.status == 0 else None
-
-    def recent_commits(self, *, path: str | None = None, count: int = 200) -> tuple[CommitInfo, ...]:
-        """Return the newest commits without merges, newest first.
-
-        Paths that git would have to quote are left out.
-
-        Raises:
-            GitError: the clone holds only a part of its history.
-        """
-        where = ("--", path) if path is not None else ("--",)
-        output = self._log(
-            "--no-merges", "--name-only", "--no-renames", *where, count=count, form="--format=%x00%H %ad %s"
-        )
-        records = (record.split("\n") for record in output.split("\0")[1:])
-        changes = []
-        for head, *names in records:
-            commit, date, *subject = head.split(" ", 2)
-            paths = tuple(
-                name for name in names if name and name[0] != '"' and not is_read_denied(name, self.deny_read)
-            )
-            changes.append(CommitInfo(commit=commit, date=date, subject="".join(subject), paths=paths))
-        return tuple(changes)
-
-    def line_commits(self, path: str, since: str) -> tuple[str, ...]:
-        """Return the commit of each line of a file, empty for lines that are not newer than `since`.
-
-        Raises:
-            GitError: there is no such path, or it takes too long.
-        """
-        output = self._read("blame", "--no-textconv", "--porcelain", f"{since}..{self.revision}", "--", path)
-        return tuple("" if "boundary" in line.commit_fields else line.commit for line in parse_blame(output))
 
     def _log(self, *arguments: str, count: int, form: str = LOG_FORMAT) -> str:
         at = arguments.index("--") if "--" in arguments else len(arguments)

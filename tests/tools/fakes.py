@@ -11,7 +11,6 @@ import pytest
 from coder.core.errors import GitError, ToolError
 from coder.core.phases import Policy
 from coder.core.ports import Execution, Limits, Progress
-from coder.core.values import CommitInfo
 from coder.core.verdict import TestReport
 from coder.index.index import SymbolIndex
 from coder.tools.tool import Tool
@@ -58,12 +57,9 @@ class FakeSandbox:
 
 @dataclass
 class FakeHistory:
-    """History that records its queries; it has these files and commits, whose lines are all by the newest
-    commit that changed them.
-    """
+    """History that records its queries; it has these files."""
 
     files: Mapping[str, str] = field(default_factory=dict)
-    changes: tuple[CommitInfo, ...] = ()
 
     def log(
         self,
@@ -86,13 +82,6 @@ class FakeHistory:
 
     def read_file(self, path: str) -> str | None:
         return self.files.get(path)
-
-    def recent_commits(self, *, path: str | None = None, count: int = 200) -> tuple[CommitInfo, ...]:
-        return tuple(change for change in self.changes if path is None or path in change.paths)[:count]
-
-    def line_commits(self, path: str, since: str) -> tuple[str, ...]:
-        commit = next(change.commit for change in self.changes if path in change.paths)
-        return ("" if commit == since else commit,) * len(self.files[path].splitlines())
 
 
 @dataclass

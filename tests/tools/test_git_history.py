@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from coder.core.values import CommitInfo
 from coder.tools.git_history import git_history
 from tests.tools.fakes import FakeHistory, call_refused_tool, call_tool, workspace
 
@@ -50,29 +49,6 @@ def test_maps_moved_lines_to_base(tmp_path: Path) -> None:
     }.items():
         answer = call_tool(git_history, space, path="a.txt", line=line_range[0], last_line=line_range[1])
         assert answer.startswith(f"Lines {base_range} of a.txt")
-
-
-def test_lists_frequently_changed_files_and_functions(tmp_path: Path) -> None:
-    changes = (
-        CommitInfo(commit="c3", date="2020-03-03", subject="", paths=("src/box.py", "README.md")),
-        CommitInfo(commit="c2", date="2020-02-02", subject="", paths=("src/box.py", "src/gone.py")),
-        CommitInfo(commit="c1", date="2020-01-01", subject="", paths=("src/bag.py", "tests/test_box.py")),
-    )
-    files = {
-        "src/box.py": "class Box:\n    def size(self):\n        return 1\n",
-        "src/bag.py": "def put():\n    return 2\n",
-    }
-    space = workspace(tmp_path, files, history=FakeHistory(files=files, changes=changes))
-    assert call_tool(git_history, space, hot=True) == (
-        "Changed by most of the newest 3 commits (since 2020-01-01):\n"
-        "     2 src/box.py: Box.size 1\n"
-        "     1 src/bag.py\n"
-        "     1 src/gone.py: now gone\n"
-        "Tests, documentation and the rest:\n"
-        "     1 README.md\n"
-        "     1 tests/test_box.py"
-    )
-    assert call_tool(git_history, space, hot=True, path="tests") == "No commit fits."
 
 
 def test_shows_commit_and_registers_its_files(tmp_path: Path) -> None:

@@ -79,17 +79,6 @@ def test_reads_files_of_past_revisions(history: GitHistory, tmp_path: Path) -> N
     assert history.read_file("") is None
 
 
-def test_lists_changes_and_authors_of_remaining_lines(history: GitHistory) -> None:
-    recent = history.recent_commits(count=2)
-    assert [change.paths for change in recent] == [("b.py",), ("a.py",)]
-    assert [change.subject for change in recent] == ["third: about the Overflow (#12)", "second: shouts"]
-    assert [change.commit for change in history.recent_commits(path="a.py")] == [
-        recent[1].commit,
-        history.git.resolve_commit("HEAD~2"),
-    ]
-    assert history.line_commits("a.py", "HEAD~2") == ("", recent[1].commit, "")
-
-
 def test_time_limit_returns_partial_results(history: GitHistory) -> None:
     limited_history = replace(history, seconds=0.0)
     assert limited_history.log() == "[stopped after 0 s; older commits were not looked at]"
@@ -190,12 +179,4 @@ def test_shows_no_private_file(history_with_private_files: GitHistory, revision:
     assert ".env: not shown, it may hold secrets" in text
     assert ("both" in text, "x = 1" in text) == (revision == "HEAD~1", revision == "HEAD~1")
     assert SECRET not in history_with_private_files.show(revision, "deploy")
-
-
-def test_names_no_private_file_as_changed(history_with_private_files: GitHistory) -> None:
-    assert [change.paths for change in history_with_private_files.recent_commits()] == [
-        ("plain.txt",),
-        ("app.py",),
-        (),
-    ]
     assert SECRET in replace(history_with_private_files, deny_read=()).show("HEAD~2")

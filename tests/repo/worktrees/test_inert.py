@@ -78,7 +78,6 @@ def _fix(root: Path) -> None:
 def _locate(root: Path) -> None:
     place = find_checkout(root)
     history = GitHistory(git=place.git, revision=place.head)
-    history.recent_commits()
     history.show("HEAD")
     history.log(word="x")
     history.blame("a.py", 1, 1)
