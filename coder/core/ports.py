@@ -167,11 +167,10 @@ class History(Protocol):
         lines: tuple[int, int] | None = None,
         word: str | None = None,
         count: int = 10,
-        patch: bool = False,
     ) -> str:
         """Return the newest commits that touch the path, its lines, or mention the word in message or diff.
 
-        `lines` are first and last, from 1, both included; with `patch`, each commit shows its change of them.
+        `lines` are first and last, from 1, both included.
         """
 
     def blame(self, path: str, first: int, last: int) -> str:

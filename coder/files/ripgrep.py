@@ -297,9 +297,9 @@ class FileListing:
     """Why it is incomplete."""
 
 
-def list_paths(root: Path, path: str = ".") -> tuple[str, ...]:
-    """Return the files below a directory that git does not ignore, sorted, relative to the root."""
-    return list_files_below(root, path).paths
+def list_paths(root: Path) -> tuple[str, ...]:
+    """Return the files below a directory that git does not ignore, sorted, relative to it."""
+    return list_files_below(root).paths
 
 
 def list_files_below(root: Path, path: str = ".", *, glob: str = "") -> FileListing:

@@ -45,8 +45,6 @@ class FileRow:
     """One line of JSON each, in source order."""
     imports: str
     bases: str
-    names: str
-    """Identifiers that it uses, not only defines, sorted, one per line."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,13 +131,9 @@ def _row(identity: int, text: str, facts: FileFacts, first_document: int, terms:
             terms.defined[definition.bare_name].append(number << 8)
         for base in facts.bases.get(definition.name, ()) if definition.kind != "variable" else ():
             terms.derived[base.rpartition(".")[2]].append(number << 8)
-    names = [name for name in facts.uses if len(name) <= LONGEST_NAME]
-    for name in names:
-        lines = facts.uses[name]
-        terms.used[name] += (identity, len(lines), *lines)
-    defining_lines: dict[str, set[int]] = defaultdict(set)
-    for definition in facts.definitions:
-        defining_lines[definition.bare_name].add(definition.line)
+    for name, lines in facts.uses.items():
+        if len(name) <= LONGEST_NAME:
+            terms.used[name] += (identity, len(lines), *lines)
     lengths = _add_tokens(text, facts, first_document, terms.tokens)
     return FileRow(
         id=identity,
@@ -153,13 +147,6 @@ def _row(identity: int, text: str, facts: FileFacts, first_document: int, terms:
             ]
         ),
         bases=_json(facts.bases),
-        names="\n".join(
-            sorted(
-                name
-                for name in names
-                if name not in defining_lines or not defining_lines[name].issuperset(facts.uses[name])
-            )
-        ),
     )
 
 

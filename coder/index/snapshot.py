@@ -45,7 +45,7 @@ CREATE TABLE meta (format TEXT, epoch INTEGER, next_document INTEGER);
 CREATE TABLE file (
     id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB UNIQUE NOT NULL, first_document INTEGER, lengths BLOB
 );
-CREATE TABLE facts (id INTEGER PRIMARY KEY, definitions TEXT, imports TEXT, bases TEXT, names TEXT);
+CREATE TABLE facts (id INTEGER PRIMARY KEY, definitions TEXT, imports TEXT, bases TEXT);
 CREATE TABLE segment (id INTEGER PRIMARY KEY, files INTEGER NOT NULL);
 CREATE TABLE term (text TEXT, segment INTEGER, entries BLOB, PRIMARY KEY (text, segment)) WITHOUT ROWID;
 CREATE TABLE tree (root BLOB PRIMARY KEY, used REAL, listing TEXT);
@@ -193,8 +193,8 @@ class Database:
         files = [row for part in parts for row in part.files]
         rows = [(row.first_document, row.lengths, row.id) for row in files]
         self._connection.executemany("UPDATE file SET first_document = ?, lengths = ? WHERE id = ?", rows)
-        facts = [(row.id, row.definitions, row.imports, row.bases, row.names) for row in files]
-        self._connection.executemany("INSERT INTO facts VALUES (?, ?, ?, ?, ?)", facts)
+        facts = [(row.id, row.definitions, row.imports, row.bases) for row in files]
+        self._connection.executemany("INSERT INTO facts VALUES (?, ?, ?, ?)", facts)
         segment, pieces = self._take_segments(len(files))
         for part in parts:
             for text, entries in part.terms.items():
@@ -239,7 +239,7 @@ class Database:
             )
         ]
 
-    def stored_facts(self, identity: int, column: Literal["definitions", "imports", "bases", "names"]) -> str:
+    def stored_facts(self, identity: int, column: Literal["definitions", "imports", "bases"]) -> str:
         """Return one column of a content's facts, as in `FileRow`; empty where it is not stored."""
         return next(
             (text for (text,) in self._rows(f"SELECT {column} FROM facts WHERE id = ?", identity)), ""
@@ -359,11 +359,7 @@ class IndexSnapshot:
         """Return the base classes of each class of a file, as written, by its qualified name."""
         return {name: tuple(bases) for name, bases in json.loads(self._column(path, "bases") or "{}").items()}
 
-    def used_names(self, path: str) -> tuple[str, ...]:
-        """Return the identifiers that a file uses as code, not only defines, sorted."""
-        return tuple(filter(None, self._column(path, "names").split("\n")))
-
-    def _column(self, path: str, column: Literal["definitions", "imports", "bases", "names"]) -> str:
+    def _column(self, path: str, column: Literal["definitions", "imports", "bases"]) -> str:
         identity = self.sources.get(path)
         return self.database.stored_facts(identity, column) if identity is not None else ""
 

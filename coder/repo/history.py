@@ -40,19 +40,17 @@ class GitHistory:
         lines: tuple[int, int] | None = None,
         word: str | None = None,
         count: int = 10,
-        patch: bool = False,
     ) -> str:
         """Return the newest commits that touch a path or lines, or mention a word in message or change.
 
-        `lines` are first and last, from 1; with `patch`, each commit shows its change of them. On time-out
-        the commits found so far are returned, with a line that says so.
+        `lines` are first and last, from 1. On time-out the commits found so far are returned, with a line
+        that says so.
 
         Raises:
             GitError: there is no such path or line.
         """
         if path is not None and lines is not None:
-            shown = "--patch" if patch else "--no-patch"
-            return self._log(f"-L{lines[0]},{lines[1]}:{path}", shown, count=count)
+            return self._log(f"-L{lines[0]},{lines[1]}:{path}", "--no-patch", count=count)
         where = ("--", path) if path is not None else ("--",)
         if word is None:
             return self._log(*where, count=count)

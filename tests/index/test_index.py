@@ -49,14 +49,12 @@ def test_indexes_definitions_uses_imports_and_bases(tmp_path: Path) -> None:
     ] == [("a.py", "Box.size_of")]
     assert snapshot.uses_of_name("size_of") == (NameUse(path="a.py", lines=(5, 10)),)
     assert snapshot.bases("a.py") == {"Box": ("Base",)}
-    assert snapshot.used_names("a.py") == ("Base", "Box", "os", "sep", "size_of")
     assert [entry.module for entry in snapshot.imports("a.py")] == ["os"]
     assert (
         snapshot.definitions("no.py"),
         snapshot.imports("no.py"),
-        snapshot.used_names("no.py"),
         dict(snapshot.bases("no.py")),
-    ) == ((), (), (), {})
+    ) == ((), (), {})
 
 
 def test_definitions_of_known_content_need_no_tree_access(tmp_path: Path) -> None:

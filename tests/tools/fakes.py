@@ -68,7 +68,6 @@ class FakeHistory:
         lines: tuple[int, int] | None = None,
         word: str | None = None,
         count: int = 10,
-        patch: bool = False,
     ) -> str:
         return f"log {path} {lines} {word} {count}"
 
