@@ -17,7 +17,9 @@ def inline_tests(path: str, text: str) -> str:
     """Return the tests in a source; empty if it has none."""
     if path.endswith(PYTHON):
         return "\n".join(
-            f"{name}: {examples}" for name, part in _documented(text) if (examples := _examples(part.text))
+            f"{name}: {examples}"
+            for name, part in _find_docstrings(text)
+            if (examples := _examples(part.text))
         )
     data = text.encode()
     return "\n".join(
@@ -113,7 +115,7 @@ class _Docstring(NamedTuple):
     is_function: bool
 
 
-def _documented(text: str) -> Iterator[tuple[str, _Docstring]]:
+def _find_docstrings(text: str) -> Iterator[tuple[str, _Docstring]]:
     """Yield what docstrings can document in a source, by dotted name; the module's name is empty."""
     module = parse_or_empty(text)
     pending: list[tuple[str, ast.Module | ast.ClassDef | Function]] = [("", module)]
@@ -148,7 +150,7 @@ def _examples(docstring: str) -> list[tuple[str, str]]:
 
 
 def _replace_examples(text: str, other: str, *, adds_names: bool) -> str:
-    own, others = dict(_documented(text)), dict(_documented(other))
+    own, others = dict(_find_docstrings(text)), dict(_find_docstrings(other))
     lines = [line.encode() for line in text.splitlines(keepends=True)]
     for name, part in sorted(own.items(), key=lambda item: item[1].start, reverse=True):
         new = others.get(name)

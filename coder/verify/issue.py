@@ -144,7 +144,7 @@ def shares_words(issue: str, result: TestResult, tree: Path) -> bool:
 
 
 def shares_literals(issue: str, result: TestResult, tree: Path) -> bool:
-    """Tell whether the issue has a quoted text of a test, such as the name of a file, with or without quotes."""
+    """Tell whether the issue has a quoted text of a test, such as a file name, with or without quotes."""
     return any(_shows(issue, text) for text in _examples(read_test_source(tree, result.id)))
 
 

@@ -331,6 +331,8 @@ class Judge:
                 continue
             if result.red or (self._is_named(test) and result.outcome != "passed"):
                 (weak if change.is_weak(test) else still_red).extend(self._check_red(result, targets))
+            elif result.outcome != "passed" and self._old and self._old.is_still_red(test):
+                self._refuse_edited_red(test)
             elif result.outcome == "passed" and test in stable:
                 self._check_green(result, targets)
         targets.contradicted += [test for test in self._find_contradicted() if not is_left_out(test)]

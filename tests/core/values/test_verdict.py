@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.core.verdict import BehaviorExample, BehaviorReport, Finding, Verdict, VerdictKind
+from coder.core.verdict import BehaviorExample, BehaviorReport, Failure, Finding, Verdict, VerdictKind
 from coder.core.verdict_summary import describe_changes, evidence_rows
 
 
@@ -63,3 +63,19 @@ def test_many_open_lines_are_counted_beside_the_evidence() -> None:
     assert [row.name for row in rows] == ["open"] * 4 + ["", "evidence"]
     assert rows[4].text == "and 5 more: coder log evidence s1"
     assert len(evidence_rows(verdict)) == 9
+
+
+@pytest.mark.parametrize(
+    ("message", "headline"),
+    [
+        ("assert 1 == 2\n +  where", "AssertionError: assert 1 == 2"),
+        (
+            "Traceback (most recent call last):\n  File 'x'\nKeyError: 'a'\nassert 1 == 0",
+            "AssertionError: KeyError: 'a'",
+        ),
+        ("Expected values to be equal:\n\n1 !== 2\n", "AssertionError: Expected values to be equal: 1 !== 2"),
+        ("", "AssertionError"),
+    ],
+)
+def test_headline_is_the_telling_line(message: str, headline: str) -> None:
+    assert Failure(type="AssertionError", message=message).headline == headline

@@ -321,12 +321,8 @@ def test_private_home_has_git_identity_alone(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home, place = tmp_path / "user", tmp_path / "run-1"
-    write(
-        home,
-        {
-            ".gitconfig": '[user]\n\tname = "Ada \\"A\\" L"\n\temail = a@example.com\n[init]\n\tdefaultBranch = trunk\n[alias]\n\tx = !ls\n'
-        },
-    )
+    user = '[user]\n\tname = "Ada \\"A\\" L"\n\temail = a@example.com\n'
+    write(home, {".gitconfig": f"{user}[init]\n\tdefaultBranch = trunk\n[alias]\n\tx = !ls\n"})
     place.mkdir()
     environment = {**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(home)}
     monkeypatch.delenv("GIT_CONFIG_GLOBAL", raising=False)

@@ -144,6 +144,22 @@ def test_takes_python_on_path_that_has_pytest(tmp_path: Path, sandbox: ProcessSa
     assert "since no environment" in discover(tmp_path / "repo", sandbox, environment={"PATH": own}).why[0]
 
 
+@pytest.mark.parametrize("name", ["python", "pytest"])
+def test_takes_the_interpreter_by_another_name_on_path(
+    tmp_path: Path, sandbox: ProcessSandbox, name: str
+) -> None:
+    place = tmp_path / "bin"
+    start = f"#!{sys.executable}\n" if name == "pytest" else f'#!/bin/sh\nexec {sys.executable} "$@"\n'
+    write(place, {name: start, "python3": "#!/bin/sh\necho '/usr/bin/python3\t'\n"})
+    for file in place.iterdir():
+        file.chmod(0o755)
+    (tmp_path / "repo").mkdir()
+    path = os.pathsep.join((str(place), "/usr/bin", "/bin"))
+    found = discover(tmp_path / "repo", sandbox, environment={"PATH": path})
+    said = "the interpreter of pytest" if name == "pytest" else "python"
+    assert name == "pytest" or f"{said} on PATH, which has pytest" in found.why[0]
+
+
 def test_asks_poetry_where_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python = fake_venv(tmp_path / "poetrys")
     write(

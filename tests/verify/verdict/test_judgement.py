@@ -297,6 +297,22 @@ def test_newly_skipped_named_test_is_not_green(tmp_path: Path) -> None:
     assert (verdict.kind, verdict.still_red) == (VerdictKind.NOT_FIXED, (passed_result(OLD, "skipped"),))
 
 
+@pytest.mark.parametrize(
+    ("named_tests", "label"), [((OLD,), "NOT FIXED"), ((), "PASSING")], ids=["named", "not named"]
+)
+def test_red_test_that_the_change_skips_is_not_fixed(
+    tmp_path: Path, named_tests: tuple[str, ...], label: str
+) -> None:
+    def skipping(files: Files) -> list[TestResult]:
+        return [passed_result(OLD, "skipped") if "skip" in files[TEST] else failed_result(OLD)]
+
+    verdict = judge(
+        tmp_path, {"calc.py": "other", TEST: "old skip"}, named_tests=named_tests, ending=skipping
+    )
+    assert verdict.label == label
+    assert any("test_old is still red as it was before its edit" in note for note in verdict.notes)
+
+
 def test_a_fix_that_breaks_another_file_is_broken(tmp_path: Path) -> None:
     verdict = judge(tmp_path, {"calc.py": "fixed breaks", **NEW_TEST})
     assert (verdict.kind, verdict.targets, verdict.broken) == (
@@ -709,6 +725,43 @@ def test_contradicted_test_is_a_target_if_the_issue_asks_for_its_edit(
     assert verdict.kind is VerdictKind.FIXED
     assert [test.rpartition("::")[2] for test in verdict.targets] == targets
     assert [finding.rule for finding in verdict.open_findings] == ["contradicted-test"]
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_moved_test_is_judged_by_what_it_was(tmp_path: Path, moved: bool) -> None:
+    expects = "def test_read(): assert read('2') == {}\n"
+    place = "tests/test_moved.py" if moved else TEST
+    base = {"calc.py": READ, TEST: expects.format(2) + HALVES.replace("half(4)", "read('2')")}
+    change = {"calc.py": PLUS, place: expects.format(3) + "def test_more(): assert read('5') == 6\n"}
+    if moved:
+        change[TEST] = "\n"
+
+    def run_all(files: Files) -> list[TestResult]:
+        results = run_python(files)
+        if "tests/test_moved.py" in files:
+            results += [
+                result.model_copy(update={"id": result.id.replace(TEST, place)})
+                for result in run_python({**files, TEST: files[place]})
+            ]
+        return results
+
+    verdict = judge(tmp_path, change, base=base, ending=run_all)
+    assert verdict.label == "FIXED"
+    assert [test.rpartition("::")[2] for test in verdict.targets] == ["test_more"]
+    assert any("test_read" in finding.text for finding in verdict.open_findings)
+
+
+def test_red_test_that_nothing_ties_to_the_issue_is_said_to_be_green(tmp_path: Path) -> None:
+    base = {"calc.py": HALF.replace("//", "*"), TEST: HALVES}
+    trees = FakeTrees(tmp_path, base, {"calc.py": HALF})
+    purpose = Purpose(issue="Something else is odd.", needs_ties=True)
+    verdict = WorktreeVerifier(trees=trees, runner=FakeRunner(run_python), purpose=purpose).verify(
+        trees.patch, ()
+    )
+    assert verdict.kind is VerdictKind.PASSING
+    assert verdict.reason.endswith(
+        f"nothing ties what went from red to green to the issue: {TEST}::test_half."
+    )
 
 
 @pytest.mark.parametrize(
