@@ -153,7 +153,7 @@ def open_interface(
         return 2
     from coder.cli.tui import run_tui
 
-    flags = {**options.settings, "strategy": strategy and strategy.value}
+    flags = {**options.settings, "strategy": strategy}
     run_tui(flags=flags, unsafe=options.unsafe_no_sandbox, first_message=context.obj or "")
     return 0
 

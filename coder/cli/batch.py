@@ -66,7 +66,7 @@ def batch(
         )
     flags = {
         **options.settings,
-        "strategy": strategy and strategy.value,
+        "strategy": strategy,
         "max_usd": None,
         "max_seconds": None,
     }

@@ -1,7 +1,6 @@
 """`coder completion`: typer's completion script for a shell, and what it asks for."""
 
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -9,12 +8,7 @@ VARIABLE = "_CODER_COMPLETE"
 """Set by the script, which runs `coder` with it: what to complete is in other variables."""
 
 
-class Shell(StrEnum):
-    """Shells that have completions."""
-
-    bash = "bash"
-    zsh = "zsh"
-    fish = "fish"
+Shell = Literal["bash", "zsh", "fish"]
 
 
 def completion(ctx: typer.Context, shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> int:

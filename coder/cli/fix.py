@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 COMMAND_MODES: "Mapping[str, Mode]" = {"fix": "fix", "do": "change", "ask": "ask", "plan": "fix"}
 """Modes of sessions by those of custom commands."""
-PARALLEL_STRATEGIES = (StrategyName.tree, StrategyName.committee, StrategyName.auto)
+PARALLEL_STRATEGIES = ("tree", "committee", "auto")
 
 
 @with_options(
@@ -100,7 +100,7 @@ def fix(
     own_plan = read_plan(plan) if plan is not None else None
     if own_plan is not None and own_plan.components:
         raise UserError(f"{plan} is a plan of components. To build them: coder build GOAL --plan {plan}")
-    strategy_name = "offline" if offline else "plan" if plan_only or plan else strategy and strategy.value
+    strategy_name = "offline" if offline else "plan" if plan_only or plan else strategy
     from coder.core.task import Task
 
     request = Task(

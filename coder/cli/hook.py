@@ -4,11 +4,10 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -25,20 +24,8 @@ app = typer.Typer(
 )
 
 
-class HookOwner(StrEnum):
-    """Programs that have a hook."""
-
-    claude = "claude"
-    codex = "codex"
-    gemini = "gemini"
-    qwen = "qwen"
-    git = "git"
-    copilot = "copilot"
-    cursor = "cursor"
-    opencode = "opencode"
-    vibe = "vibe"
-
-
+HookOwner = Literal["claude", "codex", "gemini", "qwen", "git", "copilot", "cursor", "opencode", "vibe"]
+"""Programs that have a hook, and others of which it is said what serves them."""
 OwnerArgument = Annotated[
     HookOwner,
     typer.Argument(
@@ -83,7 +70,7 @@ def install(
     from coder.hooks.git_hook import install_hook
     from coder.repo.existing_change import find_hooks_directory
 
-    agent = None if owner is HookOwner.git else _find_agent(owner)
+    agent = None if owner == "git" else _find_agent(owner)
     program = find_program(absolute=absolute)
     options = ["--unsafe-no-sandbox"] if unsafe_no_sandbox else []
     if agent is None:
@@ -110,7 +97,7 @@ def remove(owner: OwnerArgument, user: UserOption = False, repo: RepositoryOptio
     from coder.hooks.git_hook import remove_hook
     from coder.repo.existing_change import find_hooks_directory
 
-    if owner is HookOwner.git:
+    if owner == "git":
         _refuse_user(user)
         paths = [find_hooks_directory(repo)]
         removed = [path for path in paths if remove_hook(path)]
@@ -163,7 +150,7 @@ def run(
 
     An agent gets the answer as JSON. Exit codes: 0, or 1 where a push is refused.
     """
-    if owner is HookOwner.git:
+    if owner == "git":
         return _judge_push(remote=(arguments or [""])[0], unsafe_no_sandbox=unsafe_no_sandbox)
     from coder.cli.agent_turn import answer_event
 
@@ -222,9 +209,9 @@ def _find_agent(owner: HookOwner) -> "Agent":
     """
     from coder.hooks.agents import AGENTS, OTHER_AGENTS
 
-    if advice := OTHER_AGENTS.get(owner.value):
+    if advice := OTHER_AGENTS.get(owner):
         raise UserError(advice)
-    return AGENTS[owner.value]
+    return AGENTS[owner]
 
 
 def _settings_path(agent: "Agent", repo: Path, *, user: bool, team: bool) -> Path:

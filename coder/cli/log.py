@@ -6,10 +6,9 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from enum import StrEnum
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
@@ -23,14 +22,6 @@ if TYPE_CHECKING:
     from coder.core.messages import UsageTotals
     from coder.wiring.conversations import ConversationPoint
     from coder.wiring.spending import SessionSpending, Spending
-
-
-class RestoredPart(StrEnum):
-    """Parts of a session that go back to an earlier point."""
-
-    both = "both"
-    conversation = "conversation"
-    code = "code"
 
 
 app = typer.Typer(
@@ -160,19 +151,12 @@ def _current_repository() -> "Path | None":
 COLUMNS = ("requests", "input tokens", "cached tokens", "output tokens", "usd", "unpriced requests")
 
 
-class Grouping(StrEnum):
-    """Units by which costs are added up."""
-
-    session = "session"
-    day = "day"
-    month = "month"
-    model = "model"
-    role = "role"
-    repository = "repository"
+Grouping = Literal["session", "day", "month", "model", "role", "repository"]
+"""Units by which costs are added up."""
 
 
 def cost(
-    by: Annotated[Grouping, typer.Option(help="What to add up by.")] = Grouping.day,
+    by: Annotated[Grouping, typer.Option(help="What to add up by.")] = "day",
     as_csv: Annotated[bool, typer.Option("--csv", help="CSV instead of a table.")] = False,
 ) -> None:
     """Add up what all sessions have spent; days and months are those of UTC.
@@ -181,7 +165,7 @@ def cost(
     """
     if as_csv:
         csv.writer(sys.stdout).writerows(
-            [(by.value, *COLUMNS), *((key, *_counts(spending)) for key, spending in _read_groups(by).items())]
+            [(by, *COLUMNS), *((key, *_counts(spending)) for key, spending in _read_groups(by).items())]
         )
     else:
         print("\n".join(cost_lines(by)))
@@ -192,11 +176,11 @@ def cost_lines(by: Grouping) -> list[str]:
     groups = _read_groups(by)
     if not groups:
         return ["No session has asked a model yet."]
-    width = max(len(by.value), *map(len, groups))
+    width = max(len(by), *map(len, groups))
     rows = ((key, *_counts(spending)[:-2], _describe_cost(spending)) for key, spending in groups.items())
     return [
         "  ".join([f"{first:<{width}}", *(f"{number:>13}" for number in numbers)])
-        for first, *numbers in ((by.value, *COLUMNS[:-2], "cost"), *rows)
+        for first, *numbers in ((by, *COLUMNS[:-2], "cost"), *rows)
     ]
 
 
@@ -214,14 +198,14 @@ def _parts(spending: "SessionSpending", by: Grouping) -> "list[tuple[str, Spendi
     """Return what a session adds to each group."""
     day = spending.session[:8]
     match by:
-        case Grouping.role:
+        case "role":
             return list(spending.roles.items())
-        case Grouping.day:
+        case "day":
             key = f"{day[:4]}-{day[4:6]}-{day[6:]}"
-        case Grouping.month:
+        case "month":
             key = f"{day[:4]}-{day[4:6]}"
-        case Grouping.session | Grouping.model | Grouping.repository:
-            key = str(getattr(spending, by.value))
+        case "session" | "model" | "repository":
+            key = str(getattr(spending, by))
     return [(key, spending.total)]
 
 
@@ -241,17 +225,19 @@ def _describe_cost(spending: "Spending") -> str:
 
 
 app.command("cost")(cost)
+Restore = Literal["both", "conversation", "code"]
+"""Parts of a session that go back to an earlier point."""
 PointArgument = Annotated[
     str,
     typer.Argument(metavar="ID@N", help="A session and the number of a request of its conversation, from 1."),
 ]
 RestoreOption = Annotated[
-    RestoredPart, typer.Option(help="What goes back; the other stays as it is.", show_default="both")
+    Restore, typer.Option(help="What goes back; the other stays as it is.", show_default="both")
 ]
 
 
 @app.command()
-def rewind(point: PointArgument = "last", restore: RestoreOption = RestoredPart.both) -> None:
+def rewind(point: PointArgument = "last", restore: RestoreOption = "both") -> None:
     """Go back to before request N of a conversation (the newest one without @N), and go on from there.
 
     Nothing is deleted: the session that is left behind, its branch and its commits stay as they are.
@@ -260,16 +246,16 @@ def rewind(point: PointArgument = "last", restore: RestoreOption = RestoredPart.
 
 
 @app.command()
-def fork(point: PointArgument = "last", restore: RestoreOption = RestoredPart.both) -> None:
+def fork(point: PointArgument = "last", restore: RestoreOption = "both") -> None:
     """Begin a second conversation before request N of another (at its end without @N), on its own branch."""
     print(_go_back(point, restore, forks=True))
 
 
-def _go_back(name: str, restore: RestoredPart, *, forks: bool) -> str:
+def _go_back(name: str, restore: Restore, *, forks: bool) -> str:
     from coder.repo.git import find_checkout
     from coder.wiring.conversations import go_back
 
-    point = go_back(name, find_checkout(Path()).root, restore=restore.value, forks=forks)
+    point = go_back(name, find_checkout(Path()).root, restore=restore, forks=forks)
     return f"{describe_point(point, forks=forks)}\nTo go on from there: coder resume {point.session}"
 
 

@@ -5,11 +5,10 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
-from enum import StrEnum
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand
@@ -22,6 +21,13 @@ if TYPE_CHECKING:
     from coder.core.notes import Plan
     from coder.wiring.session import RuntimeOptions
 
+StrategyName = Literal["linear", "plan", "tree", "committee", "auto", "offline"]
+"""Names of strategies for --strategy."""
+OPTION_SETTINGS = (
+    *("model", "base_url", "effort", "attempts", "test", "require", "approve"),
+    *("max_tokens", "max_seconds", "max_requests"),
+)
+"""Options that replace the settings of their names."""
 TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".rst", ".log")
 """Suffixes of files that hold issues: such a name is never a symbol."""
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
@@ -38,17 +44,8 @@ SessionArgument = Annotated[
 ModelOption = Annotated[str | None, typer.Option(metavar="PROVIDER:NAME", help="The model to use.")]
 
 
-class EffortLevel(StrEnum):
-    """Levels of how much models think."""
-
-    default = "default"
-    low = "low"
-    medium = "medium"
-    high = "high"
-
-
 EffortOption = Annotated[
-    EffortLevel | None,
+    Literal["default", "low", "medium", "high"] | None,
     typer.Option(help="How much the model thinks before it answers.", show_default="the provider's own"),
 ]
 ServerOption = Annotated[str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")]
@@ -92,17 +89,8 @@ SessionOption = Annotated[
 ]
 
 
-class ApproveMode(StrEnum):
-    """Modes of approval, from the strictest to the widest."""
-
-    read_only = "read-only"
-    ask = "ask"
-    auto_edit = "auto-edit"
-    full = "full"
-
-
 ApproveOption = Annotated[
-    ApproveMode | None,
+    Literal["read-only", "ask", "auto-edit", "full"] | None,
     typer.Option(help="What is done without asking.", show_default="auto-edit: what stays in the sandbox"),
 ]
 
@@ -115,20 +103,11 @@ InstallOption = Annotated[
 ]
 
 
-class Requirement(StrEnum):
-    """Least verdicts that a user accepts, from the strictest to the widest."""
-
-    proven = "proven"
-    fixed = "fixed"
-    passing = "passing"
-    not_broken = "not-broken"
-
-
 WaitOption = Annotated[
     bool, typer.Option("--wait", help="Run all tests that use the changed code, not the nearest alone.")
 ]
 RequireOption = Annotated[
-    Requirement | None,
+    Literal["proven", "fixed", "passing", "not-broken"] | None,
     typer.Option(
         help="The least verdict that ends with exit code 0; no uncommitted work has it too.",
         show_default="fixed",
@@ -226,12 +205,8 @@ class Options:
     def settings(self) -> dict[str, Any]:
         """Settings that they replace; None is not given."""
         return {
-            **{name: getattr(self, name) for name in ("model", "base_url", "attempts", "test")},
-            "effort": self.effort and self.effort.value,
-            "require": self.require and self.require.value,
-            "approve": self.approve and self.approve.value,
+            **{name: getattr(self, name) for name in OPTION_SETTINGS},
             "max_usd": None if self.max_usd is None else Decimal(str(self.max_usd)),
-            **{name: getattr(self, name) for name in ("max_tokens", "max_seconds", "max_requests")},
             **{name: getattr(self, name) or None for name in ("wait", "install", "inline", "screen_reader")},
         }
 
@@ -493,14 +468,3 @@ def _read_issue_file(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise UserError(f"The issue file {str(path)!r} cannot be read: {error.strerror}.") from None
-
-
-class StrategyName(StrEnum):
-    """Names of strategies for --strategy."""
-
-    linear = "linear"
-    plan = "plan"
-    tree = "tree"
-    committee = "committee"
-    auto = "auto"
-    offline = "offline"

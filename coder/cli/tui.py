@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from threading import Event
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from coder.cli.terminal import _theme_file, is_interface_setting_on, may_be_set, remembered_theme
 from coder.core.errors import ToolError, UserError
@@ -397,9 +397,10 @@ class StoredSessions:
     def costs(self, unit: str) -> Sequence[str]:
         from coder.cli.log import Grouping, cost_lines
 
-        if unit not in ("", *Grouping):
-            raise UserError(f"Costs are added up by {', '.join(Grouping)}.")
-        return cost_lines(Grouping(unit or "day"))
+        by = next((name for name in get_args(Grouping) if name == (unit or "day")), None)
+        if by is None:
+            raise UserError(f"Costs are added up by {', '.join(get_args(Grouping))}.")
+        return cost_lines(by)
 
 
 class StoredHistory:
@@ -591,7 +592,7 @@ class InterfaceSettings:
                 "To take another one from now on: /effort LEVEL",
             ]
         return [
-            f"{config.strategy or 'linear'}, of {', '.join(StrategyName)}",
+            f"{config.strategy or 'linear'}, of {', '.join(get_args(StrategyName))}",
             "To take another one from now on: /strategy NAME",
         ]
 

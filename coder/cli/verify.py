@@ -4,9 +4,8 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -30,14 +29,8 @@ if TYPE_CHECKING:
     from coder.wiring.session import SessionHandle
 
 
-class OutputFormat(StrEnum):
-    """Forms in which a verdict is printed."""
-
-    text = "text"
-    markdown = "markdown"
-    json = "json"
-
-
+OutputFormat = Literal["text", "markdown", "json"]
+"""Forms in which a verdict is printed."""
 REPORT_SUFFIXES = (".md", ".xml", ".sarif")
 VERDICT_DIFFERS = 6
 """Exit code if the verdict differs from the attested one and has no nonzero code of its own."""
@@ -74,7 +67,7 @@ def verify(
     ] = False,
     format: Annotated[
         OutputFormat, typer.Option(help="How to print the verdict: six lines, the whole evidence, an object.")
-    ] = OutputFormat.text,
+    ] = "text",
     *,
     options: Options,
 ) -> int:
@@ -102,7 +95,7 @@ def verify(
         print(error, file=sys.stderr)
         return 0
     finish_event = handle.finish_event
-    if not (options.json or options.verbose) or format is not OutputFormat.text or details:
+    if not (options.json or options.verbose) or format != "text" or details:
         _print_verdict(handle, format, details=details, change=change or "")
     verdict = finish_event.verdict
     if verdict is None:
@@ -140,12 +133,12 @@ def _print_verdict(handle: "SessionHandle", format: OutputFormat, *, details: bo
 
     finish_event = handle.finish_event
     verdict = finish_event.verdict
-    if format is OutputFormat.text or verdict is None:
+    if format == "text" or verdict is None:
         console: Console = PipedConsole(highlight=False)
         print_summary(console, finish_event, session=handle.id, is_judged=True, change=change)
         for line in describe_details(verdict) if details and verdict else ():
             console.print(sanitize_text(line), markup=False, soft_wrap=True)
-    elif format is OutputFormat.markdown:
+    elif format == "markdown":
         print(markdown_report(verdict), end="")
     else:
         print(verdict_json(verdict, session=handle.id, change=change))
@@ -174,7 +167,7 @@ def _judge_again(statement: "Attestation", options: Options) -> int:
     )
     handle = run_task(request, options, approach=approach, quiet=True)
     if not (options.json or options.verbose):
-        _print_verdict(handle, OutputFormat.text, details=False)
+        _print_verdict(handle, "text", details=False)
     return _compare_verdicts(statement, handle.finish_event)
 
 

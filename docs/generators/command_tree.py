@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +70,8 @@ def _make_node(command: Any, path: tuple[str, ...]) -> CommandNode:
 def _make_parameter(parameter: Any) -> CommandParameter:
     annotation = parameter.type_descriptor.annotation
     types = [kind for kind in (annotation, *get_args(annotation)) if isinstance(kind, type)]
-    choices = next((tuple(kind) for kind in types if issubclass(kind, Enum)), ())
+    literals = [kind for kind in (annotation, *get_args(annotation)) if get_origin(kind) is Literal]
+    choices = get_args(literals[0]) if literals else ()
     is_option = parameter.opts[0].startswith("-")
     is_flag = getattr(parameter, "is_flag", False)
     default = parameter.show_default
@@ -80,6 +80,6 @@ def _make_parameter(parameter: Any) -> CommandParameter:
         metavar="" if is_flag else parameter.metavar or ("VALUE" if is_option else parameter.name.upper()),
         help=parameter.help or "",
         default=default if isinstance(default, str) else "",
-        choices=tuple(str(choice.value) for choice in choices),
+        choices=choices,
         is_path=any(issubclass(kind, Path) for kind in types),
     )
