@@ -31,12 +31,11 @@ from coder.ui.summary import report_body, summary_lines
 from coder.ui.tui import services
 from coder.ui.tui.commands import (
     HELP,
-    MODES,
     Commands,
+    PromptCommand,
+    TypedRequest,
     custom_purposes,
-    expand_custom_command,
-    parse_command,
-    suggest_command,
+    interpret,
 )
 
 KINDS: Mapping[str, schema.ToolKind] = {
@@ -424,21 +423,14 @@ class EditorSession:
             raise UserError("The prompt before is still being worked on: cancel it, or wait.")
         self._is_busy, self._is_cancelled = True, False
         try:
-            name, argument = parse_command(text) or ("", text)
-            if not name:
-                mode = "fix" if self.newest is None else next_mode(self.newest.records)
-                return await self._request(text, "ask" if text.endswith("?") else mode, attachments)
-            if name in ON_A_SCREEN:
-                raise UserError(suggest_command(name, COMMANDS))
-            if name not in COMMANDS:
-                expanded = expand_custom_command(self.repository.services, name, argument)
-                return await self._request(*expanded, attachments)
-            if name not in MODES:
-                await self._run_command(name, argument)
-                return "end_turn"
-            if not argument and name != "verify":
-                raise UserError(f"/{name} {COMMANDS[name]}")
-            return await self._request(argument, MODES[name], attachments)
+            mode = "fix" if self.newest is None else next_mode(self.newest.records)
+            mode = "ask" if text.endswith("?") else mode
+            match interpret(self.repository.services, text, mode=mode, known=COMMANDS):
+                case TypedRequest() as request:
+                    return await self._request(*request, attachments)
+                case PromptCommand() as command:
+                    await self._run_command(*command)
+                    return "end_turn"
         finally:
             self._is_busy, self._running = False, None
 

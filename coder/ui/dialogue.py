@@ -18,13 +18,11 @@ from coder.ui.lines import LinePrinter, ReadLine, ask_in_lines, read_line
 from coder.ui.summary import print_result, summary_lines
 from coder.ui.tui.commands import (
     HELP,
-    MODES,
     Commands,
     PromptCommand,
+    TypedRequest,
     custom_purposes,
-    expand_custom_command,
-    parse_command,
-    suggest_command,
+    interpret,
 )
 from coder.ui.tui.services import (
     TRUST_ALWAYS,
@@ -126,42 +124,27 @@ class Dialogue:
 
     async def _handle_line(self, text: str) -> bool:
         """Carry out what was typed, and return whether the conversation goes on."""
-        command = parse_command(text)
-        if command is None and text.startswith("!"):
-            if text == "!":
-                raise UserError("! needs a command, such as !ls")
-            await self._commands.run("!", text[1:].strip())
-        elif command is None:
-            if text:
-                await self._request(text, "ask" if text.endswith("?") else self._mode)
-        elif command.name == "quit":
-            return False
-        else:
-            await self._run_command(command)
+        if not text:
+            return True
+        mode = "ask" if text.endswith("?") else self._mode
+        match interpret(self._services, text, mode=mode, known=DIALOGUE_HELP):
+            case TypedRequest() as request:
+                await self._request(*request)
+            case PromptCommand("quit", _):
+                return False
+            case PromptCommand("help", _):
+                purposes = {**DIALOGUE_HELP, **custom_purposes(self._services)}
+                self._print(f"/{name} {purpose}" for name, purpose in purposes.items())
+            case PromptCommand("new", _):
+                self.newest_log = None
+                self._print(["The next message begins a new session."])
+            case PromptCommand("resume" | "rewind" as name, words):
+                await self._go_on(name, words)
+            case PromptCommand("context", _):
+                self._commands.show_context(self.newest_log)
+            case PromptCommand(name, words):
+                await self._commands.run(name, words)
         return True
-
-    async def _run_command(self, command: PromptCommand) -> None:
-        name, text = command
-        if name == "help":
-            purposes = {**DIALOGUE_HELP, **custom_purposes(self._services)}
-            self._print(f"/{name} {purpose}" for name, purpose in purposes.items())
-        elif name in ON_A_SCREEN:
-            raise UserError(suggest_command(name, DIALOGUE_HELP))
-        elif name not in DIALOGUE_HELP:
-            await self._request(*expand_custom_command(self._services, name, text))
-        elif name in MODES:
-            if not text and name != "verify":
-                raise UserError(f"/{name} {DIALOGUE_HELP[name]}")
-            await self._request(text, MODES[name])
-        elif name == "new":
-            self.newest_log = None
-            self._print(["The next message begins a new session."])
-        elif name in ("resume", "rewind"):
-            await self._go_on(name, text)
-        elif name == "context":
-            self._commands.show_context(self.newest_log)
-        else:
-            await self._commands.run(name, text)
 
     async def _go_on(self, name: str, text: str) -> None:
         """Take another session, or an earlier point of this conversation, to go on from."""

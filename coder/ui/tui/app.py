@@ -19,12 +19,12 @@ from coder.core.errors import CoderError, UserError
 from coder.core.text import suggest_name
 from coder.ui.tui.commands import (
     HELP,
-    MODES,
     Commands,
     PromptCommand,
+    TypedRequest,
     custom_purposes,
-    expand_custom_command,
     help_lines,
+    interpret,
     parse_command,
 )
 from coder.ui.tui.conversation import Conversation
@@ -45,6 +45,8 @@ from coder.ui.tui.session_screen import SessionScreen, TerminalAlerts
 if TYPE_CHECKING:
     from coder.session.log import EventLog
 
+INSTANT_COMMANDS = ("help", "quit", "context")
+"""Commands that are carried out beside what runs."""
 DOUBLE_KEY_SECONDS = 1.0
 LEAVE_SECONDS = 3.0
 """Time in which the key has to be pressed again to leave: the first press is often meant for a selection."""
@@ -217,13 +219,9 @@ class CoderApp(KeyedApp[None]):
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
         if self._services.history is not None:
             self._services.history.add(message.text)
-        command = parse_command(message.text)
-        if command is not None:
-            self._run_command(command, message.text)
-        elif message.text.startswith("!"):
-            self._run_command(PromptCommand("!", message.text[1:].strip()), message.text)
-        elif not self._conversation.is_busy:
-            self._request(message.text, message.mode)
+        is_command = message.text.startswith("!") or parse_command(message.text) is not None
+        if is_command or not self._conversation.is_busy:
+            self._carry_out(message.text, message.mode)
         elif self._conversation.can_listen:
             self._conversation.say(message.text)
         else:
@@ -236,51 +234,42 @@ class CoderApp(KeyedApp[None]):
         else:
             self._main.query_one(Prompt).recall_previous()
 
-    def _run_command(self, command: PromptCommand, typed: str) -> None:
-        """Carry out a command of the prompt; what cannot be done goes back into the prompt."""
-        name, text = command
-        is_request = name in MODES
-        if name not in HELP and name != "!":
-            self._run_custom_command(name, text, typed)
-        elif name == "help":
-            self._main.show_lines(help_lines(self.key_bindings, custom_purposes(self._services)))
-        elif name == "quit":
-            self.run_worker(self.action_quit())
-        elif name == "context":
-            self._commands.show_context(self._conversation.current_log)
-        elif self._conversation.is_busy:
-            stop = self.key_bindings.label("stop")
-            self._refuse(f"{typed.split()[0]} has to wait until this has ended; {stop} stops it.", typed)
-        elif not text and (name == "!" or (is_request and name != "verify")):
-            self._refuse(f"/{name} {HELP[name]}" if is_request else "! needs a command, such as !ls", typed)
-        elif is_request:
-            self._request(text, MODES[name])
-        elif name == "new":
-            self._conversation.forget()
-        else:
-            self._conversation.is_busy = True
-            self.run_worker(self._resume(text or "last") if name == "resume" else self._carry_out(name, text))
-
-    def _run_custom_command(self, name: str, text: str, typed: str) -> None:
-        """Send the request that a command of the user's or the repository's stands for."""
-        if self._conversation.is_busy:
-            self._refuse(f"/{name} has to wait until this has ended.", typed)
-            return
+    def _carry_out(self, typed: str, mode: str = "fix") -> None:
+        """Begin what was typed; what cannot be done goes back into the prompt."""
         try:
-            request, mode = expand_custom_command(self._services, name, text)
+            asked = interpret(self._services, typed, mode=mode)
+            if isinstance(asked, TypedRequest) or asked.name not in INSTANT_COMMANDS:
+                self._require_idle(typed)
         except UserError as error:
-            self._refuse(str(error), typed)
-        else:
-            self._request(request, mode)
+            self._main.warn(str(error))
+            self._main.suggest(typed)
+            return
+        match asked:
+            case TypedRequest(text, mode):
+                self._request(text, mode)
+            case PromptCommand("help", _):
+                self._main.show_lines(help_lines(self.key_bindings, custom_purposes(self._services)))
+            case PromptCommand("quit", _):
+                self.run_worker(self.action_quit())
+            case PromptCommand("context", _):
+                self._commands.show_context(self._conversation.current_log)
+            case PromptCommand("new", _):
+                self._conversation.forget()
+            case PromptCommand(name, text):
+                self._conversation.is_busy = True
+                self.run_worker(
+                    self._resume(text or "last") if name == "resume" else self._run_command(name, text)
+                )
+
+    def _require_idle(self, typed: str) -> None:
+        if self._conversation.is_busy:
+            stop = self.key_bindings.label("stop")
+            raise UserError(f"{typed.split()[0]} has to wait until this has ended; {stop} stops it.")
 
     async def _resume(self, session: str) -> None:
         """Show a recorded session, whose model the next request asks unless the user names another."""
         await self._conversation.resume(session)
         await self._choose_model()
-
-    def _refuse(self, reason: str, typed: str) -> None:
-        self._main.warn(reason)
-        self._main.suggest(typed)
 
     def _request(self, text: str, mode: str) -> None:
         self._conversation.is_busy = True
@@ -303,7 +292,7 @@ class CoderApp(KeyedApp[None]):
         """Logs of the sessions that were run here, in order."""
         return self._conversation.logs
 
-    async def _carry_out(self, name: str, text: str) -> None:
+    async def _run_command(self, name: str, text: str) -> None:
         """Carry out a command that starts no session."""
         typed = f"! {text}" if name == "!" else f"/{name} {text}".strip()
         self._main.begin_command(typed)
@@ -348,8 +337,7 @@ class CoderApp(KeyedApp[None]):
         yield from super().get_system_commands(screen)
         for name, text in HELP.items():
             if text[0].islower():  # arguments are in capitals
-                run = partial(self._run_command, PromptCommand(name, ""), f"/{name}")
-                yield SystemCommand(f"/{name}", text, run)
+                yield SystemCommand(f"/{name}", text, partial(self._carry_out, f"/{name}"))
 
     def deliver_screenshot(
         self, filename: str | None = None, path: str | None = None, time_format: str | None = None
@@ -388,7 +376,7 @@ class CoderApp(KeyedApp[None]):
             self.action_stop()
         elif self._escaped - escaped < DOUBLE_KEY_SECONDS and self.newest_log is not None:
             self._escaped = -DOUBLE_KEY_SECONDS
-            self._run_command(PromptCommand("rewind", ""), "")
+            self._carry_out("/rewind")
 
     def action_deliver_now(self) -> None:
         """Have the change judged by the tests that have run so far."""

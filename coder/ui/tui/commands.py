@@ -76,17 +76,48 @@ def suggest_command(name: str, known: Iterable[str] = HELP) -> str:
     return f"There is no command /{name}. {hint}"
 
 
-def expand_custom_command(services: Services, name: str, words: str) -> tuple[str, str]:
-    """Return the request that a command of the user's or the repository's stands for, and its mode.
+class TypedRequest(NamedTuple):
+    text: str
+    mode: str
+    """As of `UserRequest`."""
+
+
+def interpret(
+    services: Services, typed: str, *, mode: str, known: Iterable[str] = HELP
+) -> TypedRequest | PromptCommand:
+    """Return what a line of the user asks for: a request, or a command that is none; `!` is for the shell.
+
+    Words without a command are a request in `mode`. `known` are coder's commands that the front end has.
 
     Raises:
-        UserError: there is no such command, or its repository is not trusted.
+        UserError: there is no such command, it needs words, or its repository is not trusted.
     """
+    command = parse_command(typed)
+    if command is None and not typed.startswith("!"):
+        return TypedRequest(typed, mode)
+    name, text = command or PromptCommand("!", typed[1:].strip())
+    if name == "!" and command is None:
+        if not text:
+            raise UserError("! needs a command, such as !ls")
+        return PromptCommand(name, text)
+    if name in HELP and name not in known:
+        raise UserError(suggest_command(name, known))
+    if name not in HELP:
+        return _expand_custom_command(services, name, text, known)
+    if name not in MODES:
+        return PromptCommand(name, text)
+    if not text and name != "verify":
+        raise UserError(f"/{name} {HELP[name]}")
+    return TypedRequest(text, MODES[name])
+
+
+def _expand_custom_command(services: Services, name: str, words: str, known: Iterable[str]) -> TypedRequest:
+    """Return the request that a command of the user's or the repository's stands for."""
     custom = services.custom
     request = custom.expand(name, words) if custom is not None else None
     if request is None:
-        raise UserError(suggest_command(name, (*HELP, *custom_purposes(services))))
-    return request
+        raise UserError(suggest_command(name, (*known, *custom_purposes(services))))
+    return TypedRequest(*request)
 
 
 def custom_purposes(services: Services) -> Mapping[str, str]:
