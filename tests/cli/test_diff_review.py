@@ -17,6 +17,8 @@ DIFF = (
     '     hours, rest = text.split(":")\n-    return int(hours) * 60 - int(rest)\n'
     "+    return int(hours) * 60 + int(rest)\n"
 )
+DELETE_SECOND_LINE, KEEP = ("\x1b[B", "\x0b", "\x7f"), "\x13"
+"""Keys in the editor of a hunk: down, delete to the end of the line, join with the line before; ctrl+s."""
 PATCH = Turn(text="Minutes are added to the hours.", calls=(call("apply_patch", diff=DIFF),))
 
 
@@ -61,8 +63,8 @@ def test_reviews_on_the_terminal(place: Place, start: Callable[..., Terminal]) -
 
     terminal = start("apply", "last")
     terminal.wait_for("enter applies the whole fix")
-    terminal.press_until("l", "Lines of clock.py")
-    terminal.press(" ", "\r")
+    terminal.press_until("e", "New lines of clock.py")
+    terminal.press(*DELETE_SECOND_LINE, KEEP)
     terminal.wait_for("applies them, uncommitted and not verified")
     terminal.press("\r")
     sentence = " ".join(terminal.finish().split())
@@ -87,8 +89,8 @@ def test_undo_names_the_applied_part_that_it_leaves(place: Place, start: Callabl
         assert place.fix(server).returncode == 0
     terminal = start("apply", "last")
     terminal.wait_for("enter applies the whole fix")
-    terminal.press_until("l", "Lines of clock.py")
-    terminal.press(" ", "\r")
+    terminal.press_until("e", "New lines of clock.py")
+    terminal.press(*DELETE_SECOND_LINE, KEEP)
     terminal.wait_for("applies them, uncommitted and not verified")
     terminal.press("\r")
     terminal.finish()
