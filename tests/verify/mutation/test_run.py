@@ -32,6 +32,10 @@ def test_names_hunks_that_no_target_notices(tmp_path: Path, sandbox: ProcessSand
         UntestedPlace(path="src.py", line=6, what="is as it was before", whole_hunk=True),
     )
     assert report.ended
+    untold = mutate_verified_change(
+        old, new, ["src.py"], targets=["test_low.py::test_gone"], trials=trials, seconds=10.0
+    )
+    assert untold is None or untold.tried == 0
 
 
 class QuickTrials:
