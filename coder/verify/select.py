@@ -14,7 +14,7 @@ from typing import NamedTuple
 from coder.core.paths import TEST_DIRECTORIES, is_prose, is_test_file, is_test_path
 from coder.core.values import Value
 from coder.files.regular_files import read_regular_text
-from coder.python.source import dump_node, parse_module
+from coder.python.source import dump_node, parse_module, parse_or_empty
 from coder.verify.launch import EXCLUDED_DIRECTORIES
 from coder.verify.layout import (
     is_module,
@@ -28,6 +28,10 @@ from coder.verify.packages import find_packages, package_of
 
 DJANGO = "DJANGO_SETTINGS_MODULE"
 """Names the settings of a project for Django."""
+LEVELS = 3
+"""Levels of names: those that differ, their users, the users of these."""
+MOST_FILES_OF_NAMES = 60
+"""Names in more source files than this are not followed to their users."""
 DISCRIMINATING_SHARE = 0.5
 """A name in more than this share of the test files does not discriminate between them."""
 _TEST = re.compile(r"^\s*(?:async )?def (test\w*)", re.MULTILINE)
@@ -287,9 +291,9 @@ def _unrelated_packages(
 def _order_importers(old: Path, new: Path, changed: Sequence[str], tests: Sequence[str]) -> list[str]:
     """Return the test files that import a changed file through whatever others, or name what it changes.
 
-    The latter come first. Files are near by the changed names that few others have, by their paths, and by
-    how few imports lie between. All tests of a project for Django, which loads most of it by names in
-    settings, may use a change.
+    The latter come first, then those that name the users of what it changes, and their users. Files are near
+    by the names that few others have, by their paths, and by how few imports lie between. All tests of a
+    project for Django, which loads most of it by names in settings, may use a change.
     """
     words = {test: words_of(new / test) for test in tests}
     frequency = Counter(name for words_in_file in words.values() for name in words_in_file)
@@ -298,18 +302,56 @@ def _order_importers(old: Path, new: Path, changed: Sequence[str], tests: Sequen
     for path in changed:
         texts = (read_regular_text(tree / path) for tree in (old, new))
         names |= {_callable_name(name) for name in _changed_names(*texts)} - {""} or {_module_name(path)}
-    distinctive = {name for name in names if frequency[name] <= most_files}
-    naming = {test: distinctive & words[test] for test in tests if not distinctive.isdisjoint(words[test])}
+    level_of: dict[str, int] = {}
+    for level in range(LEVELS):
+        level_of |= {name: level for name in names - level_of.keys() if frequency[name] <= most_files}
+        names = _find_users(new, names)
+    naming = {test: found for test in tests if (found := level_of.keys() & words[test])}
     distances = _build_graph(new).distances(changed)
     affinity = _affinities(changed, words)
 
-    def nearness(test: str) -> float:
-        named = sum(1 / frequency[name] for name in naming.get(test, ()))
-        return named + affinity[test] + (1 / (1 + distances[test]) if test in distances else 0)
+    def nearness(test: str) -> tuple[float, float]:
+        named = naming.get(test, set())
+        level = min((level_of[name] for name in named), default=LEVELS)
+        rare = sum(1 / frequency[name] for name in named if level_of[name] == level)
+        return level, -(rare + affinity[test] + (1 / (1 + distances[test]) if test in distances else 0))
 
     is_loaded_by_name = DJANGO in read_regular_text(new / "manage.py") or DJANGO in pytest_options(new)[1]
     reached = words.keys() if is_loaded_by_name else naming.keys() | (distances.keys() & words.keys())
-    return sorted(reached, key=lambda test: (test not in naming, -nearness(test), test))
+    return sorted(reached, key=lambda test: (nearness(test), test))
+
+
+def _find_users(tree: Path, names: Collection[str]) -> set[str]:
+    """Return the names of the definitions outside of the tests that use one of some names.
+
+    None of names that many files contain, which tell of nothing.
+    """
+    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, names)) or '(?!)'})\b")
+    texts = [
+        text
+        for path in project_files(tree)
+        if path.endswith(".py")
+        and not is_test_path(path)
+        and pattern.search(text := read_regular_text(tree / path))
+    ]
+    if len(texts) > MOST_FILES_OF_NAMES:
+        return set()
+    definitions = (
+        node
+        for text in texts
+        for node in ast.walk(parse_or_empty(text))
+        if isinstance(node, Function | ast.ClassDef)
+    )
+    return {
+        node.name
+        for node in definitions
+        if not _is_dunder(node.name)
+        and any(
+            (isinstance(part, ast.Name) and part.id in names)
+            or (isinstance(part, ast.Attribute) and part.attr in names)
+            for part in ast.walk(node)
+        )
+    } - {*names}
 
 
 def _affinities(sources: Sequence[str], tests: Iterable[str]) -> dict[str, float]:
