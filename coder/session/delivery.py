@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 
 from coder.core.errors import GitError, IdentityError, UserError
-from coder.core.events import NoteMade, Warned
+from coder.core.events import NoteMade, Verified, Warned
 from coder.core.notes import (
     Diagnosis,
     Done,
@@ -36,18 +36,19 @@ from coder.patching import PatchError
 from coder.patching.git_hunks import split_git_diff
 from coder.python.imports import module_of_path
 from coder.session.context import SessionContext
+from coder.session.judging import attempt_number
 from coder.session.report import components_section, session_report, summarize_reviews
 from coder.session.review import (
     RevisionRequest,
     confirm_open_lines,
     confirm_risky_files,
     hunk_location,
-    log_partial_change,
+    judge_hunks,
     offer_acceptance,
     removable_hunk_numbers,
+    restore_change,
     review_change,
     unreviewed_files,
-    verify_hunks,
     warn_of_risky_files,
 )
 
@@ -451,21 +452,18 @@ async def minimize_change(
     if not removable or not remaining:
         return patch, verdict
     try:
-        part, new_verdict = await verify_hunks(context, candidate, patch, remaining)
+        part, new_verdict = await judge_hunks(context, candidate, patch, verdict, remaining)
     except PatchError:
-        part, new_verdict = patch, verdict
-    is_as_good = new_verdict.kind.is_as_good_as(verdict.kind) and set(verdict.targets) <= set(
-        new_verdict.targets
-    )
-    if part is patch or not is_as_good:
         await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
         return patch, verdict
-    progress = context.log.progress_listener(candidate.id)
-    new_verdict = await asyncio.to_thread(context.judge.examine, new_verdict, progress)
+    is_as_good = new_verdict.kind.is_as_good_as(verdict.kind)
+    if not is_as_good or not set(verdict.targets) <= set(new_verdict.targets):
+        await restore_change(context, candidate, patch, verdict)
+        return patch, verdict
     places = ", ".join(hunk_location(hunks[number]) for number in removable)
     note = f"left out, for it changes no verdict: {places}"
     new_verdict = new_verdict.model_copy(update={"notes": (*new_verdict.notes, note)})
-    log_partial_change(context, candidate, part, new_verdict)
+    context.log.append(Verified(candidate=candidate.id, attempt=attempt_number(context), verdict=new_verdict))
     return part, new_verdict
 
 

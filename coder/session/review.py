@@ -15,6 +15,7 @@ from coder.core.verdict_summary import describe_open
 from coder.patching import PatchError, apply
 from coder.patching.git_hunks import changed_line_starts, edited_body, rebuild_diff, split_git_diff
 from coder.session.context import SessionContext
+from coder.session.judging import BESIDE, attempt_number, judge_change, prior_findings
 
 MAX_QUESTION_CHARACTERS = 3_000
 DELIVER, DROP = "deliver", "drop"
@@ -104,23 +105,16 @@ async def _judge_accepted(
 ) -> Verdict:
     """Return the verdict with edits of tests taken as meant; the former one where that is no good."""
     context.judge.accept_test_edits()
-    again = await _verify_change(context, candidate, patch)
-    context.log.append(Verified(candidate=candidate.id, attempt=1, verdict=again))
-    if again.is_examinable:
-        progress = context.log.progress_listener(candidate.id)
-        again = await asyncio.to_thread(context.judge.examine, again, progress)
-        context.log.append(Verified(candidate=candidate.id, attempt=1, verdict=again))
-    return again if again.is_deliverable else verdict
-
-
-async def _verify_change(context: SessionContext, candidate: Candidate, patch: Patch) -> Verdict:
-    """Return the verdict of the first stage on a change in the candidate's worktree."""
-    return await asyncio.to_thread(
-        context.judge.verify,
+    again = await judge_change(
+        context,
+        candidate,
         patch,
         named_tests(context.log.records, candidate.id),
-        context.log.progress_listener(candidate.id),
+        findings=prior_findings(verdict),
+        notes=tuple(note for note in verdict.notes if note.startswith(BESIDE)),
+        anew=True,
     )
+    return again if again.is_deliverable else verdict
 
 
 def warn_of_risky_files(context: SessionContext, patch: Patch) -> None:
@@ -195,16 +189,13 @@ async def _judge_answer(
     findings = _comment_findings(patch, answer)
     if accepted == all_hunks and not answer.edits:
         return RevisionRequest(findings=findings, patch=patch) if findings else (patch, verdict)
-    part = await _verify_reviewed(context, candidate, patch, accepted, answer.edits)
+    part = await _judge_reviewed(context, candidate, patch, verdict, accepted, answer.edits)
     if isinstance(part, tuple) and part[1].kind.is_as_good_as(verdict.kind):
-        part = part[0], await asyncio.to_thread(context.judge.examine, part[1])
-        log_partial_change(context, candidate, *part)
         return RevisionRequest(findings=findings, patch=part[0]) if findings else part
     decision = await _ask_how_to_go_on(context, verdict, part)
     if isinstance(part, tuple) and decision in (DELIVER_PART, DELIVER_NOTHING):
-        log_partial_change(context, candidate, *part)
         return part if decision == DELIVER_PART else DELIVER_NOTHING
-    await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
+    await restore_change(context, candidate, patch, verdict)
     return (patch, verdict) if decision == DELIVER_ALL else decision
 
 
@@ -223,10 +214,11 @@ def _comment_findings(patch: Patch, answer: ReviewAnswered) -> tuple[ReviewFindi
     return tuple(findings)
 
 
-async def _verify_reviewed(
+async def _judge_reviewed(
     context: SessionContext,
     candidate: Candidate,
     patch: Patch,
+    verdict: Verdict,
     accepted: Collection[int],
     edits: Sequence[EditedHunk],
 ) -> tuple[Patch, Verdict] | str:
@@ -237,7 +229,7 @@ async def _verify_reviewed(
         edits = [_restore_secrets(context, edit, patch) for edit in edits]
         if not rebuild_diff(patch.diff, accepted, edits):
             return "What you have accepted changes nothing."
-        return await verify_hunks(context, candidate, patch, accepted, edits)
+        return await judge_hunks(context, candidate, patch, verdict, accepted, edits)
     except LookupError as error:
         return f"The change does not hold the value that {error.args[0]} stands for."
     except PatchError as error:
@@ -263,14 +255,17 @@ async def _ask_how_to_go_on(
     return await context.approval.ask(text, options=options, default=KEEP_EDITING)
 
 
-async def verify_hunks(
+async def judge_hunks(
     context: SessionContext,
     candidate: Candidate,
     patch: Patch,
+    verdict: Verdict,
     accepted: Collection[int],
     edits: Sequence[EditedHunk] = (),
 ) -> tuple[Patch, Verdict]:
-    """Apply some hunks of a change alone in the candidate's worktree, as edited, and verify the result.
+    """Apply some hunks of a change alone in the candidate's worktree, as edited, and judge the result.
+
+    `verdict` is the one on the whole change.
 
     Raises:
         PatchError: they do not apply without the rest; the worktree is as it was before any change.
@@ -278,12 +273,18 @@ async def verify_hunks(
     await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
     await asyncio.to_thread(apply, rebuild_diff(patch.diff, accepted, edits), candidate.worktree)
     part = await context.read_patch(candidate)
-    return part, await _verify_change(context, candidate, part)
-
-
-def log_partial_change(context: SessionContext, candidate: Candidate, part: Patch, verdict: Verdict) -> None:
     context.log.append(FilesChanged(candidate=candidate.id, paths=part.paths, diff=part.diff))
-    context.log.append(Verified(candidate=candidate.id, attempt=1, verdict=verdict))
+    test_ids = named_tests(context.log.records, candidate.id)
+    return part, await judge_change(context, candidate, part, test_ids, findings=prior_findings(verdict))
+
+
+async def restore_change(
+    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
+) -> None:
+    """Bring back a whole change, whose verdict is the newest one again, after a part of it was tried."""
+    await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
+    context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+    context.log.append(Verified(candidate=candidate.id, attempt=attempt_number(context), verdict=verdict))
 
 
 DOCUMENTATION_SUFFIXES = frozenset({".adoc", ".md", ".rst", ".txt"})

@@ -13,11 +13,11 @@ from coder.core.values import Candidate
 from coder.core.verdict import TestReport, VerdictKind
 from coder.session.baseline import offer_missing_packages
 from coder.session.context import SessionContext, Strategy
+from coder.session.judging import attempt_number, attempts_left, judge_change
 from coder.session.phase import PhaseSpec, run_phase
 from coder.strategies.candidate_status import has_source, is_abandoned, is_settled, was_asked_for_more
 from coder.strategies.diagnosis import is_stuck, log_diagnoses, start_over
 from coder.strategies.phases import PHASE_SPECS
-from coder.strategies.verify_phase import attempt_number, attempts_left, judge_change
 
 PhaseOutcome = bool | Literal["passing", "spent"]
 """Whether the phase succeeded; `passing` if so far nothing shows a fix, `spent` if no attempt is left."""

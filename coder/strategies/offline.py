@@ -21,7 +21,9 @@ from coder.retrieval.issue_terms import extract_issue_terms, is_code_like
 from coder.retrieval.orientation import related_failures
 from coder.session.baseline import measure_baseline
 from coder.session.context import SessionContext, Strategy
-from coder.strategies.verify_phase import (
+from coder.session.judging import (
+    SEARCH_CUT,
+    UNDECIDED,
     attempt_number,
     examine_change,
     judge_change,
@@ -39,7 +41,6 @@ MAX_NEW_GUARDS = 20
 NEITHER = "neither"
 MAX_QUESTIONS = 3
 NEXT_COMMAND = "To go on with a model: coder fix --continue --model MODEL"
-UNDECIDED = "undecided-edits"
 """Rule of the finding that several edits pass and differ."""
 
 
@@ -306,7 +307,7 @@ def undecided_findings(found: Proposals) -> tuple[Finding, ...]:
     if not found.is_cut:
         return ()
     text = f"time ended the search after {found.tried:,} edits: others may pass as well"
-    return (Finding(rule="search-cut", effect="cap", text=text),)
+    return (Finding(rule=SEARCH_CUT, effect="cap", text=text),)
 
 
 def _describe_offers(found: Proposals) -> Iterator[str]:

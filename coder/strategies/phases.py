@@ -26,19 +26,19 @@ from coder.retrieval.issue_terms import extract_issue_terms
 from coder.retrieval.orientation import FirstLook, issue_overview, related_failures
 from coder.session.baseline import measure_baseline
 from coder.session.context import SessionContext
-from coder.session.phase import CONTINUE_REPLY, PhaseSpec, PhaseState
-from coder.strategies.candidate_status import has_source
-from coder.strategies.citations import CitationChecker, check_text
-from coder.strategies.diagnosis import newest_diagnoses, unaddressed_places
-from coder.strategies.verify_phase import (
+from coder.session.judging import (
     attempt_number,
     attempts_left,
     excluded_tests,
     judge_change,
     passing_sources,
-    preflight_objections,
     requested_tests,
 )
+from coder.session.phase import CONTINUE_REPLY, PhaseSpec, PhaseState
+from coder.strategies.candidate_status import has_source
+from coder.strategies.citations import CitationChecker, check_text
+from coder.strategies.diagnosis import newest_diagnoses, unaddressed_places
+from coder.strategies.verify_phase import preflight_objections
 
 FIRST_LOOK_CHARACTERS = 10_000
 """Most of the overview; half of it is usual."""

@@ -14,11 +14,12 @@ from coder.core.values import Candidate, Patch
 from coder.patching.git_hunks import rebuild_diff, split_git_diff
 from coder.prompting import render_prompt
 from coder.session.context import SessionContext, Strategy
+from coder.session.judging import attempt_number, attempts_left
 from coder.session.phase import PhaseSpec, PhaseState, run_phase
 from coder.session.turn import add_user_message
 from coder.strategies.candidate_status import is_repairable
 from coder.strategies.phases import PHASE_SPECS
-from coder.strategies.verify_phase import attempt_number, attempts_left, preflight_objections
+from coder.strategies.verify_phase import preflight_objections
 from coder.tools.registry import PLANNING_TOOLS
 
 

@@ -7,6 +7,7 @@ from coder.core.notes import Sites
 from coder.core.state import candidate_notes
 from coder.core.values import Candidate, Value
 from coder.session.context import SessionContext, Strategy, run_part
+from coder.session.judging import attempts_left
 from coder.strategies.candidate_status import is_abandoned, is_red, is_repairable
 from coder.strategies.follow import (
     CHANGE_ROUTE,
@@ -29,7 +30,6 @@ from coder.strategies.review import (
     risk_reviewers,
 )
 from coder.strategies.tree import best_of
-from coder.strategies.verify_phase import attempts_left
 
 
 def build_strategy(

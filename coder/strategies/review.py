@@ -19,12 +19,12 @@ from coder.patching.git_hunks import split_git_diff
 from coder.prompting import render_prompt
 from coder.python.source import decode_text, parse_module
 from coder.session.context import SessionContext, Strategy
+from coder.session.judging import judge_change
 from coder.session.phase import PhaseSpec, PhaseState, run_phase
 from coder.session.review import high_risk_paths
 from coder.strategies.candidate_status import has_deliverable_change, is_judged_good
 from coder.strategies.follow import follow_route
 from coder.strategies.phases import PHASE_SPECS
-from coder.strategies.verify_phase import judge_change
 from coder.tools.hand_over import hand_over_findings
 from coder.tools.registry import REVIEWING_TOOLS
 

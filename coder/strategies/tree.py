@@ -11,6 +11,7 @@ from coder.core.state import active_candidates, newest_verdict
 from coder.core.values import Candidate
 from coder.prompting import render_prompt
 from coder.session.context import SessionContext, Strategy
+from coder.session.judging import attempts_left
 from coder.session.turn import add_user_message
 from coder.strategies.candidate_status import (
     has_deliverable_change,
@@ -23,7 +24,6 @@ from coder.strategies.candidate_status import (
     summarize_attempt,
 )
 from coder.strategies.diagnosis import apply_test_hunks
-from coder.strategies.verify_phase import attempts_left
 
 BEAM_WIDTH = 2
 """Branches that continue after a round without a proof."""

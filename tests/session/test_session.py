@@ -34,9 +34,9 @@ from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.permissions.secrets import Secrets
 from coder.session.context import SessionContext
 from coder.session.continuation import read_continuation
+from coder.session.judging import judge_change
 from coder.session.session import Session
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
-from coder.strategies.verify_phase import judge_change
 from tests.session.fakes import (
     PROVEN,
     RED,

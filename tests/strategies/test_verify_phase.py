@@ -4,7 +4,7 @@ from pathlib import Path
 from coder.core.events import FilesChanged, NoteMade, Verified
 from coder.core.notes import Done
 from coder.core.verdict import TestResult, Verdict, VerdictKind
-from coder.strategies.verify_phase import attempt_number, attempts_left, excluded_tests, requested_tests
+from coder.session.judging import attempt_number, attempts_left, excluded_tests, requested_tests
 from tests.session.fakes import STILL_RED, UNTESTED, kit
 
 

@@ -22,6 +22,7 @@ from coder.core.verdict_summary import describe_open
 from coder.models.scripted import ScriptStep
 from coder.permissions.secrets import Secrets
 from coder.session.context import SessionContext
+from coder.session.judging import LEFT_OUT
 from coder.session.review import (
     DELIVER_ALL,
     DELIVER_NOTHING,
@@ -110,6 +111,15 @@ def test_verifies_accepted_part_again_before_delivery(tmp_path: Path) -> None:
     assert session_end.delivery is not None
     assert "b.py" not in session_end.delivery.diff
     assert not (tmp_path / "b.py").exists()
+
+
+def test_part_of_a_change_keeps_what_was_open_beforehand(tmp_path: Path) -> None:
+    left_out = Finding(rule=LEFT_OUT, effect="open", text="not judged: data.bin")
+    whole = PROVEN.model_copy(update={"kind": VerdictKind.FIXED, "findings": (left_out,)})
+    session_end = run_with_hunks(review_context(tmp_path, FakeVerifier(verdicts=[whole, PROVEN])), (0,))
+    assert session_end.delivery is not None and "b.py" not in session_end.delivery.diff
+    assert session_end.verdict is not None and session_end.verdict.open_findings == (left_out,)
+    assert session_end.kind is VerdictKind.FIXED
 
 
 @pytest.mark.parametrize(

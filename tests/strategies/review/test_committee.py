@@ -12,9 +12,9 @@ from coder.core.values import Candidate, Patch
 from coder.core.verdict import BehaviorExample, BehaviorReport
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.session.context import SessionContext, Strategy
+from coder.session.judging import judge_change
 from coder.strategies.candidate_status import is_judged_good
 from coder.strategies.review import review_and_repair, risk_reviewers
-from coder.strategies.verify_phase import judge_change
 from tests.session.fakes import PROVEN, STILL_RED, FakeVerifier, kit, texts
 
 FLAW = {"severity": "major", "path": "a.py", "line": 1, "text": "It fails for none."}
