@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from coder.core.errors import UserError
-from coder.core.events import Event, Record, SessionFinished, SessionStarted
+from coder.core.events import Record, SessionFinished, SessionStarted
 from coder.core.values import Delivery, EventValue
 from coder.directories import sessions_directory
 
@@ -225,18 +225,6 @@ def boundary_events(directory: Path) -> tuple[SessionStarted | None, SessionFini
     assert start_event is None or isinstance(start_event, SessionStarted)
     assert finish_event is None or isinstance(finish_event, SessionFinished)
     return start_event, finish_event
-
-
-def find_events(directory: Path, kinds: Sequence[type[EventValue]]) -> Iterator[Event]:
-    """Yield the events of these kinds in a stored session; other lines are not parsed.
-
-    Raises:
-        UserError: there is no log, or another version of coder wrote something unknown.
-    """
-    path = directory / "events.jsonl"
-    markers = tuple(map(_type_marker, kinds))
-    found = [line for line in _read_lines(path) if any(marker in line for marker in markers)]
-    yield from (record.event for record in _parse_records(path, found))
 
 
 def _type_marker(kind: type[EventValue]) -> str:
