@@ -5,76 +5,32 @@ import io
 import json
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import TypeVar
 
 from coder.bench.runner import NO_MODEL_NAME, Outcome
 from coder.core.values import Value
 from coder.wiring.strategy_record import StrategyResult, write_results
 
-GROUPS = (
-    "strategy",
-    "model",
-    "runs",
-    "PROVEN",
-    "PROVEN or FIXED",
-    "solved by hidden tests",
-    "wrongly PROVEN",
-    "wrongly FIXED",
-    "rightly left alone",
-)
-MEANS = ("attempts", "requests", "tokens in, cached, out", "USD", "seconds")
-COLUMNS = (
-    "task",
-    "strategy",
-    "model",
-    "seed",
-    "solvable",
-    "verdict",
-    "passes_hidden",
-    "hidden_problem",
-    "hidden_passed",
-    "hidden_failed",
-    "delivered",
-)
-COSTS = (
-    "attempts",
-    "requests",
-    "input_tokens",
-    "cached_tokens",
-    "output_tokens",
-    "cost_usd",
-    "tokens_by_role",
-    "seconds",
-    "session",
-    "summary",
-)
+V = TypeVar("V")
 
 
 def results_markdown(outcomes: Sequence[Outcome]) -> str:
     """Return a table with a row for each strategy and model, then one with a row for each run."""
-    groups = [_group_row(group) for group in summarize_outcomes(outcomes)]
-    runs = [_run_row(outcome) for outcome in sort_outcomes(outcomes)]
-    head = (
-        "task",
-        "strategy",
-        "model",
-        "seed",
-        "verdict",
-        "hidden tests",
-        "attempts",
-        "requests",
-        "tokens",
-        "USD",
-        "seconds",
-        "explanation",
-    )
+    groups = [_row(GROUP_COLUMNS, group) for group in summarize_outcomes(outcomes)]
+    runs = [_row(RUN_COLUMNS, outcome) for outcome in sort_outcomes(outcomes)]
     note = (
         "Shares are of the tasks that can be solved, with 95 % intervals (Wilson); attempts and what "
         "follows are means of a run."
     )
-    return f"{markdown_table((*GROUPS, *MEANS), groups)}\n\n{note}\n\n{markdown_table(head, runs)}\n"
+    tables = markdown_table([*GROUP_COLUMNS], groups), markdown_table([*RUN_COLUMNS], runs)
+    return f"{tables[0]}\n\n{note}\n\n{tables[1]}\n"
+
+
+def _row(columns: Mapping[str, Callable[[V], object]], value: V) -> list[str]:
+    return [str(cell(value)) for cell in columns.values()]
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -146,29 +102,6 @@ class GroupSummary(Value):
     """Tokens by role."""
 
 
-def _group_row(group: GroupSummary) -> tuple[str, ...]:
-    tokens = [
-        sum(getattr(role, kind) for role in group.tokens.values()) / group.runs
-        for kind in ("input", "cached", "output")
-    ]
-    shares = (
-        format_share(group.proven),
-        format_share(group.fixed),
-        format_share(group.solved),
-        str(group.wrongly_proven),
-        str(group.wrongly_fixed),
-        format_share(group.left_alone),
-    )
-    costs = (
-        f"{group.attempts:.1f}",
-        f"{group.requests:.1f}",
-        ", ".join(f"{count:.0f}" for count in tokens),
-        format_usd(group.usd),
-        f"{group.seconds:.1f}",
-    )
-    return (group.strategy, group.model, str(group.runs), *shares, *costs)
-
-
 def format_usd(usd: object) -> str:
     return "not known" if usd is None else f"{usd:.4f}"
 
@@ -192,64 +125,79 @@ def hidden_test_label(outcome: Outcome) -> str:
     )
 
 
-def _run_row(outcome: Outcome) -> tuple[str, ...]:
-    tokens = outcome.spent.input_tokens + outcome.spent.output_tokens
-    costs = (
-        str(outcome.attempts),
-        str(outcome.spent.requests),
-        str(tokens),
-        format_usd(outcome.spent.cost_usd),
-        f"{outcome.seconds:.1f}",
-    )
-    explanation = "" if outcome.delivered else " ".join(outcome.summary.split())
-    return (
-        outcome.job.task,
-        outcome.job.strategy,
-        outcome.job.model,
-        str(outcome.job.seed),
-        verdict_label(outcome),
-        hidden_test_label(outcome),
-        *costs,
-        explanation,
-    )
+def _mean_tokens(group: GroupSummary) -> str:
+    roles = group.tokens.values()
+    sums = [sum(getattr(role, kind) for role in roles) for kind in ("input", "cached", "output")]
+    return ", ".join(f"{total / group.runs:.0f}" for total in sums)
+
+
+def _roles_json(outcome: Outcome) -> str:
+    return json.dumps({role: spent.model_dump(mode="json") for role, spent in sorted(outcome.roles.items())})
+
+
+GROUP_COLUMNS: Mapping[str, Callable[[GroupSummary], object]] = {
+    "strategy": lambda group: group.strategy,
+    "model": lambda group: group.model,
+    "runs": lambda group: group.runs,
+    "PROVEN": lambda group: format_share(group.proven),
+    "PROVEN or FIXED": lambda group: format_share(group.fixed),
+    "solved by hidden tests": lambda group: format_share(group.solved),
+    "wrongly PROVEN": lambda group: group.wrongly_proven,
+    "wrongly FIXED": lambda group: group.wrongly_fixed,
+    "rightly left alone": lambda group: format_share(group.left_alone),
+    "attempts": lambda group: f"{group.attempts:.1f}",
+    "requests": lambda group: f"{group.requests:.1f}",
+    "tokens in, cached, out": _mean_tokens,
+    "USD": lambda group: format_usd(group.usd),
+    "seconds": lambda group: f"{group.seconds:.1f}",
+}
+"""Cells of a row for each strategy and model, by column."""
+JOB_COLUMNS: Mapping[str, Callable[[Outcome], object]] = {
+    "task": lambda outcome: outcome.job.task,
+    "strategy": lambda outcome: outcome.job.strategy,
+    "model": lambda outcome: outcome.job.model,
+    "seed": lambda outcome: outcome.job.seed,
+}
+RUN_COLUMNS: Mapping[str, Callable[[Outcome], object]] = {
+    **JOB_COLUMNS,
+    "verdict": verdict_label,
+    "hidden tests": hidden_test_label,
+    "attempts": lambda outcome: outcome.attempts,
+    "requests": lambda outcome: outcome.spent.requests,
+    "tokens": lambda outcome: outcome.spent.input_tokens + outcome.spent.output_tokens,
+    "USD": lambda outcome: format_usd(outcome.spent.cost_usd),
+    "seconds": lambda outcome: f"{outcome.seconds:.1f}",
+    "explanation": lambda outcome: "" if outcome.delivered else " ".join(outcome.summary.split()),
+}
+"""Cells of a row for each run."""
+CSV_COLUMNS: Mapping[str, Callable[[Outcome], object]] = {
+    **JOB_COLUMNS,
+    "solvable": lambda outcome: outcome.solvable,
+    "verdict": verdict_label,
+    "passes_hidden": lambda outcome: outcome.passes_hidden,
+    "hidden_problem": lambda outcome: outcome.hidden_problem,
+    "hidden_passed": lambda outcome: outcome.hidden.passed,
+    "hidden_failed": lambda outcome: outcome.hidden.failed,
+    "delivered": lambda outcome: outcome.delivered,
+    "attempts": lambda outcome: outcome.attempts,
+    "requests": lambda outcome: outcome.spent.requests,
+    "input_tokens": lambda outcome: outcome.spent.input_tokens,
+    "cached_tokens": lambda outcome: outcome.spent.cached_tokens,
+    "output_tokens": lambda outcome: outcome.spent.output_tokens,
+    "cost_usd": lambda outcome: outcome.spent.cost_usd,
+    "tokens_by_role": _roles_json,
+    "seconds": lambda outcome: round(outcome.seconds, 3),
+    "session": lambda outcome: outcome.session,
+    "summary": lambda outcome: outcome.summary,
+}
 
 
 def results_csv(outcomes: Sequence[Outcome]) -> str:
     """Return CSV with a row for each run."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow((*COLUMNS, *COSTS))
-    for outcome in sort_outcomes(outcomes):
-        job, spent = outcome.job, outcome.spent
-        roles = json.dumps(
-            {role: role_spent.model_dump(mode="json") for role, role_spent in sorted(outcome.roles.items())}
-        )
-        job_cells = (
-            job.task,
-            job.strategy,
-            job.model,
-            job.seed,
-            outcome.solvable,
-            verdict_label(outcome),
-            outcome.passes_hidden,
-            outcome.hidden_problem,
-        )
-        result_cells = (
-            outcome.hidden.passed,
-            outcome.hidden.failed,
-            outcome.delivered,
-            outcome.attempts,
-            spent.requests,
-        )
-        cost_cells = (
-            spent.input_tokens,
-            spent.cached_tokens,
-            spent.output_tokens,
-            spent.cost_usd,
-            roles,
-            round(outcome.seconds, 3),
-        )
-        rows.writerow((*job_cells, *result_cells, *cost_cells, outcome.session, outcome.summary))
+    rows.writerow(CSV_COLUMNS)
+    rows.writerows([cell(outcome) for cell in CSV_COLUMNS.values()] for outcome in sort_outcomes(outcomes))
     return text.getvalue()
 
 
@@ -409,17 +357,7 @@ def _describe_outcome(outcome: Outcome | None) -> str:
 
 def comparison_markdown(comparison: Comparison) -> str:
     """Return the summary sentence and a table with a row for each difference."""
-    rows = [
-        (
-            difference.task,
-            difference.strategy,
-            difference.model,
-            str(difference.seed),
-            difference.before,
-            difference.after,
-        )
-        for difference in comparison.differences
-    ]
+    rows = [tuple(map(str, difference.model_dump().values())) for difference in comparison.differences]
     head = ("task", "strategy", "model", "seed", "before", "now")
     return f"{comparison.sentence}\n" + (f"\n{markdown_table(head, rows)}\n" if rows else "")
 
