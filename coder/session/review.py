@@ -193,9 +193,12 @@ async def _judge_answer(
     if isinstance(part, tuple) and part[1].kind.is_as_good_as(verdict.kind):
         return RevisionRequest(findings=findings, patch=part[0]) if findings else part
     decision = await _ask_how_to_go_on(context, verdict, part)
-    if isinstance(part, tuple) and decision in (DELIVER_PART, DELIVER_NOTHING):
+    if isinstance(part, str):
+        await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
+    elif decision in (DELIVER_PART, DELIVER_NOTHING):
         return part if decision == DELIVER_PART else DELIVER_NOTHING
-    await restore_change(context, candidate, patch, verdict)
+    else:
+        await restore_change(context, candidate, patch, verdict)
     return (patch, verdict) if decision == DELIVER_ALL else decision
 
 
