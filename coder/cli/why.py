@@ -77,7 +77,7 @@ def regression_lines(regression: "Regression") -> "Iterator[str]":
     verb = "" if regression.now.light == "untestable" else "is "
     yield f"{regression.test} {verb}{regression.now.line}"
     for state in regression.skipped:
-        yield f"skipped: {state.name} ({state.observation.line})"
+        yield f"skipped: {state}"
     if not regression.stage:
         yield f"{regression.explanation} ({regression.runs} runs)"
         return
@@ -85,7 +85,7 @@ def regression_lines(regression: "Regression") -> "Iterator[str]":
     yield f"red since:   {regression.culprit}"
     if regression.suspects:
         yield f"or one of these, which could not be tested: {'; '.join(regression.suspects)}"
-    names = [str(hunk) for hunk in regression.hunks]
+    names = regression.hunks
     verb = "alone turns" if len(names) == 1 else "together turn"
     yield f"{' and '.join([', '.join(names[:-1]), names[-1]] if names[1:] else names)} {verb} it red:"
     yield ""

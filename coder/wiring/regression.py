@@ -58,24 +58,6 @@ class Observation(Value):
         return f"{words}: {self.detail}" if self.detail else words
 
 
-class State(Value):
-    """A state of the code in which the test was run."""
-
-    name: str
-    observation: Observation
-
-
-class HunkName(Value):
-    """A hunk by its number in its file's change, from 1."""
-
-    path: str
-    number: int
-    of: int
-
-    def __str__(self) -> str:
-        return f"hunk {self.number} of {self.path}" if self.of > 1 else f"the change of {self.path}"
-
-
 class Regression(Value):
     """Why a test is red."""
 
@@ -91,14 +73,14 @@ class Regression(Value):
     """The change that turned the test red."""
     suspects: tuple[str, ...] = ()
     """Further changes that may be it, because they could not be tested."""
-    hunks: tuple[HunkName, ...] = ()
+    hunks: tuple[str, ...] = ()
     """Smallest set of its hunks that turns the test red on the state before it."""
     diff: str = ""
     """These hunks."""
     removable: bool = False
     """True if the test is green in the present state without these hunks."""
-    skipped: tuple[State, ...] = ()
-    """States that could not be tested, or in which the test is not steady."""
+    skipped: tuple[str, ...] = ()
+    """States that could not be tested, or in which the test is not steady, each with the reason."""
     runs: int = 0
 
 
@@ -233,7 +215,7 @@ class _Search:
         return self._result(now, explanation=sentences[now.light])
 
     def _result(self, now: Observation, **fields: object) -> Regression:
-        skipped = tuple(State(name=name, observation=seen) for name, seen in self.skipped.items())
+        skipped = tuple(f"{name} ({seen.line})" for name, seen in self.skipped.items())
         return Regression.model_validate(
             {"test": self.test, "now": now, "skipped": skipped, "runs": self.count, **fields}
         )
@@ -312,25 +294,17 @@ class _Search:
         today's environment, they begin anew at the oldest red one, and beyond its next testable ancestor.
         """
         history = self.git.text("rev-list", "--first-parent", newest).splitlines()
-        red, step = 0, 1
-        while red + step < len(history):
+        red, step, in_gap = 0, 1, False
+        while red + step < len(history) and not (in_gap and step > MOST_UNTESTABLE):
             match self._observe_noted(history[red + step]).light:
                 case "green":
                     return history[red + step], history[red]
                 case "red":
-                    red, step = red + step, min(step * 2, max(len(history) - 1 - red - step, 1))
-                case _ if step > 1 and not self._is_stuck(history, red):
-                    step = 1
-                case _ if step < MOST_UNTESTABLE:
-                    step += 1
+                    red, in_gap = red + step, False
+                    step = min(step * 2, max(len(history) - 1 - red, 1))
                 case _:
-                    break
+                    step, in_gap = (step + 1 if in_gap or step == 1 else 1), True
         return None, history[red]
-
-    def _is_stuck(self, history: Sequence[str], red: int) -> bool:
-        """Tell whether the state before the oldest red one is known to be untestable."""
-        seen = self.observations.get((self.git.resolve_tree(history[red + 1]), self.runs))
-        return seen is not None and seen.light not in ("red", "green")
 
     def _blame(
         self,
@@ -379,15 +353,11 @@ class _Search:
     # runs
 
     def _observe_noted(self, commit: str, names: Mapping[str, str] = MappingProxyType({})) -> Observation:
-        seen = self.observe(commit)
-        self._note(commit, seen, names.get(commit, ""))
-        return seen
-
-    def _note(self, commit: str, seen: Observation, name: str = "") -> None:
-        name = name or self._describe(commit)
+        seen, name = self.observe(commit), names.get(commit) or self._describe(commit)
         if seen.light in ("unsteady", "untestable"):
             self.skipped[name] = seen
         self.report_progress(f"{name}  {seen.line}")
+        return seen
 
     def _describe(self, commit: str) -> str:
         return self.git.text("log", "-1", "--format=%h %s", commit)
@@ -465,19 +435,15 @@ def reply_diffs(records: Sequence[Record]) -> dict[int, str]:
     return diffs
 
 
-def _name_hunks(diff: str, numbers: Sequence[int]) -> tuple[HunkName, ...]:
-    hunks = split_git_diff(diff)
-    by_path: dict[str, list[int]] = {}
-    for number, hunk in enumerate(hunks):
-        by_path.setdefault(hunk.path, []).append(number)
-    return tuple(
-        HunkName(
-            path=hunks[number].path,
-            number=by_path[hunks[number].path].index(number) + 1,
-            of=len(by_path[hunks[number].path]),
-        )
+def _name_hunks(diff: str, numbers: Sequence[int]) -> list[str]:
+    """Return the names of hunks by their numbers in their file's change, from 1."""
+    paths = [hunk.path for hunk in split_git_diff(diff)]
+    return [
+        f"hunk {paths[: number + 1].count(paths[number])} of {paths[number]}"
+        if paths.count(paths[number]) > 1
+        else f"the change of {paths[number]}"
         for number in numbers
-    )
+    ]
 
 
 def find_first_bad(

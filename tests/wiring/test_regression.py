@@ -72,7 +72,7 @@ def test_blames_hunk_of_uncommitted_work_and_touches_nothing(tmp_path: Path) -> 
         root, "test_double", runs=1, test_command=f"{sys.executable} -m pytest", trusted=True, unsafe=True
     )
     assert (found.stage, found.test, found.removable) == ("work", "tests/test_calc.py::test_double", True)
-    assert [str(hunk) for hunk in found.hunks] == ["hunk 2 of calc.py"]
+    assert found.hunks == ("hunk 2 of calc.py",)
     assert "x * 3" in found.diff
     assert "LINE_1 " not in found.diff
     assert before == (
