@@ -22,7 +22,7 @@ from coder.executors.calls import (
 )
 from coder.repo.git import Checkout, find_checkout
 from coder.settings import load_config
-from coder.wiring.elsewhere import NEEDS, ClonedRepository, IssueCall, IssueResult, Package, run_issue
+from coder.wiring.elsewhere import ClonedRepository, IssueCall, IssueResult, Package, run_issue
 from coder.wiring.session import allows_unpriced
 from coder.wiring.spending import find_money_limit
 
@@ -105,7 +105,7 @@ class Batch:
 
     def run(self) -> None:
         """Run all issues that have no result; each change of state is reported."""
-        events = self._executor.run(run_issue, self._calls(), needs=NEEDS)
+        events = self._executor.run(run_issue, self._calls())
         with contextlib.closing(events):  # type: ignore[type-var]
             for event in events:
                 entry = self.progress[event.key]

@@ -23,14 +23,6 @@ def always(_key: str) -> bool:
     return True
 
 
-@dataclass(frozen=True, kw_only=True)
-class Needs:
-    """Resources that one call needs; the local executor counts calls alone."""
-
-    cpus: float = 1.0
-    memory_mb: int = 0
-
-
 @dataclass(frozen=True)
 class CallStarted:
     """A call began, or began again."""
@@ -116,7 +108,6 @@ class Executor(Protocol):
         function: Callable[[A, Emit], R],
         arguments: Iterable[tuple[str, A]],
         *,
-        needs: Needs = Needs(),
         is_wanted: Callable[[str], bool] = always,
     ) -> Iterator[CallEvent[R]]:
         """Call the function with each argument, by key, and yield events as they arrive.

@@ -27,7 +27,6 @@ from coder.executors.calls import (
     Emit,
     Executor,
     InlineData,
-    Needs,
     R,
     always,
     describe_exception,
@@ -65,7 +64,6 @@ class LocalExecutor:
         function: Callable[[A, Emit], R],
         arguments: Iterable[tuple[str, A]],
         *,
-        needs: Needs = Needs(),  # noqa: ARG002, B008 (a frozen value; processes are all alike)
         is_wanted: Callable[[str], bool] = always,
     ) -> Iterator[CallEvent[R]]:
         waiting, calls = iter(arguments), self._calls

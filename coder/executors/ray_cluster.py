@@ -26,12 +26,13 @@ from coder.executors.calls import (
     CallRestarted,
     CallStarted,
     Emit,
-    Needs,
     R,
     always,
     describe_exception,
 )
 
+CALL_MEMORY = 1 << 30
+"""Bytes that a call asks for, beside one processor: an estimate, one test process beside its driver."""
 CANCEL_SECONDS = 5.0
 """Time for cancelled calls to clean up."""
 PROBE_SECONDS = 120.0
@@ -92,21 +93,20 @@ class RayExecutor:
         function: Callable[[A, Emit], R],
         arguments: Iterable[tuple[str, A]],
         *,
-        needs: Needs = Needs(),  # noqa: B008 (a frozen value)
         is_wanted: Callable[[str], bool] = always,
     ) -> Iterator[CallEvent[R]]:
         ray, waiting = self._ray, iter(arguments)
         calls: dict[Any, _Attempt] = {}
         try:
             while True:
-                while len(calls) < self._count_slots(needs) and (entry := next(waiting, None)) is not None:
-                    self._submit(_Attempt(entry[0], function, entry[1]), calls, needs)
+                while len(calls) < self._count_slots() and (entry := next(waiting, None)) is not None:
+                    self._submit(_Attempt(entry[0], function, entry[1]), calls)
                 if not calls:
                     return
                 done, _ = ray.wait([*calls], timeout=POLL_SECONDS)
                 yield from self._read_lines(calls)  # before the results, which end the calls
                 for reference in done:
-                    yield from self._finish(reference, calls, needs)
+                    yield from self._finish(reference, calls)
                 unwanted = [reference for reference, call in calls.items() if not is_wanted(call.key)]
                 self._cancel(unwanted)
                 for reference in unwanted:
@@ -114,11 +114,11 @@ class RayExecutor:
         finally:
             self._cancel([*calls])
 
-    def _submit(self, attempt: "_Attempt", calls: "dict[Any, _Attempt]", needs: Needs) -> None:
+    def _submit(self, attempt: "_Attempt", calls: "dict[Any, _Attempt]") -> None:
         excluded = {"ray.io/node-id": f"!in({','.join(self._unfit)})"} if self._unfit else None
         task = self._ray.remote(_call).options(
-            num_cpus=needs.cpus,
-            memory=needs.memory_mb << 20 or None,
+            num_cpus=1,
+            memory=CALL_MEMORY,
             max_retries=0,  # the caller must learn of each attempt
             scheduling_strategy="SPREAD",
             label_selector=excluded,
@@ -139,7 +139,7 @@ class RayExecutor:
             attempt.is_running = True
             yield CallStarted(attempt.key, text) if kind == "started" else CallOutput(attempt.key, text)
 
-    def _finish(self, reference: Any, calls: "dict[Any, _Attempt]", needs: Needs) -> Iterator[CallEvent[Any]]:
+    def _finish(self, reference: Any, calls: "dict[Any, _Attempt]") -> Iterator[CallEvent[Any]]:
         attempt, errors = calls.pop(reference), self._ray.exceptions
         try:
             kind, content = self._ray.get(reference)
@@ -147,14 +147,14 @@ class RayExecutor:
             yield describe_exception(attempt.key, error)
             return
         except errors.RayError as error:
-            yield from self._restart(attempt, _describe_loss(error), calls, needs)
+            yield from self._restart(attempt, _describe_loss(error), calls)
             return
         if not attempt.is_running:  # its first line was lost with the mailbox
             yield CallStarted(attempt.key, "a node")
         yield CallFinished(attempt.key, content) if kind == "result" else CallFailed(attempt.key, *content)
 
     def _restart(
-        self, attempt: "_Attempt", reason: str, calls: "dict[Any, _Attempt]", needs: Needs
+        self, attempt: "_Attempt", reason: str, calls: "dict[Any, _Attempt]"
     ) -> Iterator[CallEvent[Any]]:
         attempt.deaths += 1
         if attempt.deaths >= MAX_DEATHS:
@@ -162,7 +162,7 @@ class RayExecutor:
             return
         attempt.token, attempt.is_running = secrets.token_hex(8), False
         yield CallRestarted(attempt.key, reason)
-        self._submit(attempt, calls, needs)
+        self._submit(attempt, calls)
 
     def _cancel(self, references: list[Any]) -> None:
         """End calls: by an interrupt first, so that they clean up, then by force."""
@@ -175,10 +175,10 @@ class RayExecutor:
                     references, num_returns=len(references), timeout=CANCEL_SECONDS
                 )
 
-    def _count_slots(self, needs: Needs) -> int:
+    def _count_slots(self) -> int:
         if time.monotonic() - self._slots_read > REFRESH_SECONDS or not self._slots_read:
             self._slots_read = time.monotonic()
-            self._slots = max(1, int(self._count_cpus() / needs.cpus))
+            self._slots = max(1, int(self._count_cpus()))
         return self._slots
 
     def _count_cpus(self) -> float:

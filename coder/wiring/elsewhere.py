@@ -45,7 +45,6 @@ from coder.executors.calls import (
     CallStarted,
     Emit,
     Executor,
-    Needs,
     SharedData,
 )
 from coder.files.regular_files import discard_tree
@@ -59,8 +58,6 @@ from coder.settings import Config
 from coder.wiring.preparation import ensure_trust
 from coder.wiring.session import SessionHandle, SessionSetup, choose_approach
 
-NEEDS = Needs(cpus=1.0, memory_mb=1024)
-"""Resources that a session or a part of it asks for: an estimate, one test process beside its driver."""
 LOG, CLONES = "events.jsonl", "clones"
 """File of a session's log; directory of coder's state that holds a clone for each bundle."""
 
@@ -447,9 +444,7 @@ class StageRunner:
         waiting = _Waiting(self._pending)
         try:
             while not all(part.is_taken for part in self._pending.values()):
-                self._events = self._executor.run(
-                    perform_part, waiting, needs=NEEDS, is_wanted=self._pending.__contains__
-                )
+                self._events = self._executor.run(perform_part, waiting, is_wanted=self._pending.__contains__)
                 while (event := await asyncio.to_thread(next, self._events, None)) is not None:
                     self._receive(event)
         except Exception as error:  # noqa: BLE001 - the session fails with it, instead of waiting

@@ -25,14 +25,12 @@ from coder.executors.calls import (
     CallRestarted,
     CallStarted,
     InlineData,
-    Needs,
     always,
 )
 from coder.session.log import utc_now
 from coder.wiring.elsewhere import IssueCall, IssueResult, Package, compute_digests
 from tests.builders import repo
 
-NEEDS = Needs()
 Answer = Callable[[str, IssueCall], Iterator[CallEvent[Package[IssueResult]]]]
 
 
@@ -90,7 +88,6 @@ class InstantExecutor:
         function: object,
         arguments: Iterable[tuple[str, Any]],
         *,
-        needs: Needs = NEEDS,
         is_wanted: Callable[[str], bool] = always,
     ) -> Iterator[CallEvent[Any]]:
         for key, call in arguments:
