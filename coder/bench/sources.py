@@ -10,7 +10,6 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from coder.core.errors import CoderError, UserError
@@ -99,26 +98,6 @@ def make_benchmark(
         except CoderError as error:
             reason = str(error)
         _note(name, reason, folder, report)
-
-
-def make_quixbugs(
-    directory: Path, folder: Path, *, only: Sequence[str], options: RuntimeOptions, report: Report
-) -> None:
-    """Make a suite of a checkout of QuixBugs: Python programs of one bug each, whose tests are not hidden."""
-    with open_runtime(directory, **options) as (repository, runtime):
-        git = repository.user_checkout.git
-        for test in sorted((repository.root / "python_testcases").glob("test_*.py")):
-            name = test.stem.removeprefix("test_")
-            if (only and name not in only) or (folder / name / "task.toml").is_file():
-                continue
-            if (fix := _quixbugs_fix(git, repository.head, name)) is not None:
-                reason = prepare_task(fix, repository, runtime, folder / name)
-                _note(name, reason, folder, report)
-
-
-def is_quixbugs(directory: Path) -> bool:
-    """Tell whether a directory is a checkout of QuixBugs."""
-    return all((directory / name).is_dir() for name in ("python_programs", "correct_python_programs"))
 
 
 def read_rows(file: Path, report: Report) -> list[dict[str, Any]]:
@@ -267,29 +246,6 @@ def _find_row_checkout(row: Mapping[str, Any], checkouts: Path) -> tuple[Path, s
     if base is None:
         raise UserError(f"{place} lacks its base_commit {str(row.get('base_commit'))[:10]}")
     return place, base
-
-
-def _quixbugs_fix(git: Git, revision: str, name: str) -> KnownFix | None:
-    program, test = f"python_programs/{name}.py", f"python_testcases/test_{name}.py"
-    known = set(git.text("ls-tree", "-r", "--name-only", revision).splitlines())
-    helpers = ("node.py", "load_testdata.py")
-    paths = [
-        *("conftest.py", program, "python_programs/__init__.py", test, f"json_testcases/{name}.json"),
-        *(f"{folder}/{helper}" for folder in ("python_programs", "python_testcases") for helper in helpers),
-    ]
-    correct = f"correct_python_programs/{name}.py"
-    if not {program, correct} <= known:
-        return None
-    empty = git.text("mktree")
-    base = compose_tree(git, old=empty, new=revision, paths=paths)
-    blob = git.text("rev-parse", f"{revision}:{correct}")
-    with TemporaryDirectory(prefix="coder-") as scratch:
-        index = git.with_index(Path(scratch) / "index")
-        index.call("read-tree", base)
-        index.call("update-index", "--cacheinfo", f"100644,{blob},{program}")
-        tree = index.text("write-tree")
-    issue = f"{program} gives wrong results: python_testcases/test_{name}.py fails."
-    return KnownFix(name=name, issue=issue, base=base, tree=tree, tests=(test,))
 
 
 # tasks

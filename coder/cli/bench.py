@@ -29,7 +29,7 @@ def bench(
         typer.Argument(
             metavar="SUITE",
             help="`mine`: the bugs that this repository had; a file of SWE-bench rows (.jsonl, .parquet); a "
-            "checkout of QuixBugs; a folder of tasks; `starter` (bugs) or `challenges` (code to build).",
+            "folder of tasks; `starter` (bugs) or `challenges` (code to build).",
         ),
     ],
     strategy: Annotated[
@@ -188,10 +188,6 @@ class _Source:
                 only=self.only,
                 options=options,
                 report=_report_progress,
-            )
-        elif sources.is_quixbugs(Path(self.suite)):
-            sources.make_quixbugs(
-                Path(self.suite), folder, only=self.only, options=options, report=_report_progress
             )
         else:
             return self.suite
