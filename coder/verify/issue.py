@@ -145,7 +145,8 @@ def shares_words(issue: str, result: TestResult, tree: Path) -> bool:
 
 def shares_literals(issue: str, result: TestResult, tree: Path) -> bool:
     """Tell whether the issue has a quoted text of a test, such as a file name, with or without quotes."""
-    return any(_shows(issue, text) for text in _examples(read_test_source(tree, result.id)))
+    quoted = (match["text"].strip() for match in _QUOTED.finditer(read_test_source(tree, result.id)))
+    return any(re.search(r"[^A-Za-z_]", text) and _shows(issue, text) for text in quoted)
 
 
 def _strong_tie(issue: str, result: TestResult, body: str) -> IssueTie | None:

@@ -32,7 +32,7 @@ EXCLUDED_DIRECTORIES = frozenset({"site-packages", "node_modules", "venv", "env"
 
 
 PLAIN_START = """\
-import importlib, os, runpy, sys, threading, time
+import os, runpy, sys, threading, time
 seconds, shadowing, folder, module, *sys.argv[1:] = sys.argv[1:]
 shadowing = shadowing.split(os.pathsep) if shadowing else []
 sys.path[:1] = [] if folder in shadowing else [folder]
@@ -46,21 +46,19 @@ try:
         sys.argv[0] = module
         runpy.run_path(module, run_name="__main__")
     else:
-        try:
-            importlib.import_module(module)
-        except Exception:
-            os._exit(125)
         runpy.run_module(module, run_name="__main__", alter_sys=True)
 except SystemExit as ending:
     code = ending.code if ending.code is None or isinstance(ending.code, int) else 1
     threading.Thread(target=end, args=(code or 0,), daemon=True).start()
     raise
+except BaseException:
+    os._exit(125)
 """
 """Program that starts a runner as `python -m` or a script does, and ends it although a thread is left.
 
-It ends with NOT_STARTED where the runner itself cannot be imported.
+It ends with CRASHED where the runner itself raises an exception, which no test can make it do.
 """
-NOT_STARTED = 125
+CRASHED = 125
 VALUE_OPTIONS = ("-k", "-m", "-p", "-c", "-n", "-o", "-W")
 """Short options of pytest that are followed by a value."""
 LINGER_SECONDS = 5

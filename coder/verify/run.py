@@ -24,7 +24,7 @@ from coder.core.verdict import EXIT_CODE, DeniedResource, Failure, RunProblem, T
 from coder.files.regular_files import read_regular, replace_text
 from coder.verify.failures import ASSERTIONS, NEVER_ENDING, frames_in_tree
 from coder.verify.launch import (
-    NOT_STARTED,
+    CRASHED,
     REPORT,
     Launch,
     prepare_cold_launch,
@@ -200,7 +200,7 @@ class PytestRunner:
                 return None
         if not self._project.command.is_pytest and not _has_run(execution.output, len(tests)):
             return None
-        is_over = not execution.timed_out and execution.exit_code != NOT_STARTED
+        is_over = not execution.timed_out and execution.exit_code != CRASHED
         return execution.exit_code if is_over else None
 
     def _run(
