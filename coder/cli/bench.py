@@ -67,12 +67,6 @@ def bench(
         ),
     ] = None,
     bugs: Annotated[int, typer.Option(min=1, metavar="N", help="For mine: the newest N.")] = 10,
-    containers: Annotated[
-        bool,
-        typer.Option(
-            "--containers", help="For rows: have swebench judge the changes in its containers, too."
-        ),
-    ] = False,
     on: OnOption = "",
     attempts: Annotated[int, typer.Option(min=1, help="Failed attempts allowed.")] = 3,
     max_requests: Annotated[int | None, typer.Option(min=1, metavar="N", help="Requests of a run.")] = None,
@@ -94,7 +88,7 @@ def bench(
     from coder.bench.runner import plan_jobs as planned
     from coder.bench.runner import read_outcomes
     from coder.bench.suites import load_suite
-    from coder.bench.swebench import judge_in_containers, write_predictions
+    from coder.bench.swebench import write_predictions
     from coder.bench.tables import compare_runs, describe_own_bugs, remember_results
     from coder.bench.tables import comparison_markdown as describe
     from coder.core.task import Budget
@@ -140,8 +134,6 @@ def bench(
     outcomes = [outcome for outcome in read_outcomes(directory / RUNS) if outcome.job.key in keys]
     if source.has_rows:
         write_predictions(directory, outcomes)
-        if containers:
-            outcomes = judge_in_containers(directory, Path(suite).resolve(), outcomes)
     comparison = compare_runs(read_outcomes(compare / RUNS), outcomes) if compare is not None else None
     _write(directory, outcomes)
     if comparison is not None:

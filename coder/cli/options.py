@@ -356,6 +356,7 @@ REMOVED_OPTIONS: Mapping[str, str] = {
     "log --output VALUE": "the evidence is printed, so write > FILE",
     "log --sign VALUE": "ssh-keygen -Y sign -n coder -f KEY FILE signs a file",
     "batch --report VALUE": "table.md in the folder of results has a row for each issue",
+    "bench --containers": "python -m swebench.harness.run_evaluation judges predictions.jsonl",
     "--suite VALUE": "tests that use the changed code run nearest first; --wait runs all of them",
 }
 """Former options, each with what is true or to be used instead.
