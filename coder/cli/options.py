@@ -353,6 +353,7 @@ def with_options(*names: str) -> Callable[[Callable[..., int]], Callable[..., in
 
 REMOVED_OPTIONS: Mapping[str, str] = {
     "apply --force": "no fix is refused after its verdict",
+    "apply --verify": "a fix of another base is applied as UNVERIFIED, and coder verify HEAD judges it",
     "log --output VALUE": "the evidence is printed, so write > FILE",
     "log --sign VALUE": "ssh-keygen -Y sign -n coder -f KEY FILE signs a file",
     "batch --report VALUE": "table.md in the folder of results has a row for each issue",

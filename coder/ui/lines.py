@@ -167,7 +167,8 @@ class LinePrinter:
         if isinstance(record.event, Warned | Failed):
             self._print(self._lines(record.event))
         elif _is_first_word(record.event):
-            self._print([_render(replace(line, indent=0)) for line in describe_event(record.event)])
+            word = next(iter(describe_event(record.event)))  # the summary says the rest
+            self._print([_render(replace(word, indent=0))])
         if not isinstance(record.event, ToolStreamed):
             self._last_output_at = self._last_output_at or record.at
         elif self._is_silent(record):
