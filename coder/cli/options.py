@@ -353,6 +353,8 @@ def with_options(*names: str) -> Callable[[Callable[..., int]], Callable[..., in
 
 REMOVED_OPTIONS: Mapping[str, str] = {
     "apply --force": "no fix is refused after its verdict",
+    "apply --trust": "apply runs no tests",
+    "apply --unsafe-no-sandbox": "apply runs no tests",
     "apply --verify": "a fix of another base is applied as UNVERIFIED, and coder verify HEAD judges it",
     "log --output VALUE": "the evidence is printed, so write > FILE",
     "log --sign VALUE": "ssh-keygen -Y sign -n coder -f KEY FILE signs a file",

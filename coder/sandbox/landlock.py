@@ -120,7 +120,8 @@ class Landlock:
 def is_unused(directory: Path) -> bool:
     """Tell whether no program keeps anything in a directory of shared memory but what tests leave there."""
     try:
-        return all(entry.name.startswith(OWN_NAMES) for entry in os.scandir(directory))
+        with os.scandir(directory) as entries:
+            return all(entry.name.startswith(OWN_NAMES) for entry in entries)
     except OSError:
         return False
 
