@@ -329,10 +329,11 @@ class Judge:
             test = result.id
             if is_left_out(test) or not (self._is_judged_by(test) or self._is_old_red(test)):
                 continue
-            if result.red or (self._is_named(test) and result.outcome != "passed"):
-                (weak if change.is_weak(test) else still_red).extend(self._check_red(result, targets))
-            elif result.outcome != "passed" and self._old and self._old.is_still_red(test):
+            is_switched_off = not result.red and result.outcome != "passed"
+            if is_switched_off and self._old and self._old.is_still_red(test):
                 self._refuse_edited_red(test)
+            elif result.red or (self._is_named(test) and is_switched_off):
+                (weak if change.is_weak(test) else still_red).extend(self._check_red(result, targets))
             elif result.outcome == "passed" and test in stable:
                 self._check_green(result, targets)
         targets.contradicted += [test for test in self._find_contradicted() if not is_left_out(test)]
@@ -368,8 +369,6 @@ class Judge:
         """Return the result of a test that is not green on the change if it has to be."""
         without = match_result(targets.on_base, result.id)
         if is_excluded(targets.on_base, result):
-            if self._old is not None and self._old.is_still_red(result.id):
-                self._refuse_edited_red(result.id)
             return []
         marked = with_cause(result, before=without)
         if self._is_named(result.id) or self._change.is_new(result.id):
@@ -452,16 +451,11 @@ class Judge:
                 self._refuse_edited_red(test)
         elif self._old.is_contradicted(test):
             now = match_result(self._old.on_sources, test)
-            is_gone = (
-                now and now.failure and find_missing_name(now.failure).rstrip("()") in self._removed_names
-            )
-            if is_gone and is_moved:
-                return
-            if is_gone and now and now.failure:
-                name = find_missing_name(now.failure)
+            name = find_missing_name(now.failure) if now and now.failure else ""
+            if name.rstrip("()") not in self._removed_names:
+                targets.contradicted.append(test)
+            elif not is_moved:
                 self._facts.note("removed-test", f"{shorten_test_id(test)} went with {name}, which it tests")
-                return
-            targets.contradicted.append(test)
 
     def _is_moved(self, test: str, report: TestReport) -> bool:
         """Tell whether a test of the same name passes in another file."""
@@ -886,7 +880,8 @@ class Judge:
                     if found.rule == "red-check" and not found.text.endswith(ALREADY_GREEN)
                 ]
                 because = f" for the right reason ({wrong[0]})" if wrong else ""
-                if untied := [] if wrong else self._find_untied():
+                untied = [] if wrong else self._find_untied()
+                if untied:
                     text = f"nothing ties what went from red to green to the issue: {condense_tests(untied)}"
                     self._facts.cap(UNTIED, text)
                     return
