@@ -331,6 +331,8 @@ class RunOptions(TypedDict, total=False):
     progress: Progress | None
     is_base: bool
     """Whether the tree is the unmodified base, whose build artifacts other trees may reuse."""
+    lines: Mapping[str, Sequence[int]]
+    """Lines, by path relative to the tree, of which those that run are recorded."""
     observe: bool
     """Whether the bodies of tests are observed, independent of the test runner."""
     cut: Event | None

@@ -145,6 +145,10 @@ class RunProblem(Value):
     """Explanation and remedy, one or two sentences."""
 
 
+LinesRun = Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]
+"""Lines of functions that were watched, by path, and those of them that did not run."""
+
+
 class TestReport(Value):
     """One run of a test command."""
 
@@ -167,6 +171,8 @@ class TestReport(Value):
     """No test can be run by itself."""
     selected: int | None = None
     """Number of tests that were selected to run; None if that is unknown."""
+    lines: LinesRun | None = None
+    """Changed lines of functions, by path, and those of them that did not run; None if unknown."""
     collected: tuple[str, ...] = ()
     """Ids of tests that were only collected; the results are those of tests that had to be run."""
     stored: bool = False
@@ -293,11 +299,13 @@ class MutationReport(Value):
 
 
 class LineCoverage(Value):
-    """Lines of new code that tests execute."""
+    """Changed lines of functions that tests execute."""
 
     lines: int
     """Lines with code."""
     executed: int
+    tests: int = 0
+    """Number of the tests that ran; 0 if it is not known."""
     missing: tuple[str, ...] = ()
     """`path:line` or `path:first-last` of lines that no test executes."""
 

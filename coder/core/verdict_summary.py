@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from coder.core.paths import test_file_of
+from coder.core.text import join_first
 from coder.core.value_text import shorten_value
 from coder.core.verdict import (
     DENIED,
@@ -13,6 +14,7 @@ from coder.core.verdict import (
     BehaviorReport,
     Counts,
     DeniedResource,
+    LineCoverage,
     MutationReport,
     TestResult,
     TestRun,
@@ -25,6 +27,7 @@ from coder.core.verdict import (
 SHOWN_TESTS = 3
 SHOWN_EXAMPLES = 2
 SHOWN_OPEN = 4
+PLACES_SHOWN = 4
 LINE_CHARACTERS = 90
 """Characters of a row beside its name on a screen of 100 columns."""
 MESSAGE_CHARACTERS = 120
@@ -74,11 +77,7 @@ def _rows(verdict: Verdict, *, session: str, by: str, has_seconds: bool, change:
     elif verdict.targets:
         kinds = describe_proof(verdict, by=by)
         yield Row("fixed", f"red before, green now: {condense_tests(verdict.targets)}{_in_brackets(kinds)}")
-    if verdict.behavior:
-        is_seen = verdict.targets or any(found.rule == "contradicted-test" for found in verdict.findings)
-        lines = describe_changes(verdict.behavior, has_targets=bool(is_seen))
-        for number, line in enumerate(lines):
-            yield Row("" if number else "behavior", line)
+    yield from _measured_rows(verdict)
     open_lines = describe_open(verdict, change=change)
     shown = open_lines if len(open_lines) <= SHOWN_OPEN + 1 or not session else open_lines[:SHOWN_OPEN]
     for line in shown:
@@ -90,6 +89,26 @@ def _rows(verdict: Verdict, *, session: str, by: str, has_seconds: bool, change:
     if session:
         notes = f" ({len(verdict.notes)} note{'s' * (len(verdict.notes) != 1)})" if verdict.notes else ""
         yield Row("evidence", f"coder log evidence {session}{notes}")
+
+
+def _measured_rows(verdict: Verdict) -> Iterator[Row]:
+    """Yield what calls answer now, and the changed lines that no test runs."""
+    coverage = verdict.coverage
+    if coverage and coverage.lines and not coverage.executed and not verdict.targets:
+        return
+    if verdict.behavior:
+        is_seen = verdict.targets or any(found.rule == "contradicted-test" for found in verdict.findings)
+        lines = describe_changes(verdict.behavior, has_targets=bool(is_seen))
+        for number, line in enumerate(lines):
+            yield Row("" if number else "behavior", line)
+    if coverage and coverage.missing:
+        yield Row("untested", describe_untested_lines(coverage))
+
+
+def describe_untested_lines(coverage: LineCoverage) -> str:
+    """Return which changed lines no test that ran executes, as a sentence without its full stop."""
+    ran = f"none of the {coverage.tests} tests" if coverage.tests > 1 else "no test"
+    return f"{ran} that ran runs {join_first(coverage.missing, PLACES_SHOWN)}"
 
 
 def describe_open(verdict: Verdict, *, change: str = "", offered: Collection[str] = ()) -> tuple[str, ...]:
@@ -158,9 +177,7 @@ def _sections(verdict: Verdict) -> Iterator[tuple[str, Sequence[str]]]:
         survivors = [f"{place.path}:{place.line}: {place.what}" for place in verdict.mutation.survivors]
         yield "deliberate defects that no test noticed", survivors
     if verdict.coverage:
-        counted = (
-            f"tests execute {verdict.coverage.executed} of {verdict.coverage.lines} lines of the new code"
-        )
+        counted = f"tests execute {verdict.coverage.executed} of {verdict.coverage.lines} changed lines"
         yield "coverage", [counted, *(f"{place}: executed by no test" for place in verdict.coverage.missing)]
     if verdict.linters and verdict.linters.ran:
         found = f"{', '.join(verdict.linters.ran)}: {len(verdict.linters.new) or 'nothing'} new"

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from pathlib import Path
@@ -14,8 +14,8 @@ from coder.core.paths import match_test_ids, test_file_of
 from coder.core.phases import Cutoff
 from coder.core.ports import Progress, RunListener, RunOptions, SelectiveTestRunner
 from coder.core.values import Value
-from coder.core.verdict import Counts, RunProblem, TestReport, TestResult, TestRun
-from coder.verify.report import merge_reports
+from coder.core.verdict import Counts, LineCoverage, LinesRun, RunProblem, TestReport, TestResult, TestRun
+from coder.verify.report import merge_lines, merge_reports
 from coder.verify.run import has_found_port_taken, processor_count, with_label
 from coder.verify.run_store import MOST_RED, NO_STORE, RunStore, SuiteHistory, content_key
 from coder.verify.select import find_tests
@@ -88,6 +88,9 @@ class Runs:
         """Wall-clock seconds by stage."""
         self.reached_on_base: set[str] = set()
         self.reached_on_change: set[str] = set()
+        self._ran: set[str] = set()
+        """Ids of the tests that ran on the change."""
+        self._lines: list[LinesRun | None] = []
 
     @property
     def collects_file_by_file(self) -> bool:
@@ -155,9 +158,11 @@ class Runs:
             sources = [path for path in expected if (place / path).is_file()]
             self.tell(TestsStarted(label=label, tests=len(tests)))
             told = with_label(label, self._progress)
+            watches = label in WATCHED_RUNS and side not in ("base", "tests")
             options: RunOptions = {
                 "timeout_seconds": seconds or self._seconds,
                 "expect_loaded": sources,
+                "lines": self._split.changed_lines if watches else {},
                 "progress": told,
                 "observe": label in OBSERVED_RUNS,
                 "cut": self._cut if label in PARALLEL_RUNS else cut,
@@ -180,6 +185,9 @@ class Runs:
         if cut is not None and cut.is_set() and report.problem:
             report = report.model_copy(update={"problem": HANGING})
         self._account(summarize_run(label, tests, report), started)
+        if watches:
+            self._ran.update(result.id for result in report.results if result.when != "collect")
+            self._lines.append(report.lines)
         if label in PARALLEL_RUNS:
             return report  # the base does not run the same tests
         if side in ("change", "harness"):
@@ -187,6 +195,16 @@ class Runs:
         elif side != "sources":
             self.reached_on_base.update(report.reached)
         return report
+
+    def count_lines(self) -> LineCoverage | None:
+        """Return how many lines of the change the tests ran; None if unknown."""
+        lines = merge_lines(self._lines)
+        if not lines:
+            return None
+        watched, left = (sum(len(numbers[index]) for numbers in lines.values()) for index in (0, 1))
+        missing = tuple(place for path, (_, left) in lines.items() for place in join_lines(path, left))
+        executed = watched - left
+        return LineCoverage(lines=watched, executed=executed, missing=missing, tests=len(self._ran))
 
     def run_plainly(self, side: Side, tests: Sequence[str], *, seconds: float | None) -> int | None:
         """Run tests on one side without the recorder; return the exit code, None where it says nothing."""
@@ -410,6 +428,16 @@ class BaseTests:
         return in_files(self._collected, files)
 
 
+def join_lines(path: str, lines: Sequence[int]) -> Iterator[str]:
+    """Yield `path:line`, or `path:first-last` for lines that follow each other."""
+    first = None
+    for number, line in enumerate(lines):
+        first = line if first is None else first
+        if number + 1 == len(lines) or lines[number + 1] != line + 1:
+            yield f"{path}:{first}" if first == line else f"{path}:{first}-{line}"
+            first = None
+
+
 def in_files(report: TestReport, files: Collection[str]) -> TestReport:
     """Return the part of a report that is about these test files."""
     return report.model_copy(
@@ -453,6 +481,8 @@ PARALLEL_RUNS = frozenset({REACHING, f"{REACHING}, on the base", SUITE})
 """Labels of runs that no target's red or green rests on."""
 TARGETS, TARGETS_ON_BASE = "targets", "targets on the base"
 TARGETS_AGAIN, TARGETS_ON_BASE_AGAIN = "targets, again", "targets on the base, again"
+WATCHED_RUNS = (TARGETS, REACHING, SUITE)
+"""Labels of runs that note which lines of the change run."""
 OBSERVED_RUNS = (TARGETS_AGAIN, TARGETS_ON_BASE_AGAIN)
 """Labels of runs of which nothing but the targets is wanted, so that observing them takes little time."""
 OLD_ON_CHANGE, OLD_ON_BASE = "edited tests as they were", "edited tests as they were, on the base"

@@ -8,12 +8,11 @@ from threading import Event
 from typing import Protocol
 
 from coder.core.paths import test_file_of
-from coder.core.ports import Progress, Traces, Trials
+from coder.core.ports import Progress, Trials
 from coder.core.verdict import (
     BehaviorExample,
     BehaviorReport,
     Finding,
-    LineCoverage,
     LintReport,
     MutationReport,
     TestReport,
@@ -23,7 +22,6 @@ from coder.verify.linters import api_changes
 from coder.verify.mutate import mutate_for_new_tests, mutate_verified_change
 from coder.verify.report import shorten_test_id
 from coder.verify.select import sources_imported_by
-from coder.verify.tracing import measure_coverage
 from coder.verify.trees import Side, read_texts
 from coder.verify.verdict import Facts, findings
 
@@ -63,8 +61,8 @@ class ExaminationTools:
     """Runs the code of the issue in an old and a new tree."""
     behavior: CompareBehavior | None = None
     """Compares the answers to calls in two trees with the same tests."""
-    trace: Callable[[Path, Sequence[str]], Traces] | None = None
-    """Traces tests in a tree; None if the change is not new code whose coverage is of interest."""
+    is_new_code: bool = False
+    """Whether the change is new code, of which all lines are mutated."""
     strict: bool = False
     """Whether new findings of linters keep a fix from being PROVEN."""
 
@@ -107,13 +105,11 @@ def examine_change(
     if cut.is_set():
         behavior, found = None, []
     linters = LintReport() if cut.is_set() else tools.checks(change.old, change.new, change.changed)
-    coverage = _measure_coverage(change, tools)
     facts.findings += found
     facts.details["behavior"] = behavior
     if cut.is_set():
         return False
-    facts.details |= {"coverage": coverage, "linters": linters}
-    facts.note("coverage", *_coverage_notes(coverage))
+    facts.details["linters"] = linters
     facts.note("linter", *_limit(linters.new))
     old, new = read_texts(change.old, change.sources), read_texts(change.new, change.sources)
     facts.note("public-names", *_limit(api_changes(old, new)))
@@ -197,8 +193,8 @@ def _run_mutants(change: ExaminedChange, tools: ExaminationTools) -> MutationRep
     run.
     """
     facts, added = change.facts, _new_green_tests(change)
-    is_fix = tools.trace is None and bool(facts.targets and change.sources)
-    if not is_fix and tools.trace is None and (not added or change.sources or change.before.problem):
+    is_fix = not tools.is_new_code and bool(facts.targets and change.sources)
+    if not is_fix and not tools.is_new_code and (not added or change.sources or change.before.problem):
         return None
     tests = facts.targets if is_fix else added
     with change.checkout("change") as tree:
@@ -211,7 +207,7 @@ def _run_mutants(change: ExaminedChange, tools: ExaminationTools) -> MutationRep
                 trials=tools.trials,
                 seconds=facts.target_seconds,
             )
-        if tools.trace is not None:
+        if tools.is_new_code:
             new_code = [path for path in change.sources if path.endswith(".py")]
             return mutate_for_new_tests(tree, new_code, tests, tools.trials, seconds=NEW_CODE_SECONDS)
         sources = sources_imported_by(tree, sorted(set(map(test_file_of, tests))))
@@ -222,15 +218,6 @@ def _new_green_tests(change: ExaminedChange) -> tuple[str, ...]:
     return tuple(
         result.id for result in change.after.results if result.green and not change.before.has_test(result.id)
     )
-
-
-def _measure_coverage(change: ExaminedChange, tools: ExaminationTools) -> LineCoverage | None:
-    """Return the lines of the changed sources that the new tests execute; None if it is not requested."""
-    tests = _new_green_tests(change)
-    texts = {path: text for path, text in read_texts(change.new, change.sources).items() if text}
-    if tools.trace is None or not tests or not texts:
-        return None
-    return measure_coverage(texts, tools.trace(change.new, tests))
 
 
 def _survivor_notes(mutation: MutationReport | None) -> list[str]:
@@ -248,17 +235,6 @@ def _kill_notes(mutation: MutationReport | None) -> list[str]:
         f"the new tests catch {mutation.tried - len(mutation.survivors)} of {mutation.tried} "
         "deliberate defects of what they import"
     ]
-
-
-def _coverage_notes(coverage: LineCoverage | None) -> list[str]:
-    if coverage is None or not coverage.lines:
-        return []
-    share = 100 * coverage.executed // coverage.lines
-    missing = f"; not {', '.join(coverage.missing[:NOTES_SHOWN])}" if coverage.missing else ""
-    more = len(coverage.missing) - NOTES_SHOWN
-    rest = f" and {more} more places" if more > 0 else ""
-    count = f"{coverage.executed} of {coverage.lines} lines of the new code ({share} %)"
-    return [f"tests execute {count}{missing}{rest}"]
 
 
 def _limit(findings: Sequence[str]) -> list[str]:

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from coder.core.ports import Execution
-from coder.core.verdict import BodyExecution, Failure, Frame, Outcome, RunProblem, TestResult
+from coder.core.verdict import BodyExecution, Failure, Frame, LinesRun, Outcome, RunProblem, TestResult
 from coder.verify.project import RECORDED
 
 
@@ -41,6 +41,8 @@ class Recording:
         self.loaded: dict[str, list[str]] = {}
         """Watched module -> the files it was imported from."""
         self.reached: tuple[str, ...] = ()
+        self.lines: LinesRun | None = None
+        """Changed lines of functions, by path, and those of them that did not run; None if unknown."""
 
     def read(self) -> None:
         """Process the new complete lines of the file."""
@@ -111,6 +113,7 @@ class Recording:
                 self.exit_status = line["exit"]
                 self.loaded = line["loaded"]
                 self.reached = tuple(line.get("reached", ()))
+                self.lines = parse_lines(line.get("lines"))
 
     def _take_phase(self, line: Mapping[str, Any]) -> None:
         if line["when"] not in ("setup", "call"):
@@ -164,6 +167,13 @@ def merge_results(first: TestResult, second: TestResult) -> TestResult:
 def parse_body(record: dict[str, Any] | None) -> BodyExecution | None:
     """Convert a recorded test body."""
     return BodyExecution(**record) if record else None
+
+
+def parse_lines(record: Mapping[str, Sequence[Sequence[int]]] | None) -> LinesRun | None:
+    """Convert recorded lines, by path: those that were watched, and those that did not run."""
+    if record is None:
+        return None
+    return {path: (tuple(watched), tuple(left)) for path, (watched, left) in record.items()}
 
 
 def parse_failure_record(record: dict[str, Any]) -> Failure:

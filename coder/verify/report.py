@@ -6,7 +6,7 @@ from pathlib import Path
 
 from coder.core.paths import match_test_ids, test_file_of, test_function_of
 from coder.core.text import join_first
-from coder.core.verdict import Cause, DeniedResource, Failure, TestReport, TestResult, Verdict
+from coder.core.verdict import Cause, DeniedResource, Failure, LinesRun, TestReport, TestResult, Verdict
 from coder.verify.failures import ASSERTIONS, frames_in_tree
 from coder.workspace.workspace import format_count
 
@@ -190,6 +190,18 @@ def merge_reports(first: TestReport, second: TestReport) -> TestReport:
             "exit_code": second.exit_code,
         }
     )
+
+
+def merge_lines(known: Sequence[LinesRun | None]) -> LinesRun | None:
+    """Return the watched lines and those that ran in none of several runs; None if one is unknown."""
+    merged: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+    for lines in known:
+        if lines is None:
+            return None
+        for path, (watched, left) in lines.items():
+            before = merged.get(path, (watched, left))
+            merged[path] = (watched, tuple(line for line in before[1] if line in left))
+    return merged
 
 
 LIMIT = 4000

@@ -35,7 +35,7 @@ from coder.verify.layout import module_name, pytest_options, source_roots
 from coder.verify.packages import PackageRun
 from coder.verify.project import Project
 from coder.verify.recording import Recording, RecordPipe, run_problem, wrong_code_problem
-from coder.verify.report import mark_sandbox_failures, merge_reports
+from coder.verify.report import mark_sandbox_failures, merge_lines, merge_reports
 from coder.verify.run_store import SuiteHistory
 from coder.verify.runners.adapter import Run, collection_failure
 from coder.verify.runners.registry import find_adapter
@@ -128,7 +128,7 @@ class PytestRunner:
         """
         more: dict[str, Any] = {"shard": shard, "weights": weights or {}} if shard else {}
         is_observed = options.get("observe", False) and len(tests) <= MOST_OBSERVED
-        more |= {"observe": is_observed, "stream": stream and bool(tests)}
+        more |= {"observe": is_observed, "stream": stream and bool(tests), "lines": options.get("lines", {})}
         return self._run(tree, tests, more, options)
 
     @property
@@ -384,6 +384,7 @@ class PytestRunner:
             exit_code=execution.exit_code,
             output=execution.output[-OUTPUT_TAIL:],
             reached=recording.reached,
+            lines=recording.lines,
             selected=recording.collected,
             collected=tuple(recording.listed),
         )
@@ -673,6 +674,7 @@ def merge_shards(reports: Sequence[TestReport]) -> TestReport:
             "output": max((report.output for report in reports if report.failures), default="", key=len)
             or reports[0].output,
             "reached": tuple(dict.fromkeys(line for report in reports for line in report.reached)),
+            "lines": merge_lines([report.lines for report in reports]),
         }
     )
 

@@ -2,6 +2,9 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from difflib import SequenceMatcher
+from functools import cached_property
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import Literal, Protocol
 
@@ -123,6 +126,17 @@ class ChangeSplit:
         """Provide the base or the change for reading alone."""
         return self._trees.read(self.tree) if side == "change" else self._trees.read(self._trees.base, ())
 
+    @property
+    def changed_lines(self) -> dict[str, list[int]]:
+        """Lines of the changed Python sources that the base does not have, from 1, by path."""
+        return {path: lines for path, lines in self._changed_lines.items() if path in self.sources}
+
+    @cached_property
+    def _changed_lines(self) -> dict[str, list[int]]:
+        with self.read("base") as old, self.read("change") as new:
+            before, after = read_texts(old, self.changed), read_texts(new, self.changed)
+        return {path: find_changed_lines(before.get(path, ""), text) for path, text in after.items()}
+
     def _find_registrations(self, tests: Sequence[str]) -> tuple[str, ...]:
         candidates = [path for path in self.changed if PurePosixPath(path).name == BUILD_FILE]
         if not candidates or not tests:
@@ -158,6 +172,25 @@ class ChangeSplit:
     def _read(self, tree: str, paths: Collection[str]) -> dict[str, str]:
         with self._trees.read(tree, () if tree == self._trees.base else None) as place:
             return {path: read_regular_text(place / path) for path in paths}
+
+
+def find_changed_lines(old: str, new: str) -> list[int]:
+    """Return the lines of a text, from 1, that an old one does not have there."""
+    before, after = old.splitlines(), new.splitlines()
+    start = _count_equal(before, after)
+    end = _count_equal(reversed(before[start:]), reversed(after[start:]))
+    rest = before[start : len(before) - end], after[start : len(after) - end]
+    matcher = SequenceMatcher(None, *rest, autojunk=False)
+    return [
+        start + index + 1
+        for tag, _, _, first, last in matcher.get_opcodes()
+        if tag != "equal"
+        for index in range(first, last)
+    ]
+
+
+def _count_equal(lines: Iterable[str], others: Iterable[str]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(lines, others, strict=False)))
 
 
 LARGEST = 2 << 20

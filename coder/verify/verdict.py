@@ -10,7 +10,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from coder.core.verdict import Counts, Effect, Finding, TestReport, TestResult, Verdict, VerdictKind
+from coder.core.text import join_first
+from coder.core.verdict import (
+    Counts,
+    Effect,
+    Finding,
+    TestReport,
+    TestResult,
+    Verdict,
+    VerdictKind,
+)
+from coder.core.verdict_summary import PLACES_SHOWN
 from coder.verify.failures import with_cause
 from coder.verify.report import join_test_ids
 from coder.verify.run import OUT_OF_TIME
@@ -141,6 +151,10 @@ def _describe_success(facts: Facts) -> str:
         return f"`{facts.before.command}` {began}"
     behavior = facts.details.get("behavior")
     inputs = f" ({format_count(behavior.proving, 'input')})" if behavior and behavior.proving else ""
+    coverage = facts.details.get("coverage")
+    if coverage and coverage.lines and not coverage.executed and not (facts.targets or facts.example):
+        places = join_first(coverage.missing, PLACES_SHOWN)
+        return f"no test runs the change ({places}), and nothing that passed before fails now"
     tests = format_count(len(facts.targets), "test")
     green = f"{tests}{inputs} went from red to green" if facts.targets else facts.example
     if facts.reaching is None or facts.after is None:

@@ -449,6 +449,7 @@ class WorktreeVerifier:
         facts.note("sandbox", *describe_sandbox_failures(facts.before, failures, self._sandbox_remedies))
         facts.details |= {
             "before": facts.before.outcome_counts,
+            "coverage": runs.count_lines(),
             "commands": tuple(dict.fromkeys(run.command for run in runs.made)),
             "runs": (*base_runs, *runs.made),
             "cut_short": runs.is_cut,

@@ -4,7 +4,6 @@ import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -51,8 +50,6 @@ if TYPE_CHECKING:
     from coder.repair.localization import SpectrumFaults
 
 UNSAFE_REMEDY = f"{UNSAFE_FLAG} runs them without a sandbox"
-COVERAGE_SECONDS = 60.0
-"""Time to trace the tests of new code."""
 COMPARED_SECONDS, MOST_COMPARED_TESTS = 10.0, 20
 """Time for the answers to calls under one of several edits, and number of tests beside the failing ones."""
 
@@ -126,7 +123,7 @@ class ProjectRuntime:
             checks=LinterChecks(self.project, bounded).compare,
             issue_code=self.issue_code(bounded),
             behavior=self.behavior_runs(seconds=self.behavior_seconds, sandbox=bounded).examine,
-            trace=partial(self.tracer(bounded).trace, seconds=COVERAGE_SECONDS) if self.builds_code else None,
+            is_new_code=self.builds_code,
             strict=self.strict,
         )
 

@@ -1,10 +1,10 @@
 """Trials, a runner and a tracer that execute nothing."""
 
-import threading
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
+from typing import Unpack
 
-from coder.core.ports import Edit, Progress, TrialResult
+from coder.core.ports import Edit, RunOptions, TrialResult
 from coder.core.verdict import Outcome, RunProblem, TestReport, TestResult
 
 
@@ -67,13 +67,7 @@ class FakeRunner:
         self,
         tree: Path,
         tests: Sequence[str] = (),
-        *,
-        timeout_seconds: float | None = None,
-        expect_loaded: Sequence[str] = (),
-        progress: Progress | None = None,
-        is_base: bool = False,
-        observe: bool = False,
-        cut: threading.Event | None = None,
+        **options: Unpack[RunOptions],
     ) -> TestReport:
         outcome: Outcome = "passed" if self._right in self._path.read_text() else "failed"
         return TestReport(

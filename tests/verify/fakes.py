@@ -1,12 +1,12 @@
 """A repository of plain directories, a test runner that runs nothing, and small projects for real runs."""
 
 import tempfile
-import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Unpack
 
-from coder.core.ports import Progress, TrialResult
+from coder.core.ports import Progress, RunOptions, TrialResult
 from coder.core.values import Patch
 from coder.core.verdict import Failure, Frame, Outcome, RunProblem, TestReport, TestResult, TestStage
 from coder.verify.example import IssueCode, IssueCodeAnswers, IssueScriptResults
@@ -116,16 +116,11 @@ class FakeRunner:
         self,
         tree: Path,
         tests: Sequence[str] = (),
-        *,
-        timeout_seconds: float | None = None,
-        expect_loaded: Sequence[str] = (),
-        progress: Progress | None = None,
-        is_base: bool = False,
-        observe: bool = False,
-        cut: threading.Event | None = None,
+        **options: Unpack[RunOptions],
     ) -> TestReport:
         self.calls.append(tuple(tests))
-        self.limits.append(timeout_seconds)
+        self.limits.append(options.get("timeout_seconds"))
+        cut = options.get("cut")
         report = self._report(tree, tests)
         problem = report.problem or self._problem(tuple(tests))
         if cut is not None and cut.is_set():

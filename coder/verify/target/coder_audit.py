@@ -21,6 +21,7 @@ ACCESS_EVENTS = frozenset(
     }
 )
 OPEN_EVENTS = frozenset({"open", "os.listdir", "os.scandir"})
+PROCESS_EVENTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"})
 OF_PROCESSES = ("/proc/self", "/proc/thread-self", "/dev/fd")
 SHOWN = 20
 MACHINERY = (
@@ -55,11 +56,15 @@ class Audit:
         self.own = own
         self.accesses: dict[str, None] = {}
         self.baseline: dict[str, Any] = {}
+        self.has_started_processes = False
+        """True once code of the tree started another process, of which nothing is seen here."""
         self.busy = False
         self.frame = sys._getframe
         sys.addaudithook(self.hear)
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event in PROCESS_EVENTS:
+            self.has_started_processes |= self.is_in_tree(self.frame(1))
         if (
             self.busy
             or is_harmless(event, arguments)
@@ -78,6 +83,12 @@ class Audit:
 
     def is_ours(self, path: Any) -> bool:
         return isinstance(path, str) and path.startswith(OF_PROCESSES + self.own)
+
+    def is_in_tree(self, frame: FrameType | None) -> bool:
+        """Tell whether a frame, or one that called it, is of the tree."""
+        while frame is not None and not frame.f_code.co_filename.startswith(self.tree):
+            frame = frame.f_back
+        return frame is not None
 
     def record(self, event: str, frame: FrameType | None) -> None:
         """Record the file of the tree that performed the access.

@@ -29,7 +29,7 @@ PHASES = ("setup", "call", "teardown")
 VARIABLES = ("CODER_PYTEST_REQUEST", "PYTEST_ADDOPTS")
 REMOVED_VARIABLES = {name: os.environ.pop(name) for name in VARIABLES if name in os.environ}
 START_CONTEXT: list[Any] = []
-"""Set by coder_start: the request, the path of its file, and the audit."""
+"""Set by coder_start: the request, the path of its file, the audit, and the recorder of lines or None."""
 
 
 def read_request() -> dict[str, Any]:
@@ -77,6 +77,7 @@ class Recorder:
         self.config = config
         self.file: str = START_CONTEXT[0][1] if START_CONTEXT else ""
         self.audit: Any = START_CONTEXT[0][2] if START_CONTEXT else None
+        self.lines: Any = START_CONTEXT[0][3] if START_CONTEXT else None
         self.sign = make_signer(request.pop("key")) if "key" in request else None
         self.observer = Observer() if request.get("observe") else None
         self.request = request
@@ -153,6 +154,7 @@ class Recorder:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_setupnodes(self) -> None:
         # For the workers about to start, which write nothing themselves; no test runs in this process.
+        self.lines = None
         if self.file:
             REMOVED_VARIABLES["CODER_PYTEST_REQUEST"] = self.file
             with open(self.file, "w", encoding="utf-8") as file:
@@ -238,7 +240,8 @@ class Recorder:
         if self.is_worker:
             session.config.workeroutput["coder_loaded"] = self.loaded
             session.config.workeroutput["coder_reached"] = [*self.reached]
-        self.write("finish", exit=int(exitstatus), loaded=self.loaded, reached=[*self.reached])
+        lines = self.lines and self.lines.findings(has_started_processes=self.audit.has_started_processes)
+        self.write("finish", exit=int(exitstatus), loaded=self.loaded, reached=[*self.reached], lines=lines)
 
     def collect_audit(self) -> None:
         """Add new findings of the audit."""

@@ -41,11 +41,14 @@ def main() -> None:
     other_entries[behind:behind] = shadowing
     sys.path[:] = [*(project if request["own_runner"] else []), here, *other_entries]
     calls = make_call_recorder(request)
-    recorder = load_recorder(request, file, audit)
+    lines = make_line_recorder(request)
+    recorder = load_recorder(request, file, audit, lines)
     if calls is not None:
         calls.watch(recorder.Recorder if request["runner"] == "pytest" else type(recorder))
     sys.path[:] = [*project, *other_entries, here]
     os.environ["PYTHONPATH"] = os.pathsep.join(request["path"])
+    if lines is not None:
+        lines.start()
     try:
         run_tests(request, recorder)
     except SystemExit as ending:
@@ -84,16 +87,25 @@ def make_call_recorder(request: dict[str, Any]) -> Any:
     return CallRecorder({**request["calls"], "answers": request["answers"]}, request["tree"])
 
 
-def load_recorder(request: dict[str, object], file: str, audit: object):  # type: ignore[no-untyped-def]  # noqa: ANN201
+def make_line_recorder(request: dict[str, Any]) -> Any:
+    """Return what notes which of the changed lines run, None if nobody asks."""
+    if not request.get("lines"):
+        return None
+    from coder_lines import LineRecorder  # type: ignore[import-not-found]
+
+    return LineRecorder(request["tree"], request["lines"])
+
+
+def load_recorder(request: dict[str, Any], file: str, audit: Any, lines: Any) -> Any:
     """Return the recorder of the runner, which binds all functions that it needs at import."""
     if request["runner"] != "pytest":
         from coder_unittest_report import Recorder  # type: ignore[import-not-found]
 
-        return Recorder(request, audit)
+        return Recorder(request, audit, lines)
     options = os.environ.get("PYTEST_ADDOPTS")
     import coder_pytest_report  # type: ignore[import-not-found]
 
-    coder_pytest_report.START_CONTEXT.append((request, file, audit))
+    coder_pytest_report.START_CONTEXT.append((request, file, audit, lines))
     if options is not None:  # taken back as the plugin was imported; pytest has still to read it
         os.environ["PYTEST_ADDOPTS"] = options
     return coder_pytest_report

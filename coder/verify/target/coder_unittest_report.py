@@ -42,9 +42,10 @@ PHASE = {"xfail": False, "failure": None, "seconds": 0.0, "body": None}
 class Recorder:
     """Writes the records of each test to the requested pipe."""
 
-    def __init__(self, request: dict[str, Any], audit: Any) -> None:
+    def __init__(self, request: dict[str, Any], audit: Any, lines: Any) -> None:
         self.request = request
         self.audit = audit
+        self.lines = lines
         self.sign = make_signer(request.pop("key"))
         self.descriptor = os.open(request["report"], os.O_WRONLY)
         self.calls = (os.write, json.dumps, os.getpid)
@@ -90,7 +91,9 @@ class Recorder:
         loaded = {
             name: [os.path.realpath(path)] for name in self.request["watch"] if (path := module_file(name))
         }
-        self.write("finish", exit=code, loaded=loaded, stopped=False, reached=[*self.audit.findings()])
+        lines = self.lines and self.lines.findings(has_started_processes=self.audit.has_started_processes)
+        reached = [*self.audit.findings()]
+        self.write("finish", exit=code, loaded=loaded, stopped=False, reached=reached, lines=lines)
         sys.exit(code)
 
     def start_runner(self) -> None:

@@ -2,7 +2,15 @@
 
 import pytest
 
-from coder.core.verdict import BehaviorExample, BehaviorReport, Failure, Finding, Verdict, VerdictKind
+from coder.core.verdict import (
+    BehaviorExample,
+    BehaviorReport,
+    Failure,
+    Finding,
+    LineCoverage,
+    Verdict,
+    VerdictKind,
+)
 from coder.core.verdict_summary import describe_changes, evidence_rows
 
 
@@ -79,3 +87,31 @@ def test_many_open_lines_are_counted_beside_the_evidence() -> None:
 )
 def test_headline_is_the_telling_line(message: str, headline: str) -> None:
     assert Failure(type="AssertionError", message=message).headline == headline
+
+
+@pytest.mark.parametrize(
+    ("coverage", "targets", "shown"),
+    [
+        (LineCoverage(lines=3, executed=2, tests=184, missing=("a.py:34",)), ("t",), "none of the 184 tests"),
+        (
+            LineCoverage(lines=3, executed=2, tests=1, missing=("a.py:34",)),
+            (),
+            "no test that ran runs a.py:34",
+        ),
+        (LineCoverage(lines=3, executed=3, tests=9), (), ""),
+        (None, (), ""),
+    ],
+)
+def test_changed_lines_that_no_test_runs_are_shown(
+    coverage: LineCoverage | None, targets: tuple[str, ...], shown: str
+) -> None:
+    verdict = Verdict(kind=VerdictKind.PASSING, reason="Passing.", coverage=coverage, targets=targets)
+    texts = [row.text for row in evidence_rows(verdict) if row.name == "untested"]
+    assert [text.startswith(shown) for text in texts] == [True] * bool(shown)
+
+
+def test_equal_answers_say_nothing_where_no_test_runs_the_change() -> None:
+    behavior = BehaviorReport(calls=9, compared=9, inputs=9, changed=0, examples=())
+    coverage = LineCoverage(lines=1, executed=0, tests=2, missing=("a.py:34",))
+    verdict = Verdict(kind=VerdictKind.PASSING, reason="No.", coverage=coverage, behavior=behavior)
+    assert evidence_rows(verdict) == ()

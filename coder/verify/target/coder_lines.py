@@ -1,0 +1,135 @@
+"""Record of which of the changed lines run while tests do.
+
+Runs in the project's interpreter. Standard library only, Python 3.8 or later.
+"""
+
+# ruff: noqa: PTH118, PTH123 - nothing is imported that the project may have a module for
+from __future__ import annotations
+
+import dis
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+MONITORING: Any = getattr(sys, "monitoring", None)
+SETTRACE, GETTRACE = sys.settrace, sys.gettrace
+MOST_CALLS = 400_000
+"""Before Python 3.12 each call costs time while lines are watched: after so many, what runs is unknown."""
+IN_FUNCTION = 1
+"""Flag of the code of a function: lines of modules and classes run when these are imported."""
+
+
+class LineRecorder:
+    """Notes which of some lines of functions run in this process, in all threads.
+
+    It uses monitoring, or before Python 3.12 a trace function that ends once all of the lines have run.
+    """
+
+    def __init__(self, tree: str, lines: dict[str, list[int]]) -> None:
+        """Watch `lines`, by path relative to the tree."""
+        self.paths = {os.path.join(tree, path): path for path in lines}
+        self.watched = {path: find_lines(file) & {*lines[path]} for file, path in self.paths.items()}
+        self.left = {path: {*numbers} for path, numbers in self.watched.items()}
+        self.calls = 0
+        self.is_known = False
+
+    def start(self) -> None:
+        """Begin to watch, unless a debugger or a coverage tool does."""
+        if not any(self.left.values()):
+            return
+        if MONITORING is not None:
+            self.is_known = self.monitor()
+        elif GETTRACE() is None:
+            self.is_known = True
+            threading.settrace(self.enter)
+            SETTRACE(self.enter)
+
+    def monitor(self) -> bool:
+        """Watch with monitoring; return whether a tool id is free."""
+        tool = next((number for number in (4, 3, 5) if MONITORING.get_tool(number) is None), None)
+        if tool is None:
+            return False
+        events = MONITORING.events
+
+        def begin(code: CodeType, _offset: int) -> Any:
+            if self.paths.get(code.co_filename) is not None:
+                MONITORING.set_local_events(tool, code, events.LINE)
+            return MONITORING.DISABLE
+
+        def see(code: CodeType, line: int) -> Any:
+            self.left[self.paths[code.co_filename]].discard(line)
+            return MONITORING.DISABLE
+
+        MONITORING.use_tool_id(tool, "coder_lines")
+        MONITORING.register_callback(tool, events.PY_START, begin)
+        MONITORING.register_callback(tool, events.LINE, see)
+        MONITORING.set_events(tool, events.PY_START)
+        return True
+
+    def enter(self, frame: FrameType, _event: str, _argument: Any) -> Any:
+        """Trace a frame of a watched file."""
+        self.calls += 1
+        if self.calls > MOST_CALLS:
+            self.is_known = False
+            self.end()
+            return None
+        path = self.paths.get(frame.f_code.co_filename)
+        if path is None:  # lines of Cython, where they are traced, call the answer, whatever it is
+            return None if frame.f_code.co_filename.endswith(".py") else ignore
+        left = self.left[path]
+
+        def see(frame: FrameType, event: str, _argument: Any) -> Any:
+            if event == "line" and left:
+                left.discard(frame.f_lineno)
+                if not any(self.left.values()):
+                    self.end()
+            return see
+
+        return see
+
+    def end(self) -> None:
+        """Stop tracing, in this thread and in new ones; others go on to the end of their functions."""
+        SETTRACE(None)
+        threading.settrace(None)  # type: ignore[arg-type, unused-ignore]  # removes the trace function
+
+    def findings(self, *, has_started_processes: bool) -> dict[str, list[list[int]]] | None:
+        """Return the lines of each file that were watched, and those that did not run; None if unknown."""
+        is_complete = not any(self.left.values())
+        if MONITORING is None and not is_complete:
+            self.is_known &= GETTRACE() == self.enter
+            self.end()
+        if not (is_complete or (self.is_known and not has_started_processes)):
+            return None
+        return {path: [sorted(lines), sorted(self.left[path])] for path, lines in self.watched.items()}
+
+
+def find_lines(file: str) -> set[int]:
+    """Return the lines on which an instruction of a function starts; empty where the source has none."""
+    try:
+        with open(file, "rb") as opened:
+            code = compile(opened.read(), file, "exec", dont_inherit=True)
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return set()
+    return {
+        line
+        for part in code_objects(code)
+        if part.co_flags & IN_FUNCTION
+        for _, line in dis.findlinestarts(part)
+        if line and line != part.co_firstlineno
+    }
+
+
+def code_objects(code: CodeType) -> Iterator[CodeType]:
+    """Yield a code object and those inside of it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from code_objects(constant)
+
+
+def ignore(_frame: FrameType, _event: str, _argument: Any) -> Any:
+    """Trace function of frames about which nothing is to be known."""
+    return ignore
