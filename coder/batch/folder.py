@@ -2,21 +2,94 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
+from coder.batch.issues import BatchIssue
+from coder.core.attestation import build_attestation
 from coder.core.errors import UserError
+from coder.core.events import SessionFinished, SessionStarted
+from coder.core.messages import UsageTotals
+from coder.core.state import outcome_label
+from coder.core.values import Value
+from coder.core.verdict import VerdictKind
+from coder.core.verdict_summary import markdown_report
 from coder.files.regular_files import lock_file
-from coder.wiring.elsewhere import IssueResult, Package
+from coder.wiring.elsewhere import Files, parse_log
 
 RUNNING, RESULT = "running", "result.json"
 DRAFT_SUFFIX = ".draft"
 LOCK = ".lock"
 LOST_LOG = "lost-{}.jsonl"
 """Log of an attempt whose worker died, as far as it arrived."""
+
+
+class IssueResult(Value):
+    """Result of one issue, as its folder holds it."""
+
+    id: str
+    digest: str
+    """Digest of the issue's line."""
+    label: str
+    """PROVEN, PASSING, GAVE UP and so on."""
+    kind: VerdictKind
+    summary: str
+    base: str
+    """Commit that the fix applies to."""
+    session: str
+    model: str
+    spent: UsageTotals
+    seconds: float
+    began_at: datetime | None = None
+    """Time of its first record."""
+    stages: Mapping[str, float] = Field(default_factory=dict)
+    worker: str = ""
+    """Process or node that ran it."""
+    files: Mapping[str, str] = Field(default_factory=dict)
+    """SHA-256 of each other file of the folder, by name."""
+
+
+def describe_session(issue: BatchIssue, log: Files, *, worker: str) -> tuple[IssueResult, Files]:
+    """Return the result of an issue by the log of its session, and all files of its folder but the result's.
+
+    Raises:
+        UserError: the session came to no outcome; nothing is stored, so that it can be tried again.
+    """
+    records = parse_log(log)
+    start = next(record.event for record in records if isinstance(record.event, SessionStarted))
+    finish = records[-1].event
+    assert isinstance(finish, SessionFinished)
+    if finish.kind is None:
+        raise UserError(finish.summary)
+    report = finish.report or (markdown_report(finish.verdict) if finish.verdict else finish.summary)
+    texts = {"report.md": f"{report.rstrip()}\n"}
+    if (attestation := build_attestation(records)) is not None:
+        texts["evidence.json"] = f"{attestation.model_dump_json(indent=2)}\n"
+    if finish.delivery is not None:
+        texts["fix.diff"] = finish.delivery.diff
+    files = {**log, **{name: text.encode("utf-8", "surrogateescape") for name, text in texts.items()}}
+    result = IssueResult(
+        id=issue.id,
+        digest=issue.digest,
+        label=outcome_label(finish),
+        kind=finish.kind,
+        summary=finish.summary,
+        base=start.base,
+        session=start.session,
+        model=start.model,
+        spent=finish.spent,
+        seconds=finish.seconds,
+        began_at=records[0].at,
+        stages=finish.stages,
+        worker=worker,
+        files={name: sha256(content).hexdigest() for name, content in files.items()},
+    )
+    return result, files
 
 
 class BatchFolder:
@@ -55,21 +128,21 @@ class BatchFolder:
             results[path.parent.name] = result
         return results
 
-    def store(self, package: Package[IssueResult]) -> None:
+    def store(self, result: IssueResult, files: Files) -> None:
         """Store a result: its folder appears under its name when all its files are written.
 
         Raises:
             OSError: they cannot be written; nothing is left of them.
         """
-        identity = package.result.id
+        identity = result.id
         draft = self._running / f"{identity}{DRAFT_SUFFIX}"
         contents = {
-            **package.contents,
+            **files,
             **{
                 LOST_LOG.format(number): log.read_bytes()
                 for number, log in enumerate(self.running_logs(identity)[:-1], 1)
             },
-            RESULT: f"{package.result.model_dump_json(indent=2)}\n".encode(),
+            RESULT: f"{result.model_dump_json(indent=2)}\n".encode(),
         }
         try:
             for name, content in contents.items():

@@ -9,9 +9,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from coder.batch.folder import BatchFolder
+from coder.batch.folder import BatchFolder, IssueResult, describe_session
 from coder.batch.issues import BatchIssue, resolve_repository
 from coder.core.errors import CoderError, UserError
+from coder.core.task import Task
 from coder.executors.calls import (
     CallFailed,
     CallFinished,
@@ -22,7 +23,7 @@ from coder.executors.calls import (
 )
 from coder.repo.git import Checkout, find_checkout
 from coder.settings import load_config
-from coder.wiring.elsewhere import ClonedRepository, IssueCall, IssueResult, Package, run_issue
+from coder.wiring.elsewhere import ClonedRepository, Files, SessionCall, run_session
 from coder.wiring.session import allows_unpriced
 from coder.wiring.spending import find_money_limit
 
@@ -105,7 +106,7 @@ class Batch:
 
     def run(self) -> None:
         """Run all issues that have no result; each change of state is reported."""
-        events = self._executor.run(run_issue, self._calls())
+        events = self._executor.run(run_session, self._calls())
         with contextlib.closing(events):  # type: ignore[type-var]
             for event in events:
                 entry = self.progress[event.key]
@@ -117,13 +118,13 @@ class Batch:
                     case CallRestarted(reason=reason):
                         self._spent_usd += entry.spent_usd  # it may spend its share again
                         entry.state, entry.reason = "waiting", f"its worker died ({reason}): it begins anew"
-                    case CallFinished(result=package):
-                        self._finish(entry, package)
+                    case CallFinished(result=files):
+                        self._finish(entry, files)
                     case CallFailed(reason=reason):
                         self._fail(entry, reason)
                 self._report(entry)
 
-    def _calls(self) -> Iterator[tuple[str, IssueCall]]:
+    def _calls(self) -> Iterator[tuple[str, SessionCall]]:
         """Yield a call for each issue when a worker is free for it; those that cannot begin are reported."""
         waiting = [entry for entry in self.progress.values() if entry.state == "waiting"]
         for number, entry in enumerate(waiting):
@@ -135,7 +136,7 @@ class Batch:
                 continue
             yield entry.issue.id, call
 
-    def _prepare(self, entry: IssueProgress, *, remaining: int) -> IssueCall:
+    def _prepare(self, entry: IssueProgress, *, remaining: int) -> SessionCall:
         """Return the call for an issue, whose limits are its own or an equal share of what is left for all.
 
         Raises:
@@ -166,14 +167,15 @@ class Batch:
         entry.reserved_usd = usd or Decimal(0)
         limits = [value for value in (config.max_seconds, seconds) if value is not None]
         update = {"max_usd": usd, "max_seconds": min(limits, default=None)}
-        return IssueCall(
-            id=issue.id,
-            digest=issue.digest,
-            issue=issue.issue,
+        return SessionCall(
+            task=Task(
+                issue=issue.issue,
+                directory=checkout.root,
+                base=base,
+                dry_run=True,
+                trusted=options.trusted,
+            ),
             config=config.model_copy(update=update),
-            root=checkout.root,
-            base=base,
-            trusted=options.trusted,
             unsafe=options.unsafe,
             unpriced=allows_unpriced(flags),
             clone=None if self._executor.is_local else self._clone(checkout),
@@ -230,15 +232,16 @@ class Batch:
         self._spent_usd += entry.spent_usd
         entry.reserved_usd = Decimal(0)
 
-    def _finish(self, entry: IssueProgress, package: Package[IssueResult]) -> None:
-        entry.spent_usd = max(entry.spent_usd, package.result.spent.cost_usd or Decimal(0))
-        self._settle(entry)
-        if damaged := package.damaged_files():
-            entry.state, entry.reason = "not done", f"{', '.join(damaged)} arrived damaged"
-            return
-        result = package.result.model_copy(update={"worker": entry.worker})
+    def _finish(self, entry: IssueProgress, log: Files) -> None:
         try:
-            self._folder.store(Package(result, package.contents))
+            result, files = describe_session(entry.issue, log, worker=entry.worker)
+        except UserError as error:
+            self._fail(entry, " ".join(str(error).split()))
+            return
+        entry.spent_usd = max(entry.spent_usd, result.spent.cost_usd or Decimal(0))
+        self._settle(entry)
+        try:
+            self._folder.store(result, files)
         except OSError as error:
             entry.state, entry.reason = "not done", f"its result cannot be stored: {error.strerror}"
             return

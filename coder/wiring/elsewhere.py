@@ -6,15 +6,10 @@ import secrets
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from hashlib import sha256
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
-from pydantic import Field
-
-from coder.core.attestation import build_attestation
-from coder.core.errors import CoderError, GitError, LimitReached, ModelError
+from coder.core.errors import CoderError, LimitReached, ModelError
 from coder.core.events import (
     BudgetSpent,
     CandidateForked,
@@ -23,18 +18,14 @@ from coder.core.events import (
     MessageFinished,
     PhaseEntered,
     Record,
-    SessionFinished,
     ToolStarted,
     ToolStreamed,
     Warned,
 )
-from coder.core.messages import AssistantMessage, UsageTotals
+from coder.core.messages import AssistantMessage
 from coder.core.notes import Note
-from coder.core.state import outcome_label
-from coder.core.task import Mode, Task
-from coder.core.values import Candidate, Patch, Value
-from coder.core.verdict import VerdictKind
-from coder.core.verdict_summary import markdown_report
+from coder.core.task import Task
+from coder.core.values import Candidate, Patch
 from coder.directories import sessions_directory, state_directory
 from coder.executors.calls import (
     CallEvent,
@@ -60,10 +51,6 @@ from coder.wiring.session import SessionHandle, SessionSetup, choose_approach
 
 LOG, CLONES = "events.jsonl", "clones"
 """File of a session's log; directory of coder's state that holds a clone for each bundle."""
-
-
-class SessionFailed(CoderError):
-    """A session ended without an outcome; nothing is stored, so that it can be tried again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,13 +82,10 @@ class ClonedRepository:
 class SessionCall:
     """A session with all that a worker needs to run it."""
 
-    root: Path
-    base: str
-    """Commit that it starts from."""
+    task: Task
+    """Its directory is the repository's root here, and its base a commit."""
     config: Config
     """The user's settings in this repository, with the model and the limits of this session."""
-    mode: Mode = "fix"
-    trusted: bool = False
     unsafe: bool = False
     unpriced: bool = False
     """True if a money limit does not exclude models without a known price."""
@@ -109,23 +93,15 @@ class SessionCall:
     """The repository for a worker on another machine; None: the worker sees this one's files."""
 
     def prepare(self) -> SessionSetup:
+        task, config = self.task, self.config
         return SessionSetup(
-            root=self.clone.unpack(self.base) if self.clone else self.root,
-            config=self.config,
-            backend=require_backend(unsafe=self.unsafe, image=self.config.image, plugin=self.config.sandbox),
-            trusted=self.trusted,
-            approach=choose_approach(self.config, model_name=self.config.model, mode=self.mode),
+            root=self.clone.unpack(str(task.base)) if self.clone else task.directory,
+            config=config,
+            backend=require_backend(unsafe=self.unsafe, image=config.image, plugin=config.sandbox),
+            trusted=task.trusted,
+            approach=choose_approach(config, model_name=config.model, mode=task.mode),
             unpriced=self.unpriced,
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class IssueCall(SessionCall):
-    """One issue of a batch."""
-
-    id: str
-    digest: str
-    issue: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +109,6 @@ class PartCall(SessionCall):
     """A part of a stage, which goes on with the session's log in a session of its own."""
 
     part: StagePart
-    task: Task
     candidate: str
     change: Patch
     """The candidate's change so far."""
@@ -143,29 +118,8 @@ class PartCall(SessionCall):
     """Fields of the context that differ from those of a new session."""
 
 
-class IssueResult(Value):
-    """Result of one issue, as its folder holds it."""
-
-    id: str
-    digest: str
-    """Digest of the issue's line."""
-    label: str
-    """PROVEN, PASSING, GAVE UP and so on."""
-    kind: VerdictKind
-    summary: str
-    base: str
-    """Commit that the fix applies to."""
-    session: str
-    model: str
-    spent: UsageTotals
-    seconds: float
-    began_at: datetime | None = None
-    """Time of its first record."""
-    stages: Mapping[str, float] = Field(default_factory=dict)
-    worker: str = ""
-    """Process or node that ran it."""
-    files: Mapping[str, str] = Field(default_factory=dict)
-    """SHA-256 of each other file of the folder, by name."""
+Files = Mapping[str, bytes]
+"""The log of a session and its large outputs, by their paths in its directory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,57 +127,37 @@ class PartResult:
     note: Note | None
     change: Patch
     """The candidate's change, whose tree is checked."""
-    files: Mapping[str, str]
-    """SHA-256 of the log, whose records are numbered on from those that were sent, and of its outputs."""
+    files: Files
+    """Its records are numbered on from those that were sent."""
     limit: str = ""
     """Limit that ended it."""
     problem: str = ""
     """Message of the error that ended it."""
 
 
-R = TypeVar("R", bound=IssueResult | PartResult)
-
-
-@dataclass(frozen=True)
-class Package(Generic[R]):
-    """A result with the contents of its files, whose digests it holds."""
-
-    result: R
-    contents: dict[str, bytes] = field(repr=False)
-
-    def damaged_files(self) -> list[str]:
-        """Return the names of files whose content does not have the digest that the worker computed."""
-        found, expected = compute_digests(self.contents), self.result.files
-        return sorted(name for name in {*found, *expected} if found.get(name) != expected.get(name))
-
-
-def compute_digests(contents: Mapping[str, bytes]) -> dict[str, str]:
-    return {name: sha256(content).hexdigest() for name, content in contents.items()}
-
-
-def run_issue(call: IssueCall, emit: Emit) -> Package[IssueResult]:
-    """Run the session of an issue in a worker, send each record of its log, and return all that it leaves.
+def run_session(call: SessionCall, emit: Emit) -> Files:
+    """Run a session in a worker, send each record of its log, and return its files.
 
     Raises:
-        CoderError: the session could not be run, or came to no outcome.
+        CoderError: the session could not be run.
     """
     setup = call.prepare()
-    if not setup.trusted:
-        setup = replace(setup, trusted=ensure_trust(call.root, backend=setup.backend))
-    request = Task(issue=call.issue, directory=setup.root, base=call.base, dry_run=True)
-    with setup.open(setup.complete(request)) as handle:
-        asyncio.run(_run_session(handle, emit))
+    trusted = setup.trusted or ensure_trust(call.task.directory, backend=setup.backend)
+    setup = replace(setup, trusted=trusted)
+    task = call.task.model_copy(update={"directory": setup.root, "trusted": trusted})
+
+    async def run(handle: SessionHandle) -> None:
+        async with _send_records(handle.log, emit):
+            await handle.session.run()
+
+    with setup.open(setup.complete(task)) as handle:
+        asyncio.run(run(handle))
     directory = sessions_directory() / handle.id
     try:
-        return _pack_issue(call, handle, directory, model=setup.approach.model.name)
+        return _read_files(directory)
     finally:
         if call.clone is not None:
             discard_tree(directory)
-
-
-async def _run_session(handle: SessionHandle, emit: Emit) -> None:
-    async with _send_records(handle.log, emit):
-        await handle.session.run()
 
 
 @asynccontextmanager
@@ -242,55 +176,17 @@ async def _send_records(log: EventLog, emit: Emit) -> AsyncIterator[None]:
     await follower
 
 
-def _pack_issue(
-    call: IssueCall, handle: SessionHandle, directory: Path, *, model: str
-) -> Package[IssueResult]:
-    """Return the result of a session with the files that it left.
-
-    Raises:
-        SessionFailed: it came to no outcome.
-    """
-    finish, records = handle.finish_event, handle.log.records
-    if finish.kind is None:
-        raise SessionFailed(finish.summary)
-    contents = {**_read_log(directory), **_describe(finish, records)}
-    result = IssueResult(
-        id=call.id,
-        digest=call.digest,
-        label=outcome_label(finish),
-        kind=finish.kind,
-        summary=finish.summary,
-        base=call.base,
-        session=handle.id,
-        model=model,
-        spent=finish.spent,
-        seconds=finish.seconds,
-        began_at=records[0].at,
-        stages=dict(finish.stages),
-        files=compute_digests(contents),
-    )
-    return Package(result, contents)
-
-
-def _read_log(directory: Path) -> dict[str, bytes]:
-    """Return the log of a session and its large outputs as files."""
+def _read_files(directory: Path) -> Files:
     files = [directory / LOG, *sorted((directory / "blobs").glob("*"))]
     return {str(file.relative_to(directory)): file.read_bytes() for file in files}
 
 
-def _describe(finish: SessionFinished, records: list[Record]) -> dict[str, bytes]:
-    """Return the evidence, the report and the fix of a session as files."""
-    attestation = build_attestation(records)
-    report = finish.report or (markdown_report(finish.verdict) if finish.verdict else finish.summary)
-    files = {"report.md": f"{report.rstrip()}\n"}
-    if attestation is not None:
-        files["evidence.json"] = f"{attestation.model_dump_json(indent=2)}\n"
-    if finish.delivery is not None:
-        files["fix.diff"] = finish.delivery.diff
-    return {name: text.encode("utf-8", "surrogateescape") for name, text in files.items()}
+def parse_log(files: Files) -> list[Record]:
+    """Return the records of a session's log, which begins with a line on its format."""
+    return [Record.model_validate_json(line) for line in files[LOG].splitlines()[1:]]
 
 
-def perform_part(call: PartCall, emit: Emit) -> Package[PartResult]:
+def perform_part(call: PartCall, emit: Emit) -> PartResult:
     """Run a part in a worker, and send each record as it is made."""
     setup = call.prepare()
     records = tuple(map(Record.model_validate_json, call.records))
@@ -304,9 +200,7 @@ def perform_part(call: PartCall, emit: Emit) -> Package[PartResult]:
             discard_tree(directory)
 
 
-async def _perform(
-    call: PartCall, session: SessionContext, directory: Path, emit: Emit
-) -> Package[PartResult]:
+async def _perform(call: PartCall, session: SessionContext, directory: Path, emit: Emit) -> PartResult:
     context, repository = replace(session, **call.fields), session.repository
     assert isinstance(repository, SessionRepository)
     note: Note | None = None
@@ -321,15 +215,13 @@ async def _perform(
             error = caught
         except TimeoutError:
             error = LimitReached("seconds", "The time limit is reached.")
-    contents = _read_log(directory)
-    result = PartResult(
+    return PartResult(
         note=note,
         change=repository.candidate_patch(candidate),
-        files=compute_digests(contents),
+        files=_read_files(directory),
         limit=error.limit if isinstance(error, LimitReached) else "",
         problem=str(error) if error else "",
     )
-    return Package(result, contents)
 
 
 @dataclass
@@ -337,15 +229,15 @@ class _PendingPart:
     context: SessionContext
     candidate: Candidate
     call: PartCall
-    package: "asyncio.Future[Package[PartResult]]"
+    result: "asyncio.Future[PartResult]"
     is_taken: bool = False
     """Whether a worker has it."""
     counted: dict[int, int] = field(default_factory=dict)
     """Numbers in this log of requests that were counted as they were paid for, by their own numbers."""
 
     def fail(self, error: CoderError) -> None:
-        if not self.package.done():
-            self.package.set_exception(error)
+        if not self.result.done():
+            self.result.set_exception(error)
 
 
 @dataclass
@@ -372,7 +264,7 @@ class StageRunner:
         self._executor = executor
         self._clone: ClonedRepository | None = None
         self._pending: dict[str, _PendingPart] = {}
-        self._events: Iterator[CallEvent[Package[PartResult]]] = iter(())
+        self._events: Iterator[CallEvent[PartResult]] = iter(())
         self._service: asyncio.Task[None] | None = None
 
     def __enter__(self) -> "StageRunner":
@@ -400,11 +292,10 @@ class StageRunner:
         if self._service is None or self._service.done():
             self._service = asyncio.create_task(self._serve())
         try:
-            package = await pending.package
+            result = await pending.result
         finally:
             self._pending.pop(key, None)
-        await self._take_over(pending, package)
-        result = package.result
+        await self._take_over(pending, result)
         if result.limit:
             raise LimitReached(result.limit, result.problem)  # type: ignore[arg-type]
         if result.problem:
@@ -421,11 +312,7 @@ class StageRunner:
         budget = task.budget.model_copy(update=limits)
         owner = candidate.model_copy(update={"id": candidate.id.partition("/")[0]})
         return PartCall(
-            root=task.directory,
-            base=repository.base,
             config=config.model_copy(update={"max_usd": remaining.usd, "model": context.model.name}),
-            mode=task.mode,
-            trusted=task.trusted,
             unsafe=self._setup.backend is None,
             unpriced=budget.unpriced,
             clone=self._clone,
@@ -451,7 +338,7 @@ class StageRunner:
             for part in self._pending.values():
                 part.fail(CoderError(f"the executor failed: {error!r}"))
 
-    def _receive(self, event: CallEvent[Package[PartResult]]) -> None:
+    def _receive(self, event: CallEvent[PartResult]) -> None:
         part = self._pending.get(event.key)
         if part is None:
             return
@@ -468,29 +355,27 @@ class StageRunner:
             case CallRestarted(reason=reason):
                 part.counted.clear()
                 log.append(Warned(text=f"The worker of {name} was lost ({reason}): it begins anew."))
-            case CallFinished(result=package):
-                if not part.package.done():
-                    part.package.set_result(package)
+            case CallFinished(result=result):
+                if not part.result.done():
+                    part.result.set_result(result)
             case CallFailed(reason=reason):
                 part.fail(ModelError(f"{name} did not come to an end: {reason}."))
 
-    async def _take_over(self, part: _PendingPart, package: Package[PartResult]) -> None:
+    async def _take_over(self, part: _PendingPart, result: PartResult) -> None:
         """Append a part's records to the log, renumbered, and give its candidate its change.
 
         Raises:
-            GitError: they are not what the worker has sent.
+            GitError: the change is not what the worker has sent.
         """
-        context, candidate, change = part.context, part.candidate, package.result.change
-        if package.damaged_files():
-            raise GitError(f"The records of {candidate.id} arrived damaged.")
-        log, *outputs = package.contents.values()
-        for output in outputs:
-            context.store.store_blob(output.decode("utf-8", "surrogateescape"))
+        context, candidate, change = part.context, part.candidate, result.change
+        for name, output in result.files.items():
+            if name != LOG:
+                context.store.store_blob(output.decode("utf-8", "surrogateescape"))
         is_changed = change.tree != part.call.change.tree
         if is_changed:
             await asyncio.to_thread(self._repository.adopt_change, candidate, change)
         numbers = dict(part.counted)
-        for record in map(Record.model_validate_json, log.splitlines()[1:]):
+        for record in parse_log(result.files):
             if record.number in numbers:
                 continue
             if isinstance(record.event, BudgetSpent):  # its line was lost on the way

@@ -14,7 +14,7 @@ from coder.batch.folder import BatchFolder
 from coder.batch.issues import BatchIssue
 from coder.batch.running import Batch, BatchOptions, IssueProgress
 from coder.core.errors import UserError
-from coder.core.events import BudgetSpent, Record
+from coder.core.events import BudgetSpent, Record, SessionFinished, SessionStarted
 from coder.core.messages import Usage, UsageTotals
 from coder.core.verdict import VerdictKind
 from coder.executors.calls import (
@@ -28,30 +28,31 @@ from coder.executors.calls import (
     always,
 )
 from coder.session.log import utc_now
-from coder.wiring.elsewhere import IssueCall, IssueResult, Package, compute_digests
+from coder.wiring.elsewhere import Files, SessionCall
 from tests.builders import repo
 
-Answer = Callable[[str, IssueCall], Iterator[CallEvent[Package[IssueResult]]]]
+Answer = Callable[[str, SessionCall], Iterator[CallEvent[Files]]]
 
 
-def make_package(
-    call: IssueCall, *, usd: str = "0", files: dict[str, bytes] | None = None
-) -> Package[IssueResult]:
-    contents = files or {"events.jsonl": b"{}\n"}
-    result = IssueResult(
-        id=call.id,
-        digest=call.digest,
-        label="PROVEN",
-        kind=VerdictKind.PROVEN,
-        summary="fixed",
-        base=call.base,
+def make_files(
+    call: SessionCall, *, usd: str = "0", kind: VerdictKind | None = VerdictKind.PROVEN
+) -> dict[str, bytes]:
+    """Return the files of a session that ended at once."""
+    start = SessionStarted(
         session="s",
+        task=call.task,
+        repository=str(call.task.directory),
+        head=str(call.task.base),
+        base=str(call.task.base),
+        dirty=False,
         model="no model",
-        spent=UsageTotals(cost_usd=Decimal(usd)),
-        seconds=1.0,
-        files=compute_digests(contents),
+        version="1",
     )
-    return Package(result, contents)
+    spent = UsageTotals(cost_usd=Decimal(usd))
+    finish = SessionFinished(kind=kind, summary="how it\nended", spent=spent, exit_code=0)
+    records = Record(number=1, at=utc_now(), event=start), Record(number=2, at=utc_now(), event=finish)
+    lines = ['{"format":3}', *(record.model_dump_json() for record in records)]
+    return {"events.jsonl": "".join(f"{line}\n" for line in lines).encode()}
 
 
 def payment(usd: str) -> str:
@@ -60,8 +61,8 @@ def payment(usd: str) -> str:
     return Record(number=1, at=utc_now(), event=event).model_dump_json()
 
 
-def finish(key: str, call: IssueCall) -> Iterator[CallEvent[Package[IssueResult]]]:
-    yield CallFinished(key, make_package(call, usd="0.25"))
+def finish(key: str, call: SessionCall) -> Iterator[CallEvent[Files]]:
+    yield CallFinished(key, make_files(call, usd="0.25"))
 
 
 @dataclass
@@ -69,7 +70,8 @@ class InstantExecutor:
     """Runs no function: `answers` by key, else `finish`, say what came of a call."""
 
     answers: dict[str, Answer] = field(default_factory=dict)
-    calls: list[IssueCall] = field(default_factory=list)
+    calls: list[SessionCall] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
     is_local = True
     notices = ()
     label = "nothing"
@@ -92,6 +94,7 @@ class InstantExecutor:
     ) -> Iterator[CallEvent[Any]]:
         for key, call in arguments:
             self.calls.append(call)
+            self.keys.append(key)
             yield CallStarted(key, "here")
             yield from self.answers.get(key, finish)(key, call)
 
@@ -126,21 +129,21 @@ def test_resumed_batch_runs_only_missing_and_changed_issues(tmp_path: Path) -> N
     (folder / "b" / "result.json").unlink()
     changed = (folder / "a" / "result.json").read_text(encoding="utf-8")
     run_batch(folder, again := InstantExecutor(), "a", "b", "c")
-    assert [call.id for call in again.calls] == ["b", "c"]
+    assert again.keys == ["b", "c"]
     (folder / "a" / "result.json").write_text(
         changed.replace('"digest": "', '"digest": "0'), encoding="utf-8"
     )
     run_batch(folder, changes := InstantExecutor(), "a", "b", "c")
-    assert [call.id for call in changes.calls] == ["a"]
+    assert changes.keys == ["a"]
 
 
 def test_lost_attempt_is_kept_and_its_cost_counted(tmp_path: Path) -> None:
-    def lose_once(key: str, call: IssueCall) -> Iterator[CallEvent[Package[IssueResult]]]:
+    def lose_once(key: str, call: SessionCall) -> Iterator[CallEvent[Files]]:
         yield CallOutput(key, payment("0.50"))
         yield CallRestarted(key, "killed")
         yield CallStarted(key, "there")
         yield CallOutput(key, payment("0.25"))
-        yield CallFinished(key, make_package(call, usd="0.25"))
+        yield CallFinished(key, make_files(call, usd="0.25"))
 
     progress, spent = run_batch(tmp_path / "out", InstantExecutor({"a": lose_once}), "a")
     assert (progress["a"].state, spent) == ("done", Decimal("0.75"))
@@ -152,7 +155,7 @@ def test_lost_attempt_is_kept_and_its_cost_counted(tmp_path: Path) -> None:
 
 
 def test_cost_of_interrupted_attempt_counts_after_resumption(tmp_path: Path) -> None:
-    def stop(key: str, call: IssueCall) -> Iterator[CallEvent[Package[IssueResult]]]:
+    def stop(key: str, call: SessionCall) -> Iterator[CallEvent[Files]]:
         yield CallOutput(key, payment("0.50"))
         raise KeyboardInterrupt
 
@@ -179,8 +182,8 @@ def test_money_that_is_left_is_shared_equally(tmp_path: Path) -> None:
 def test_says_which_limit_keeps_issues_from_beginning(
     tmp_path: Path, options: dict[str, Any], reason: str
 ) -> None:
-    def spend_all(key: str, call: IssueCall) -> Iterator[CallEvent[Package[IssueResult]]]:
-        yield CallFinished(key, make_package(call, usd="0.25"))
+    def spend_all(key: str, call: SessionCall) -> Iterator[CallEvent[Files]]:
+        yield CallFinished(key, make_files(call, usd="0.25"))
 
     progress, _ = run_batch(tmp_path / "out", InstantExecutor({"a": spend_all}), "a", "b", **options)
     assert (progress["b"].state, progress["b"].reason) == ("not done", reason)
@@ -189,28 +192,27 @@ def test_says_which_limit_keeps_issues_from_beginning(
 def test_each_failure_is_one_reason_and_the_rest_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def damage(key: str, call: IssueCall) -> Iterator[CallEvent[Package[IssueResult]]]:
-        package = make_package(call)
-        yield CallFinished(key, Package(package.result, {"events.jsonl": b"other"}))
+    def stop(key: str, call: SessionCall) -> Iterator[CallEvent[Files]]:
+        yield CallFinished(key, make_files(call, kind=None))
 
-    def fail(key: str, call: IssueCall) -> Iterator[CallEvent[Package[IssueResult]]]:
+    def fail(key: str, call: SessionCall) -> Iterator[CallEvent[Files]]:
         yield CallFailed(key, "its worker died 2 times (killed by SIGKILL)")
 
     real = os.fsync
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def fill_disk(key: str, call: IssueCall) -> Iterator[CallEvent[Package[IssueResult]]]:
+    def fill_disk(key: str, call: SessionCall) -> Iterator[CallEvent[Files]]:
         def refuse(_descriptor: int) -> None:
             raise full
 
         monkeypatch.setattr(os, "fsync", refuse)
-        yield CallFinished(key, make_package(call))
+        yield CallFinished(key, make_files(call))
         monkeypatch.setattr(os, "fsync", real)
 
-    executor = InstantExecutor({"damaged": damage, "dead": fail, "full": fill_disk})
-    progress, _ = run_batch(tmp_path / "out", executor, "damaged", "dead", "full", "gone", "fine")
+    executor = InstantExecutor({"stopped": stop, "dead": fail, "full": fill_disk})
+    progress, _ = run_batch(tmp_path / "out", executor, "stopped", "dead", "full", "gone", "fine")
     assert {key: entry.reason for key, entry in progress.items()} == {
-        "damaged": "events.jsonl arrived damaged",
+        "stopped": "how it ended",
         "dead": "its worker died 2 times (killed by SIGKILL)",
         "full": "its result cannot be stored: No space left on device",
         "gone": f"{tmp_path / 'gone'} is not a directory; name the repository to work in.",

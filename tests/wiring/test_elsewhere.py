@@ -16,7 +16,7 @@ from coder.core.values import Candidate, Value
 from coder.repo.repository import SessionRepository
 from coder.session.context import SessionContext, run_part
 from coder.settings import Config
-from coder.wiring.elsewhere import Package, PartResult, StageRunner
+from coder.wiring.elsewhere import PartResult, StageRunner
 from coder.wiring.session import SessionSetup, choose_approach
 from tests.builders import repo
 from tests.walls import walls
@@ -96,14 +96,10 @@ def test_limit_of_a_part_is_the_callers(setup: SessionSetup) -> None:
         open_and_run(setup, PicklingExecutor(True), "")
 
 
-@pytest.mark.parametrize("damaged", ["records", "change"])
-def test_damaged_result_is_refused(setup: SessionSetup, damaged: str) -> None:
-    def damage(package: Package[PartResult]) -> Package[PartResult]:
-        if damaged == "records":
-            return replace(package, contents={name: text[:-1] for name, text in package.contents.items()})
-        change = package.result.change
-        change = change.model_copy(update={"diff": change.diff.replace("+f", "+g")})
-        return replace(package, result=replace(package.result, change=change))
+def test_damaged_change_is_refused(setup: SessionSetup) -> None:
+    def damage(result: PartResult) -> PartResult:
+        diff = result.change.diff.replace("+f", "+g")
+        return replace(result, change=result.change.model_copy(update={"diff": diff}))
 
     with pytest.raises(GitError, match="arrived damaged"):
         open_and_run(setup, PicklingExecutor(True, damage), "first")
