@@ -1,6 +1,5 @@
 """Search for the change that turned a test red: a session's reply, a commit, and its hunks."""
 
-import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,9 +9,8 @@ from typing import Literal, Unpack
 from coder.core.errors import UserError
 from coder.core.events import FilesChanged, MessageFinished, Record, SessionStarted, Verified
 from coder.core.messages import AssistantMessage
-from coder.core.paths import match_test_ids, test_file_of, test_function_of
+from coder.core.paths import test_file_of, test_function_of
 from coder.core.state import candidate_records
-from coder.core.text import suggest_name
 from coder.core.values import Value
 from coder.core.verdict import TestReport
 from coder.directories import sessions_directory
@@ -124,34 +122,19 @@ def take_out(regression: Regression, root: Path) -> None:
 
 
 def _resolve_test(runner: PytestRunner, tree: Path, test: str) -> str:
-    """Return the id of a test that may be given by its name alone.
+    """Return the id of the Python test that has a name; any other text as it is, for the runner to judge.
 
     Raises:
-        UserError: several tests have this name, or none, as far as Python's can be found.
+        UserError: several tests have this name.
     """
     from coder.verify.select import find_tests
 
-    known = find_tests(tree)
-    file, _, name = test_function_of(test).rpartition("::")
-    file = test_file_of(file)
-    is_python = file.endswith(".py") if file else test.isidentifier()
-    if (tree / test).exists() or not is_python or not known:
-        return test
-    same = [id for id in known if id.endswith(f"::{name}") and (not file or test_file_of(id) == file)]
-    if file and same:
-        return test
-    files = [file] if (tree / file).is_file() else sorted({test_file_of(id) for id in same})
+    files = sorted({test_file_of(id) for id in find_tests(tree) if id.endswith(f"::{test}")})
     collected = runner.collect(tree, files).collected if files else ()
-    if file:
-        matches = [test] if any(map(match_test_ids([test]), collected)) else []
-    else:
-        functions = {test_function_of(id) for id in collected}
-        matches = sorted(id for id in functions if id.endswith(f"::{name}"))
+    functions = {test_function_of(id) for id in collected}
+    matches = sorted(id for id in functions if id.endswith(f"::{test}"))
     if len(matches) > 1:
         raise UserError(f"Several tests are called {test}: {', '.join(matches)}. Name one of them.")
-    if not matches and (collected or not files):
-        names = {id if file else id.rpartition("::")[2] for id in known}
-        raise UserError(f"There is no test {test!r} here. {suggest_name(test, names)}".rstrip())
     return matches[0] if matches else test
 
 
@@ -290,20 +273,19 @@ class _Search:
     def _find_green(self, newest: str) -> tuple[str | None, str]:
         """Return a green ancestor, and the oldest state seen red after it.
 
-        Steps back double. Where one leads to a state that cannot be tested, such as one that is too old for
-        today's environment, they begin anew at the oldest red one, and beyond its next testable ancestor.
+        Steps back double; a state that cannot be tested is passed over.
         """
         history = self.git.text("rev-list", "--first-parent", newest).splitlines()
-        red, step, in_gap = 0, 1, False
-        while red + step < len(history) and not (in_gap and step > MOST_UNTESTABLE):
+        red, step, skipped = 0, 1, 0
+        while red + step < len(history) and skipped < MOST_UNTESTABLE:
             match self._observe_noted(history[red + step]).light:
                 case "green":
                     return history[red + step], history[red]
                 case "red":
-                    red, in_gap = red + step, False
+                    red, skipped = red + step, 0
                     step = min(step * 2, max(len(history) - 1 - red, 1))
                 case _:
-                    step, in_gap = (step + 1 if in_gap or step == 1 else 1), True
+                    step, skipped = step + 1, skipped + 1
         return None, history[red]
 
     def _blame(
@@ -452,8 +434,7 @@ def find_first_bad(
     """Return the first bad commit after the good ones, as `git bisect` finds it, the newest good one before
     it, and the suspects between them that could not be tested.
 
-    Each step tests the commit that halves the rest of the graph. Where that cannot be tested, another one is
-    chosen further away, as `git bisect skip` does, since its neighbors are likely to fail as well.
+    Each step tests the commit that best halves the rest of the graph among those that can be tested.
     """
     known_goods, skipped = list(goods), set[str]()
     while True:
@@ -464,15 +445,13 @@ def find_first_bad(
             before = git.text("rev-list", "--topo-order", f"{bad}~1").splitlines()
             good = min((good for good in known_goods if good in before), key=before.index)
             return bad, good, tuple(commit for commit in commits if commit != bad)
-        distance = random.Random(len(skipped)).random() ** 1.5 if skipped else 0.0
-        commit = untested[int(len(untested) * distance)]
-        match observe(commit).light:
+        match observe(untested[0]).light:
             case "red":
-                bad = commit
+                bad = untested[0]
             case "green":
-                known_goods.append(commit)
+                known_goods.append(untested[0])
             case _:
-                skipped.add(commit)
+                skipped.add(untested[0])
 
 
 def minimize_failure(items: Sequence[int], fails: Callable[[Sequence[int]], bool]) -> list[int]:

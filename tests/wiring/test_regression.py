@@ -85,12 +85,13 @@ def test_blames_hunk_of_uncommitted_work_and_touches_nothing(tmp_path: Path) -> 
 class Collected:
     """Runner that has collected some tests."""
 
-    def __init__(self, *ids: str) -> None:
-        self.ids = ids
-
     def collect(self, tree: Path, files: Sequence[str]) -> TestReport:
-        ids = tuple(test for test in self.ids if test.partition("::")[0] in files)
-        return TestReport(command="", collected=ids)
+        ids = (
+            "test_calc.py::TestCalc::test_double[3]",
+            "test_calc.py::TestCalc::test_half",
+            "test_other.py::test_half",
+        )
+        return TestReport(command="", collected=tuple(id for id in ids if id.partition("::")[0] in files))
 
 
 @pytest.mark.parametrize(
@@ -98,20 +99,13 @@ class Collected:
     [
         ("test_double", "test_calc.py::TestCalc::test_double"),
         ("test_calc.py", "test_calc.py"),
-        ("test_calc.py::TestCalc::test_double[3]", "test_calc.py::TestCalc::test_double[3]"),
-        ("test_calc.py::TestCalc", "test_calc.py::TestCalc"),
         ("test_calc.py::TestCalc::test_inherited", "test_calc.py::TestCalc::test_inherited"),
         ("TestDouble/half", "TestDouble/half"),
-        ("test_doubel", "There is no test 'test_doubel' here. Did you mean test_double?"),
-        ("test_nosuch", "There is no test 'test_nosuch' here."),
-        ("test_calc.py::test_doubles", "here. Did you mean test_calc.py::test_double?"),
-        ("test_clac.py::test_double", "here. Did you mean test_calc.py::test_double?"),
     ],
 )
-def test_named_test_is_found_or_refused(tmp_path: Path, named: str, found: str) -> None:
-    write(tmp_path, {"test_calc.py": "class TestCalc(Base):\n    def test_double(self):\n        pass\n"})
-    runner = Collected("test_calc.py::TestCalc::test_double[3]", "test_calc.py::TestCalc::test_inherited")
-    try:
-        assert _resolve_test(runner, tmp_path, named) == found  # type: ignore[arg-type]
-    except UserError as error:
-        assert found in str(error) and not str(error).endswith(" ")
+def test_name_becomes_id_where_it_is_unique(tmp_path: Path, named: str, found: str) -> None:
+    text = "class TestCalc(Base):\n    def test_double(self): pass\n    def test_half(self): pass\n"
+    write(tmp_path, {"test_calc.py": text, "test_other.py": "def test_half(): pass\n"})
+    assert _resolve_test(Collected(), tmp_path, named) == found  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="Several tests are called test_half: test_calc"):
+        _resolve_test(Collected(), tmp_path, "test_half")  # type: ignore[arg-type]
