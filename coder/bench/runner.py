@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import re
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -103,13 +102,6 @@ class Outcome(Value):
     def wrongly_fixed(self) -> bool:
         """Whether it is delivered as FIXED or PROVEN although the hidden tests fail."""
         return self.fixed and self.delivered and self._is_wrong
-
-    def stable_fields(self) -> dict[str, object]:
-        """Return all fields but times, rates and session names."""
-        return {
-            **self.model_dump(mode="json", exclude={*VOLATILE_FIELDS}),
-            "summary": RATE.sub("", self.summary),
-        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -302,10 +294,6 @@ SCRIPTED = "scripted"
 """Name of the model that answers from each task's script."""
 NO_MODEL_NAME = "none"
 """Model name of strategies that ask none."""
-VOLATILE_FIELDS = ("seconds", "session")
-"""Fields of an outcome that differ from run to run."""
-RATE = re.compile(r", [\d,.]+ a second")
-"""Matches the machine's speed in a summary."""
 
 
 def plan_jobs(

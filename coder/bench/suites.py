@@ -2,7 +2,7 @@
 
 NAME/task.toml      the fields of `TaskFacts`, such as title and test (a command): all optional
 NAME/issue.md       the issue, as a user writes it
-NAME/repository/    or repository.tar.gz, .tar, .zip: the repository's files
+NAME/repository/    the repository's files
 NAME/hidden/        tests, put over the fixed repository and run there
 NAME/script.jsonl   answers of the model `scripted`: optional. A line with `when` is reserved for requests
                     that hold these words, such as those of a planner, a reviewer or a branch, so that one
@@ -17,6 +17,7 @@ from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from pydantic import ConfigDict, ValidationError
 
@@ -28,7 +29,6 @@ from coder.repo.repository import export_tree
 
 BUILT_IN = {"starter": "suite", "challenges": "challenges"}
 """Folders of the suites that coder includes: repairs, and code to build (strategy `build`)."""
-ARCHIVES = ("repository.tar.gz", "repository.tgz", "repository.tar", "repository.zip")
 CACHE_DIRECTORIES = ("__pycache__", ".pytest_cache")
 
 
@@ -109,7 +109,10 @@ class SuiteTask(Value):
         folder.mkdir()
         packed = folder.with_suffix(".tar")
         packed.write_bytes(data)
-        _extract(packed, folder)
+        options: dict[str, Any] = (
+            {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+        )  # Python before 3.11.4: ours
+        shutil.unpack_archive(packed, folder, **options)
         facts = self.facts.model_copy(update={"checkout": "", "tree": ""})
         return self.model_copy(update={"folder": folder, "facts": facts})
 
@@ -118,12 +121,8 @@ class SuiteTask(Value):
         if self.facts.checkout:
             export_tree(Path(self.facts.checkout), self.facts.tree, directory)
             return
-        source = self.folder / "repository"
-        if source.is_dir():
-            shutil.copytree(source, directory, ignore=shutil.ignore_patterns(*CACHE_DIRECTORIES, ".git"))
-        else:
-            archive = next(self.folder / name for name in ARCHIVES if (self.folder / name).is_file())
-            _extract(archive, directory)
+        ignored = shutil.ignore_patterns(*CACHE_DIRECTORIES, ".git")
+        shutil.copytree(self.folder / "repository", directory, ignore=ignored)
 
     def reveal(self, directory: Path) -> None:
         """Copy the hidden tests into a directory."""
@@ -133,25 +132,6 @@ class SuiteTask(Value):
             dirs_exist_ok=True,
             ignore=shutil.ignore_patterns(*CACHE_DIRECTORIES),
         )
-
-
-def _extract(archive: Path, directory: Path) -> None:
-    """Unpack an archive, which must write nothing outside of the directory.
-
-    Raises:
-        UserError: it holds what Python before 3.11.4 cannot unpack safely.
-    """
-    if archive.suffix == ".zip":  # supports no filters, and cannot write outside
-        shutil.unpack_archive(archive, directory)
-    elif hasattr(tarfile, "data_filter"):
-        shutil.unpack_archive(archive, directory, filter="data")
-    else:
-        with tarfile.open(archive) as tar:
-            for member in tar:
-                name = member.name
-                if not (member.isfile() or member.isdir()) or name.startswith("/") or ".." in name.split("/"):
-                    raise UserError(f"{archive} holds {name}: Python 3.11.4 or newer is needed to unpack it.")
-            tar.extractall(directory)
 
 
 def load_suite(suite: str, only: Sequence[str] = ()) -> tuple[SuiteTask, ...]:
@@ -172,10 +152,7 @@ def load_suite(suite: str, only: Sequence[str] = ()) -> tuple[SuiteTask, ...]:
         )
     tasks = [_load_task(path) for path in sorted(folder.iterdir()) if (path / "issue.md").is_file()]
     if not tasks:
-        raise UserError(
-            f"{folder} holds no task: each is a folder with issue.md, repository/ (or an archive of it) and "
-            "hidden/."
-        )
+        raise UserError(f"{folder} holds no task: each is a folder with issue.md, repository/ and hidden/.")
     if unknown := sorted({*only} - {task.name for task in tasks}):
         raise UserError(
             f"{folder} holds no task {unknown[0]!r}. There are: {', '.join(task.name for task in tasks)}."
@@ -195,9 +172,8 @@ def _load_task(folder: Path) -> SuiteTask:
         fault = error.errors()[0]
         name = ".".join(map(str, fault["loc"]))
         raise UserError(f"{folder / 'task.toml'}: {name}: {explain_invalid_value(fault['msg'])}") from None
-    has_files = (folder / "repository").is_dir() or any((folder / name).is_file() for name in ARCHIVES)
-    if not has_files and not task.facts.checkout:
-        raise UserError(f"{folder} has no repository/ and no archive of one ({', '.join(ARCHIVES)}).")
+    if not (folder / "repository").is_dir() and not task.facts.checkout:
+        raise UserError(f"{folder} has no repository/.")
     if not task.hidden_tests:
         raise UserError(
             f"{folder / 'hidden'} holds no tests (test_*.py), so nobody could say whether the task is solved."

@@ -39,10 +39,7 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def sort_outcomes(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    return sorted(
-        outcomes,
-        key=lambda outcome: (outcome.job.task, outcome.job.strategy, outcome.job.model, outcome.job.seed),
-    )
+    return sorted(outcomes, key=_job_key)
 
 
 class Share(Value):
@@ -282,84 +279,29 @@ def _tokens(outcomes: Sequence[Outcome]) -> dict[str, Tokens]:
     return dict(sorted(tokens.items()))
 
 
-JobKey = tuple[str, str, str, int]
-
-
-class Difference(Value):
-    """One job with a different result, or that only one of the runs has."""
-
-    task: str
-    strategy: str
-    model: str
-    seed: int
-    before: str
-    after: str
-
-
-class Comparison(Value):
-    """Changes from one run of a suite to another."""
-
-    compared: int
-    gained: int
-    """Jobs that pass the hidden tests now and did not before."""
-    lost: int
-    differences: tuple[Difference, ...]
-
-    @property
-    def sentence(self) -> str:
-        if not self.differences:
-            return f"{self.compared} runs compared: identical but for times."
-        return (
-            f"{self.compared} runs compared: {len(self.differences)} differ, {self.gained} solved now, "
-            f"{self.lost} solved no longer."
-        )
-
-
-def compare_runs(before: Sequence[Outcome], after: Sequence[Outcome]) -> Comparison:
+def compare_runs(before: Sequence[Outcome], after: Sequence[Outcome]) -> str:
+    """Return how many jobs differ, are solved now or no longer, and a table of those that ended differently."""
     old, new = ({_job_key(outcome): outcome for outcome in run} for run in (before, after))
-    common = [key for key in sorted(new) if key in old]
-    all_differences = [_difference(key, old.get(key), new.get(key)) for key in sorted({*old, *new})]
-    return Comparison(
-        compared=len(common),
-        gained=sum(new[key].passes_hidden and not old[key].passes_hidden for key in common),
-        lost=sum(old[key].passes_hidden and not new[key].passes_hidden for key in common),
-        differences=tuple(difference for difference in all_differences if difference),
-    )
+    common = old.keys() & new.keys()
+    gained = sum(new[key].passes_hidden and not old[key].passes_hidden for key in common)
+    lost = sum(old[key].passes_hidden and not new[key].passes_hidden for key in common)
+    ends = [(key, _describe_outcome(old.get(key)), _describe_outcome(new.get(key))) for key in {*old, *new}]
+    rows = [(*map(str, key), was, now) for key, was, now in sorted(ends) if was != now]
+    head = ("task", "strategy", "model", "seed", "before", "now")
+    counts = f"{len(rows)} differ, {gained} solved now, {lost} solved no longer."
+    table = f"\n\n{markdown_table(head, rows)}" if rows else ""
+    return f"{len(common)} runs compared: {counts}{table}\n"
 
 
-def _job_key(outcome: Outcome) -> JobKey:
+def _job_key(outcome: Outcome) -> tuple[str, str, str, int]:
     return outcome.job.task, outcome.job.strategy, outcome.job.model, outcome.job.seed
-
-
-def _difference(key: JobKey, old: Outcome | None, new: Outcome | None) -> Difference | None:
-    if old and new and old.stable_fields() == new.stable_fields():
-        return None
-    before, after = _describe_outcome(old), _describe_outcome(new)
-    if before == after and old and new:
-        names = [name for name, value in new.stable_fields().items() if value != old.stable_fields()[name]]
-        after += f" (other {', '.join(names)})"
-    task, strategy, model, seed = key
-    return Difference(task=task, strategy=strategy, model=model, seed=seed, before=before, after=after)
 
 
 def _describe_outcome(outcome: Outcome | None) -> str:
     if outcome is None:
         return "not run"
-    counts = ((outcome.attempts, "attempt"), (outcome.spent.requests, "request"))
-    return ", ".join(
-        [
-            verdict_label(outcome),
-            f"hidden tests: {hidden_test_label(outcome)}",
-            *(f"{count} {name}{'s' * (count != 1)}" for count, name in counts),
-        ]
-    )
-
-
-def comparison_markdown(comparison: Comparison) -> str:
-    """Return the summary sentence and a table with a row for each difference."""
-    rows = [tuple(map(str, difference.model_dump().values())) for difference in comparison.differences]
-    head = ("task", "strategy", "model", "seed", "before", "now")
-    return f"{comparison.sentence}\n" + (f"\n{markdown_table(head, rows)}\n" if rows else "")
+    tests, attempts = hidden_test_label(outcome), outcome.attempts
+    return f"{verdict_label(outcome)}, hidden tests: {tests}, {attempts} attempt{'s' * (attempts != 1)}"
 
 
 def describe_own_bugs(outcomes: Sequence[Outcome]) -> str:

@@ -90,7 +90,6 @@ def bench(
     from coder.bench.suites import load_suite
     from coder.bench.swebench import write_predictions
     from coder.bench.tables import compare_runs, describe_own_bugs, remember_results
-    from coder.bench.tables import comparison_markdown as describe
     from coder.core.task import Budget
     from coder.repo.git import find_checkout
     from coder.wiring.session import RuntimeOptions
@@ -134,10 +133,10 @@ def bench(
     outcomes = [outcome for outcome in read_outcomes(directory / RUNS) if outcome.job.key in keys]
     if source.has_rows:
         write_predictions(directory, outcomes)
-    comparison = compare_runs(read_outcomes(compare / RUNS), outcomes) if compare is not None else None
+    comparison = compare_runs(read_outcomes(compare / RUNS), outcomes) if compare is not None else ""
     _write(directory, outcomes)
-    if comparison is not None:
-        print(f"\n{describe(comparison)}", end="")
+    if comparison:
+        print(f"\n{comparison}", end="")
     if source.is_own:
         print(f"\n{describe_own_bugs(outcomes)}")
         remember_results(find_checkout(repo).root, outcomes)

@@ -1,7 +1,6 @@
 """Suites, above all the bundled one."""
 
 import json
-import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -66,29 +65,6 @@ def test_challenge_is_built_and_judged_by_hidden_tests() -> None:
     (job,) = plan_jobs(digests, strategies=["build"], models=[SCRIPTED], seeds=1, budget=Budget())
     outcome = run_job(job, task, walls())
     assert (outcome.verdict, outcome.passes_hidden) == (VerdictKind.PROVEN, True)
-
-
-def test_a_task_may_be_an_archive(tmp_path: Path) -> None:
-    write(tmp_path, {**TASK, "x/b.py": "B = 2\n"})
-    (tmp_path / "t" / "repository" / "a.py").unlink()
-    (tmp_path / "t" / "repository").rmdir()
-    with tarfile.open(tmp_path / "t" / "repository.tar.gz", "w:gz") as archive:
-        archive.add(tmp_path / "x" / "b.py", "pack/b.py")
-    (task,) = load_suite(str(tmp_path))
-    task.unpack(tmp_path / "out")
-    assert (tmp_path / "out" / "pack" / "b.py").read_text(encoding="utf-8") == "B = 2\n"
-
-
-def test_python_without_filters_unpacks_no_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(tarfile, "data_filter", raising=False)
-    write(tmp_path, {"t/issue.md": "Wrong.\n", "t/hidden/tests/test_a.py": "def test_a(): pass\n"})
-    with tarfile.open(tmp_path / "t" / "repository.tar", "w") as archive:
-        link = tarfile.TarInfo("out")
-        link.type, link.linkname = tarfile.SYMTYPE, ".."
-        archive.addfile(link)
-    (task,) = load_suite(str(tmp_path))
-    with pytest.raises(UserError, match=r"holds out: Python 3\.11\.4 or newer is needed"):
-        task.unpack(tmp_path / "unpacked")
 
 
 def test_hidden_tests_overlay_repository(tmp_path: Path) -> None:
