@@ -280,7 +280,7 @@ def _tokens(outcomes: Sequence[Outcome]) -> dict[str, Tokens]:
 
 
 def compare_runs(before: Sequence[Outcome], after: Sequence[Outcome]) -> str:
-    """Return how many jobs differ, are solved now or no longer, and a table of those that ended differently."""
+    """Return how many jobs differ, are solved now or no longer, and a table of these."""
     old, new = ({_job_key(outcome): outcome for outcome in run} for run in (before, after))
     common = old.keys() & new.keys()
     gained = sum(new[key].passes_hidden and not old[key].passes_hidden for key in common)

@@ -207,6 +207,7 @@ REMEDIES: Mapping[str, str] = {
     "no-target": "add a test of the new behavior, or name one: coder verify{of} --test ID",
     "untied-target": "use a name or value of the issue in the test, or name it: coder verify{of} --test ID",
     "contradicted-test": "look at the edits, then accept them: coder verify{of} --accept-test-edits",
+    "part": "coder verify{of} --wait",
     "unexamined": "once the machine is less busy: coder verify{of}",
     "exit-code": "name a command that lists its tests: coder verify{of} --test COMMAND",
     "harness-access": "take what reaches into the test run out of the change, then: coder verify",

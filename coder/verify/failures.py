@@ -24,7 +24,7 @@ missing.
 """
 NEVER_ENDING = "TooLong"
 """Failure type that our own plugin reports for a test that does not end."""
-SLOWDOWN_FACTOR = 3.0
+SLOWDOWN_FACTOR = 10.0
 """A test counts as one that never ended only if it took at least this many times as long as it takes now."""
 MISUSE_ERRORS = frozenset({"AttributeError", "IndexError", "KeyError", "TypeError", "ValueError"})
 """Exceptions of a test that uses a wrong result without asserting on it."""

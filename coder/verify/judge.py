@@ -176,6 +176,7 @@ class Judge:
             else (
                 self._run_targets,
                 self._run_reaching,
+                self._confirm_reds,
                 self._check_imports,
                 self._confirm_targets,
                 self._check_harness,
@@ -222,12 +223,13 @@ class Judge:
             return
         suspected = find_regressions(change.before, after, missing_counts=True)
         facts.broken = self._confirm_broken(suspected, "change")
-        facts.still_red = after.failures
         has_tests = change.split.has_tests
         on_base = self.runs.run(TARGETS_ON_BASE, "tests", ()) if has_tests else change.before
         reds = [red for red in on_base.failures if red.failure and NAMES_A_FAILURE.search(red.failure.text)]
         if not (has_tests or self._find_ties is None or self._ties_of(reds)):
             reds = []
+        if self._find_ties is not None or not change.before.failures:
+            facts.still_red = after.failures  # else an old failure, and no issue is about it
         unknown = "which tests it ran, and why one failed, is not known"
         if reds and not after.failures and on_base.problem is None:
             facts.targets = tuple(red.id for red in reds)
@@ -515,6 +517,9 @@ class Judge:
         if facts.obstacle or not self._check_packages(after, change.before):
             return
         facts.after = after
+        if facts.reaching is None and after.problem is not None and after.problem.kind == "timeout":
+            ran = format_count(sum(result.when != "collect" for result in after.results), "test")
+            facts.leave_open("part", f"{ran} ran in the time given, and there are more")
         has_ended = after.problem is None or after.problem.kind == "no_tests"
         is_left_out = match_test_ids((*change.own_tests, *change.removed_tests))
         before = tests_among(change.before, self._scope_tests) if facts.reaching else change.before
@@ -729,8 +734,11 @@ class Judge:
             with_helpers = self.runs.run("again, with the change's own helpers", "change", blamed)
             if helped := [test for test in blamed if passes(with_helpers, test)]:
                 verb = "passes" if len(helped) == 1 else "pass"
-                helpers = ", ".join((self._change.helpers or self._harness)[:SHOWN])
-                self._facts.leave_open("helpers", f"{condense_tests(helped)} {verb} only with {helpers}")
+                if side == "harness":
+                    self._cap_runner_files()
+                else:
+                    helpers = ", ".join(self._change.helpers[:SHOWN])
+                    self._facts.leave_open("helpers", f"{condense_tests(helped)} {verb} only with {helpers}")
                 blamed = [test for test in blamed if test not in helped]
         broken = tuple(result for result in suspected if result.id in blamed)
         if broken and len(suspected) > MOST_RERUNS:
@@ -738,12 +746,26 @@ class Judge:
             self._facts.note("confirmation", f"{format_count(more, 'more test')} that passed before fail now")
         return broken
 
+    def _confirm_reds(self) -> None:
+        """Run the tests that are red on the change again: one that passes then is flaky and shows nothing."""
+        facts, change = self._facts, self._change
+        if facts.broken or change.before.whole_only:
+            return
+        ran = merge_reports(facts.after or self._targets.on_change, self._targets.on_change)
+        reds = [red.id for red in facts.still_red if (now := match_result(ran, red.id)) and not now.green]
+        if not reds:
+            return
+        again = self.runs.run("again, on the change", "change", reds[:MOST_RERUNS])
+        flaky = [test for test in reds if passes(again, test)]
+        facts.still_red = tuple(red for red in facts.still_red if red.id not in flaky)
+        if flaky:
+            self._say_unsteady(flaky)
+
     @property
     def _repeats_targets(self) -> bool:
-        """Whether targets are run a second time: quick ones, and those whose bodies can be observed."""
+        """Whether targets are run a second time before the word: quick ones."""
         facts = self._facts
-        is_quick = facts.target_seconds < QUICK_TARGETS or not self._targets.on_change.indirect
-        return bool(facts.targets) and not facts.still_red and is_quick
+        return bool(facts.targets) and not facts.still_red and facts.target_seconds < QUICK_TARGETS
 
     def _run_targets_again(self) -> tuple[TestReport, TestReport]:
         targets = self._facts.targets
@@ -771,9 +793,14 @@ class Judge:
         if not unsteady:
             return
         facts.targets = tuple(test for test in facts.targets if test not in unsteady)
-        names = f"{condense_tests(unsteady)} is flaky"
-        if facts.targets:
-            facts.note("unsteady-target", f"{names} and shows nothing")
+        self._say_unsteady(unsteady)
+
+    def _say_unsteady(self, tests: Sequence[str]) -> None:
+        """Tell that tests of the change end in different ways; alone they show nothing."""
+        facts = self._facts
+        names = f"{condense_tests(tests)} {'is' if len(tests) == 1 else 'are'} flaky"
+        if facts.targets or facts.still_red:
+            facts.note("unsteady-target", f"{names} and {'shows' if len(tests) == 1 else 'show'} nothing")
         else:
             facts.cap("unsteady-target", f"{names}, so nothing shows that the issue is fixed")
 
@@ -794,7 +821,12 @@ class Judge:
             if all(passes(report, test) for test in facts.targets):
                 facts.note("runner-files", f"the targets are green without the change of {files}, too")
                 return
-        facts.cap("runner-files", f"how tests run was changed ({files}): deliver it separately")
+        self._cap_runner_files()
+
+    def _cap_runner_files(self) -> None:
+        """Hold against the change that it alters how tests run."""
+        files = ", ".join(self._harness[:SHOWN])
+        self._facts.cap("runner-files", f"how tests run was changed ({files}): deliver it separately")
 
     # Rules beside the results of tests
 

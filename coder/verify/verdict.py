@@ -147,7 +147,8 @@ def _describe_success(facts: Facts) -> str:
     if facts.before.by_exit_code:
         began = "fails without the change and passes with it" if facts.targets else "passes, as before"
         if facts.before.failures:
-            began = "failed before and passes now"
+            fails = facts.after is not None and bool(facts.after.failures)
+            began = "fails, as before" if fails else "failed before and passes now"
         return f"`{facts.before.command}` {began}"
     behavior = facts.details.get("behavior")
     inputs = f" ({format_count(behavior.proving, 'input')})" if behavior and behavior.proving else ""
@@ -158,7 +159,10 @@ def _describe_success(facts: Facts) -> str:
     tests = format_count(len(facts.targets), "test")
     green = f"{tests}{inputs} went from red to green" if facts.targets else facts.example
     if facts.reaching is None or facts.after is None:
-        return f"{green}{', and ' if green else ''}nothing that passed before fails now"
+        unbroken = "nothing that passed before fails now"
+        if facts.after is not None and _is_cut(facts.after):
+            unbroken = f"none of the {_count_ran(facts.after)} tests that ran in the time given fails newly"
+        return f"{green}{', and ' if green else ''}{unbroken}"
     return f"{green}{'; ' if green else ''}{describe_scope(facts.after, facts.reaching)}"
 
 

@@ -501,7 +501,7 @@ class WorktreeVerifier:
         change, facts, runs = self._judged[verdict.tree]
         facts.is_examined = True
         started, cut = time.monotonic(), threading.Event()
-        limit = max(LEAST_EXAMINATION, min(verdict.seconds, self._suite.examination_seconds))
+        limit = min(max(LEAST_EXAMINATION, verdict.seconds), self._suite.examination_seconds)
         timer = threading.Timer(limit, cut.set)
         timer.start()
         with self._cutoff.offer(cut) if self._cutoff else nullcontext():

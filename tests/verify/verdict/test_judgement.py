@@ -448,6 +448,39 @@ def test_break_that_a_hook_hides_is_found(tmp_path: Path) -> None:
     assert f"{OTHER} passes only with conftest.py" in [finding.text for finding in verdict.findings]
 
 
+def test_break_that_a_configuration_hides_is_no_fix(tmp_path: Path) -> None:
+    def configured(files: Files) -> list[TestResult]:
+        hides = "hides" in files["tox.ini"]
+        other = failed_result(OTHER) if files["calc.py"] == "fixed" and not hides else passed_result(OTHER)
+        return [*suite(files)[:-1], other]
+
+    change = {**FIX, **NEW_TEST, "tox.ini": "[pytest]\naddopts = hides"}
+    verdict = judge(tmp_path, change, base={**BASE, "tox.ini": "[pytest]\n"}, ending=configured)
+    assert (verdict.kind, verdict.broken) == (VerdictKind.PASSING, ())
+    assert "how tests run was changed (tox.ini): deliver it separately" in verdict.reason
+
+
+@pytest.mark.parametrize("reds", [1, 2])
+def test_red_test_counts_once_it_was_seen_twice(tmp_path: Path, reds: int) -> None:
+    runs: Counter[str] = Counter()
+
+    def flaky(files: Files) -> list[TestResult]:
+        if files["calc.py"] != "fixed" or "new" not in files[TEST]:
+            return suite(files)
+        runs["change"] += 1
+        results = suite(files)
+        return [
+            failed_result(ADDED) if test.id == ADDED and runs["change"] <= reds else test for test in results
+        ]
+
+    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, ending=flaky)
+    if reds == 1:
+        assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, ())
+        assert f"{ADDED} is flaky, so nothing shows that the issue is fixed" in verdict.reason
+    else:
+        assert (verdict.kind, verdict.still_red[0].id) == (VerdictKind.NOT_FIXED, ADDED)
+
+
 def test_packages_alone_are_not_tested(tmp_path: Path) -> None:
     lock = {"uv.lock": "a = 2"}
     verdict = judge(tmp_path, lock, base={**BASE, "uv.lock": "a = 1"})
@@ -530,6 +563,15 @@ def test_a_command_without_reports_shows_a_fix_by_a_failing_test_in_its_output(
     verdict = judge(tmp_path, files, ending=command, by_exit_code=True)
     assert verdict.kind == kind
     assert verdict.targets == (("make test",) if kind is VerdictKind.FIXED or change else ())
+
+
+def test_a_command_that_fails_as_before_is_an_old_failure(tmp_path: Path) -> None:
+    red = TestResult(
+        id="make test", outcome="failed", failure=Failure(type="exit code", message="2", text="x")
+    )
+    verdict = judge(tmp_path, {"calc.py": "other"}, ending=lambda _files: [red], by_exit_code=True)
+    assert (verdict.kind, verdict.still_red) == (VerdictKind.PASSING, ())
+    assert "`pytest` fails, as before" in verdict.reason
 
 
 def test_a_named_test_that_exists_nowhere_is_noted(tmp_path: Path) -> None:
