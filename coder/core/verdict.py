@@ -84,6 +84,10 @@ class BodyExecution(EventValue):
     """Number of returns without an exception."""
 
 
+ISSUE_EXAMPLE = "the issue's example"
+"""Id of the issue's own example among red tests."""
+
+
 class TestResult(Value):
     """One test, or one module that could not be collected."""
 

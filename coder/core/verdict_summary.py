@@ -10,6 +10,7 @@ from coder.core.text import join_first
 from coder.core.value_text import shorten_value
 from coder.core.verdict import (
     DENIED,
+    ISSUE_EXAMPLE,
     BehaviorExample,
     BehaviorReport,
     Counts,
@@ -73,7 +74,12 @@ def _rows(verdict: Verdict, *, session: str, by: str, has_seconds: bool, change:
     if verdict.broken:
         yield Row("broken", f"passed before, fails now: {_describe_failing(verdict.broken)}")
     elif verdict.still_red:
-        yield Row("red", f"still failing: {_describe_failing(verdict.still_red)}")
+        tests = [red for red in verdict.still_red if red.id != ISSUE_EXAMPLE]
+        examples = [red.failure.message for red in verdict.still_red if red not in tests and red.failure]
+        lines = [f"still failing: {_describe_failing(tests)}"] if tests else []
+        for number, line in enumerate((*lines, *examples)):
+            yield Row("" if number else "red", line)
+        yield from (Row("", found.text) for found in verdict.findings if found.rule == "edited-red")
     elif verdict.targets:
         kinds = describe_proof(verdict, by=by)
         yield Row("fixed", f"red before, green now: {condense_tests(verdict.targets)}{_in_brackets(kinds)}")

@@ -48,14 +48,16 @@ _RAISES = re.compile(
 _INSTEAD = re.compile(
     r"(?i)`?\s*(?:[,;(]?\s*(?:instead of|rather than|and not|where|not)"
     r"|[,;(.]?\s*(?:(?:but|and|while)\s+)?(?:(?:it|this|that|I|we)\s+)?"
-    r"(?:(?:should|must|ought to)(?: have)? (?:be|been|return(?:ed)?|give|given|print(?:ed)?)"
+    r"(?:(?:should|must|ought to)(?: have)? (?:be|been|return(?:ed)?|give|given|print(?:ed)?"
+    r"|(?P<raise>raised?|throw|thrown))"
     r"|(?:would have |had )?expect(?:ed|s)?(?: is| was| to get| it to (?:be|return|give))?:?))\s+"
-    r"(?P<raising>raising\s+)?(?:returning\s+|giving\s+)?"
+    r"(?P<raising>raising\s+)?(?:returning\s+|giving\s+)?(?:an?\s+(?=`?\w*(?:Error|Exception)\b))?"
 )
 _EXPECTED = re.compile(r"(?i)(?:expected|should (?:be|give|return|print))(?: output| result)?:?\s+`?")
 _SUBJECT = re.compile(r"(?i)\s*(?:(?:this|it|that|which|the above)\s+)?")
 _NAME = re.compile(r"`?(?P<type>\w*(?:Error|Exception))\b")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])", re.IGNORECASE)
+_FLOAT = re.compile(r"\d\.\d")
 _UNREPEATABLE = re.compile(r"0x[0-9a-f]{4,}|\d{4}-\d\d-\d\d \d\d:")
 """Addresses and times, which another run gives otherwise."""
 LONGEST_VALUE = 200
@@ -382,21 +384,34 @@ class ExampleAnswer(Value):
         return bool(self.answer) and not self.answer.startswith("raises ")
 
     @property
+    def is_wrong(self) -> bool:
+        """Whether it is neither unknown nor right; floats within other values may be rounded in the issue."""
+        right = self.example.right
+        if not right or (_FLOAT.search(right) and not _NUMBER.fullmatch(right)):
+            return self.is_as_before
+        return bool(self.answer) and not self.is_right
+
+    @property
     def summary(self) -> str:
         """The answer beside the one on the base, as a clause."""
         call, wrong = self.example.call, self.example.wrong
         now = _describe_result(self.answer)
-        if self.is_as_before:
+        if self.is_wrong:
+            before = " as before" if self.is_as_before else ""
             wanted = f", instead of {self.example.right}" if self.example.right else ""
-            return f"the issue's `{call}` {now} as before{wanted}"
+            if self.example.right.startswith("raises "):
+                wanted = f", and does not raise {self.example.right[7:]}"
+            return f"the issue's `{call}` {now}{before}{wanted}"
         was = f"raised {wrong[7:]}" if wrong.startswith("raises ") else f"gave {wrong}"
         return f"the issue's `{call}` {now} and {was} before"
 
 
 def _is_same(shown: str, right: str) -> bool:
-    """Tell whether two results are equal, floats but for rounding."""
+    """Tell whether two results are equal, floats but for rounding to the digits that the issue gives."""
     if all(_NUMBER.fullmatch(text) for text in (right, shown)):
-        return math.isclose(float(right), float(shown), rel_tol=1e-6)
+        digits = len(right.partition(".")[2]) if "e" not in right.lower() else 0
+        half = 0.5 * 10**-digits if digits else 0.0
+        return math.isclose(float(right), float(shown), rel_tol=1e-6, abs_tol=half)
     return shown == right
 
 
@@ -732,12 +747,12 @@ def _from_text(call: str, rest: str, setup: str = "") -> Iterator[ClaimedExample
     """Yield the claim that a text makes of the call before it."""
     if raised := _RAISES.match(rest):
         instead = _INSTEAD.match(rest, raised.end())
-        right = _read_result(rest, instead.end(), bool(instead["raising"])) if instead else ""
+        right = _read_result(rest, instead) if instead else ""
         yield ClaimedExample(call=call, wrong=f"raises {raised['type']}", right=right, setup=setup)
     elif gives := _GIVES.match(rest):
         wrong, position = _read_value(rest, gives.end())
         instead = _INSTEAD.match(rest, position) if wrong else None
-        if instead and (right := _read_result(rest, instead.end(), bool(instead["raising"]))):
+        if instead and (right := _read_result(rest, instead)):
             yield ClaimedExample(call=call, wrong=wrong, right=right, setup=setup)
 
 
@@ -769,11 +784,12 @@ def _from_session(code: str, issue: str) -> Iterator[ClaimedExample]:
         yield ClaimedExample(call=call, wrong=wrong, right=right, setup=setup.rstrip())
 
 
-def _read_result(text: str, position: int, is_raised: bool) -> str:
-    if is_raised:
-        found = _NAME.match(text, position)
+def _read_result(text: str, instead: re.Match[str]) -> str:
+    """Return what a text writes behind the words for what should be."""
+    if instead["raising"] or instead["raise"]:
+        found = _NAME.match(text, instead.end())
         return f"raises {found['type']}" if found else ""
-    return _read_value(text, position)[0]
+    return _read_value(text, instead.end())[0]
 
 
 def _read_value(text: str, position: int) -> tuple[str, int]:

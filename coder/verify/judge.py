@@ -16,7 +16,7 @@ from functools import cached_property
 
 from coder.core.events import TargetsGreen
 from coder.core.paths import match_test_ids, test_file_of, test_function_of
-from coder.core.verdict import Effect, Failure, IssueTie, TestReport, TestResult
+from coder.core.verdict import ISSUE_EXAMPLE, Effect, Failure, IssueTie, TestReport, TestResult
 from coder.core.verdict_summary import condense_tests
 from coder.verify.base import (
     AS_BEFORE,
@@ -385,6 +385,11 @@ class Judge:
         change, facts, test = self._change, self._facts, result.id
         red = match_result(targets.on_base, test)
         is_own = change.changes_test(test)
+        earlier = self._find_earlier(test) if is_own and self._old is not None else ""
+        is_still_red = bool(earlier and self._old and self._old.is_still_red(earlier))
+        if is_still_red and not change.purpose.accepts_test_edits:
+            self._refuse_edited_red(earlier)
+            return
         if red is None or not red.red:
             if red is not None and red.green and (self._is_named(test) or change.is_new(test)):
                 facts.note("red-check", f"{shorten_test_id(test)} {ALREADY_GREEN}")
@@ -400,19 +405,19 @@ class Judge:
         if reason:
             facts.note("red-check", f"{shorten_test_id(test)}: {reason}")
             return
-        earlier = self._find_earlier(test) if is_own else ""
         if self._old is not None and earlier:
-            if self._old.is_still_red(earlier) and not change.purpose.accepts_test_edits:
-                self._refuse_edited_red(earlier)
+            is_accepted = change.purpose.accepts_test_edits or self._is_tied(red)
+            if self._old.is_contradicted(earlier) and not is_accepted:
                 return
-            if self._old.is_contradicted(earlier) and not (
-                change.purpose.accepts_test_edits or self._is_tied(red)
-            ):
-                return
+            if earlier != test and passes(self._old.on_base, earlier) and self._lacks_added_name(red):
+                return  # it passed before, elsewhere
         targets.green.append(test)
         targets.reds[test] = red.model_copy(update={"id": test})
-        if is_own and red.failure and lacks_added_name(red.failure, self._added_names):
+        if is_own and red.failure and self._lacks_added_name(red):
             targets.missing_names[test] = find_missing_name(red.failure)
+
+    def _lacks_added_name(self, red: TestResult) -> bool:
+        return red.failure is not None and lacks_added_name(red.failure, self._added_names)
 
     def _find_earlier(self, test: str) -> str:
         """Return the id that a test of the change has on the base, where it may have moved; empty if new."""
@@ -677,10 +682,13 @@ class Judge:
             return
         ran = merge_reports(after, self._targets.on_change)
         before, now = _count_passing_by_file(self._old.on_base), _count_passing_by_file(ran)
+        known = self._change.before
+        others = {*map(test_function_of, (*known.collected, *(result.id for result in known.results)))}
         lost = {
             file: [name for name in names if name not in now[file] and not self._is_moved(name, ran)]
             for file, names in before.items()
-            if now[file].total() < names.total()
+            if sum(now[file][name] for name in now[file] if name in names or name not in others)
+            < names.total()
         }
         if names := [name for functions in lost.values() for name in functions]:
             count = format_count(len(names), "test function")
@@ -702,7 +710,7 @@ class Judge:
         lacking = environment_problem_of_all(before) and environment_problem_of_all(ran)
         if lacking:
             self._facts.obstacle = f"No test of the project can run on this machine: {lacking}."
-        elif missing := describe_missing_tests(before, ran):
+        elif self._answer_example() is None and (missing := describe_missing_tests(before, ran)):
             self._facts.obstacle, self._facts.still_red = missing, ran.failures
 
     def _check_packages(self, report: TestReport, before: TestReport) -> bool:
@@ -896,9 +904,9 @@ class Judge:
             facts.example = found.summary
             if not facts.targets:
                 facts.leave_open("issue-example", "only the issue's example shows it, and no test checks it")
-        elif found.is_as_before:
+        elif found.is_wrong:
             failure = Failure(type="AssertionError", message=found.summary)
-            red = TestResult(id="the issue's example", outcome="failed", failure=failure)
+            red = TestResult(id=ISSUE_EXAMPLE, outcome="failed", failure=failure)
             facts.still_red = (*facts.still_red, red)
 
     def _check_ties(self, targets: Targets) -> None:

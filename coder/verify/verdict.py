@@ -12,6 +12,7 @@ from typing import Any
 
 from coder.core.text import join_first
 from coder.core.verdict import (
+    ISSUE_EXAMPLE,
     Counts,
     Effect,
     Finding,
@@ -138,8 +139,11 @@ def _describe_broken(facts: Facts) -> str:
 def _describe_still_red(facts: Facts) -> str:
     if facts.before.by_exit_code:
         return f"`{facts.before.command}` fails on the change as before."
-    fail = "test still fails" if len(facts.still_red) == 1 else "tests still fail"
-    return f"{len(facts.still_red)} {fail} with the change: {join_test_ids(facts.still_red)}."
+    tests = [red for red in facts.still_red if red.id != ISSUE_EXAMPLE]
+    examples = [red.failure.message for red in facts.still_red if red not in tests and red.failure]
+    fail = "test still fails" if len(tests) == 1 else "tests still fail"
+    parts = [f"{len(tests)} {fail} with the change: {join_test_ids(tests)}"] if tests else []
+    return _sentence("; ".join((*parts, *examples)))
 
 
 def _describe_success(facts: Facts) -> str:
@@ -159,7 +163,8 @@ def _describe_success(facts: Facts) -> str:
     tests = format_count(len(facts.targets), "test")
     green = f"{tests}{inputs} went from red to green" if facts.targets else facts.example
     if facts.reaching is None or facts.after is None:
-        unbroken = "nothing that passed before fails now"
+        ran = facts.after is None or facts.after.results or facts.after.collected
+        unbroken = "nothing that passed before fails now" if ran else "no test was found"
         if facts.after is not None and _is_cut(facts.after):
             unbroken = f"none of the {_count_ran(facts.after)} tests that ran in the time given fails newly"
         return f"{green}{', and ' if green else ''}{unbroken}"

@@ -38,6 +38,13 @@ CLAIMS = {
     "head([]) crashes with IndexError.": ("head([])", "raises IndexError", ""),
     "It fails:\n\n>>> total([1, 2])\n4\n\nExpected: 3\n": ("total([1, 2])", "4", "3"),
     "```python\nassert total([1, 2]) == 3\n```\n": ("total([1, 2])", "", "3"),
+    "total([]) raises IndexError, it should raise ValueError('no values')": (
+        "total([])",
+        "raises IndexError",
+        "raises ValueError",
+    ),
+    "`total([])` gives 0. It must raise a `TypeError`.": ("total([])", "0", "raises TypeError"),
+    "total([]) returns 0 instead of raising an IndexError": ("total([])", "0", "raises IndexError"),
 }
 SESSION = ">>> cart = Cart()\n>>> cart.add(2)\n>>> cart.total()\n3\n\nI expected `2`."
 SNIPPET = (
@@ -281,6 +288,28 @@ def test_examples_are_imported_from_where_they_are_defined(tmp_path: Path, sandb
         "the issue's `total([1, 2])` gives 3 and gave 4 before",
     ]
     assert [(answer.is_right, answer.is_as_before) for answer in answers] == [(False, True), (True, False)]
+
+
+@pytest.mark.parametrize(
+    ("right", "answer", "word"),
+    [
+        ("raises ValueError", "0", "wrong"),
+        ("raises ValueError", "raises ValueError", "right"),
+        ("3", "5", "wrong"),
+        ("3", "", "unknown"),
+        ("", "raises KeyError", "unknown"),
+        ("", "raises IndexError", "wrong"),
+        ("0.33", "0.3333", "right"),
+        ("0.33", "0.34", "wrong"),
+        ("[0.33]", "[0.3333]", "unknown"),
+    ],
+)
+def test_answer_that_is_neither_as_before_nor_right_is_wrong(right: str, answer: str, word: str) -> None:
+    example = ReproducedExample(
+        call="f()", wrong="raises IndexError", right=right, path="t.py", text="", test="t.py::test_f"
+    )
+    found = ExampleAnswer(example=example, answer=answer)
+    assert (found.is_right, found.is_wrong) == (word == "right", word == "wrong")
 
 
 def test_values_of_the_results_class_are_compared(tmp_path: Path, sandbox: ProcessSandbox) -> None:

@@ -481,6 +481,67 @@ def test_red_test_counts_once_it_was_seen_twice(tmp_path: Path, reds: int) -> No
         assert (verdict.kind, verdict.still_red[0].id) == (VerdictKind.NOT_FIXED, ADDED)
 
 
+def test_red_test_that_is_loosened_is_still_red(tmp_path: Path) -> None:
+    """The edit alone turns it green, on the base's sources, too."""
+
+    def loosened(files: Files) -> list[TestResult]:
+        return [passed_result(OLD) if "loose" in files[TEST] else failed_result(OLD)]
+
+    change = {"calc.py": "other", TEST: "def test_old(): loose"}
+    base = {**BASE, TEST: "def test_old(): exact"}
+    verdict = judge(tmp_path, change, base=base, ending=loosened, named_tests=[OLD])
+    assert (verdict.kind, [red.id for red in verdict.still_red]) == (VerdictKind.NOT_FIXED, [OLD])
+
+
+def test_moved_tests_that_passed_before_are_no_targets(tmp_path: Path) -> None:
+    moved, names = "tests/test_sums.py", ("test_old", "test_added")
+
+    def moving(files: Files) -> list[TestResult]:
+        path = moved if moved in files else TEST
+        lacks = path == moved and "total" not in files["calc.py"]
+        found = [name for name in names if name in files[path]]
+        if lacks:
+            return [
+                failed_result(f"{path}::{name}", "NameError", "name 'total' is not defined") for name in found
+            ]
+        is_red = "total" not in files["calc.py"]
+        return [
+            failed_result(f"{path}::{name}")
+            if name == "test_added" and is_red
+            else passed_result(f"{path}::{name}")
+            for name in found
+        ]
+
+    base = {"calc.py": "def sum_up(): ...", TEST: "def test_old(): sum_up()"}
+    change = {
+        "calc.py": "def total(): ...",
+        TEST: "",
+        moved: "def test_old(): total()\ndef test_added(): total()",
+    }
+    verdict = judge(tmp_path, change, base=base, ending=moving)
+    assert verdict.targets == (f"{moved}::test_added",)
+
+
+def test_tests_that_are_gone_are_counted_beside_new_ones(tmp_path: Path) -> None:
+    def present(files: Files) -> list[TestResult]:
+        names = [name for name in ("test_old", "test_one", "test_two", "test_added") if name in files[TEST]]
+        is_red = files["calc.py"] == "bug"
+        return [
+            failed_result(f"{TEST}::{name}")
+            if name == "test_added" and is_red
+            else passed_result(f"{TEST}::{name}")
+            for name in names
+        ]
+
+    old = "def test_old(): ...\ndef test_one(): ...\ndef test_two(): ...\n"
+    new = "def test_old(): ...\ndef test_added(): ...\n"
+    verdict = judge(tmp_path, {**FIX, TEST: new}, base={**BASE, TEST: old}, ending=present)
+    assert (verdict.kind, verdict.targets) == (VerdictKind.FIXED, (ADDED,))
+    assert f"2 test functions fewer than before: {TEST}::test_one, test_two" in [
+        found.text for found in verdict.findings
+    ]
+
+
 def test_packages_alone_are_not_tested(tmp_path: Path) -> None:
     lock = {"uv.lock": "a = 2"}
     verdict = judge(tmp_path, lock, base={**BASE, "uv.lock": "a = 1"})
