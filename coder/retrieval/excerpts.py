@@ -18,6 +18,8 @@ from coder.workspace.workspace import Workspace, clip_line, load_source
 
 LONGEST_WHOLE = 120
 """Lines, without docstrings, of a definition that is shown whole."""
+LONGEST_SECOND = 60
+"""The same of a definition beside a likelier one."""
 SHORT_CLASS = 60
 """Lines, without docstrings, of a class that is shown whole around one of its methods."""
 LONGEST_DOCSTRING = 3
@@ -49,6 +51,8 @@ class Excerpt:
     source: TextFile
     file_definitions: Sequence[Definition]
     item: Definition
+    longest: int = LONGEST_WHOLE
+    """Lines, without docstrings, up to which it is shown whole."""
 
     @cached_property
     def shown_item(self) -> Definition:
@@ -70,6 +74,12 @@ class Excerpt:
         An omission has number 0 and a note.
         """
         return list(_without_docstrings(self.source, first, last, self.file_definitions))
+
+    def contains(self, other: "Excerpt") -> bool:
+        """Tell whether it shows all of the other definition."""
+        item, inner = self.shown_item, other.shown_item
+        is_inside = self.path == other.path and item.start <= inner.start and inner.end <= item.end
+        return is_inside and (item == inner or len(self.lines(item.start, item.end)) <= self.longest)
 
     def is_near_copy(self, other: "Excerpt") -> bool:
         """Tell whether both are the same definition in two files, equal or nearly so."""
@@ -110,7 +120,7 @@ class Excerpt:
         """Return it whole, or by the lines that the issue points at, below the headers around it."""
         item = self.shown_item
         whole = self.lines(item.start, item.end)
-        if len(whole) <= LONGEST_WHOLE:
+        if len(whole) <= self.longest:
             return self._render(item.start, item.end, whole)
         if item.kind == "class":
             inner = [other for other in self.file_definitions if other.name.startswith(f"{item.name}.")]
@@ -133,7 +143,7 @@ class Excerpt:
         shown = {index for index, (number, _) in enumerate(whole) if 0 < number <= body}
         for index in rank:
             around = range(max(0, index - WINDOW_LINES), min(len(whole), index + WINDOW_LINES + 1))
-            if len(shown | set(around)) <= MAX_WINDOW_LINES:
+            if len(shown | set(around)) <= min(MAX_WINDOW_LINES, self.longest):
                 shown |= set(around)
         kept = sorted(shown)
         lines = [whole[index] for index in kept[:1]]

@@ -109,7 +109,15 @@ class Workspace:
 
 
 VENDOR_DIRECTORIES = frozenset({"vendor", "_vendor", "vendored", "third_party", "node_modules"})
-NON_SOURCE_DIRECTORIES = VENDOR_DIRECTORIES | {"docs", "doc", "examples", "example", "benchmarks", "static"}
+NON_SOURCE_DIRECTORIES = VENDOR_DIRECTORIES | {
+    "docs",
+    "doc",
+    "examples",
+    "example",
+    "benchmarks",
+    "static",
+    "website",
+}
 BUILT_DIRECTORIES = frozenset({"dist"})
 SCRIPT_SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
 BUNDLES = (".min.js", ".bundle.js", "_pb2.py", ".pb.go")

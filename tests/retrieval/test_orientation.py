@@ -117,7 +117,7 @@ def test_answers_hostile_issue_quickly(unit: str, tmp_path: Path) -> None:
 
 FILLING = "".join(
     f'    def fill_{number}(self):\n        """Says render, copy and form."""\n        return {number}\n\n'
-    for number in range(24)
+    for number in range(30)
 )
 LONG = f'''class Shelf:
     """Where things stand."""
@@ -149,11 +149,11 @@ def test_shows_method_of_long_class_and_lists_what_it_calls(tmp_path: Path) -> N
     assert source.splitlines()[1:] == [
         "    1| class Shelf:",
         "      ...",
-        "  103|     def _render(self, value):",
-        '  104|         """Draw it.',
-        "      ... docstring, to line 108",
-        "  109|         return self._scaled(value) if self.form else value",
-        "      _render calls Shelf._scaled 111-112",
+        "  127|     def _render(self, value):",
+        '  128|         """Draw it.',
+        "      ... docstring, to line 132",
+        "  133|         return self._scaled(value) if self.form else value",
+        "      _render calls Shelf._scaled 135-136",
     ]
 
 
@@ -231,8 +231,27 @@ def test_lists_the_other_definitions_of_the_likeliest_file(tmp_path: Path) -> No
     overview = overview_of(tmp_path, {"shop/shelf.py": LONG}, "`Shelf.render` draws nothing")
     outline = next(part for part in overview.split("\n\n") if part.startswith("Also in "))
     assert outline.startswith("Also in shop/shelf.py: Shelf.fill_1 10-12, .fill_2 14-16")
-    assert ".fill_23 98-100, ._scaled 111-112" in outline
+    assert outline.endswith(".fill_20 86-88 and 10 more")
     assert "_render 103" not in outline
+
+
+def test_class_that_is_shown_whole_is_not_preceded_by_its_method(tmp_path: Path) -> None:
+    body = "\n".join(f"        self.step({number})" for number in range(70))
+    code = (
+        f"class Wrapper:\n    def prepare(self):\n{body}\n\n    def split(self, text):\n        return text\n"
+    )
+    overview = overview_of(tmp_path, {"wrap.py": code}, "`Wrapper.split(text)` of `Wrapper` hangs")
+    assert overview.count("def split(self, text)") == 1
+
+
+def test_function_is_shown_rather_than_what_only_calls_it(tmp_path: Path) -> None:
+    code = "def shift(items):\n    return set_bounds(items, 1)\n\n\n"
+    code += "def set_bounds(items, start):\n    bounds = start\n    return items[bounds:]\n"
+    overview = overview_of(
+        tmp_path, {"bounds.py": code}, "shift: bounds of items are wrong after shift\n\nshift(x)"
+    )
+    assert "|     bounds = start" in overview
+    assert "|     return set_bounds" not in overview
 
 
 def test_word_on_several_lines_of_a_long_function_points_at_them(tmp_path: Path) -> None:
