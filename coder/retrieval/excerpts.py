@@ -29,6 +29,8 @@ MAX_WINDOW_LINES = 70
 """Lines of a long definition that are shown."""
 LONGEST_WRAPPER = 20
 """Lines of a definition that calls a likelier one and is not shown beside it."""
+SHORTEST_WRAPPER = 4
+"""The same of a likelier definition that gives way to the one that it calls."""
 COPY_SIMILARITY = 0.85
 COMPARED_CHARACTERS = 1500
 """Characters of two definitions that are compared."""
@@ -89,11 +91,11 @@ class Excerpt:
         matcher = difflib.SequenceMatcher(None, own, theirs, autojunk=False)
         return matcher.quick_ratio() >= COPY_SIMILARITY and matcher.ratio() >= COPY_SIMILARITY
 
-    def is_wrapper_of(self, other: "Excerpt") -> bool:
+    def is_wrapper_of(self, other: "Excerpt", longest: int = LONGEST_WRAPPER) -> bool:
         """Tell whether it does little but call the other definition."""
         code = self.code(self.item)
         name = re.escape(other.item.bare_name)
-        is_short = self.item.kind != "class" and code.count("\n") < LONGEST_WRAPPER
+        is_short = self.item.kind != "class" and code.count("\n") < longest
         return is_short and re.search(rf"\b{name}\)?\(", code.partition("\n")[2]) is not None
 
     def callees(self) -> list[Definition]:

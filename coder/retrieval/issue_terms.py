@@ -41,8 +41,13 @@ COMMAND = re.compile(r"^[ \t]*+(?:\$|>) [a-z][\w-]++ ([a-z][\w-]++)", re.MULTILI
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9]*(?:-[a-z0-9]+)+\b")
 CODE = re.compile(r"```.*?```|`[^`\n]+`|^(?: {4}|\t|>>> ).*?$", re.DOTALL | re.MULTILINE)
 QUOTED = re.compile(
-    r"\"([^\"\n]{12,160})\"|'([^'\n]{12,160})'|^\w*(?:Error|Exception|Warning): (.{12,200})$", re.MULTILINE
+    r"(?<!\w)\"([^\"`\n]{12,160})\"|(?<!\w)'([^'`\n]{12,160})'(?!\w)"
+    r"|^\w*(?:Error|Exception|Warning): (.{12,200})$|^[ \t]*\S{1,200}:\d+: (?:\w+: )?(.{12,200})$",
+    re.MULTILINE,
 )
+"""A message: in quotes, behind an exception, or behind a place as in `a.py:5: note: ...`."""
+SENTENCE = re.compile(r"(?:[\w'\".,-]++ ){4,}")
+"""Begin of inline code that is a message."""
 FENCE = re.compile(
     r"```.*?(?:```|\Z)|^(?:(?: {4}|\t|>>> |\.\.\. |In \[\d+\]).*\n?)+", re.DOTALL | re.MULTILINE
 )
@@ -224,8 +229,9 @@ def _phrases(text: str) -> Iterator[str]:
     yield from (f'"{name}"' for name in COMMAND.findall(text))
     for header in COLUMNS.findall(text):
         yield COLUMN_SEPARATOR.join(f'"{column}"' for column in re.split(r"[ \t]{2,}", header))
-    for groups in QUOTED.findall(text):
-        segments = re.split(r"['\"`<>{}\[\]()]|\b\d+\b|/\S+|\\n", next(filter(None, groups), ""))
+    messages = [next(filter(None, groups), "") for groups in QUOTED.findall(text)]
+    for message in [*messages, *filter(SENTENCE.match, INLINE.findall(FENCE.sub("\n", text)))]:
+        segments = re.split(r"['\"`<>{}\[\]()]|\b\d+\b|/\S+|\\n", message)
         longest = max(segments, key=len).strip(" .,:;")
         if len(longest) >= 12 and " " in longest:
             yield longest

@@ -13,7 +13,7 @@ from coder.files.ripgrep import escape_path, list_paths
 from coder.files.tokenize import WORD, count_terms
 from coder.index.parsers import Definition
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
-from coder.retrieval.excerpts import LONGEST_SECOND, Excerpt, load_excerpt, name_lines
+from coder.retrieval.excerpts import LONGEST_SECOND, SHORTEST_WRAPPER, Excerpt, load_excerpt, name_lines
 from coder.retrieval.issue_terms import IssueTerms, TracedCall, extract_issue_terms, is_code_like
 from coder.retrieval.ranking import Localization, RankedPlace, locate_issue, select_places
 from coder.retrieval.test_examples import find_reaching_tests, find_similar_test
@@ -50,6 +50,8 @@ MOST_NAMED = 2
 """Functions that the issue names and that precede what words find."""
 MOST_CALLING_TESTS = 5
 NAMED_IN_CODE = re.compile(r"`(?:[\w.]*\.)?([A-Za-z_]\w{2,})(?:\([^`\n]*\))?`")
+EXAMPLE_PLACE = re.compile(r", in (?P<path>\S+):(?P<line>\d+)\Z")
+"""End of the sentence on an example that raises an error."""
 MOST_SHARING = 10
 """A word that more failing tests share relates none of them to an issue."""
 
@@ -63,16 +65,20 @@ class FirstLook(NamedTuple):
 
 
 def issue_overview(
-    workspace: Workspace, issue: str, failing: Sequence[TestResult], budget_chars: int
+    workspace: Workspace,
+    issue: str,
+    failing: Sequence[TestResult],
+    budget_chars: int,
+    examples: Sequence[str] = (),
 ) -> FirstLook:
     """Return the initial overview of a project for an issue.
 
     `failing` are tests that fail before anything is changed; those related to the issue contribute their
-    innermost frames.
+    innermost frames, and `examples`, what the issue's examples give, the places that they end with.
     """
     snapshot = workspace.index.refresh()
     clues = extract_issue_terms(issue)
-    frames = _frames(related_failures(clues, failing))
+    frames = [*_frames(related_failures(clues, failing)), *_example_frames(examples)]
     clues = replace(clues, frames=(*frames, *clues.frames))
     located = locate_issue(snapshot, clues)
     named = find_named_functions(snapshot, clues)
@@ -132,7 +138,8 @@ def find_named_functions(snapshot: IndexSnapshot, clues: IssueTerms) -> list[Ran
         ]
         if len(places) == 1 and places[0][1].kind in ("function", "method"):
             path, item = places[0]
-            found.append(RankedPlace(path=path, item=item, score=0.0, reasons=("named in the issue",)))
+            reasons = ("named in the issue",)
+            found.append(RankedPlace(path=path, item=item, score=0.0, reasons=reasons, is_pointed_at=True))
     return found[:MOST_NAMED]
 
 
@@ -201,25 +208,38 @@ def _frames(related: Sequence[TestResult]) -> list[TracedCall]:
     return frames
 
 
+def _example_frames(examples: Sequence[str]) -> Iterator[TracedCall]:
+    """Yield the places in which examples of the issue raise an error."""
+    for match in filter(None, map(EXAMPLE_PLACE.search, examples)):
+        yield TracedCall(path=match["path"], line=int(match["line"]), function="")
+
+
 def _choose_shown(
     workspace: Workspace, places: Sequence[RankedPlace], clues: IssueTerms, room: int
 ) -> list[tuple[RankedPlace, Excerpt, str]]:
     """Return the likeliest places with their source.
 
-    Left out is what another shows as a part of it, nearly copies, or is called by without more.
+    Left out is what another shows as a part of it, nearly copies, or is called by without more, and what
+    words alone lead to, second to any, where the issue points at a place.
     """
     shown: list[tuple[RankedPlace, Excerpt, str]] = []
+    points = any(place.is_pointed_at for place in places)
     for place in places:
         excerpt = load_excerpt(workspace, place.path, place.item) if place.item else None
-        if excerpt is None or any(
-            other.contains(excerpt) or excerpt.is_near_copy(other) or excerpt.is_wrapper_of(other)
-            for _, other, _ in shown
+        is_guess = bool(shown) and points and not place.is_pointed_at
+        if (
+            excerpt is None
+            or is_guess
+            or any(
+                other.contains(excerpt) or excerpt.is_near_copy(other) or excerpt.is_wrapper_of(other)
+                for _, other, _ in shown
+            )
         ):
             continue
         inside = [
             index
             for index, (_, other, _) in enumerate(shown)
-            if excerpt.contains(other) or other.is_wrapper_of(excerpt)
+            if excerpt.contains(other) or other.is_wrapper_of(excerpt, SHORTEST_WRAPPER)
         ]
         if shown and not inside:
             excerpt = replace(excerpt, longest=LONGEST_SECOND)

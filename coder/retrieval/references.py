@@ -161,6 +161,28 @@ def _add_messages(terrain: Corpus, clues: IssueTerms, evidence: ReferenceEvidenc
                 reason=f"says {said!r}",
             )
             evidence.add(path, "message", len(matches) ** -0.5, reason=f"says {said!r}")
+            if definition is None:
+                _add_users_of_message(terrain, path, phrase, evidence)
+
+
+def _add_users_of_message(terrain: Corpus, path: str, phrase: str, evidence: ReferenceEvidence) -> None:
+    """Add the functions that use a variable which holds a message."""
+    lines = _lines_without_docstrings(terrain, path)
+    for variable in terrain.snapshot.definitions(path):
+        code = "\n".join(lines[variable.start - 1 : variable.end])
+        if variable.kind != "variable" or not _says(code, phrase):
+            continue
+        users = {
+            (use.path, around[-1].name)
+            for use in terrain.snapshot.uses_of_name(variable.bare_name)
+            if path_category(use.path) == 0
+            for line in use.lines
+            if (around := _definitions_around(terrain, use.path, line))
+        }
+        for user_path, name in users if len(users) <= MOST_NAMESAKES else ():
+            reason = f"uses {variable.bare_name}, the issue's message"
+            evidence.add(user_path, "message", len(users) ** -0.5, name=name, reason=reason)
+            evidence.add(user_path, "message", len(users) ** -0.5, reason=reason)
 
 
 def _add_sole_literals(terrain: Corpus, clues: IssueTerms, evidence: ReferenceEvidence) -> None:
@@ -194,9 +216,14 @@ def _definitions_containing(terrain: Corpus, phrase: str) -> Iterator[tuple[str,
         place = terrain.definition_place(document)
         definition = place.definition if place else None
         lines = files[path][definition.start - 1 : definition.end] if definition else files[path]
-        code = ADJACENT_LITERALS.sub("", "\n".join(lines)).replace("'", '"').lower()
-        if all(part in code for part in phrase.replace("'", '"').lower().split(COLUMN_SEPARATOR)):
+        if _says("\n".join(lines), phrase):
             yield path, definition
+
+
+def _says(code: str, phrase: str) -> bool:
+    """Tell whether code holds all parts of a phrase, also in literals that follow each other."""
+    joined = ADJACENT_LITERALS.sub("", code).replace("'", '"').lower()
+    return all(part in joined for part in phrase.replace("'", '"').lower().split(COLUMN_SEPARATOR))
 
 
 def _lines_without_docstrings(terrain: Corpus, path: str) -> list[str]:

@@ -57,21 +57,21 @@ async def _open_locate(context: SessionContext, candidate: Candidate) -> str:
     if _is_asked_already(context, candidate):
         return ""
     is_first = not context.has_conversation
-    running = asyncio.create_task(asyncio.to_thread(context.verifier.describe_examples)) if is_first else None
     report = await measure_baseline(context, candidate, wait_seconds=0.1)
     reds = _related_failures(context, report)
-    look = await _look_first(context, candidate, reds)
+    examples = await asyncio.to_thread(context.verifier.describe_examples) if is_first else ()
+    look = await _look_first(context, candidate, reds, examples)
     if report is None or report.problem is not None:
         near = (*requested_tests(context, candidate), *look.tests)
         context.findings.add_later(_describe_base(context, candidate, near))
-    if running is None:
+    if not is_first:
         return render_prompt("follow_up", task=context.task, earlier=context.continued, look=look.text)
     return render_prompt(
         "task",
         task=context.task,
         report=report,
         reds=reds,
-        examples=await running,
+        examples=examples,
         look=look.text,
         instructions=context.instructions,
         hints=context.hints,
@@ -94,11 +94,15 @@ def _related_failures(context: SessionContext, report: TestReport | None) -> lis
 
 
 async def _look_first(
-    context: SessionContext, candidate: Candidate, reds: Sequence[TestResult] = ()
+    context: SessionContext,
+    candidate: Candidate,
+    reds: Sequence[TestResult] = (),
+    examples: Sequence[str] = (),
 ) -> FirstLook:
     """Return what a search for the user's request finds, for the first message."""
+    workspace, issue = context.workspace(candidate), context.task.issue
     return await asyncio.to_thread(
-        issue_overview, context.workspace(candidate), context.task.issue, tuple(reds), FIRST_LOOK_CHARACTERS
+        issue_overview, workspace, issue, tuple(reds), FIRST_LOOK_CHARACTERS, examples
     )
 
 

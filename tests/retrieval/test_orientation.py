@@ -254,6 +254,35 @@ def test_function_is_shown_rather_than_what_only_calls_it(tmp_path: Path) -> Non
     assert "|     return set_bounds" not in overview
 
 
+MESSAGES = {
+    "check/messages.py": 'UNBOUND_NAME = Message(\n    "a function should receive such a name"\n)\n',
+    "check/names.py": "def fail_unbound(node):\n    report(messages.UNBOUND_NAME, node)\n",
+    "check/other.py": "def wrong(error):\n    return 1\n\n\ndef hint(kind):\n    return kind\n",
+}
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        '"A function should receive such a name"',
+        "`A function should receive such a name`",
+        "```\nmain.py:5: error: A function should receive such a name\n```",
+    ],
+    ids=["quotes", "backticks", "diagnostic"],
+)
+def test_message_leads_to_what_uses_its_constant_alone(tmp_path: Path, quoted: str) -> None:
+    overview = overview_of(tmp_path, MESSAGES, f"A wrong hint of this kind\n\n{quoted}\n")
+    assert "check/names.py, lines 1-2 of 2 [uses UNBOUND_NAME, the issue's message]" in overview
+    assert "|     return kind" not in overview
+
+
+def test_place_where_an_example_of_the_issue_fails_is_likely(tmp_path: Path) -> None:
+    example = "`count(None)` raises TypeError: object of type 'NoneType' has no len(), in shop/stock.py:2"
+    space = workspace(tmp_path, FILES)
+    overview = issue_overview(space, "Empty shops crash the mail", (), 10_000, [example]).text
+    assert "shop/stock.py, lines 1-2 of 2 [in the traceback]" in overview
+
+
 def test_word_on_several_lines_of_a_long_function_points_at_them(tmp_path: Path) -> None:
     body = ["    address = read()" if number % 40 == 5 else f"    step({number})" for number in range(200)]
     code = "\n".join(["def connect():", *body, ""])
