@@ -301,8 +301,7 @@ def review(
         str | None,
         typer.Argument(
             metavar="REV|DIFF",
-            help="A commit, branch, range A..B, file with a diff, - for a diff on standard input, or #N for "
-            "a pull request that is fetched.",
+            help="A commit, branch, range A..B, file with a diff, or - for a diff on standard input.",
             show_default="the uncommitted work",
         ),
     ] = None,
@@ -325,8 +324,7 @@ def review(
     from coder.wiring.session import judging_approach, reviewing_approach
 
     repo = options.repo
-    revision = _resolve_pull_request(change, repo) if change and change.startswith("#") else change
-    judging = judging_approach(repo, diff=read_diff(revision, repo), revision=revision, against=against)
+    judging = judging_approach(repo, diff=read_diff(change, repo), revision=change, against=against)
     config = load_config(find_checkout(repo).root, options.settings)
     request = Task(issue=read_issue(issue) if issue else "", directory=repo, needs_ties=bool(issue))
     approach = reviewing_approach(judging, config, model_name=options.model)
@@ -335,23 +333,3 @@ def review(
     if finish_event.verdict and not options.json:
         print("", *review_lines(handle.log.records, finish_event.verdict), sep="\n")
     return finish_event.exit_code
-
-
-def _resolve_pull_request(number: str, repo: Path) -> str:
-    """Return the fetched reference of a pull request or merge request; nothing is fetched here.
-
-    Raises:
-        UserError: no reference of it is here.
-    """
-    from coder.repo.git import find_checkout
-
-    git = find_checkout(repo).git
-    digits = number.removeprefix("#")
-    names = (f"refs/pull/{digits}/head", f"refs/remotes/origin/pr/{digits}", f"refs/heads/pr-{digits}")
-    for name in names:
-        if digits.isdigit() and git.resolve_commit(name):
-            return name
-    raise UserError(
-        f"The pull request {number} is not fetched: git fetch origin pull/{digits}/head:pr-{digits} && "
-        f"coder review {number}"
-    )

@@ -39,9 +39,6 @@ class SessionStore:
         (self._blobs / name).write_bytes(data)
         return name
 
-    def read_blob(self, sha256: str) -> str:
-        return (self._blobs / sha256).read_text("utf-8", "surrogateescape")
-
     def close(self) -> None:
         self._file.close()
 

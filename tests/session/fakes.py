@@ -268,9 +268,6 @@ class FakeStore:
         self.blobs[name] = text
         return name
 
-    def read_blob(self, sha256: str) -> str:
-        return self.blobs[sha256]
-
 
 def kit(
     root: Path,

@@ -226,7 +226,7 @@ def test_cuts_long_output_and_keeps_full_copy(tmp_path: Path) -> None:
     assert shortened.startswith("aaa")
     assert shortened.endswith("zzz")
     assert isinstance(context.store, FakeStore)
-    assert context.store.read_blob(context.store.store_blob(text)) == text
+    assert context.store.blobs[context.store.store_blob(text)] == text
 
 
 async def test_time_of_a_command_excludes_the_wait_for_the_user(tmp_path: Path) -> None:

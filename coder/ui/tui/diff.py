@@ -1,12 +1,10 @@
-"""Diffs on the screen: colors, line numbers, side by side."""
+"""Diffs on the screen: colors and line numbers."""
 
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 
-from textual.containers import Horizontal
 from textual.content import Content
 from textual.highlight import guess_language, highlight
-from textual.widget import Widget
 from textual.widgets import Static
 
 from coder.core.text import sanitize_text
@@ -29,31 +27,10 @@ def render_hunk(hunk: Hunk) -> Iterator[Static]:
     return render_diff_lines(hunk.body or hunk.header.partition("\n")[2], path=hunk.path)
 
 
-def render_hunk_side_by_side(hunk: Hunk) -> Iterator[Widget]:
-    """Yield widgets for the lines of a hunk, the old ones left of the new ones."""
-    runs = [*_coloured_runs(hunk.body or hunk.header.partition("\n")[2], path=hunk.path)]
-    while runs:
-        kind, text = runs.pop(0)
-        if kind == "about":
-            yield Static(text, classes=kind)
-            continue
-        new_kind, new = kind, text
-        if kind == "removed":
-            new_kind, new = runs.pop(0) if runs and runs[0][0] == "added" else ("kept", Content(""))
-        elif kind == "added":
-            kind, text = "kept", Content("")
-        yield Horizontal(Static(text, classes=kind), Static(new, classes=new_kind), classes="pair")
-
-
 def render_diff_lines(diff: str, *, path: str) -> Iterator[Static]:
     """Yield a widget for each run of lines with the same sign; an empty path disables code highlighting."""
-    for kind, text in _coloured_runs(diff, path=path):
-        yield Static(text, classes=kind)
-
-
-def _coloured_runs(diff: str, *, path: str) -> Iterator[tuple[str, Content]]:
     for kind, run in groupby(colour_lines(diff, path=path), key=lambda line: line[0]):
-        yield kind, Content("\n").join(line for _, line in run)
+        yield Static(Content("\n").join(line for _, line in run), classes=kind)
 
 
 def colour_lines(diff: str, *, path: str) -> list[tuple[str, Content]]:

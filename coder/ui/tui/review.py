@@ -19,7 +19,7 @@ from coder.core.values import EditedHunk, Hunk, HunkComment, HunkDecisions, firs
 from coder.core.verdict import Verdict, describe_example
 from coder.patching.git_hunks import edited_body, hunk_lines, replace_new_lines, split_git_diff
 from coder.ui.tui.dialogs import VimScroll
-from coder.ui.tui.diff import render_hunk, render_hunk_side_by_side
+from coder.ui.tui.diff import render_hunk
 from coder.ui.tui.keys import Dialog, KeyBindings, KeyedApp, find_key_bindings
 
 ReviewPurpose = Literal["deliver", "apply", "read"]
@@ -139,7 +139,6 @@ class HunkChoice(Vertical, can_focus=True):
         """What the user has typed and not kept."""
         self.lines = hunk_lines(self.hunk.body)
         """The lines of the hunk as the user wants it; none if it has no text."""
-        self._is_wide = False
         self.is_rendered = is_rendered
 
     @property
@@ -160,12 +159,11 @@ class HunkChoice(Vertical, can_focus=True):
         if not self.is_rendered:
             self.styles.height = 1 + self.hunk.body.count("\n")
             return
-        self._is_wide = self.app.size.width >= SIDE_BY_SIDE_COLUMNS
         yield Static(self._title, classes="title", markup=False)
         comment = Static(sanitize_text(f"comment: {self.comment}"), classes="comment", markup=False)
         comment.display = bool(self.comment)
         yield comment
-        yield from (render_hunk_side_by_side if self._is_wide else render_hunk)(self.hunk)
+        yield from render_hunk(self.hunk)
 
     @property
     def _title(self) -> str:
@@ -186,11 +184,6 @@ class HunkChoice(Vertical, can_focus=True):
         self.is_rendered = True
         self.styles.height = "auto"
         self.refresh(recompose=True)
-
-    def on_resize(self) -> None:
-        """Show old and new lines side by side where there is room for both."""
-        if self._is_wide != (self.app.size.width >= SIDE_BY_SIDE_COLUMNS):
-            self.refresh(recompose=True)
 
     def decide(self, *, accepted: bool) -> None:
         self.accepted = accepted
@@ -548,8 +541,6 @@ class HunkList(VimScroll, can_focus=False):
         self.post_message(self.Confirmed())
 
 
-SIDE_BY_SIDE_COLUMNS = 140
-"""Width of the terminal from which old and new lines are side by side."""
 MOST_EXAMPLES = 3
 """Changed answers in the head of a review, which leaves room for the diff."""
 
