@@ -250,7 +250,7 @@ HELP_GROUPS: dict[str, tuple[str, ...]] = {
     "Advanced: sources": ("document", "url", "dependency", "max_iterations"),
     "Advanced: model and limits": ("effort", "base_url", "max_tokens", "max_seconds", "max_requests"),
     "Advanced: permissions": ("approve", "install", "unsafe_no_sandbox"),
-    "Advanced: output": ("output", "report", "format", "details", "json", "verbose"),
+    "Advanced: output": ("output", "report", "json", "verbose"),
 }
 """Headings in a command's --help, and the options below each; the others come first."""
 LEAST_GROUPED = 12
@@ -359,6 +359,8 @@ REMOVED_OPTIONS: Mapping[str, str] = {
     "log --output VALUE": "the evidence is printed, so write > FILE",
     "log --sign VALUE": "ssh-keygen -Y sign -n coder -f KEY FILE signs a file",
     "batch --report VALUE": "table.md in the folder of results has a row for each issue",
+    "verify --details": "coder log evidence shows all test runs, notes and circumstances",
+    "verify --format VALUE": "coder log evidence prints the evidence in Markdown, with --json as an object",
     "bench --containers": "python -m swebench.harness.run_evaluation judges predictions.jsonl",
     "--suite VALUE": "tests that use the changed code run nearest first; --wait runs all of them",
 }

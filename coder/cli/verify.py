@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,7 +20,6 @@ from coder.cli.options import (
     with_options,
 )
 from coder.core.errors import NothingToJudgeError, UserError
-from coder.core.text import sanitize_text
 
 if TYPE_CHECKING:
     from coder.core.attestation import Attestation
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from coder.wiring.session import SessionHandle
 
 
-OutputFormat = Literal["text", "markdown", "json"]
-"""Forms in which a verdict is printed."""
 REPORT_SUFFIXES = (".md", ".xml", ".sarif")
 VERDICT_DIFFERS = 6
 """Exit code if the verdict differs from the attested one and has no nonzero code of its own."""
@@ -62,12 +59,6 @@ def verify(
         bool,
         typer.Option("--check", help="Judge again what --evidence attests, and say whether it still holds."),
     ] = False,
-    details: Annotated[
-        bool, typer.Option("--details", help="Show all test runs, notes and circumstances, too.")
-    ] = False,
-    format: Annotated[
-        OutputFormat, typer.Option(help="How to print the verdict: six lines, the whole evidence, an object.")
-    ] = "text",
     *,
     options: Options,
 ) -> int:
@@ -95,8 +86,8 @@ def verify(
         print(error, file=sys.stderr)
         return 0
     finish_event = handle.finish_event
-    if not (options.json or options.verbose) or format != "text" or details:
-        _print_verdict(handle, format, details=details, change=change or "")
+    if not (options.json or options.verbose):
+        _print_verdict(handle, change=change or "")
     verdict = finish_event.verdict
     if verdict is None:
         return finish_event.exit_code
@@ -123,25 +114,13 @@ def _judge(
     return handle
 
 
-def _print_verdict(handle: "SessionHandle", format: OutputFormat, *, details: bool, change: str = "") -> None:
-    """Print the verdict in the form that was asked for; without one, why there is none."""
-    from rich.console import Console
-
-    from coder.core.verdict_summary import describe_details, markdown_report, verdict_json
+def _print_verdict(handle: "SessionHandle", change: str = "") -> None:
+    """Print the verdict in a few lines; without one, why there is none."""
     from coder.ui.lines import PipedConsole
     from coder.ui.summary import print_summary
 
-    finish_event = handle.finish_event
-    verdict = finish_event.verdict
-    if format == "text" or verdict is None:
-        console: Console = PipedConsole(highlight=False)
-        print_summary(console, finish_event, session=handle.id, is_judged=True, change=change)
-        for line in describe_details(verdict) if details and verdict else ():
-            console.print(sanitize_text(line), markup=False, soft_wrap=True)
-    elif format == "markdown":
-        print(markdown_report(verdict), end="")
-    else:
-        print(verdict_json(verdict, session=handle.id, change=change))
+    console = PipedConsole(highlight=False)
+    print_summary(console, handle.finish_event, session=handle.id, is_judged=True, change=change)
 
 
 def _judge_again(statement: "Attestation", options: Options) -> int:
@@ -167,7 +146,7 @@ def _judge_again(statement: "Attestation", options: Options) -> int:
     )
     handle = run_task(request, options, approach=approach, quiet=True)
     if not (options.json or options.verbose):
-        _print_verdict(handle, "text", details=False)
+        _print_verdict(handle)
     return _compare_verdicts(statement, handle.finish_event)
 
 

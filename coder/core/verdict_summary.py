@@ -1,6 +1,5 @@
 """A verdict in a few lines, the same ones in a terminal, in hooks and for other programs."""
 
-import json
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -138,13 +137,6 @@ def describe_open(verdict: Verdict, *, change: str = "", offered: Collection[str
     return tuple(dict.fromkeys(lines))
 
 
-def describe_details(verdict: Verdict) -> Iterator[str]:
-    """Yield lines with what the summary leaves out: tests by name, runs, notes, behavior, circumstances."""
-    for title, lines in _sections(verdict):
-        if lines:
-            yield from ("", title, *(f"  {line}" for line in lines))
-
-
 def markdown_report(verdict: Verdict) -> str:
     """Return summary and details in Markdown; the lines of each part are shown as they are."""
     rows = [row.line for row in evidence_rows(verdict)]
@@ -196,18 +188,6 @@ def _sections(verdict: Verdict) -> Iterator[tuple[str, Sequence[str]]]:
     )
 
 
-def verdict_json(verdict: Verdict, *, session: str, change: str = "") -> str:
-    """Return a JSON object with the verdict's label, exit code, summary and all its fields."""
-    fields = {
-        "session": session,
-        "label": verdict.label,
-        "exit_code": verdict.kind.exit_code,
-        "summary": [row.line for row in summarize_verdict(verdict, session=session, change=change)],
-        "verdict": verdict.model_dump(mode="json"),
-    }
-    return json.dumps(fields, ensure_ascii=False, indent=2)
-
-
 REMEDIES: Mapping[str, str] = {
     "undecided-edits": "add a test that decides, or take another one: coder apply last --candidate 2",
     "no-target": "add a test of the new behavior, or name one: coder verify{of} --test ID",
@@ -220,7 +200,7 @@ REMEDIES: Mapping[str, str] = {
     "runner-files": "commit the configuration of the tests by itself, then: coder verify HEAD",
     "linter": 'fix what the linters report, or set checks = "show"',
     "left-out": "finish what was left out, then: coder verify",
-    "behavior-same": "look whether the tests see the change: coder verify{of} --details",
+    "behavior-same": "look whether the tests see the change: coder log evidence",
     "behavior-narrow": "name the inputs that the change is about: coder verify{of} --issue 'TEXT'",
 }
 """Remedies for findings that cap a verdict, by rule; `of` is the change that was judged."""
