@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from coder.core.errors import GitError, IdentityError, UserError
 from coder.core.events import NoteMade, Verified, Warned
@@ -36,7 +37,7 @@ from coder.patching import PatchError
 from coder.patching.git_hunks import split_git_diff
 from coder.python.imports import module_of_path
 from coder.session.context import SessionContext
-from coder.session.judging import attempt_number
+from coder.session.judging import attempt_number, verify_change
 from coder.session.report import components_section, session_report, summarize_reviews
 from coder.session.review import (
     RevisionRequest,
@@ -253,9 +254,13 @@ async def _deliver(
     repository = context.repository
     rebased_patch = await asyncio.to_thread(repository.rebase_on_head, patch)
     if rebased_patch is not None and repository.dirty:
-        head_verifier = context.judging.make_verifier(repository.on_head())
-        new_verdict = await asyncio.to_thread(
-            head_verifier.verify, rebased_patch, named_tests(context.log.records, candidate.id)
+        verifier = context.judging.make_verifier(repository.on_head())
+        judging = replace(context.judging, verifier=verifier, whole_verifier=verifier, since="")
+        new_verdict = await verify_change(
+            replace(context, judging=judging),
+            candidate,
+            rebased_patch,
+            named_tests(context.log.records, candidate.id),
         )
         shows_as_much = (new_verdict.kind.shows_fix or not verdict.kind.shows_fix) and (
             bool(new_verdict.targets) or not verdict.targets

@@ -165,6 +165,8 @@ class FakeVerifier:
     report: TestReport = BASELINE
     tied: dict[str, IssueTie] = field(default_factory=dict)
     calls: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    excluded: list[tuple[str, ...]] = field(default_factory=list)
+    """Tests that are no targets, of each verification."""
     examples: tuple[str, ...] = ()
     example: ReproducedExample | str = "the issue quotes no call with its wrong and its right result"
 
@@ -200,6 +202,7 @@ class FakeVerifier:
         tell: RunListener | None = None,
     ) -> Verdict:
         self.calls.append(("verify", tuple(named)))
+        self.excluded.append(tuple(excluded))
         verdict = self.verdicts.pop(0) if len(self.verdicts) > 1 else self.verdicts[0]
         return verdict.model_copy(update={"tree": patch.tree})
 

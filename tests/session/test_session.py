@@ -107,12 +107,9 @@ def test_fix_without_red_test_on_head_is_a_diff(tmp_path: Path) -> None:
     """The bug is uncommitted: on plain HEAD no test of the fix is red."""
     shown = UNTESTED.model_copy(update={"reason": "A red test turned green.", "targets": (RED.id,)})
     repository = FakeRepository(root=tmp_path, dirty=True)
-    context = kit(
-        tmp_path,
-        [patch(FIX)],
-        repository=repository,
-        verifier=FakeVerifier(verdicts=[shown, UNTESTED]),
-    )
+    verifier = FakeVerifier(verdicts=[shown, UNTESTED])
+    context = kit(tmp_path, [patch(FIX)], repository=repository, verifier=verifier)
+    context = replace(context, task=context.task.model_copy(update={"unrelated_tests": ("t.py::test_b",)}))
 
     async def change_and_verify(context: SessionContext, candidate: Candidate) -> Candidate:
         (tmp_path / "a.py").write_text("VALUE = 2\n", encoding="utf-8")
@@ -124,6 +121,7 @@ def test_fix_without_red_test_on_head_is_a_diff(tmp_path: Path) -> None:
     assert session_end.delivery is not None
     assert session_end.delivery.needs_uncommitted_work
     assert (session_end.summary, repository.deliveries) == ("A red test turned green.", [])
+    assert verifier.excluded == [("t.py::test_b",)] * 2
 
 
 def test_merges_proven_fix_on_request(tmp_path: Path) -> None:
