@@ -63,12 +63,13 @@ def find_weaknesses(change: JudgedChange, targets: Sequence[str]) -> Weaknesses:
         hashes = {
             path: digest for path in files if path not in change.sources and (digest := sha256_of(new / path))
         }
-        has_code = any(path.endswith(CODE) for path in change.sources)
+        data = [path for path in change.sources if not _is_code(path, old, new)]
+        has_code = len(data) < len(change.sources)
         rules: list[tuple[str, Effect, Iterable[str]]] = [
             ("wording", "cap", _find_wording(change, sides)),
             ("special-case", "note", _find_special_cases(change, sides, files)),
             ("harness-access", "cap", _find_process_words(change, sides)),
-            ("test-data", "open" if has_code else "cap", _unclear_data(change, targets, new)),
+            ("test-data", "open" if has_code else "cap", _unclear_data(change, targets, data, new)),
             ("unread", "cap", _unread_sources(new, change.sources)),
         ]
         found = [finding for rule, effect, texts in rules for finding in findings(rule, texts, effect=effect)]
@@ -161,9 +162,24 @@ ESCAPES = r"print(+AGE-, '\u0041\x41')"
 """ASCII that is read otherwise where escapes have a meaning, as in UTF-7 and `unicode_escape`."""
 
 
-def _unclear_data(change: JudgedChange, targets: Sequence[str], new: Path) -> Iterator[str]:
+def _is_code(path: str, *trees: Path) -> bool:
+    """Tell whether a path has a suffix of code, or is a program without one in one of the trees."""
+    return path.endswith(CODE) or any(map(_is_program, (tree / path for tree in trees)))
+
+
+def _is_program(file: Path) -> bool:
+    """Tell whether two of three marks of a program are there: no suffix, a `#!` line, the mode."""
+    if not file.is_file():
+        return False
+    marks = (not file.suffix, read_regular_text(file).startswith("#!"), bool(file.stat().st_mode & 0o111))
+    return sum(marks) > 1
+
+
+def _unclear_data(
+    change: JudgedChange, targets: Sequence[str], data: Sequence[str], new: Path
+) -> Iterator[str]:
     """Yield why changed files that are no code may be expectations of the targets, half a sentence each."""
-    data = [path for path in change.sources if not path.endswith((*CODE, *PROSE))]
+    data = [path for path in data if not path.endswith(PROSE)]
     if not data or not targets:
         return
     if lost := [target for target in targets if not change.files_of(target)]:

@@ -1,10 +1,10 @@
-"""Sources that run and cannot be read as what they are."""
+"""Sources that run: programs without a suffix, and code that cannot be read as what it is."""
 
 from pathlib import Path
 
 import pytest
 
-from coder.verify.checks.review import _unread_sources
+from coder.verify.checks.review import _is_code, _unread_sources
 from coder.verify.trees import LARGEST
 
 
@@ -26,3 +26,24 @@ def test_tells_which_sources_are_not_read(tmp_path: Path, data: bytes, reason: s
     found = list(_unread_sources(tmp_path, ["a.py", "gone.py", "b.txt"]))
     assert [reason in line for line in found] == [True] * bool(reason)
     assert "link.py is a link" in next(iter(_unread_sources(tmp_path, ["link.py"])))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "mode", "is_code"),
+    [
+        ("tool.py", "", 0o644, True),
+        ("tool", "#!/usr/bin/env python3\n", 0o644, True),
+        ("tool", "\x7fELF", 0o755, True),
+        ("tool.in", "#!/bin/sh\n", 0o755, True),
+        ("tool", "expected\n", 0o644, False),
+        ("expected.txt", "4\n", 0o755, False),
+        ("expected.txt", "#!/bin/sh\n", 0o644, False),
+    ],
+)
+def test_tells_programs_from_data(tmp_path: Path, name: str, text: str, mode: int, is_code: bool) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    new.mkdir()
+    (new / name).write_text(text, encoding="utf-8")
+    (new / name).chmod(mode)
+    assert (_is_code(name, old, new), _is_code(name, new, old)) == (is_code, is_code)

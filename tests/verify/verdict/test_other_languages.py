@@ -120,6 +120,22 @@ def test_data_that_only_tests_read_keeps_verdict_from_proven(tmp_path: Path) -> 
     assert "the change edits expected.dat, which only tests read (run.test.js)" in verdict.reason
 
 
+def test_program_without_suffix_is_code_that_a_fix_may_edit(tmp_path: Path) -> None:
+    base = {
+        "bin/double": "#!/bin/sh\nn + 1",
+        "expected.dat": "case 4",
+        "run.test.js": 'test("case", run("bin/double"), read("expected.dat"))',
+    }
+    runner = TapRunner("bin/double", "expected.dat", "case")
+    verdict = judge(tmp_path, base, {"bin/double": "#!/bin/sh\nn * 2"}, runner)
+    assert (verdict.label, verdict.targets) == ("FIXED", ("case",))
+    both = {"bin/double": "#!/bin/sh\nn + 3", "expected.dat": "case 3 # not case 4"}
+    edited = judge(tmp_path, base, both, runner)
+    assert [finding.text for finding in edited.findings if finding.effect == "open"] == [
+        "the change edits expected.dat, which only tests read (run.test.js)"
+    ]
+
+
 def test_hashes_name_existing_files_that_are_equal_on_both_sides(tmp_path: Path) -> None:
     script = 'test("case", 4)'
     base = {"double.c": "n + 1", "expected.dat": "case 4", "run.test.js": script}
