@@ -447,7 +447,9 @@ def _probe_pytest(project: Project, root: Path, sandbox: Sandbox) -> Project:
     if not project.command.is_pytest:
         return project.model_copy(update=facts)
     missing = [
-        DISTRIBUTION_OF_MODULE.get(name, name.replace("_", "-")) for name in probe["missing_modules"]
+        DISTRIBUTION_OF_MODULE.get(name, name.replace("_", "-"))
+        for name in probe["missing_modules"]
+        if not _is_in_tree(name, root)
     ] + probe["missing_distributions"]
     return project.model_copy(
         update=facts
@@ -460,6 +462,13 @@ def _probe_pytest(project: Project, root: Path, sandbox: Sandbox) -> Project:
             "why": (*project.why, f"Python {probe['python']}, pytest {probe['pytest'] or 'missing'}."),
         }
     )
+
+
+def _is_in_tree(module: str, root: Path) -> bool:
+    """Tell whether a repository has a file of that module, wherever it is imported from."""
+    name = module.replace(".", "/")
+    ends = (f"/{name}.py", f"/{name}/__init__.py")
+    return any(f"/{path}".endswith(ends) for path in source_files(root, (".py",)))
 
 
 def _dependency_problem(

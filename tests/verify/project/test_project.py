@@ -200,6 +200,14 @@ def test_missing_plugin_names_install_command(tmp_path: Path, sandbox: ProcessSa
     assert "pytest needs no-such-plugin, pytest-no-such, named in" in problem.text
 
 
+@pytest.mark.parametrize(
+    "path", ["testing/loop.py", "src/testing/loop/__init__.py", "plugins/testing/loop.py"]
+)
+def test_plugin_in_the_repository_is_not_missing(tmp_path: Path, sandbox: ProcessSandbox, path: str) -> None:
+    write(tmp_path, {path: "", "pytest.ini": "[pytest]\naddopts = -p testing.loop"})
+    assert discover(tmp_path, sandbox).problem is None
+
+
 def test_reports_broken_interpreter(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     fake_venv(tmp_path / ".venv").write_text("#!/bin/sh\nexit 3\n")
     assert "could not be asked for its pytest" in str(discover(tmp_path, sandbox).problem)

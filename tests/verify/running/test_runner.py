@@ -287,6 +287,16 @@ def test_reports_wrong_option_in_words_of_pytest(tmp_path: Path, make_runner: Ru
     )
 
 
+def test_plugin_of_the_repository_is_loaded(tmp_path: Path, make_runner: Run) -> None:
+    files = {
+        "pytest.ini": "[pytest]\naddopts = -p testing.two",
+        "testing/two.py": "import pytest\n\n\n@pytest.fixture\ndef two():\n    return 2\n",
+        "test_it.py": "def test_two(two):\n    assert two == 2\n",
+    }
+    root = write_tree(tmp_path, files)
+    assert outcomes(make_runner(root).run(root)) == {"test_it.py::test_two": "passed"}
+
+
 def test_reports_broken_conftest(tmp_path: Path, make_runner: Run) -> None:
     root = write_tree(tmp_path, {**CALC, "conftest.py": "import nowhere"})
     assert "No module named 'nowhere'" in problem_text(make_runner(root).run(root), "usage")
