@@ -18,11 +18,10 @@ from coder.core.verdict import (
     TestReport,
 )
 from coder.verify.example import IssueCode, IssueScriptResults
-from coder.verify.linters import api_changes
 from coder.verify.mutate import mutate_for_new_tests, mutate_verified_change
 from coder.verify.report import shorten_test_id
 from coder.verify.select import sources_imported_by
-from coder.verify.trees import Side, read_texts
+from coder.verify.trees import Side
 from coder.verify.verdict import Facts, findings
 
 NOTES_SHOWN = 4
@@ -111,8 +110,6 @@ def examine_change(
         return False
     facts.details["linters"] = linters
     facts.note("linter", *_limit(linters.new))
-    old, new = read_texts(change.old, change.sources), read_texts(change.new, change.sources)
-    facts.note("public-names", *_limit(api_changes(old, new)))
     ran = IssueScriptResults() if facts.targets else tools.issue_code.compare(change.old, change.new, issue)
     facts.note(
         "issue-code",

@@ -118,11 +118,6 @@ def test_issue_script_counts_where_no_test_does(look: Examine) -> None:
     )
 
 
-def test_reports_api_changes_to_callers(look: Examine) -> None:
-    verdict = look({"calc.py": SOURCE}, {"calc.py": SOURCE.replace("add", "plus")}, PASSING)
-    assert verdict.notes == ("the public name `add` of calc.py is gone",)
-
-
 @pytest.mark.parametrize(("strict", "kind"), [(False, VerdictKind.PROVEN), (True, VerdictKind.FIXED)])
 def test_counts_new_linter_findings_where_project_requires(
     look: Examine, strict: bool, kind: VerdictKind
