@@ -324,11 +324,11 @@ class LintReport(Value):
     missing: tuple[str, ...] = ()
     """Tools that the project configures but that are not installed."""
     fixed: tuple[str, ...] = ()
-    """Commands whose configuration changed, which failed before and now pass on the whole project."""
+    """In evidence of earlier versions: commands whose configuration changed and that pass now."""
     failing: tuple[str, ...] = ()
-    """Commands that fail as before."""
+    """In the same: commands that fail as before."""
     broken: tuple[str, ...] = ()
-    """Commands that passed before and fail now."""
+    """In the same: commands that passed before and fail now."""
 
     @model_validator(mode="before")
     @classmethod

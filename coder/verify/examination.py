@@ -22,7 +22,7 @@ from coder.verify.mutate import mutate_for_new_tests, mutate_verified_change
 from coder.verify.report import shorten_test_id
 from coder.verify.select import sources_imported_by
 from coder.verify.trees import Side
-from coder.verify.verdict import Facts, findings
+from coder.verify.verdict import Facts
 
 NOTES_SHOWN = 4
 EXAMPLES_SHOWN = 5
@@ -116,16 +116,10 @@ def examine_change(
         *(f"the issue's own code failed before and works now: `{line}`" for line in ran.fixed),
         *(f"the issue's own code fails as before: `{line}`" for line in ran.failing),
     )
-    facts.note("configured-check", *(f"`{name}` failed before and passes now" for name in linters.fixed))
-    facts.note("configured-check", *(f"`{name}` fails as before" for name in linters.failing))
     if facts.targets and any(path.endswith(".py") for path in change.sources):
         answers = tools.issue_code.answer_quoted(change.old, change.new, issue, facts.targets, change.sources)
         facts.cap("persisting-error", *answers.persisting)
         _show_first(facts, answers.examples)
-    if linters.broken:
-        commands = ", ".join(f"`{command}`" for command in linters.broken)
-        broken = f"the change of the configuration breaks {commands}, which passed before"
-        facts.findings += findings("configured-check", [broken], effect="break")
     if tools.strict and linters.new:
         facts.leave_open(
             "linter",

@@ -12,7 +12,6 @@ from coder.core.phases import READ_ONLY
 from coder.core.ports import Limits, Sandbox
 from coder.core.values import Value
 from coder.core.verdict import LintReport
-from coder.files.regular_files import read_regular_text
 from coder.verify.layout import nested_table, read_ini, read_toml
 from coder.verify.project import Project
 
@@ -34,8 +33,6 @@ class Checker(Value):
     """Files whose existence configures it."""
     table: str
     """Its configuration: a table below `tool` in pyproject.toml, a section of setup.cfg or tox.ini."""
-    whole: str = "."
-    """Arguments for the whole project, in place of files."""
 
 
 RUFF = Checker(
@@ -66,7 +63,6 @@ CHECKERS = (
         arguments=("-q", "-f", "custom", "--msg-template", "{relpath}:{line}: {test_id} {msg}"),
         files=(".bandit",),
         table="bandit",
-        whole="-r .",
     ),
 )
 DEFAULT_CHECKER = RUFF.model_copy(
@@ -75,22 +71,18 @@ DEFAULT_CHECKER = RUFF.model_copy(
 """For projects without a checker: the rules of pyflakes, bugbear and bandit, in ruff."""
 
 
-def checkers_of(root: Path) -> dict[Checker, list[object]]:
-    """Return the checkers that a tree configures, each with what its files say about it."""
-    found = {checker: _configuration(checker, root) for checker in CHECKERS}
-    return {checker: texts for checker, texts in found.items() if any(text is not None for text in texts)}
+def checkers_of(root: Path) -> list[Checker]:
+    """Return the checkers that a tree configures."""
+    return [checker for checker in CHECKERS if _is_configured(checker, root)]
 
 
-def _configuration(checker: Checker, root: Path) -> list[object]:
-    """Return what configures a checker in each place that may; None where nothing does."""
+def _is_configured(checker: Checker, root: Path) -> bool:
     *around, last = checker.table.split(".")
-    inis = [read_ini(root / file) for file in ("setup.cfg", "tox.ini")]
-    files = [root / name for name in checker.files]
-    return [
-        nested_table(read_toml(root / "pyproject.toml"), "tool", *around).get(last),
-        *(dict(ini[checker.table]) if checker.table in ini else None for ini in inis),
-        *(read_regular_text(file) if file.is_file() else None for file in files),
-    ]
+    return (
+        last in nested_table(read_toml(root / "pyproject.toml"), "tool", *around)
+        or any(checker.table in read_ini(root / file) for file in ("setup.cfg", "tox.ini"))
+        or any((root / file).is_file() for file in checker.files)
+    )
 
 
 class LinterChecks:
@@ -104,12 +96,11 @@ class LinterChecks:
     def compare(self, old: Path, new: Path, changed: Sequence[str]) -> LintReport:
         """Return findings in the changed files of the tree `new` that the tree `old` lacks.
 
-        Where no Python file is changed, checkers that are configured differently run on the whole project.
         Nothing is written to the trees.
         """
-        if not any(path.endswith((".py", ".pyi")) for path in changed):
-            return self._compare_configurations(old, new)
         paths = [path for path in changed if path.endswith((".py", ".pyi")) and not path.startswith("-")]
+        if not paths:
+            return LintReport()
         configured = checkers_of(new)
         ran: dict[str, None] = {}
         missing: dict[str, None] = {}
@@ -122,33 +113,6 @@ class LinterChecks:
             elif configured:
                 missing[checker.name] = None
         return LintReport(new=tuple(findings), ran=tuple(ran), missing=tuple(missing))
-
-    def _compare_configurations(self, old: Path, new: Path) -> LintReport:
-        effects: dict[str, list[str]] = {"fixed": [], "failing": [], "broken": []}
-        before, after = checkers_of(old), checkers_of(new)
-        for checker in (
-            checker for checker in after if after[checker] != before.get(checker, after[checker])
-        ):
-            passes = [self._passes(checker, tree) for tree in (old, new)]
-            subcommand = checker.arguments[:1] if checker.name == "ruff" else ()
-            command = " ".join((checker.name, *subcommand, checker.whole))
-            match passes:
-                case [False | None, True]:
-                    effects["fixed"].append(command)
-                case [True, False | None]:
-                    effects["broken"].append(command)
-                case [False, False]:
-                    effects["failing"].append(command)
-        return LintReport(**{name: tuple(commands) for name, commands in effects.items()})
-
-    def _passes(self, checker: Checker, tree: Path) -> bool | None:
-        """Tell whether a checker passes on the whole project.
-
-        None if it cannot run, as with a configuration that it rejects.
-        """
-        program = self._program_of(checker)
-        ran = self._run((*program, *checker.arguments, *checker.whole.split()), tree) if program else None
-        return None if ran is None else ran[0] == 0
 
     def _program_of(self, checker: Checker) -> tuple[str, ...]:
         """Return how to start a checker: in the project's environment, or from its PATH; or nothing."""

@@ -9,11 +9,11 @@ from coder.core.verdict import LintReport
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.linters import LinterChecks, checkers_of
 from coder.verify.project import find_project
-from tests.builders import by_hand, write
+from tests.builders import write
 
 OLD = "import os\n\n\ndef one():\n    return 1\n"
 NEW = "import os\nimport sys\n\n\ndef one():\n    return 1\n"
-CAREFUL, LENIENT = "[lint]\nselect = ['F']\n", "[lint]\nselect = ['F']\nignore = ['F401']\n"
+CAREFUL = "[lint]\nselect = ['F']\n"
 
 
 def compare_findings(
@@ -57,22 +57,6 @@ def test_runs_formatter_and_type_checker(tmp_path: Path, sandbox: ProcessSandbox
     assert findings.new[0] == "ruff: a.py:1: is not formatted"
     assert findings.new[1].startswith("mypy: a.py:1: error: Incompatible types in assignment")
     assert not [*tmp_path.rglob(".mypy_cache")]
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [
-        (LENIENT, CAREFUL, LintReport(broken=("ruff check .",))),
-        *by_hand((CAREFUL, LENIENT, LintReport(fixed=("ruff check .",)))),
-        (CAREFUL, f"{CAREFUL}# why\n", LintReport(failing=("ruff check .",))),
-        *by_hand(("[lint]\nselect = ['nothing']\n", LENIENT, LintReport(fixed=("ruff check .",)))),
-    ],
-)
-def test_configuration_change_is_checked_by_its_command(
-    tmp_path: Path, sandbox: ProcessSandbox, before: str, after: str, expected: LintReport
-) -> None:
-    old, new = {"ruff.toml": before}, {"ruff.toml": after}
-    assert compare_findings(tmp_path, sandbox, old, new, {"a.py": OLD}) == expected
 
 
 def test_reports_missing_configured_checker(tmp_path: Path, sandbox: ProcessSandbox) -> None:

@@ -130,14 +130,3 @@ def test_counts_new_linter_findings_where_project_requires(
     )
     assert (verdict.kind, verdict.linters) == (kind, checked)
     assert "ruff: calc.py:1: F401" in verdict.notes
-
-
-def test_configuration_breaking_its_own_command_is_broken(look: Examine) -> None:
-    verdict = look(
-        {"ruff.toml": "a"},
-        {"ruff.toml": "b"},
-        PASSING,
-        checked=LintReport(broken=("ruff check .",), fixed=("mypy .",)),
-    )
-    assert (verdict.kind, verdict.notes) == (VerdictKind.BROKEN, ("`mypy .` failed before and passes now",))
-    assert verdict.reason == "The change of the configuration breaks `ruff check .`, which passed before."
