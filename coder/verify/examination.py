@@ -7,7 +7,6 @@ from pathlib import Path
 from threading import Event
 from typing import Protocol
 
-from coder.core.paths import test_file_of
 from coder.core.ports import Progress, Trials
 from coder.core.verdict import (
     BehaviorExample,
@@ -18,9 +17,8 @@ from coder.core.verdict import (
     TestReport,
 )
 from coder.verify.example import IssueCode, IssueScriptResults
-from coder.verify.mutate import mutate_for_new_tests, mutate_verified_change
+from coder.verify.mutate import mutate_change
 from coder.verify.report import shorten_test_id
-from coder.verify.select import sources_imported_by
 from coder.verify.trees import Side
 from coder.verify.verdict import Facts
 
@@ -28,8 +26,8 @@ NOTES_SHOWN = 4
 EXAMPLES_SHOWN = 5
 NEW_CODE_SECONDS = 60.0
 """Time limit for the mutants of new code, of which all lines are mutated."""
-LEAST_MUTANTS = 3
-"""With fewer mutants, surviving ones say nothing about a test."""
+MUTANT_SECONDS, LEAST_MUTANT_SECONDS = 10.0, 3.0
+"""Time limits for the mutants of a fix: at most, and where its targets are quicker."""
 
 
 class CompareBehavior(Protocol):
@@ -133,15 +131,8 @@ def examine_change(
 
 def _examine_mutants(change: ExaminedChange, tools: ExaminationTools) -> None:
     """Note which mutants no test notices."""
-    facts = change.facts
-    mutation = facts.details["mutation"] = _run_mutants(change, tools)
-    if facts.targets or change.sources:
-        facts.note("survivor", *_survivor_notes(mutation))
-    else:
-        facts.note("caught", *_kill_notes(mutation))
-    if _is_unguarded(change, mutation):
-        caught = f"the new tests catch none of {mutation.mutants if mutation else 0} deliberate defects"
-        facts.note("unnoticed-mutants", f"{caught} of the fix")
+    mutation = change.facts.details["mutation"] = _run_mutants(change, tools)
+    change.facts.note("survivor", *_survivor_notes(mutation))
 
 
 def _compare_behavior(
@@ -169,40 +160,25 @@ def _show_first(facts: Facts, examples: Sequence[BehaviorExample]) -> None:
     facts.details["behavior"] = report.model_copy(update={"examples": (*examples, *rest)[:EXAMPLES_SHOWN]})
 
 
-def _is_unguarded(change: ExaminedChange, mutation: MutationReport | None) -> bool:
-    """Tell whether the targets, all of them new, catch no mutant of the change."""
-    are_new = change.before.problem is None and all(
-        not change.before.has_test(target) for target in change.facts.targets
-    )
-    return are_new and mutation is not None and mutation.mutants >= LEAST_MUTANTS and mutation.caught == 0
-
-
 def _run_mutants(change: ExaminedChange, tools: ExaminationTools) -> MutationReport | None:
-    """Mutate the change, in a tree of its own, and run the targets and the tests that reach it.
+    """Mutate the change, in a tree of its own, and run the targets, of new code all tests that it adds.
 
-    If only tests changed, mutate the sources that the new tests import. None if nothing can be mutated or
-    run.
+    None if nothing can be mutated or run.
     """
-    facts, added = change.facts, _new_green_tests(change)
-    is_fix = not tools.is_new_code and bool(facts.targets and change.sources)
-    if not is_fix and not tools.is_new_code and (not added or change.sources or change.before.problem):
+    tests, seconds = change.facts.targets, min(MUTANT_SECONDS, change.facts.target_seconds)
+    if tools.is_new_code:
+        tests, seconds = _new_green_tests(change), NEW_CODE_SECONDS
+    if not tests or not change.sources:
         return None
-    tests = facts.targets if is_fix else added
     with change.checkout("change") as tree:
-        if is_fix:
-            return mutate_verified_change(
-                change.old,
-                tree,
-                change.sources,
-                targets=tests,
-                trials=tools.trials,
-                seconds=facts.target_seconds,
-            )
-        if tools.is_new_code:
-            new_code = [path for path in change.sources if path.endswith(".py")]
-            return mutate_for_new_tests(tree, new_code, tests, tools.trials, seconds=NEW_CODE_SECONDS)
-        sources = sources_imported_by(tree, sorted(set(map(test_file_of, tests))))
-        return mutate_for_new_tests(tree, sources, tests, tools.trials)
+        return mutate_change(
+            change.old,
+            tree,
+            change.sources,
+            tests=tests,
+            trials=tools.trials,
+            seconds=max(LEAST_MUTANT_SECONDS, seconds),
+        )
 
 
 def _new_green_tests(change: ExaminedChange) -> tuple[str, ...]:
@@ -217,15 +193,6 @@ def _survivor_notes(mutation: MutationReport | None) -> list[str]:
     return _limit(
         [f"untested: {place.path}:{place.line} (no test fails when it {place.what})" for place in survivors]
     )
-
-
-def _kill_notes(mutation: MutationReport | None) -> list[str]:
-    if mutation is None or not mutation.tried:
-        return []
-    return [
-        f"the new tests catch {mutation.tried - len(mutation.survivors)} of {mutation.tried} "
-        "deliberate defects of what they import"
-    ]
 
 
 def _limit(findings: Sequence[str]) -> list[str]:

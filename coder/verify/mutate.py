@@ -14,57 +14,37 @@ from coder.core.ports import Edit, TextChange, Trials
 from coder.core.verdict import MutationReport, UntestedPlace
 from coder.python.source import Positions, decode_source, dump_node, parse_module
 
-SECONDS, LEAST_SECONDS = 10.0, 3.0
-"""Time limits for all mutants together, after collection: at most, and where the targets are quicker."""
 
-
-def mutate_verified_change(
+def mutate_change(
     old: Path,
     new: Path,
     changed: Sequence[str],
     *,
-    targets: Sequence[str],
+    tests: Sequence[str],
     trials: Trials,
     seconds: float,
 ) -> MutationReport | None:
-    """Run the targets on each reverted hunk, then on mutants of the changed lines.
+    """Run tests that pass in the tree `new` on each reverted hunk, then on mutants of the changed lines.
 
-    `changed` are the sources that differ between the trees; `trials` try edits of `new`, for as long as the
-    targets took in a process of their own (`seconds`). None if the targets do not pass there.
+    `changed` are the sources that differ between the trees; they take turns, so that a lack of time hits
+    all alike. None if nothing could be tried.
     """
     texts = {path: _read(new / path) for path in changed if path.endswith(".py") and (new / path).is_file()}
     before = {path: _read(old / path) for path in texts}
+    queues = [generate_mutants(path, before[path], text) for path, text in texts.items()]
     mutants = [
         *(mutant for path, text in texts.items() for mutant in reverted_hunks(path, before[path], text)),
-        *(mutant for path, text in texts.items() for mutant in generate_mutants(path, before[path], text)),
+        *(mutant for turn in zip_longest(*queues) for mutant in turn if mutant is not None),
     ]
-    limit = min(SECONDS, max(LEAST_SECONDS, seconds))
-    report = _try_mutants(new, mutants, targets, trials, seconds=limit)
-    wording = [(path, line) for path, text in texts.items() for line in wording_lines(before[path], text)]
-    return report and report.model_copy(update={"wording": tuple(wording)})
-
-
-def mutate_for_new_tests(
-    tree: Path, sources: Sequence[str], tests: Sequence[str], trials: Trials, *, seconds: float = SECONDS
-) -> MutationReport | None:
-    """Run `tests` on mutants of the given sources; None if they do not pass there.
-
-    The sources take turns, so that a lack of time hits all alike.
-    """
-    queues = [generate_mutants(path, "", _read(tree / path)) for path in sources if path.endswith(".py")]
-    mutants = [mutant for turn in zip_longest(*queues) for mutant in turn if mutant is not None]
-    return _try_mutants(tree, mutants, tests, trials, seconds=seconds)
-
-
-def _try_mutants(
-    tree: Path, mutants: Sequence["Mutant"], tests: Sequence[str], trials: Trials, *, seconds: float
-) -> MutationReport | None:
-    """Return how tests that are green on a tree fare on mutants of it; None if nothing could be tried."""
-    if not mutants or not tests:
+    if not mutants:
         return None
     edits = [mutant.as_edit(tests) for mutant in mutants]
-    outcomes = [trial.outcome for trial in trials.try_out(tree, (), edits, seconds=seconds)]
-    return summarize_mutants(mutants, outcomes) if outcomes else None
+    outcomes = [trial.outcome for trial in trials.try_out(new, (), edits, seconds=seconds)]
+    if not outcomes:
+        return None
+    wording = [(path, line) for path, text in texts.items() for line in wording_lines(before[path], text)]
+    report = summarize_mutants(mutants, outcomes)
+    return report.model_copy(update={"wording": tuple(wording)})
 
 
 def summarize_mutants(mutants: Sequence["Mutant"], outcomes: Sequence[str]) -> MutationReport:

@@ -550,11 +550,9 @@ class ImportGraph:
             for name in self._import_names(path):
                 self._paths.setdefault(name, set()).add(path)
         self._importers: dict[str, set[str]] = {}
-        self._imported: dict[str, set[str]] = {}
         self._to_everything = {path for path, imports in names.items() if ANY_FILE in imports}
         for path, imports in names.items():
-            self._imported[path] = self._resolve(path, imports)
-            for imported in self._imported[path]:
+            for imported in self._resolve(path, imports):
                 self._importers.setdefault(imported, set()).add(path)
 
     def distances(self, paths: Iterable[str]) -> dict[str, int]:
@@ -576,10 +574,6 @@ class ImportGraph:
             importers = {other: path for path in level for other in self._importers.get(path, ())}
             level = [other for other in importers if other not in distances]
             distances |= {other: distances[importers[other]] + 1 for other in level}
-
-    def imported_files(self, path: str) -> frozenset[str]:
-        """Return the files that the imports of `path` name, and packages and conftest.py files above it."""
-        return frozenset(self._imported.get(path, ()))
 
     def _import_names(self, path: str) -> Iterable[str]:
         """Yield every dotted name that the file may be imported under.
@@ -624,22 +618,6 @@ def _absolute_name(path: str, name: str) -> str:
     package = PurePosixPath(path).parent.parts
     level = len(name) - len(name.lstrip("."))
     return ".".join([*package[: len(package) - level + 1], *filter(None, [name.lstrip(".")])])
-
-
-def sources_imported_by(tree: Path, test_files: Iterable[str]) -> tuple[str, ...]:
-    """Return the sources that test files import, sorted.
-
-    For a package, the imports of its `__init__.py` count too: it re-exports them.
-    """
-    graph = _build_graph(tree)
-    imported = {file for test in test_files for file in graph.imported_files(test)}
-    imported |= {
-        file
-        for package in imported
-        if package.endswith("__init__.py")
-        for file in graph.imported_files(package)
-    }
-    return tuple(sorted(path for path in imported if not is_test_path(path)))
 
 
 def _build_graph(tree: Path) -> ImportGraph:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.select import ImportGraph, imported_names, sources_imported_by
+from coder.verify.select import ImportGraph, imported_names, select_test_files
 from tests.builders import write
 
 FILES = {
@@ -60,6 +60,9 @@ def test_dynamic_import_may_import_everything(tmp_path: Path) -> None:
 
 
 def test_pipe_among_modules_does_not_block(tmp_path: Path) -> None:
-    write(tmp_path, {"a.py": "import b\n", "b.py": ""})
-    os.mkfifo(tmp_path / "pipe.py")
-    assert sources_imported_by(tmp_path, ["a.py"]) == ("b.py",)
+    old, new = tmp_path / "old", tmp_path / "new"
+    write(old, {"b.py": "", "test_a.py": "import b\n"})
+    write(new, {"b.py": "B = 1\n", "test_a.py": "import b\n"})
+    os.mkfifo(new / "pipe.py")
+    selection = select_test_files(old, new, ["b.py"])
+    assert selection is not None and selection.files == ("test_a.py",)

@@ -6,9 +6,10 @@ from pathlib import Path
 from coder.core.ports import Edit, Limits, TrialResult
 from coder.core.verdict import UntestedPlace
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.mutate import mutate_for_new_tests, mutate_verified_change
+from coder.verify.mutate import mutate_change
 from coder.verify.project import find_project
 from coder.verify.trials import PytestTrials
+from tests.builders import write
 
 OLD = "def low(x):\n    return x\n\n\ndef high(x):\n    return x\n"
 NEW = "def low(x):\n    return x + 1\n\n\ndef high(x):\n    return x + 2\n"
@@ -24,22 +25,20 @@ def test_names_hunks_that_no_target_notices(tmp_path: Path, sandbox: ProcessSand
     project = find_project(new, sandbox=sandbox, environment={})
     limits = Limits(memory_bytes=None)
     trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=limits)
-    report = mutate_verified_change(
-        old, new, ["src.py"], targets=["test_low.py::test_low"], trials=trials, seconds=10.0
-    )
+    report = mutate_change(old, new, ["src.py"], tests=["test_low.py::test_low"], trials=trials, seconds=10.0)
     assert report is not None
     assert report.survivors == (
         UntestedPlace(path="src.py", line=6, what="is as it was before", whole_hunk=True),
     )
     assert report.ended
-    untold = mutate_verified_change(
-        old, new, ["src.py"], targets=["test_low.py::test_gone"], trials=trials, seconds=10.0
+    untold = mutate_change(
+        old, new, ["src.py"], tests=["test_low.py::test_gone"], trials=trials, seconds=10.0
     )
     assert untold is None or untold.tried == 0
 
 
 class QuickTrials:
-    """Trials that notice everything, and have time for four edits."""
+    """Trials that notice everything, and have time for eight edits."""
 
     def try_out(
         self,
@@ -51,17 +50,20 @@ class QuickTrials:
         patient: bool = False,
     ) -> Generator[TrialResult]:
         assert (seconds, patient) == (10.0, False)
-        self.edits = edits[:4]
+        self.edits = edits[:8]
         for edit in self.edits:
             yield TrialResult(edit=edit, outcome="broke")
 
 
 def test_sources_take_turns(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("A = 1\nB = 2\n")
-    (tmp_path / "b.py").write_text("C = 3\nD = 4\n")
+    old, new = tmp_path / "old", tmp_path / "new"
+    write(old, {"a.py": "", "b.py": ""})
+    write(new, {"a.py": "A = 1\nB = 2\n", "b.py": "C = 3\nD = 4\n"})
     trials = QuickTrials()
-    report = mutate_for_new_tests(tmp_path, ["a.py", "b.py"], ["test_a.py::test_it"], trials)
-    assert [edit.path for edit in trials.edits] == ["a.py", "b.py", "a.py", "b.py"]
+    report = mutate_change(
+        old, new, ["a.py", "b.py"], tests=["test_a.py::test_it"], trials=trials, seconds=10.0
+    )
+    assert [edit.path for edit in trials.edits] == [*("a.py", "b.py") * 4]
     assert report is not None
-    assert (report.tried, report.ended) == (4, False)
-    assert report.mutants == report.caught
+    assert (report.tried, report.ended) == (8, False)
+    assert report.mutants == report.caught == 2

@@ -103,11 +103,6 @@ def test_closely_tested_fix_has_no_notes(look: Examine) -> None:
     assert (verdict.kind, verdict.notes) == (VerdictKind.PROVEN, ())
 
 
-def test_judges_added_tests_by_mutants_they_detect(look: Examine) -> None:
-    verdict = look({"calc.py": SOURCE}, TESTED, PASSING, has_mutants=True)
-    assert verdict.notes == ("the new tests catch 2 of 2 deliberate defects of what they import",)
-
-
 def test_issue_script_counts_where_no_test_does(look: Examine) -> None:
     script_result = IssueScriptResults(fixed=("add(1, 2)",), failing=("add(2, 2)",))
     verdict = look(BUGGY, {"calc.py": SOURCE}, PASSING, script_result=script_result)
