@@ -47,8 +47,6 @@ from coder.verify.failures import (
     with_cause,
 )
 from coder.verify.report import (
-    describe_changed_failures,
-    describe_failures_in_changed_code,
     describe_old_failures,
     find_regressions,
     is_excluded,
@@ -862,8 +860,6 @@ class Judge:
         self._check_ties(targets)
         on_base = {*change.before.reached, *self.runs.reached_on_base}
         facts.cap("harness-access", *new_harness_access(on_base, self.runs.reached_on_change))
-        worse = describe_failures_in_changed_code(change.before, after, change.sources)
-        facts.note("changed-failure", *(worse or describe_changed_failures(change.before, after)))
         if not facts.targets:
             facts.note("old-failure", *describe_old_failures(change.before, after))
         facts.details |= {

@@ -7,7 +7,7 @@ from pathlib import Path
 from coder.core.paths import match_test_ids, test_file_of, test_function_of
 from coder.core.text import join_first
 from coder.core.verdict import Cause, DeniedResource, Failure, LinesRun, TestReport, TestResult, Verdict
-from coder.verify.failures import ASSERTIONS, frames_in_tree
+from coder.verify.failures import frames_in_tree
 from coder.workspace.workspace import format_count
 
 LONGEST_ID = 120
@@ -50,48 +50,6 @@ def tests_among(report: TestReport, tests: Sequence[str]) -> TestReport:
 def unmatched_names(named: Sequence[str], report: TestReport) -> list[str]:
     """Return the names that match no test of a report."""
     return [name for name in named if not any(match_test_ids([name])(result.id) for result in report.results)]
-
-
-def describe_changed_failures(before: TestReport, after: TestReport) -> list[str]:
-    """Describe tests red on both sides that now fail in another way, half a sentence each, the first few.
-
-    The change got them further, but not to their end.
-    """
-    return [
-        f"{shorten_test_id(result.id)} fails otherwise than before: {result.failure.headline}"
-        for result in _find_changed_failures(before, after)[:SHOWN]
-        if result.failure
-    ]
-
-
-def describe_failures_in_changed_code(
-    before: TestReport, after: TestReport, sources: Collection[str]
-) -> list[str]:
-    """Describe tests red on both sides that now end in an exception raised by the changed sources.
-
-    Tests that failed in the same way before are left out; the first few, half a sentence each.
-    """
-    return [
-        f"{shorten_test_id(result.id)}, red before too, now fails in the changed code: "
-        f"{result.failure.headline}"
-        for result in _find_changed_failures(before, after)
-        if result.failure and _raises_in(result.failure, sources)
-    ][:SHOWN]
-
-
-def _find_changed_failures(before: TestReport, after: TestReport) -> list[TestResult]:
-    reds = {result.id: result for result in before.failures}
-    return [
-        result
-        for result in after.failures
-        if result.id in reds and _failure_location(result) != _failure_location(reds[result.id])
-    ]
-
-
-def _raises_in(failure: Failure, sources: Collection[str]) -> bool:
-    """Tell whether a line of these files raises the exception, other than an assertion."""
-    frames = frames_in_tree(failure)
-    return bool(frames) and failure.type not in ASSERTIONS and frames[-1].path in sources
 
 
 def describe_old_failures(before: TestReport, after: TestReport) -> list[str]:

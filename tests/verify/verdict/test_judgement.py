@@ -252,28 +252,6 @@ def test_examination_that_is_ended_leaves_the_word(
     assert not cutoff.request()
 
 
-def test_reports_test_failing_differently(tmp_path: Path) -> None:
-    def differing_suite(files: Files) -> list[TestResult]:
-        stuck = (
-            failed_result(OTHER, "ImportError", "no name 'y'")
-            if files["calc.py"] == "fixed"
-            else failed_result(OTHER, "NameError", "x")
-        )
-        return [stuck, *suite(files)[:-1]]
-
-    base = {**BASE, "tests/test_other.py": "import calc"}
-    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, base=base, ending=differing_suite)
-    assert verdict.kind == VerdictKind.PROVEN
-    assert f"{OTHER} fails otherwise than before: ImportError: no name 'y'" in verdict.notes
-    same = judge(
-        tmp_path,
-        {**FIX, **NEW_TEST},
-        base=base,
-        ending=lambda files: [failed_result(OTHER), *suite(files)[:-1]],
-    )
-    assert (same.kind, same.notes) == (VerdictKind.PROVEN, ())
-
-
 def test_named_test_skipped_as_before_is_no_failure(tmp_path: Path) -> None:
     def skipping(files: Files) -> list[TestResult]:
         return [*suite(files), passed_result(f"{TEST}::test_elsewhere", "skipped")]
