@@ -487,9 +487,9 @@ class Verdict(Value):
     target_kinds: Mapping[str, TargetKind] = Field(default_factory=dict)
     """Their origin, by test id."""
     missing_names: Mapping[str, str] = Field(default_factory=dict)
-    """Names that the change adds and for want of which targets fail without it, by test id."""
+    """In evidence of earlier versions: names that targets lack without the change, by test id."""
     chosen_names: tuple[str, ...] = ()
-    """Public names of the change that targets use and that neither the issue nor the base contains."""
+    """In the same: public names that the change introduces and targets use."""
     scope: Literal["whole", "reaching"] = "whole"
     """Tests checked for new failures: the whole suite, or the tests that reach the change."""
     tests_ran: int | None = None
@@ -636,18 +636,12 @@ _KINDS: dict[TargetKind, tuple[str, str]] = {
 }
 
 
-def describe_proof(verdict: Verdict, *, by: str) -> str:
-    """Return how many tests that went from red to green the change edits or adds; empty if none.
-
-    `by` is who made the change, for names that neither the issue nor the project contains.
-    """
+def describe_proof(verdict: Verdict) -> str:
+    """Return how many tests that went from red to green the change edits or adds; empty if none."""
     functions = {(test_function_of(test), kind) for test, kind in verdict.target_kinds.items()}
     counts = Counter(kind for _, kind in functions)
     kinds = [f"{counts[kind]} {words[counts[kind] > 1]}" for kind, words in _KINDS.items() if counts[kind]]
-    names = ", ".join(f"`{name}`" for name in verdict.chosen_names)
-    it = "it" if len(verdict.chosen_names) == 1 else "them"
-    chosen = [f"names chosen by {by}: {names}; check {it}"] if names else []
-    return "; ".join([*kinds, *chosen]) if verdict.target_kinds else ""
+    return "; ".join(kinds)
 
 
 def failure_signature(result: TestResult) -> str:

@@ -53,7 +53,6 @@ def evidence_rows(
     verdict: Verdict,
     *,
     session: str = "",
-    by: str = "the change",
     has_seconds: bool = True,
     change: str = "",
 ) -> tuple[Row, ...]:
@@ -62,14 +61,14 @@ def evidence_rows(
     They tell how long it took, unless another line does, without `has_seconds`. `change` is what
     `coder verify` is given to judge the change again: nothing for uncommitted work.
     """
-    return tuple(_rows(verdict, session=session, by=by, has_seconds=has_seconds, change=change))
+    return tuple(_rows(verdict, session=session, has_seconds=has_seconds, change=change))
 
 
 def summary_text(verdict: Verdict, *, session: str = "") -> str:
     return "\n".join(row.line for row in summarize_verdict(verdict, session=session))
 
 
-def _rows(verdict: Verdict, *, session: str, by: str, has_seconds: bool, change: str) -> Iterator[Row]:
+def _rows(verdict: Verdict, *, session: str, has_seconds: bool, change: str) -> Iterator[Row]:
     if verdict.broken:
         yield Row("broken", f"passed before, fails now: {_describe_failing(verdict.broken)}")
     elif verdict.still_red:
@@ -80,7 +79,7 @@ def _rows(verdict: Verdict, *, session: str, by: str, has_seconds: bool, change:
             yield Row("" if number else "red", line)
         yield from (Row("", found.text) for found in verdict.findings if found.rule == "edited-red")
     elif verdict.targets:
-        kinds = describe_proof(verdict, by=by)
+        kinds = describe_proof(verdict)
         yield Row("fixed", f"red before, green now: {condense_tests(verdict.targets)}{_in_brackets(kinds)}")
     yield from _measured_rows(verdict)
     open_lines = describe_open(verdict, change=change)

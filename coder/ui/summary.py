@@ -141,14 +141,9 @@ def summary_lines(
     )
     if finish_event.kind is None and finish_event.exit_code == MISUSE and not finish_event.spent.requests:
         return  # refused before any work
-    by = "the model" if finish_event.delivery else "the change"
     if finish_event.delivery:
         change = "HEAD" if finish_event.delivery.merged else finish_event.delivery.branch
-    rows = (
-        [*evidence_rows(verdict, session=session, by=by, has_seconds=is_judged, change=change)]
-        if verdict
-        else []
-    )
+    rows = [*evidence_rows(verdict, session=session, has_seconds=is_judged, change=change)] if verdict else []
     if finish_event.delivery:
         place = next((n for n, row in enumerate(rows) if row.name in ("tests", "evidence")), len(rows))
         rows.insert(place, Row("changed", _changed_files(finish_event.delivery.diff)))

@@ -1,7 +1,6 @@
 """The change under judgement: its tree, what it touches, and the base's results."""
 
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,10 +13,9 @@ from coder.core.paths import (
     test_function_of,
 )
 from coder.core.verdict import IssueTie, ReplacedAssertion, TargetKind, TestReport, TestResult
-from coder.files.regular_files import read_regular_text
 from coder.files.tokenize import count_terms
 from coder.verify.base import BaseTests, Runs
-from coder.verify.failures import environment_problem, find_added_names, find_words, is_chosen
+from coder.verify.failures import environment_problem, find_added_names, find_words
 from coder.verify.inline_tests import RUST, replace_inline_tests
 from coder.verify.issue import (
     Purpose,
@@ -30,8 +28,8 @@ from coder.verify.issue import (
 )
 from coder.verify.languages import SUFFIXES, find_edited_definitions
 from coder.verify.report import merge_reports
-from coder.verify.select import SuiteSelection, find_data_tests, find_tests, project_files
-from coder.verify.test_edits import find_replaced_assertions, names_used_by
+from coder.verify.select import SuiteSelection, find_data_tests, find_tests
+from coder.verify.test_edits import find_replaced_assertions
 from coder.verify.test_files import (
     CODE,
     WHOLE_FILE,
@@ -288,20 +286,6 @@ class JudgedChange:
         """Return the names that the base defines and the change does not."""
         old, new = self.source_texts
         return find_added_names(new, old)
-
-    def find_chosen_names(self, targets: Sequence[str], missing: Mapping[str, str]) -> tuple[str, ...]:
-        """Return public names of the change that targets use and neither the issue nor the base contains.
-
-        `missing` are names that targets lack without the change, by test id.
-        """
-        used = {name for test in targets for name in names_used_by(self._texts[1], test)}
-        added = self.find_added_names() - sys.stdlib_module_names
-        names = {missing[test] for test in targets if test in missing} | (used & added)
-        if not names:
-            return ()
-        with self.split.read("base") as base:
-            known = [read_regular_text(base / path) for path in project_files(base) if path.endswith(CODE)]
-        return tuple(sorted(name for name in names if is_chosen(name, (self.issue, *known))))
 
     def target_kind(self, test: str) -> TargetKind:
         if match_test_ids(self.purpose.named_tests)(test):

@@ -316,15 +316,6 @@ def find_words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text))
 
 
-def is_chosen(name: str, texts: Collection[str]) -> bool:
-    """Tell whether a public name occurs in none of the texts: whoever made the change has chosen it."""
-    return (
-        not name.startswith("_")
-        and "()" not in name
-        and not any(re.search(rf"\b{re.escape(name)}\b", text) for text in texts)
-    )
-
-
 def _definitions(text: str) -> dict[str, str]:
     """Return the names that a Python module defines, by the path of the definition."""
     try:

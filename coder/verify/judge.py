@@ -110,8 +110,6 @@ class Targets:
     green: list[str] = field(default_factory=list)
     reds: dict[str, TestResult] = field(default_factory=dict)
     """Results of the green ones without the change, by id."""
-    missing_names: dict[str, str] = field(default_factory=dict)
-    """Names that the change adds and for want of which they fail without it."""
     contradicted: list[str] = field(default_factory=list)
     """Edited and removed tests whose old versions passed and contradict the change."""
 
@@ -411,8 +409,6 @@ class Judge:
                 return  # it passed before, elsewhere
         targets.green.append(test)
         targets.reds[test] = red.model_copy(update={"id": test})
-        if is_own and red.failure and self._lacks_added_name(red):
-            targets.missing_names[test] = find_missing_name(red.failure)
 
     def _lacks_added_name(self, red: TestResult) -> bool:
         return red.failure is not None and lacks_added_name(red.failure, self._added_names)
@@ -865,10 +861,6 @@ class Judge:
         facts.details |= {
             "hashes": weaknesses.hashes,
             "target_kinds": {test: change.target_kind(test) for test in facts.targets},
-            "missing_names": {
-                test: name for test, name in targets.missing_names.items() if test in facts.targets
-            },
-            "chosen_names": change.find_chosen_names(facts.targets, targets.missing_names),
             "replaced_assertions": change.find_replaced_assertions(targets.contradicted),
             "accepted_test_edits": change.purpose.accepts_test_edits and bool(targets.contradicted),
         }

@@ -82,22 +82,6 @@ def _pair(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield from ((before, after) for before, after in pairs if before)
 
 
-def names_used_by(texts: Mapping[str, str], test: str) -> set[str]:
-    """Return the names that a Python test uses, without its parameters and variables; texts by path."""
-    function = _find_function(texts.get(test_file_of(test), ""), test)
-    nodes = [*ast.walk(function)] if function else []
-    local = {node.arg for node in nodes if isinstance(node, ast.arg)}
-    local |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    used: set[str] = set()
-    for node in nodes:
-        match node:
-            case ast.Attribute(attr=name) | ast.keyword(arg=str() as name):
-                used.add(name)
-            case ast.Name(id=name) if name not in local:
-                used.add(name)
-    return used
-
-
 def dotted_name(node: ast.expr) -> str:
     """Return the dotted name of a function or expression, as far as it consists of names."""
     match node:

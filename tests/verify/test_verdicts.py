@@ -62,7 +62,7 @@ def _read_command(case: Path) -> str | None:
 
 def _verdict_text(verdict: Verdict) -> str:
     tests = [result.id for result in (*verdict.broken, *verdict.still_red)]
-    proof = describe_proof(verdict, by="the change")
+    proof = describe_proof(verdict)
     replaced = [assertion.line for assertion in verdict.replaced_assertions]
     found = [f"{finding.effect}: {finding.text}" for finding in verdict.findings]
     return "\n".join([verdict.label, verdict.reason, *found, *tests, *replaced, proof])

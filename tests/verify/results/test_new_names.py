@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.verify.failures import find_added_names, find_missing_name, is_chosen, rejection_reason
+from coder.verify.failures import find_added_names, find_missing_name, rejection_reason
 from tests.verify.fakes import failed_result
 
 ID = "tests/test_calc.py::test_it"
@@ -38,9 +38,3 @@ def test_added_names_are_definitions_without_local_variables() -> None:
         *("keep", "split()", "join", "join()", "items", "joining", "shop", "Joiner", "glue", "last"),
         *("__init__", "__init__()", "self"),
     }
-
-
-def test_name_is_chosen_where_nobody_mentions_it() -> None:
-    assert is_chosen("keep", ["split_items drops commas"])
-    assert not is_chosen("keep", ["add a way to keep commas"])
-    assert not is_chosen("_keep", [])
