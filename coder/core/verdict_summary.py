@@ -82,6 +82,8 @@ def _rows(verdict: Verdict, *, session: str, has_seconds: bool, change: str) -> 
         kinds = describe_proof(verdict)
         yield Row("fixed", f"red before, green now: {condense_tests(verdict.targets)}{_in_brackets(kinds)}")
     yield from _measured_rows(verdict)
+    failing = [found.text for found in verdict.findings if found.rule in ("flaky", "old-failure")]
+    yield from (Row("failing", line) for line in failing)
     open_lines = describe_open(verdict, change=change)
     shown = open_lines if len(open_lines) <= SHOWN_OPEN + 1 or not session else open_lines[:SHOWN_OPEN]
     for line in shown:

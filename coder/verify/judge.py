@@ -71,6 +71,8 @@ PARTIAL = ("timeout", "crash", "no_tests")
 """Problems of a run whose results so far can still be read; any other means that nothing was learnt."""
 MOST_RERUNS = 20
 """At most so many tests that seem broken are run again."""
+QUICK_COMPANY = 20.0
+"""Tests that take less than so many seconds together are run again where one fails among the others only."""
 QUICK_TARGETS = 10.0
 """Targets that take less than so many seconds are run twice in the first stage."""
 NAMES_A_FAILURE = re.compile(
@@ -729,9 +731,11 @@ class Judge:
             SideRun("again, on the change", side, tests), SideRun("again, on the base", "base", tests)
         )
         blamed = [test for test in tests if not passes(again, test) and passes(on_base, test)]
+        alone = [test for test in tests if passes(again, test)]
+        blamed += self._find_red_in_company(alone, side) if alone else []
         if flaky := [test for test in tests if test not in blamed]:
             names = condense_tests(flaky)
-            self._facts.note("flaky", f"flaky, or dependent on the order of tests: {names}")
+            self._facts.note("flaky", f"failed once, and not again by itself: {names}")
         if blamed and side != "change":
             with_helpers = self.runs.run("again, with the change's own helpers", "change", blamed)
             if helped := [test for test in blamed if passes(with_helpers, test)]:
@@ -747,6 +751,17 @@ class Judge:
             more = len(suspected) - MOST_RERUNS
             self._facts.note("confirmation", f"{format_count(more, 'more test')} that passed before fail now")
         return broken
+
+    def _find_red_in_company(self, tests: Sequence[str], side: Side) -> list[str]:
+        """Return the tests that pass by themselves and, among all that ran, fail with the change alone."""
+        after = self._facts.after
+        if after is None or after.seconds > QUICK_COMPANY or after.problem is not None:
+            return []
+        on_change, on_base = self.runs.run_both(
+            SideRun("again, among the others", side, self._scope_tests),
+            SideRun("again, among the others, on the base", "base", self._scope_tests),
+        )
+        return [test for test in tests if not passes(on_change, test) and passes(on_base, test)]
 
     def _confirm_reds(self) -> None:
         """Run the tests that are red on the change again: one that passes then is flaky and shows nothing."""
@@ -856,8 +871,7 @@ class Judge:
         self._check_ties(targets)
         on_base = {*change.before.reached, *self.runs.reached_on_base}
         facts.cap("harness-access", *new_harness_access(on_base, self.runs.reached_on_change))
-        if not facts.targets:
-            facts.note("old-failure", *describe_old_failures(change.before, after))
+        facts.note("old-failure", *describe_old_failures(change.before, after))
         facts.details |= {
             "hashes": weaknesses.hashes,
             "target_kinds": {test: change.target_kind(test) for test in facts.targets},
