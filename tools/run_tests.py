@@ -67,12 +67,12 @@ def _comparison(report: TestReport, baseline: TestReport) -> str:
     head = (
         f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped in {report.seconds:.1f} s"
     )
-    if baseline.problem is not None:
+    if baseline.problem is not None and baseline.problem.kind != "no_tests":
         head += f"\nNot all of them ran on the untouched code: {baseline.problem.text}"
     parts = [head]
     if new_failures:
         added_count = sum(result.id not in before for result in new_failures)
-        unknown = "did not run on the untouched code" if baseline.problem else "are not in the untouched code"
+        unknown = "without a result on the untouched code"
         parts.append(
             f"New failures: {len(new_failures)}{f' ({added_count} {unknown})' if added_count else ''}"
         )
@@ -106,6 +106,9 @@ def _describe_failure(result: TestResult) -> str:
     if result.failure is None:
         return lines[0]
     text = COLOR.sub("", result.failure.text).strip("\n")
+    first, _, rest = text.partition("\n")
+    if lines[0].endswith(f": {first}"):
+        text = rest.lstrip("\n")
     frames = [frame for frame in result.failure.frames if not frame.path.startswith("/")][-MOST_FRAMES:]
     lines += [
         f"    {frame.path}:{frame.line} in {frame.function}"

@@ -41,7 +41,7 @@ def test_separates_new_old_and_fixed_failures(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"tests/test_box.py": ""}, tests=tests)
     assert call_tool(run_tests, space, tests=["tests/test_box.py"]) == (
         "1 passed, 2 failed, 0 skipped in 1.2 s\n"
-        "New failures: 1 (1 are not in the untouched code)\n"
+        "New failures: 1 (1 without a result on the untouched code)\n"
         f"- {NEW}: AssertionError: assert 1 == 2\n"
         "    tests/test_box.py:4 in test_size\n"
         "    E   assert 1 == 2\n"
@@ -138,3 +138,17 @@ def test_run_without_tests_gives_no_advice_for_user(tmp_path: Path) -> None:
     shown = call_tool(run_tests, space, tests=["tests/test_box.py"])
     assert shown.startswith("The run says nothing about the code: it found no test.")
     assert "--test" not in shown
+
+
+def test_new_test_is_told_once_and_without_advice_for_user(tmp_path: Path) -> None:
+    result = failed_result(NEW)
+    assert result.failure is not None
+    failure = result.failure.model_copy(update={"text": "AssertionError: assert 1 == 2\n  1\n  2"})
+    problem = RunProblem(kind="no_tests", text="No test was found. Name a test command with --test.")
+    tests = FakeTests(
+        report=fake_tests(result.model_copy(update={"failure": failure})), before=fake_tests(problem=problem)
+    )
+    space = workspace(tmp_path, {"tests/test_box.py": ""}, tests=tests)
+    shown = call_tool(run_tests, space, tests=["tests/test_box.py"])
+    assert "--test" not in shown
+    assert shown.count("AssertionError: assert 1 == 2") == 1

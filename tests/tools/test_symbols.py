@@ -111,9 +111,12 @@ def test_answers_who_depends_on_name_and_which_tests_run_it(tmp_path: Path) -> N
         },
     )
     assert call_tool(search, space, pattern="who depends on size") == (
-        "1 place outside of tests that use size, as far as names tell:\n  box.py:5  pack"
+        "1 place outside of tests uses size, as far as names tell:\n  box.py:5  pack"
     )
     assert "tests/test_box.py::test_pack  names pack, line 5" in call_tool(
         search, space, pattern="tests that run size"
+    )
+    assert call_tool(search, space, pattern="who depends on pack").startswith(
+        "Nothing outside of tests uses pack"
     )
     assert "Nothing named" in call_refused_tool(search, space, pattern="tests that run absent")

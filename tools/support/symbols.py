@@ -71,11 +71,16 @@ def describe_reach(workspace: Workspace, name: str, *, of_tests: bool) -> str:
         tests = find_reaching_tests(snapshot, places)
         lines = [f"  {escape_path(test.id)}  names {test.names}, line {test.line}" for test in tests]
         what = f"{format_count(len(tests), 'test')} with {symbol} or a caller of it, likeliest first"
+        none = (
+            f"No test names {symbol} or what calls it directly: ask for the tests that run a caller of those."
+        )
     else:
         lines = list(dict.fromkeys(_dependent_lines(workspace, snapshot, places)))
-        what = f"{format_count(len(lines), 'place')} outside of tests that use {symbol}"
+        verb = "uses" if len(lines) == 1 else "use"
+        what = f"{format_count(len(lines), 'place')} outside of tests {verb} {symbol}"
+        none = f"Nothing outside of tests uses {symbol}, as far as names tell."
     more = f"\n  and {len(lines) - MOST_USES} more" if len(lines) > MOST_USES else ""
-    return "\n".join([f"{what}, as far as names tell:" if lines else f"{what}.", *lines[:MOST_USES]]) + more
+    return "\n".join([f"{what}, as far as names tell:" if lines else none, *lines[:MOST_USES]]) + more
 
 
 def _dependent_lines(
