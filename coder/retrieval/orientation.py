@@ -88,7 +88,12 @@ def issue_overview(
     sections = [_layout(workspace)]
     if shown:
         sources = (_source(excerpt, text, place) for place, excerpt, text in shown)
-        sections += ["Likeliest places (found by words, so some will be wrong):", *sources]
+        how = (
+            "what the issue points at"
+            if shown[0][0].is_pointed_at
+            else "found by words, so some will be wrong"
+        )
+        sections += [f"Likeliest places ({how}):", *sources]
     if rest := [place for place in places if not any(place is other for other, *_ in shown)]:
         sections.append("\n".join(["Less likely:", *map(_list_place, rest)]))
     sections.append(_outline(snapshot, located, places))
@@ -219,21 +224,16 @@ def _choose_shown(
 ) -> list[tuple[RankedPlace, Excerpt, str]]:
     """Return the likeliest places with their source.
 
-    Left out is what another shows as a part of it, nearly copies, or is called by without more, and what
-    words alone lead to, second to any, where the issue points at a place.
+    Left out is what another shows as a part of it, nearly copies, or is called by without more. Where the
+    issue points at places, what words alone lead to is left out, too.
     """
     shown: list[tuple[RankedPlace, Excerpt, str]] = []
-    points = any(place.is_pointed_at for place in places)
-    for place in places:
+    pointed = [place for place in places if place.is_pointed_at]
+    for place in pointed or places:
         excerpt = load_excerpt(workspace, place.path, place.item) if place.item else None
-        is_guess = bool(shown) and points and not place.is_pointed_at
-        if (
-            excerpt is None
-            or is_guess
-            or any(
-                other.contains(excerpt) or excerpt.is_near_copy(other) or excerpt.is_wrapper_of(other)
-                for _, other, _ in shown
-            )
+        if excerpt is None or any(
+            other.contains(excerpt) or excerpt.is_near_copy(other) or excerpt.is_wrapper_of(other)
+            for _, other, _ in shown
         ):
             continue
         inside = [
