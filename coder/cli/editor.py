@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Any, cast
@@ -11,15 +12,14 @@ from acp import Agent, run_agent
 
 from coder.cli.ending import end_now
 from coder.cli.mcp_front import take_over
-from coder.cli.tui import CommandFiles, InterfaceRepository, InterfaceSettings, StoredSessions
+from coder.cli.tui import InterfaceServices
 from coder.core.errors import UserError
 from coder.core.task import Task
 from coder.directories import sessions_directory
 from coder.repo.git import find_checkout
 from coder.session.log import EventLog
 from coder.store.jsonl import boundary_events, find_session, list_conversation, list_sessions, read_records
-from coder.ui.acp import EditorAgent, EditorRepository, StoredConversation
-from coder.ui.tui.services import Services
+from coder.ui.acp import EditorAgent, StoredConversation
 from coder.wiring.conversations import make_session_id
 
 if TYPE_CHECKING:
@@ -35,11 +35,19 @@ MOST_CONVERSATIONS = 50
 
 def serve_editor(flags: Mapping[str, Any], *, unsafe: bool) -> None:
     """Serve one editor over the standard streams until it closes them; `flags` replace settings."""
+    asyncio.run(_serve(EditorAgent(partial(open_repository, flags, unsafe), make_session_id)))
 
-    def open_directory(directory: Path, servers: Mapping[str, Any]) -> EditorRepository:
-        return open_repository(directory, flags, unsafe=unsafe, servers=servers)
 
-    asyncio.run(_serve(EditorAgent(open_directory, make_session_id)))
+def open_repository(
+    flags: Mapping[str, Any], unsafe: bool, directory: Path, servers: Mapping[str, Any]
+) -> "EditorServices":
+    """Return the repository that contains a directory; `servers` are the MCP servers that the editor names.
+
+    Raises:
+        UserError: there is none.
+    """
+    root = find_checkout(directory).root
+    return EditorServices(directory, root, flags, unsafe=unsafe, servers=servers)
 
 
 async def _serve(agent: EditorAgent) -> None:
@@ -65,34 +73,8 @@ class _EditorInput(asyncio.StreamReader):
         timer.start()
 
 
-def open_repository(
-    directory: Path, flags: Mapping[str, Any], *, unsafe: bool, servers: Mapping[str, Any]
-) -> EditorRepository:
-    """Return the repository that contains a directory, with the services that the interface has.
-
-    `servers` are the MCP servers that the editor names.
-
-    Raises:
-        UserError: there is none.
-    """
-    root = find_checkout(directory).root
-    settings, archive = InterfaceSettings(root, flags), StoredConversations(root)
-    repository = InterfaceRepository(
-        directory, root, settings, archive=archive, unsafe=unsafe, resumed="", servers=servers
-    )
-    services = Services(archive=archive, settings=settings, custom=CommandFiles(root))
-    return EditorRepository(
-        root,
-        repository.start,
-        services,
-        open=repository.open,
-        list_conversations=archive.list_conversations,
-        load_conversation=archive.load_conversation,
-    )
-
-
-class StoredConversations(StoredSessions):
-    """Stored conversations of a repository, by the ids that editors have given them."""
+class EditorServices(InterfaceServices):
+    """The repository of an editor, with its conversations by the ids that editors have given them."""
 
     def list_conversations(self) -> Sequence[StoredConversation]:
         """Return the newest ones; one that began elsewhere has the id of its newest session."""
@@ -111,7 +93,7 @@ class StoredConversations(StoredSessions):
 
     def load_conversation(self, id: str) -> Sequence[EventLog]:
         newest = next((path for path, task in self._tasks() if task.conversation == id), None)
-        newest = newest or find_session(id, repository=self._root, conversation=True)
+        newest = newest or find_session(id, repository=self.root, conversation=True)
         self.loaded = newest.name
         logs = [EventLog(records=read_records(directory)) for directory in list_conversation(newest)]
         for log in logs:
@@ -125,5 +107,5 @@ class StoredConversations(StoredSessions):
                 started, _ = boundary_events(directory)
             except UserError:
                 continue
-            if started and started.repository == str(self._root) and not started.task.given:
+            if started and started.repository == str(self.root) and not started.task.given:
                 yield directory, started.task

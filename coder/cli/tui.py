@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from coder.ui.tui.services import (
         OpenedRepository,
         Overview,
-        Services,
         SessionModel,
         TrustQuestion,
         UserRequest,
@@ -70,39 +69,25 @@ def run_tui(
     """
     from coder.cli.terminal import print_closing_lines
     from coder.repo.git import find_checkout, find_root
-    from coder.ui.tui.services import Services
 
     root = find_root(directory) or find_checkout(directory).root  # the latter explains why there is none
-    settings = InterfaceSettings(root, flags)
-    archive = StoredSessions(root)
-    repository = InterfaceRepository(
-        directory, root, settings, archive=archive, unsafe=unsafe, resumed=resumed
-    )
-    services = Services(
-        archive=archive,
-        names=IndexedNames(root),
-        shell=SandboxShell(root, settings, backend=repository.backend),
-        settings=settings,
-        history=StoredHistory(root),
-        custom=CommandFiles(root),
-        overview=repository.overview,
-    )
-    if settings.is_on("screen_reader"):
-        print_closing_lines(_converse(repository, services, first_message), root, is_told=True)
+    services = InterfaceServices(directory, root, flags, unsafe=unsafe, resumed=resumed)
+    if services.is_on("screen_reader"):
+        print_closing_lines(_converse(services, first_message), root, is_told=True)
         return
     from coder.ui.tui.app import CoderApp
 
     app = CoderApp(
-        repository.start,
+        services.start,
         repository=str(root),
-        model=repository.choose_model,
+        model=services.choose_model,
         services=services,
-        open_repository=repository.open,
-        theme=settings.theme,
-        keys=settings.key_bindings,
+        open_repository=services.open,
+        theme=services.theme,
+        keys=services.key_bindings,
         first_message=first_message,
     )
-    is_inline = settings.is_on("inline")
+    is_inline = services.is_on("inline")
     app.run(inline=is_inline, mouse=not is_inline)  # there the mouse scrolls and selects as in any program
     if not is_inline:
         print(ERASE_LINE, end="")
@@ -111,22 +96,20 @@ def run_tui(
     print_closing_lines(app.newest_log, root, transcript=app.session_logs if is_inline else ())
 
 
-def _converse(
-    repository: "InterfaceRepository", services: "Services", first_message: str
-) -> "EventLog | None":
+def _converse(services: "InterfaceServices", first_message: str) -> "EventLog | None":
     """Run a conversation in plain lines, and return the log of its newest session."""
     from coder.ui.dialogue import Dialogue, TerminalInput
     from coder.ui.lines import PipedConsole
 
     terminal = TerminalInput()
     dialogue = Dialogue(
-        repository.start,
+        services.start,
         console=PipedConsole(force_terminal=False, no_color=True, highlight=False),
         read_line=terminal.read,
         discard_input=terminal.discard,
-        model=repository.choose_model,
+        model=services.choose_model,
         services=services,
-        open_repository=repository.open,
+        open_repository=services.open,
         first_message=first_message,
     )
 
@@ -159,26 +142,30 @@ class InteractiveSession:
             await asyncio.to_thread(self._resources.close)
 
 
-class InterfaceRepository:
-    """The repository that the interface works on; it is opened after the first paint."""
+class InterfaceServices:
+    """The repository that the interface works on, opened after the first paint, with all else that it needs.
+
+    Settings are those of the command line, and what the user changes since.
+    """
 
     def __init__(
         self,
         directory: Path,
         root: Path,
-        settings: "InterfaceSettings",
+        flags: Mapping[str, Any],
         *,
-        archive: "StoredSessions",
-        unsafe: bool,
-        resumed: str,
+        unsafe: bool = False,
+        resumed: str = "",
         servers: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         """Take `servers`, the MCP servers of an editor in the form of `.mcp.json`."""
         self._servers = servers
         self._directory = directory
-        self._root = root
-        self._settings = settings
-        self._archive = archive
+        self.root = root
+        self.flags = dict(flags)
+        """Settings that replace configured ones."""
+        self.loaded = ""
+        """Id of the session that was loaded last; empty if none was."""
         self._unsafe = unsafe
         self._resumed = resumed
         self._backend: SandboxBackend | None = None
@@ -198,15 +185,15 @@ class InterfaceRepository:
         from coder.ui.tui.services import OpenedRepository, RecordedSession
 
         find_checkout(self._directory)
-        config = self._settings.config
+        config = self.config
         self._backend = require_backend(unsafe=self._unsafe, image=config.image, plugin=config.sandbox)
         is_sandboxed = self._backend is not None and not self._backend.limitations
-        needs_trust = not is_sandboxed and not is_trusted(self._root)
+        needs_trust = not is_sandboxed and not is_trusted(self.root)
         return OpenedRepository(
-            trust=_trust_question(self._root, self._backend, self._trust) if needs_trust else None,
+            trust=_trust_question(self.root, self._backend, self._trust) if needs_trust else None,
             has_alerts=config.alerts,
             notices=describe_removed_bindings(config.keys),
-            initial_session=RecordedSession(self._archive.load(self._resumed)) if self._resumed else None,
+            initial_session=RecordedSession(self.load_session(self._resumed)) if self._resumed else None,
         )
 
     def overview(self) -> "Overview":
@@ -222,15 +209,13 @@ class InterfaceRepository:
         from coder.wiring.preparation import inspect_project
         from coder.wiring.project_runtime import suite_history_path
 
-        command = inspect_project(self._root, backend=self._backend).command.text
+        command = inspect_project(self.root, backend=self._backend).command.text
         limited = "reduced" if self._backend and self._backend.limitations else "full"
         return Overview(
-            branch=describe_branch(self._root),
+            branch=describe_branch(self.root),
             test_command=command,
-            red_tests=find_red_tests(
-                self._root, SuiteHistory(suite_history_path(self._root), command).read()
-            ),
-            sessions=tuple(recent_requests(self._root, SHOWN_SESSIONS)),
+            red_tests=find_red_tests(self.root, SuiteHistory(suite_history_path(self.root), command).read()),
+            sessions=tuple(recent_requests(self.root, SHOWN_SESSIONS)),
             sandbox=limited if self._backend else "none",
         )
 
@@ -240,10 +225,7 @@ class InterfaceRepository:
 
         self._is_trusted = True
         if for_good:
-            trust_repository(self._root)
-
-    def backend(self) -> "SandboxBackend | None":
-        return self._backend
+            trust_repository(self.root)
 
     async def start(self, request: "UserRequest") -> InteractiveSession:
         return await asyncio.to_thread(self._open_session, request)
@@ -255,9 +237,9 @@ class InterfaceRepository:
         from coder.wiring.conversations import inherit_model
         from coder.wiring.session import choose_approach
 
-        root, flags = self._root, self._settings.flags
+        root, flags = self.root, self.flags
         import_module("coder.wiring.session")  # what the first request needs, while the user reads or types
-        config = inherit_model(load_config(root, flags), self._archive.loaded, root)
+        config = inherit_model(load_config(root, flags), self.loaded, root)
         chosen_approach = choose_approach(config, model_name=flags.get("model"))
         return SessionModel(
             "" if chosen_approach.is_offline else chosen_approach.model.name, chosen_approach.reason
@@ -298,11 +280,11 @@ class InterfaceRepository:
             )
         setup = prepare_session(
             directory,
-            flags={**self._settings.flags, **({"strategy": "plan"} if plans else {})},
+            flags={**self.flags, **({"strategy": "plan"} if plans else {})},
             trusted=self._is_trusted,
             approach=approach,
             mode=asked.mode,
-            continues="" if judges else self._archive.loaded,
+            continues="" if judges else self.loaded,
             confirm=lambda _: False,  # the user has been asked when the interface opened
             sandbox=BackendChoice(backend=self._backend),
         )
@@ -311,6 +293,262 @@ class InterfaceRepository:
         with ExitStack() as stack:
             handle = stack.enter_context(setup.open(task, attended=True, reviews=not judges))
             return InteractiveSession(handle, stack.pop_all())
+
+    def list_sessions(self) -> Sequence[str]:
+        from coder.cli.log import LISTING_HEAD, session_lines
+
+        lines = session_lines(self.root)
+        return [LISTING_HEAD, *lines] if lines else lines
+
+    def load_session(self, session: str) -> "EventLog":
+        from coder.session.log import EventLog
+        from coder.store.jsonl import find_session, read_records
+
+        directory = find_session(session, repository=self.root, conversation=True)
+        log = EventLog(records=read_records(directory))
+        log.close()
+        self.loaded = directory.name
+        return log
+
+    def list_requests(self, session: str) -> Sequence[str]:
+        from coder.directories import sessions_directory
+        from coder.store.jsonl import boundary_events, list_conversation
+
+        starts = (boundary_events(path)[0] for path in list_conversation(sessions_directory() / session))
+        return [started.task.issue if started else "" for started in starts]
+
+    def go_back(self, session: str, request: int, restore: "Restore") -> tuple[str, str]:
+        from coder.cli.log import describe_point
+        from coder.wiring.conversations import go_back
+
+        point = go_back(f"{session}@{request}", self.root, restore=restore, forks=False)
+        return point.session, describe_point(point, forks=False)
+
+    def apply(self, session: str) -> str:
+        from coder.cli.apply import apply_session
+
+        return apply_session(self.root, session)
+
+    def undo(self, session: str) -> str:
+        from coder.cli.apply import undo_session
+
+        return undo_session(self.root, session)
+
+    def list_costs(self, unit: str) -> Sequence[str]:
+        from coder.cli.log import Grouping, cost_lines
+
+        by = next((name for name in get_args(Grouping) if name == (unit or "day")), None)
+        if by is None:
+            raise UserError(f"Costs are added up by {', '.join(get_args(Grouping))}.")
+        return cost_lines(by)
+
+    def read_messages(self) -> Sequence[str]:
+        """Read lines of JSON, which only the user may read."""
+        from coder.directories import prompt_history_file
+
+        try:
+            lines = prompt_history_file(self.root).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError):
+            return []
+        return [text for line in lines[-MOST_MESSAGES:] if (text := _read_message(line))]
+
+    def add_message(self, text: str) -> None:
+        """Append a message, with secrets masked; drop the oldest ones once there are too many."""
+        from coder.directories import prompt_history_file
+        from coder.files.regular_files import replace_text
+        from coder.permissions.secrets import Secrets, secret_environment_values
+
+        private = Secrets(own=secret_environment_values(os.environ), key=secrets.token_bytes(16))
+        path = prompt_history_file(self.root)
+        with suppress(OSError):  # a message that is not kept is no reason to refuse it
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            with os.fdopen(handle, "a+", encoding="utf-8") as file:
+                file.write(f"{json.dumps(private.mask(text))}\n")
+                file.seek(0)
+                lines = file.readlines()
+            if len(lines) > 2 * MOST_MESSAGES:
+                replace_text(path, "".join(lines[-MOST_MESSAGES:]))
+
+    def custom_commands(self) -> Mapping[str, str]:
+        from coder.wiring.guidance import find_commands
+
+        return {name: command.description for name, command in find_commands(self.root).items()}
+
+    def expand_command(self, name: str, words: str) -> tuple[str, str] | None:
+        from coder.trust import is_trusted
+        from coder.ui.tui.commands import MODES
+        from coder.wiring.guidance import find_commands, require_command
+
+        if name not in find_commands(self.root, trusted=True):
+            return None
+        command = require_command(self.root, name, trusted=is_trusted(self.root))
+        return command.expand(words), MODES[command.mode]
+
+    def list_paths(self) -> Sequence[str]:
+        from coder.files.ripgrep import list_paths
+        from coder.permissions.private_files import readable_paths
+
+        try:
+            paths = list_paths(self.root)
+        except ToolError as error:
+            raise UserError(str(error)) from None
+        readable = readable_paths(paths)
+        return [path for path in paths if path in readable]
+
+    def list_recent_paths(self) -> Sequence[str]:
+        """Return the files with uncommitted changes, then those of the newest commits."""
+        from coder.core.errors import GitError
+        from coder.repo.git import find_checkout
+
+        git = find_checkout(self.root).git
+        changed = ("--name-only", "--relative", "-z")
+        try:
+            uncommitted = git.items("diff", *changed, "HEAD")
+            committed = git.items("log", f"-{MOST_COMMITS}", "--format=", *changed)
+            return [*dict.fromkeys((*uncommitted, *committed))]
+        except GitError:
+            return []  # there is no commit yet
+
+    def list_symbols(self) -> Sequence[str]:
+        from coder.directories import index_database
+        from coder.index.index import SymbolIndex
+
+        try:
+            return SymbolIndex(self.root, index_database(self.root)).refresh().defined_names()
+        except ToolError as error:
+            raise UserError(str(error)) from None
+
+    def find_objection(self, command: str) -> str:
+        decision = self._decide(command)
+        if decision.action == "deny":
+            raise UserError(f"Not run: {decision.why}.")
+        return decision.why if decision.action == "ask" else ""
+
+    def run_command(self, command: str, stop: Event) -> str:
+        """Run a command in the user's checkout, which it may read and not change."""
+        from coder.core.phases import Policy
+        from coder.core.ports import Limits
+        from coder.wiring.preparation import make_sandbox
+
+        with make_sandbox(self._backend, self.config) as sandbox:
+            execution = sandbox.run(
+                ["sh", "-c", command],
+                cwd=self.root,
+                policy=Policy(writes=False, network=self._decide(command).network),
+                limits=Limits(wall_seconds=COMMAND_SECONDS),
+                cut=stop,
+            )
+        code = "stopped" if execution.exit_code is None else f"exit code {execution.exit_code}"
+        end = execution.exceeded or code
+        return f"{execution.output.rstrip()}\n[{end}, {execution.seconds:.1f} s]".lstrip("\n")
+
+    def _decide(self, command: str) -> "PermissionDecision":
+        from coder.session.approval import Permissions, decide_command
+        from coder.settings import configured_rules
+        from coder.trust import allowed_rules
+
+        config = self.config
+        permissions = Permissions(
+            mode=config.approve,
+            is_sandboxed=self._backend is not None,
+            rules=(*configured_rules(config), *allowed_rules(self.root)),
+        )
+        return decide_command(permissions, command, root=self.root)
+
+    @property
+    def config(self) -> "Config":
+        from coder.settings import load_config
+
+        return load_config(self.root, self.flags)
+
+    def list_models(self) -> Sequence[str]:
+        from coder.cli.machine import model_lines
+
+        lines = model_lines(self.config, self.flags.get("model"))
+        return [*lines, "To take another one from now on: /model PROVIDER:NAME"]
+
+    def describe_setting(self, name: str) -> Sequence[str]:
+        from coder.cli.options import StrategyName
+
+        config = self.config
+        if name == "budget":
+            limits = {limit: getattr(config, setting) for limit, setting in LIMITS.items()}
+            return [
+                *(f"{limit:<9} {'no limit' if value is None else value}" for limit, value in limits.items()),
+                "To set one for each request from now on: /budget tokens 200000; or none",
+            ]
+        if name == "effort":
+            return [
+                f"{config.effort}, of {', '.join(EFFORTS)}",
+                "To take another one from now on: /effort LEVEL",
+            ]
+        return [
+            f"{config.strategy or 'linear'}, of {', '.join(get_args(StrategyName))}",
+            "To take another one from now on: /strategy NAME",
+        ]
+
+    def change_setting(self, name: str, value: str) -> str:
+        if name == "budget":
+            limit, _, number = value.partition(" ")
+            if limit not in LIMITS or not number.strip():
+                raise UserError(f"Write /budget LIMIT N, with one of: {', '.join(LIMITS)}.")
+            no_limit = number.strip() == "none"
+            self._replace(LIMITS[limit], None if no_limit else number.strip().replace("_", ""))
+            return f"Limit of each request from now on: {limit} {getattr(self.config, LIMITS[limit])}"
+        self._replace(name, value.strip())
+        return f"From the next request on: {name} {value.strip()}"
+
+    def next_effort(self) -> str:
+        place = EFFORTS.index(self.config.effort)
+        return self.change_setting("effort", EFFORTS[(place + 1) % len(EFFORTS)])
+
+    def _replace(self, name: str, value: str | None) -> None:
+        """Replace a setting if it is valid.
+
+        Raises:
+            UserError: it is not.
+        """
+        from coder.settings import load_config
+        from coder.wiring.session import choose_approach
+
+        flags = {**self.flags, name: value}
+        config = load_config(self.root, flags)
+        if name in ("model", "strategy"):
+            choose_approach(config, model_name=flags.get("model"))
+        self.flags[name] = value
+
+    def check_machine(self) -> Sequence[str]:
+        from coder.cli.machine import doctor_lines
+
+        return list(doctor_lines(self.root))
+
+    @property
+    def key_bindings(self) -> "KeyBindings":
+        """Keys of the interface.
+
+        Raises:
+            UserError: a setting is invalid.
+        """
+        from coder.ui.tui.keys import KeyBindings, read_key_bindings
+
+        if not may_be_set("keys", "vim"):
+            return KeyBindings()
+        config = self.config
+        return read_key_bindings(config.keys, has_vim=config.vim)
+
+    def is_on(self, name: Literal["inline", "screen_reader"]) -> bool:
+        """Tell whether a setting that decides on the interface is switched on."""
+        return bool(self.flags.get(name)) or is_interface_setting_on(name, self.root)
+
+    @property
+    def theme(self) -> str:
+        return remembered_theme()
+
+    def remember_theme(self, name: str) -> None:
+        from coder.files.regular_files import replace_text
+
+        replace_text(_theme_file(), json.dumps({"theme": name}))
 
 
 def _fetch(issue: "ForgeIssue") -> str:
@@ -348,95 +586,6 @@ def find_red_tests(root: Path, known: "SuiteFacts") -> tuple[str, ...]:
     return known.red if ran_on.stdout.decode().strip() == state.tree else ()
 
 
-class StoredSessions:
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self.loaded = ""
-        """Id of the session that was loaded last; empty if none was."""
-
-    def list(self) -> Sequence[str]:
-        from coder.cli.log import LISTING_HEAD, session_lines
-
-        lines = session_lines(self._root)
-        return [LISTING_HEAD, *lines] if lines else lines
-
-    def load(self, session: str) -> "EventLog":
-        from coder.session.log import EventLog
-        from coder.store.jsonl import find_session, read_records
-
-        directory = find_session(session, repository=self._root, conversation=True)
-        log = EventLog(records=read_records(directory))
-        log.close()
-        self.loaded = directory.name
-        return log
-
-    def requests(self, session: str) -> Sequence[str]:
-        from coder.directories import sessions_directory
-        from coder.store.jsonl import boundary_events, list_conversation
-
-        starts = (boundary_events(path)[0] for path in list_conversation(sessions_directory() / session))
-        return [started.task.issue if started else "" for started in starts]
-
-    def go_back(self, session: str, request: int, restore: "Restore") -> tuple[str, str]:
-        from coder.cli.log import describe_point
-        from coder.wiring.conversations import go_back
-
-        point = go_back(f"{session}@{request}", self._root, restore=restore, forks=False)
-        return point.session, describe_point(point, forks=False)
-
-    def apply(self, session: str) -> str:
-        from coder.cli.apply import apply_session
-
-        return apply_session(self._root, session)
-
-    def undo(self, session: str) -> str:
-        from coder.cli.apply import undo_session
-
-        return undo_session(self._root, session)
-
-    def costs(self, unit: str) -> Sequence[str]:
-        from coder.cli.log import Grouping, cost_lines
-
-        by = next((name for name in get_args(Grouping) if name == (unit or "day")), None)
-        if by is None:
-            raise UserError(f"Costs are added up by {', '.join(get_args(Grouping))}.")
-        return cost_lines(by)
-
-
-class StoredHistory:
-    """Messages sent from the prompt in a repository: lines of JSON, which only the user may read."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def read(self) -> Sequence[str]:
-        from coder.directories import prompt_history_file
-
-        try:
-            lines = prompt_history_file(self._root).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError):
-            return []
-        return [text for line in lines[-MOST_MESSAGES:] if (text := _read_message(line))]
-
-    def add(self, text: str) -> None:
-        """Append a message, with secrets masked; drop the oldest ones once there are too many."""
-        from coder.directories import prompt_history_file
-        from coder.files.regular_files import replace_text
-        from coder.permissions.secrets import Secrets, secret_environment_values
-
-        private = Secrets(own=secret_environment_values(os.environ), key=secrets.token_bytes(16))
-        path = prompt_history_file(self._root)
-        with suppress(OSError):  # a message that is not kept is no reason to refuse it
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-            with os.fdopen(handle, "a+", encoding="utf-8") as file:
-                file.write(f"{json.dumps(private.mask(text))}\n")
-                file.seek(0)
-                lines = file.readlines()
-            if len(lines) > 2 * MOST_MESSAGES:
-                replace_text(path, "".join(lines[-MOST_MESSAGES:]))
-
-
 def _read_message(line: str) -> str:
     """Return the message of a line; empty if it cannot be read."""
     try:
@@ -444,216 +593,3 @@ def _read_message(line: str) -> str:
     except ValueError:
         return ""
     return message if isinstance(message, str) else ""
-
-
-class CommandFiles:
-    """Commands that the user and the repository keep as Markdown files, and skills."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def purposes(self) -> Mapping[str, str]:
-        from coder.wiring.guidance import find_commands
-
-        return {name: command.description for name, command in find_commands(self._root).items()}
-
-    def expand(self, name: str, words: str) -> tuple[str, str] | None:
-        from coder.trust import is_trusted
-        from coder.ui.tui.commands import MODES
-        from coder.wiring.guidance import find_commands, require_command
-
-        if name not in find_commands(self._root, trusted=True):
-            return None
-        command = require_command(self._root, name, trusted=is_trusted(self._root))
-        return command.expand(words), MODES[command.mode]
-
-
-class IndexedNames:
-    """Paths and symbols of a repository, from its index."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def paths(self) -> Sequence[str]:
-        from coder.files.ripgrep import list_paths
-        from coder.permissions.private_files import readable_paths
-
-        try:
-            paths = list_paths(self._root)
-        except ToolError as error:
-            raise UserError(str(error)) from None
-        readable = readable_paths(paths)
-        return [path for path in paths if path in readable]
-
-    def recent_paths(self) -> Sequence[str]:
-        """Return the files with uncommitted changes, then those of the newest commits."""
-        from coder.core.errors import GitError
-        from coder.repo.git import find_checkout
-
-        git = find_checkout(self._root).git
-        changed = ("--name-only", "--relative", "-z")
-        try:
-            uncommitted = git.items("diff", *changed, "HEAD")
-            committed = git.items("log", f"-{MOST_COMMITS}", "--format=", *changed)
-            return [*dict.fromkeys((*uncommitted, *committed))]
-        except GitError:
-            return []  # there is no commit yet
-
-    def symbols(self) -> Sequence[str]:
-        from coder.directories import index_database
-        from coder.index.index import SymbolIndex
-
-        try:
-            return SymbolIndex(self._root, index_database(self._root)).refresh().defined_names()
-        except ToolError as error:
-            raise UserError(str(error)) from None
-
-
-class SandboxShell:
-    """Runs commands in the user's checkout, which they may read and not change."""
-
-    def __init__(
-        self, root: Path, settings: "InterfaceSettings", *, backend: "Callable[[], SandboxBackend | None]"
-    ) -> None:
-        self._root = root
-        self._settings = settings
-        self._backend = backend
-
-    def objection(self, command: str) -> str:
-        decision = self._decide(command)
-        if decision.action == "deny":
-            raise UserError(f"Not run: {decision.why}.")
-        return decision.why if decision.action == "ask" else ""
-
-    def run(self, command: str, stop: Event) -> str:
-        from coder.core.phases import Policy
-        from coder.core.ports import Limits
-        from coder.wiring.preparation import make_sandbox
-
-        with make_sandbox(self._backend(), self._settings.config) as sandbox:
-            execution = sandbox.run(
-                ["sh", "-c", command],
-                cwd=self._root,
-                policy=Policy(writes=False, network=self._decide(command).network),
-                limits=Limits(wall_seconds=COMMAND_SECONDS),
-                cut=stop,
-            )
-        code = "stopped" if execution.exit_code is None else f"exit code {execution.exit_code}"
-        end = execution.exceeded or code
-        return f"{execution.output.rstrip()}\n[{end}, {execution.seconds:.1f} s]".lstrip("\n")
-
-    def _decide(self, command: str) -> "PermissionDecision":
-        from coder.session.approval import Permissions, decide_command
-        from coder.settings import configured_rules
-        from coder.trust import allowed_rules
-
-        config = self._settings.config
-        permissions = Permissions(
-            mode=config.approve,
-            is_sandboxed=self._backend() is not None,
-            rules=(*configured_rules(config), *allowed_rules(self._root)),
-        )
-        return decide_command(permissions, command, root=self._root)
-
-
-class InterfaceSettings:
-    """Settings of the interface's sessions: those of the command line, and what the user changes since."""
-
-    def __init__(self, root: Path, flags: Mapping[str, Any]) -> None:
-        self._root = root
-        self.flags = dict(flags)
-        """Settings that replace configured ones."""
-
-    @property
-    def config(self) -> "Config":
-        from coder.settings import load_config
-
-        return load_config(self._root, self.flags)
-
-    def models(self) -> Sequence[str]:
-        from coder.cli.machine import model_lines
-
-        lines = model_lines(self.config, self.flags.get("model"))
-        return [*lines, "To take another one from now on: /model PROVIDER:NAME"]
-
-    def show(self, name: str) -> Sequence[str]:
-        from coder.cli.options import StrategyName
-
-        config = self.config
-        if name == "budget":
-            limits = {limit: getattr(config, setting) for limit, setting in LIMITS.items()}
-            return [
-                *(f"{limit:<9} {'no limit' if value is None else value}" for limit, value in limits.items()),
-                "To set one for each request from now on: /budget tokens 200000; or none",
-            ]
-        if name == "effort":
-            return [
-                f"{config.effort}, of {', '.join(EFFORTS)}",
-                "To take another one from now on: /effort LEVEL",
-            ]
-        return [
-            f"{config.strategy or 'linear'}, of {', '.join(get_args(StrategyName))}",
-            "To take another one from now on: /strategy NAME",
-        ]
-
-    def change(self, name: str, value: str) -> str:
-        if name == "budget":
-            limit, _, number = value.partition(" ")
-            if limit not in LIMITS or not number.strip():
-                raise UserError(f"Write /budget LIMIT N, with one of: {', '.join(LIMITS)}.")
-            no_limit = number.strip() == "none"
-            self._replace(LIMITS[limit], None if no_limit else number.strip().replace("_", ""))
-            return f"Limit of each request from now on: {limit} {getattr(self.config, LIMITS[limit])}"
-        self._replace(name, value.strip())
-        return f"From the next request on: {name} {value.strip()}"
-
-    def next_effort(self) -> str:
-        place = EFFORTS.index(self.config.effort)
-        return self.change("effort", EFFORTS[(place + 1) % len(EFFORTS)])
-
-    def _replace(self, name: str, value: str | None) -> None:
-        """Replace a setting if it is valid.
-
-        Raises:
-            UserError: it is not.
-        """
-        from coder.settings import load_config
-        from coder.wiring.session import choose_approach
-
-        flags = {**self.flags, name: value}
-        config = load_config(self._root, flags)
-        if name in ("model", "strategy"):
-            choose_approach(config, model_name=flags.get("model"))
-        self.flags[name] = value
-
-    def check(self) -> Sequence[str]:
-        from coder.cli.machine import doctor_lines
-
-        return list(doctor_lines(self._root))
-
-    @property
-    def key_bindings(self) -> "KeyBindings":
-        """Keys of the interface.
-
-        Raises:
-            UserError: a setting is invalid.
-        """
-        from coder.ui.tui.keys import KeyBindings, read_key_bindings
-
-        if not may_be_set("keys", "vim"):
-            return KeyBindings()
-        config = self.config
-        return read_key_bindings(config.keys, has_vim=config.vim)
-
-    def is_on(self, name: Literal["inline", "screen_reader"]) -> bool:
-        """Tell whether a setting that decides on the interface is switched on."""
-        return bool(self.flags.get(name)) or is_interface_setting_on(name, self._root)
-
-    @property
-    def theme(self) -> str:
-        return remembered_theme()
-
-    def remember_theme(self, name: str) -> None:
-        from coder.files.regular_files import replace_text
-
-        replace_text(_theme_file(), json.dumps({"theme": name}))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
 import acp
@@ -71,18 +71,27 @@ class StoredConversation(NamedTuple):
     changed: datetime
 
 
-class EditorRepository(NamedTuple):
-    """A repository that an editor has opened; each function but `start` may be slow, and raise CoderError."""
+class EditorRepository(services.Services, Protocol):
+    """A repository that an editor has opened; each method but `start` may be slow, and raise CoderError."""
 
-    root: Path
-    start: services.StartSession
-    services: services.Services
-    open: Callable[[], services.OpenedRepository]
-    """Checks it before the first request."""
-    list_conversations: Callable[[], Sequence[StoredConversation]]
-    """Returns the newest first."""
-    load_conversation: Callable[[str], Sequence[EventLog]]
-    """Returns the closed logs of a conversation, oldest first, by the editor's id or that of a session."""
+    @property
+    def root(self) -> Path: ...
+
+    async def start(self, request: services.UserRequest) -> services.RunningSession:
+        """Open a session for a request."""
+        ...
+
+    def open(self) -> services.OpenedRepository:
+        """Check the repository before the first request."""
+        ...
+
+    def list_conversations(self) -> Sequence[StoredConversation]:
+        """Return the newest first."""
+        ...
+
+    def load_conversation(self, id: str) -> Sequence[EventLog]:
+        """Return the closed logs of a conversation, oldest first, by the editor's id or that of a session."""
+        ...
 
 
 class UpdateTranslator:
@@ -371,7 +380,7 @@ class EditorSession:
         self.repository = repository
         self._client = client
         self._commands = Commands(
-            repository.services,
+            repository,
             newest=lambda: self.newest,
             show_lines=lambda lines: self._lines.extend(lines),
             show_diff=lambda diff: self._lines.append(diff),
@@ -398,7 +407,7 @@ class EditorSession:
             translator = UpdateTranslator(self.repository.root, is_replay=True)
             for record in log.records:
                 await self._send(*translator.translate(record))
-        purposes = {**COMMANDS, **custom_purposes(self.repository.services)}
+        purposes = {**COMMANDS, **custom_purposes(self.repository)}
         parts = ((name, text.rpartition("  ")) for name, text in purposes.items())
         commands: list[Any] = [
             {"name": name, "description": text, "input": {"hint": argument.strip().lower()}}
@@ -425,7 +434,7 @@ class EditorSession:
         try:
             mode = "fix" if self.newest is None else next_mode(self.newest.records)
             mode = "ask" if text.endswith("?") else mode
-            match interpret(self.repository.services, text, mode=mode, known=COMMANDS):
+            match interpret(self.repository, text, mode=mode, known=COMMANDS):
                 case TypedRequest() as request:
                     return await self._request(*request, attachments)
                 case PromptCommand() as command:
@@ -435,6 +444,8 @@ class EditorSession:
             self._is_busy, self._running = False, None
 
     async def _run_command(self, name: str, text: str) -> None:
+        if name == "!":
+            raise UserError("Commands behind ! run in coder's own interface alone.")
         self._lines.clear()
         await self._commands.run(name, text or (self._newest_id if name in ("apply", "undo") else ""))
         await self._send(_message(_fence("\n".join(self._lines))))

@@ -33,7 +33,6 @@ from coder.ui.tui.services import (
     StartSession,
     TrustQuestion,
     UserRequest,
-    require_service,
 )
 
 
@@ -148,16 +147,17 @@ class Dialogue:
 
     async def _go_on(self, name: str, text: str) -> None:
         """Take another session, or an earlier point of this conversation, to go on from."""
-        archive = require_service(self._services.archive)
         session = text or "last"
         if name != "resume":
             if self.newest_log is None:
                 raise UserError("There is no conversation to go back in yet.")
             if not text.isdecimal():
                 raise UserError(f"/{name} needs the number of a request, such as /{name} 1.")
-            session, sentence = await asyncio.to_thread(archive.go_back, self._session_id, int(text), "both")
+            session, sentence = await asyncio.to_thread(
+                self._services.go_back, self._session_id, int(text), "both"
+            )
             self._print(sentence.splitlines())
-        self.newest_log = await asyncio.to_thread(archive.load, session)
+        self.newest_log = await asyncio.to_thread(self._services.load_session, session)
         if name == "resume":
             await self._print_events(self.newest_log)
         self._tell_interrupted_request()

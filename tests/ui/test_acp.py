@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -97,12 +98,7 @@ def converse(place: Place, server: FakeServer | None, editor: Editor, work: Work
     settings = {"base_url": f"{server.url}/v1", "model": "fake"} if server is not None else {}
 
     async def run() -> None:
-        agent = EditorAgent(
-            lambda directory, servers: open_repository(
-                directory, settings, unsafe=walls() is None, servers=servers
-            ),
-            make_session_id,
-        )
+        agent = EditorAgent(partial(open_repository, settings, walls() is None), make_session_id)
         agent.on_connect(editor)  # type: ignore[arg-type]
         await work(agent, editor)
 

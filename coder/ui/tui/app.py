@@ -32,7 +32,6 @@ from coder.ui.tui.keys import KeyBindings, KeyedApp
 from coder.ui.tui.prompt import Prompt
 from coder.ui.tui.services import (
     OpenedRepository,
-    Overview,
     RunningSession,
     Services,
     SessionModel,
@@ -78,7 +77,7 @@ class CoderApp(KeyedApp[None]):
         *,
         repository: str,
         model: Callable[[], SessionModel],
-        services: Services | None = None,
+        services: Services,
         open_repository: Callable[[], OpenedRepository] = OpenedRepository,
         theme: str = "",
         keys: KeyBindings | None = None,
@@ -94,7 +93,7 @@ class CoderApp(KeyedApp[None]):
         """
         super().__init__(keys, clock=clock)
         self._model = model
-        self._services = services or Services()
+        self._services = services
         self._start = start
         self._open_repository = open_repository
         self._is_open = asyncio.Event()
@@ -108,7 +107,7 @@ class CoderApp(KeyedApp[None]):
             self,
             self._main,
             self._start_when_open,
-            archive=self._services.archive,
+            services=services,
             alerts=self._alerts,
             on_end=self._quit_if_asked,
         )
@@ -144,8 +143,7 @@ class CoderApp(KeyedApp[None]):
             self._driver.write(text)
 
     def _remember_theme(self, theme: Theme) -> None:
-        if self._services.settings is not None:
-            self._services.settings.remember_theme(theme.name)
+        self._services.remember_theme(theme.name)
 
     def _prepare(self) -> None:
         """Start work that the first paint need not wait for."""
@@ -168,8 +166,7 @@ class CoderApp(KeyedApp[None]):
             self._is_open.set()
         else:
             self.run_worker(self._ask_for_trust(opened.trust))
-        if self._services.overview is not None:
-            self.run_worker(self._show_overview(self._services.overview), name="overview")
+        self.run_worker(self._show_overview(), name="overview")
         if opened.initial_session is not None:
             self.run_worker(self._conversation.show(opened.initial_session))
         self.run_worker(self._warm_up(), name="warm up")
@@ -190,21 +187,20 @@ class CoderApp(KeyedApp[None]):
 
     async def _warm_up(self) -> None:
         """Load earlier messages, completion, the model, and what shows a session, while the user types."""
-        if self._services.history is not None:
-            messages = await asyncio.to_thread(self._services.history.read)
-            self._main.query_one(Prompt).add_earlier(messages)
-        if self._services.names is not None:
-            await asyncio.to_thread(import_module, "coder.ui.tui.completion")
-            await self._main.add_completion(self._services)
+        messages = await asyncio.to_thread(self._services.read_messages)
+        self._main.query_one(Prompt).add_earlier(messages)
+        await asyncio.to_thread(import_module, "coder.ui.tui.completion")
+        await self._main.add_completion(self._services)
         await self._choose_model()
         await asyncio.to_thread(import_module, "coder.ui.tui.narrator")
 
-    async def _show_overview(self, read: Callable[[], Overview]) -> None:
+    async def _show_overview(self) -> None:
         try:
-            overview = await asyncio.to_thread(read)
+            overview = await asyncio.to_thread(self._services.overview)
         except CoderError as error:
             self._main.warn(str(error))
-        else:
+            return
+        if overview is not None:
             self._conversation.overview = overview
             self._main.show_overview(overview, self._conversation.idle_facts())
 
@@ -217,8 +213,7 @@ class CoderApp(KeyedApp[None]):
             self._main.show_model(self._conversation.model)
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
-        if self._services.history is not None:
-            self._services.history.add(message.text)
+        self._services.add_message(message.text)
         is_command = message.text.startswith("!") or parse_command(message.text) is not None
         if is_command or not self._conversation.is_busy:
             self._carry_out(message.text, message.mode)
@@ -356,8 +351,7 @@ class CoderApp(KeyedApp[None]):
 
     def action_change_effort(self) -> None:
         """Take the next effort for the requests to come."""
-        if self._services.settings is not None:
-            self._main.show_lines([self._services.settings.next_effort()])
+        self._main.show_lines([self._services.next_effort()])
 
     def action_help(self) -> None:
         from coder.ui.tui.dialogs import HelpScreen

@@ -29,7 +29,7 @@ from coder.ui.tui.services import TRUST_ALWAYS, TrustQuestion
 
 if TYPE_CHECKING:
     from coder.session.log import EventLog
-    from coder.ui.tui.services import SessionArchive
+    from coder.ui.tui.services import Services
 
 
 AnyQuestionScreen = QuestionScreen | ReviewScreen | PlanScreen
@@ -136,9 +136,7 @@ class EarlierPoint(NamedTuple):
     """Requests that are not in the conversation any more."""
 
 
-async def go_back(
-    app: App[None], archive: "SessionArchive | None", session: str, text: str
-) -> EarlierPoint | None:
+async def go_back(app: App[None], services: "Services", session: str, text: str) -> EarlierPoint | None:
     """Store the point that the user names or chooses, and return it; None to stay.
 
     Call it from a worker.
@@ -146,15 +144,15 @@ async def go_back(
     Raises:
         CoderError: there is nothing to go back to.
     """
-    if archive is None or not session:
+    if not session:
         raise UserError("There is nothing to go back to yet.")
-    requests = await asyncio.to_thread(archive.requests, session)
+    requests = await asyncio.to_thread(services.list_requests, session)
     point = await choose_point(app, requests, text)
     if point is None:
         return None
-    stored, sentence = await asyncio.to_thread(archive.go_back, session, point.request, point.restore)
+    stored, sentence = await asyncio.to_thread(services.go_back, session, point.request, point.restore)
     left = () if point.restore == "code" else tuple(requests[point.request - 1 :])
-    return EarlierPoint(await asyncio.to_thread(archive.load, stored), sentence, left)
+    return EarlierPoint(await asyncio.to_thread(services.load_session, stored), sentence, left)
 
 
 async def choose_point(app: App[None], requests: Sequence[str], typed: str) -> ChosenPoint | None:

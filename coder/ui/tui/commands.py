@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from coder.core.errors import UserError
 from coder.core.text import sanitize_text
 from coder.ui.tui.keys import KeyBindings
-from coder.ui.tui.services import Services, require_service
+from coder.ui.tui.services import Services
 
 if TYPE_CHECKING:
     from coder.session.log import EventLog
@@ -113,8 +113,7 @@ def interpret(
 
 def _expand_custom_command(services: Services, name: str, words: str, known: Iterable[str]) -> TypedRequest:
     """Return the request that a command of the user's or the repository's stands for."""
-    custom = services.custom
-    request = custom.expand(name, words) if custom is not None else None
+    request = services.expand_command(name, words)
     if request is None:
         raise UserError(suggest_command(name, (*known, *custom_purposes(services))))
     return TypedRequest(*request)
@@ -122,7 +121,7 @@ def _expand_custom_command(services: Services, name: str, words: str, known: Ite
 
 def custom_purposes(services: Services) -> Mapping[str, str]:
     """Return the commands of the user and the repository beside coder's own, with their purposes."""
-    purposes = services.custom.purposes() if services.custom is not None else {}
+    purposes = services.custom_commands()
     return {name: sanitize_text(text) for name, text in purposes.items() if name not in HELP}
 
 
@@ -201,14 +200,13 @@ class Commands:
 
     async def _run_shell(self, command: str) -> None:
         """Run a command in the sandbox, show its output, and keep it for the next request if it is short."""
-        shell = require_service(self._services.shell)
         self._stop = Event()
-        objection = await asyncio.to_thread(shell.objection, command)
+        objection = await asyncio.to_thread(self._services.find_objection, command)
         question = f"Allow this? {command}   ({objection})"
         if objection and await self._ask(question, ("allow", "refuse")) != "allow":
             self._show_lines(["Not run."])
             return
-        output = sanitize_text(await asyncio.to_thread(shell.run, command, self._stop))
+        output = sanitize_text(await asyncio.to_thread(self._services.run_command, command, self._stop))
         lines = output.splitlines()
         hidden = len(lines) - MOST_LINES
         shown = [*([f"[{hidden} lines before]"] if hidden > 0 else []), *lines[-MOST_LINES:]]
@@ -222,7 +220,7 @@ class Commands:
         """Return the change of a session; empty is the newest."""
         from coder.core.state import delivered_diff
 
-        log = require_service(self._services.archive).load(session) if session else self._newest()
+        log = self._services.load_session(session) if session else self._newest()
         diff = delivered_diff(log.records) if log is not None else ""
         if not diff:
             raise UserError("Nothing has been changed yet.")
@@ -232,17 +230,17 @@ class Commands:
         """Carry out a command of the sessions or the settings, and return lines to show."""
         match name:
             case "sessions":
-                return require_service(self._services.archive).list()
+                return self._services.list_sessions()
             case "apply":
-                return [require_service(self._services.archive).apply(text or "last")]
+                return [self._services.apply(text or "last")]
             case "undo":
-                return [require_service(self._services.archive).undo(text or "last")]
+                return [self._services.undo(text or "last")]
             case "cost":
-                return require_service(self._services.archive).costs(text)
+                return self._services.list_costs(text)
             case "doctor":
-                return require_service(self._services.settings).check()
+                return self._services.check_machine()
             case "model" if not text:
-                return require_service(self._services.settings).models()
+                return self._services.list_models()
             case _ if not text:
-                return require_service(self._services.settings).show(name)
-        return [require_service(self._services.settings).change(name, text)]
+                return self._services.describe_setting(name)
+        return [self._services.change_setting(name, text)]

@@ -16,7 +16,7 @@ from coder.core.errors import CoderError
 from coder.core.text import sanitize_text
 from coder.ui.tui.commands import HELP, custom_purposes
 from coder.ui.tui.prompt import Prompt
-from coder.ui.tui.services import Services, require_service
+from coder.ui.tui.services import Services
 
 COMMAND = re.compile(r"/[\w:.-]*")
 MENTION = re.compile(r"(?:^|(?<=[\s(\[{,]))@([\w./:-]*)$")
@@ -176,12 +176,11 @@ class Completion(AutoComplete):
 
     async def _read_names(self) -> None:
         try:
-            names = require_service(self._services.names)
-            paths = await asyncio.to_thread(names.paths)
-            recent = await asyncio.to_thread(names.recent_paths)
+            paths = await asyncio.to_thread(self._services.list_paths)
+            recent = await asyncio.to_thread(self._services.list_recent_paths)
             self._recent = {path: rank for rank, path in enumerate(recent)}
             self._show_names(paths)
-            symbols = await asyncio.to_thread(names.symbols)
+            symbols = await asyncio.to_thread(self._services.list_symbols)
             self._show_names([*paths, *symbols])
         except CoderError:
             return  # the names that are known are offered

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import App
 
-from coder.core.errors import CoderError, UserError
+from coder.core.errors import CoderError
 from coder.ui.tui.services import (
     Overview,
     RecordedSession,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from coder.core.events import Event, SessionCommand
     from coder.session.log import EventLog
     from coder.ui.tui.asking import QuestionQueue
-    from coder.ui.tui.services import SessionArchive
+    from coder.ui.tui.services import Services
 
 MOST_RECORDS = 30
 """Newest records of a long session that are shown when it is opened: each costs about a millisecond."""
@@ -36,7 +36,7 @@ class Conversation:
         screen: SessionScreen,
         start: StartSession,
         *,
-        archive: "SessionArchive | None",
+        services: "Services",
         alerts: TerminalAlerts,
         on_end: Callable[[], None],
     ) -> None:
@@ -44,7 +44,7 @@ class Conversation:
         self._app = app
         self._screen = screen
         self._start = start
-        self._archive = archive
+        self._services = services
         self._alerts = alerts
         self._on_end = on_end
         self._queue = QueuedMessages(screen)
@@ -151,9 +151,7 @@ class Conversation:
     async def resume(self, session: str) -> None:
         """Show a recorded session; the next request continues it."""
         try:
-            if self._archive is None:
-                raise UserError("This is the record of a session, nothing more.")
-            log = await asyncio.to_thread(self._archive.load, session)
+            log = await asyncio.to_thread(self._services.load_session, session)
         except CoderError as error:
             self._screen.warn(str(error))
             self.end()
@@ -169,7 +167,7 @@ class Conversation:
 
         from coder.ui.tui.asking import go_back
 
-        point = await go_back(self._app, self._archive, self.session_id, text)
+        point = await go_back(self._app, self._services, self.session_id, text)
         if point is not None:
             await self._screen.remove_requests(point.left)
             returning = f"To where you were: /resume {self.session_id}"

@@ -1,31 +1,47 @@
-"""Interfaces of the application to everything beside sessions: the archive, names, settings, commands."""
+"""Interface of the application to everything beside sessions, and the values that it exchanges."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from threading import Event
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
-
-from coder.core.errors import UserError
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from coder.core.events import SessionCommand
     from coder.core.task import Attachment, Restore
     from coder.session.log import EventLog
 
-Service = TypeVar("Service")
+
+class Overview(NamedTuple):
+    """Facts about a repository that a person wants to know first."""
+
+    branch: str
+    """The branch, and a mark if there is uncommitted work."""
+    test_command: str
+    red_tests: tuple[str, ...]
+    """Tests that failed when the whole suite last ran, if that was on what the checkout holds."""
+    sessions: tuple[str, ...]
+    """Lines on the newest sessions."""
+    sandbox: str
+    """`full`, `reduced` or `none`."""
 
 
-class SessionArchive(Protocol):
-    """Earlier sessions of the repository; each method may be slow, and raise CoderError."""
+class Services(Protocol):
+    """What the application needs beside sessions; a method may be slow and raise CoderError."""
 
-    def list(self) -> Sequence[str]:
+    def overview(self) -> Overview | None:
+        """Return the facts for the start screen; None shows none."""
+        ...
+
+    # earlier sessions of the repository
+
+    def list_sessions(self) -> Sequence[str]:
         """Return a line for each, the newest first."""
         ...
 
-    def load(self, session: str) -> "EventLog":
+    def load_session(self, session: str) -> "EventLog":
         """Return the closed log of a session, by its id or a part of it; `last` is the newest."""
         ...
 
-    def requests(self, session: str) -> Sequence[str]:
+    def list_requests(self, session: str) -> Sequence[str]:
         """Return the texts of the requests of the conversation that ends with a session, the oldest first."""
         ...
 
@@ -44,71 +60,37 @@ class SessionArchive(Protocol):
         """Take back what a session delivered; return a sentence."""
         ...
 
-    def costs(self, unit: str) -> Sequence[str]:
+    def list_costs(self, unit: str) -> Sequence[str]:
         """Return lines with what was spent by day, or by another unit; empty is by day."""
         ...
 
+    # names in the repository that a message can mention
 
-class RepositoryNames(Protocol):
-    """Names in the repository that a message can mention; each method may be slow, and raise CoderError."""
-
-    def paths(self) -> Sequence[str]:
+    def list_paths(self) -> Sequence[str]:
         """Return the files, relative to the root."""
         ...
 
-    def recent_paths(self) -> Sequence[str]:
+    def list_recent_paths(self) -> Sequence[str]:
         """Return the files that were changed lately, the newest first."""
         ...
 
-    def symbols(self) -> Sequence[str]: ...
+    def list_symbols(self) -> Sequence[str]: ...
 
+    # commands that the user types, or keeps as files
 
-class CommandShell(Protocol):
-    """Sandbox for commands that the user types; each method may be slow, and raise CoderError."""
-
-    def objection(self, command: str) -> str:
+    def find_objection(self, command: str) -> str:
         """Return why the user should be asked first; empty if the command runs without asking."""
         ...
 
-    def run(self, command: str, stop: Event) -> str:
-        """Run a command until it ends or `stop` is set; return its output and how it ended."""
+    def run_command(self, command: str, stop: Event) -> str:
+        """Run a command in the sandbox until it ends or `stop` is set; return its output and how it ended."""
         ...
 
-
-class SessionSettings(Protocol):
-    """Settings of the sessions to come; each method may be slow, and raise CoderError."""
-
-    def models(self) -> Sequence[str]:
-        """Return a line for each configured model, with its context and price."""
+    def custom_commands(self) -> Mapping[str, str]:
+        """Return the arguments and purpose of each command of the user and a trusted repository, by name."""
         ...
 
-    def show(self, name: str) -> Sequence[str]:
-        """Return lines on `effort`, `strategy` or `budget`."""
-        ...
-
-    def change(self, name: str, value: str) -> str:
-        """Change `model`, `effort`, `strategy` or `budget` from the next request on; return a sentence."""
-        ...
-
-    def next_effort(self) -> str:
-        """Take the next effort from the next request on; return a sentence. It is quick."""
-        ...
-
-    def check(self) -> Sequence[str]:
-        """Return lines on what works on this machine."""
-        ...
-
-    def remember_theme(self, name: str) -> None: ...
-
-
-class CustomCommands(Protocol):
-    """Commands that the user and a trusted repository keep as files; each method reads them, and is quick."""
-
-    def purposes(self) -> Mapping[str, str]:
-        """Return the arguments and purpose of each, by name."""
-        ...
-
-    def expand(self, name: str, words: str) -> tuple[str, str] | None:
+    def expand_command(self, name: str, words: str) -> tuple[str, str] | None:
         """Return the request that a command stands for, and its mode as of UserRequest; None without one.
 
         Raises:
@@ -116,53 +98,37 @@ class CustomCommands(Protocol):
         """
         ...
 
+    # settings of the sessions to come
 
-class MessageHistory(Protocol):
-    """Messages that the user sent in this repository, kept between sessions."""
-
-    def read(self) -> Sequence[str]:
-        """Return the newest messages, the oldest of them first; may be slow."""
+    def list_models(self) -> Sequence[str]:
+        """Return a line for each configured model, with its context and price."""
         ...
 
-    def add(self, text: str) -> None: ...
+    def describe_setting(self, name: str) -> Sequence[str]:
+        """Return lines on `effort`, `strategy` or `budget`."""
+        ...
 
+    def change_setting(self, name: str, value: str) -> str:
+        """Change `model`, `effort`, `strategy` or `budget` from the next request on; return a sentence."""
+        ...
 
-class Overview(NamedTuple):
-    """Facts about a repository that a person wants to know first."""
+    def next_effort(self) -> str:
+        """Take the next effort from the next request on; return a sentence. It is quick."""
+        ...
 
-    branch: str
-    """The branch, and a mark if there is uncommitted work."""
-    test_command: str
-    red_tests: tuple[str, ...]
-    """Tests that failed when the whole suite last ran, if that was on what the checkout holds."""
-    sessions: tuple[str, ...]
-    """Lines on the newest sessions."""
-    sandbox: str
-    """`full`, `reduced` or `none`."""
+    def check_machine(self) -> Sequence[str]:
+        """Return lines on what works on this machine."""
+        ...
 
+    def remember_theme(self, name: str) -> None: ...
 
-class Services(NamedTuple):
-    """Services of the application; None where one is missing."""
+    # messages that the user sent in this repository, kept between sessions
 
-    archive: SessionArchive | None = None
-    names: RepositoryNames | None = None
-    shell: CommandShell | None = None
-    settings: SessionSettings | None = None
-    history: MessageHistory | None = None
-    custom: CustomCommands | None = None
-    overview: Callable[[], Overview] | None = None
-    """May be slow, and raise CoderError."""
+    def read_messages(self) -> Sequence[str]:
+        """Return the newest messages, the oldest of them first."""
+        ...
 
-
-def require_service(service: Service | None) -> Service:
-    """Return a service.
-
-    Raises:
-        UserError: it is missing, because a recorded session is shown.
-    """
-    if service is None:
-        raise UserError("This is the record of a session, nothing more.")
-    return service
+    def add_message(self, text: str) -> None: ...
 
 
 class SessionModel(NamedTuple):

@@ -5,12 +5,10 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event
 
 import pytest
 from rich.console import Console
 
-from coder.core.errors import UserError
 from coder.core.events import (
     Amend,
     Answer,
@@ -27,9 +25,9 @@ from coder.core.values import HunkComment
 from coder.session.log import EventLog
 from coder.ui.dialogue import Dialogue
 from coder.ui.lines import AnyQuestion, answer_command, describe_question
-from coder.ui.tui.services import OpenedRepository, Services, SessionModel, TrustQuestion, UserRequest
+from coder.ui.tui.services import OpenedRepository, SessionModel, TrustQuestion, UserRequest
 from tests.ui.tui import story
-from tests.ui.tui.fakes import FakeCommandFiles, FakeSession, closed_log
+from tests.ui.tui.fakes import FakeServices, FakeSession, closed_log
 
 QUESTION = QuestionAsked(
     question="q", text="Run it?", options=("allow", "always", "refuse"), default="refuse"
@@ -37,44 +35,21 @@ QUESTION = QuestionAsked(
 REVIEW = ReviewAsked(question="r", diff=story.FINISHED.delivery.diff if story.FINISHED.delivery else "")
 
 
-@dataclass
-class FakeArchive:
-    """Archive with one session."""
+class OneSession(FakeServices):
+    """Services with one session, and a shell that asks about one command."""
 
-    log: EventLog
-
-    def list(self) -> Sequence[str]:
+    def list_sessions(self) -> Sequence[str]:
         return ["20260101-clock  PROVEN"]
 
-    def load(self, session: str) -> EventLog:
-        if session != "last":
-            raise UserError(f"No session named {session!r}.")
-        return self.log
-
-    def requests(self, session: str) -> Sequence[str]:
-        return ["a bug"]
+    def load_session(self, session: str) -> EventLog:
+        log = closed_log(story.STARTED, story.FINISHED)
+        return log if session == "last" else super().load_session(session)
 
     def go_back(self, session: str, request: int, restore: Restore) -> tuple[str, str]:
         return "last", f"Back before request {request} of {session}; nothing was deleted."
 
-    def apply(self, session: str) -> str:
-        return f"Applied {session}."
-
-    def undo(self, session: str) -> str:
-        raise UserError("There is nothing to take back.")
-
-    def costs(self, unit: str) -> Sequence[str]:
-        return [f"costs by {unit or 'day'}"]
-
-
-class FakeShell:
-    """Shell that asks about one command."""
-
-    def objection(self, command: str) -> str:
+    def find_objection(self, command: str) -> str:
         return "it installs" if command.startswith("pip") else ""
-
-    def run(self, command: str, stop: Event) -> str:
-        return f"output of {command}\n[exit code 0, 0.1 s]"
 
 
 @dataclass
@@ -121,11 +96,7 @@ def play(
         read_line=typist.read,
         discard_input=lambda: None,
         model=lambda: SessionModel("acme:large"),
-        services=Services(
-            archive=FakeArchive(closed_log(story.STARTED, story.FINISHED)),
-            shell=FakeShell(),
-            custom=FakeCommandFiles(),
-        ),
+        services=OneSession(),
         open_repository=lambda: opened or OpenedRepository(),
     )
     asyncio.run(dialogue.run())
@@ -321,7 +292,7 @@ def test_stop_reaches_the_session_that_runs(tmp_path: Path) -> None:
         read_line=typist.read,
         discard_input=lambda: None,
         model=lambda: SessionModel("m"),
-        services=Services(),
+        services=FakeServices(),
     )
     asyncio.run(dialogue.run())
     assert session.commands == [Stop()]

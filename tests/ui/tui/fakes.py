@@ -1,7 +1,8 @@
 """Session that emits scripted events and records the user's commands."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from math import inf
@@ -12,12 +13,14 @@ from textual.pilot import Pilot
 
 from coder.core.errors import UserError
 from coder.core.events import Event, SessionCommand, SessionStarted, Stop
+from coder.core.task import Restore
 from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.keys import PAUSE_SECONDS, Dialog
 from coder.ui.tui.prompt import Prompt
 from coder.ui.tui.services import (
     OpenedRepository,
+    Overview,
     RecordedSession,
     RunningSession,
     SessionModel,
@@ -54,16 +57,91 @@ class FakeSession:
         self.ended.set()
 
 
-class FakeCommandFiles:
-    """One command that the user keeps as a file; one more lies in a repository that is not trusted."""
+class FakeServices:
+    """Services of a repository without sessions, names and messages; tests override what they need.
 
-    def purposes(self) -> Mapping[str, str]:
+    The user keeps one command as a file; one more lies in a repository that is not trusted.
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[str, str] = {}
+        self.ran: list[str] = []
+        self.messages: list[str] = []
+
+    def overview(self) -> Overview | None:
+        return None
+
+    def list_sessions(self) -> Sequence[str]:
+        return []
+
+    def load_session(self, session: str) -> EventLog:
+        raise UserError(f"No session named {session!r}.")
+
+    def list_requests(self, session: str) -> Sequence[str]:
+        return []
+
+    def go_back(self, session: str, request: int, restore: Restore) -> tuple[str, str]:
+        raise AssertionError
+
+    def apply(self, session: str) -> str:
+        return f"Applied {session}."
+
+    def undo(self, session: str) -> str:
+        raise UserError("There is nothing to take back.")
+
+    def list_costs(self, unit: str) -> Sequence[str]:
+        return [f"costs by {unit or 'day'}"]
+
+    def list_paths(self) -> Sequence[str]:
+        return []
+
+    def list_recent_paths(self) -> Sequence[str]:
+        return []
+
+    def list_symbols(self) -> Sequence[str]:
+        return []
+
+    def find_objection(self, command: str) -> str:
+        return ""
+
+    def run_command(self, command: str, stop: threading.Event) -> str:
+        self.ran.append(command)
+        return f"output of {command}\n[exit code 0, 0.1 s]"
+
+    def custom_commands(self) -> Mapping[str, str]:
         return {"explain": "NAME  explain a name", "undo": "never shadows coder's own"}
 
-    def expand(self, name: str, words: str) -> tuple[str, str] | None:
+    def expand_command(self, name: str, words: str) -> tuple[str, str] | None:
         if name == "theirs":
             raise UserError("theirs is a command of this repository, which is not trusted.")
         return (f"What does {words} do?", "ask") if name == "explain" else None
+
+    def list_models(self) -> Sequence[str]:
+        return ["* acme:large   200k tokens, $3 in and $15 out per million"]
+
+    def describe_setting(self, name: str) -> Sequence[str]:
+        return [f"{name}: {self.values.get(name, 'none')}"]
+
+    def change_setting(self, name: str, value: str) -> str:
+        if value == "nope":
+            raise UserError("No provider is known for the model 'nope'.")
+        self.values[name] = value
+        return f"From the next request on: {name} {value}"
+
+    def next_effort(self) -> str:
+        return self.change_setting("effort", "low")
+
+    def check_machine(self) -> Sequence[str]:
+        return ["ok  sandbox      bubblewrap"]
+
+    def remember_theme(self, name: str) -> None:
+        self.values["theme"] = name
+
+    def read_messages(self) -> Sequence[str]:
+        return tuple(self.messages)
+
+    def add_message(self, text: str) -> None:
+        self.messages.append(text)
 
 
 @dataclass
@@ -200,9 +278,8 @@ async def stage(
         requests.append(request)
         return await start(request) if start else running
 
-    app = app or CoderApp(
-        start_session, **{"repository": "/home/ada/clock", "clock": FakeClock(), **options}, model=model
-    )
+    defaults = {"repository": "/home/ada/clock", "clock": FakeClock(), "services": FakeServices()}
+    app = app or CoderApp(start_session, **{**defaults, **options}, model=model)
     app.animation_level = "none"
     async with app.run_test(size=size, notifications=True) as pilot:
         await pilot.pause()
@@ -234,6 +311,7 @@ def replay_app(log: EventLog) -> CoderApp:
     return CoderApp(
         start,
         repository=repository,
+        services=FakeServices(),
         model=lambda: SessionModel(model),
         open_repository=lambda: OpenedRepository(initial_session=RecordedSession(log)),
     )

@@ -1,5 +1,5 @@
 from pathlib import Path, PurePath
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 
@@ -8,7 +8,7 @@ from coder.ui.tui.app import CoderApp
 from coder.ui.tui.services import OpenedRepository, SessionModel, TrustQuestion, UserRequest
 from coder.ui.tui.session_screen import TerminalAlerts
 from tests.ui.tui import story
-from tests.ui.tui.fakes import FakeSession, stage
+from tests.ui.tui.fakes import FakeServices, FakeSession, stage
 
 
 class LoudApp(CoderApp):
@@ -25,9 +25,12 @@ class LoudApp(CoderApp):
         async def start(_: UserRequest) -> FakeSession:
             return session
 
-        options: dict[str, Any] = {"open_repository": lambda: OpenedRepository(has_alerts=True)}
         super().__init__(
-            start, repository="/home/ada/clock", model=lambda: SessionModel("acme:large"), **options
+            start,
+            repository="/home/ada/clock",
+            services=FakeServices(),
+            model=lambda: SessionModel("acme:large"),
+            open_repository=lambda: OpenedRepository(has_alerts=True),
         )
 
     def _write_to_terminal(self, text: str) -> None:

@@ -1,6 +1,5 @@
 import asyncio
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +29,12 @@ from coder.ui.tui.services import (
     OpenedRepository,
     Overview,
     RunningSession,
-    Services,
     SessionModel,
     UserRequest,
 )
 from coder.ui.tui.transcript import StatusBar, Transcript
 from tests.ui.tui import story
-from tests.ui.tui.fakes import FakeCommandFiles, FakeSession, Stage, closed_log, replay_app, stage
+from tests.ui.tui.fakes import FakeServices, FakeSession, Stage, closed_log, replay_app, stage
 from tests.ui.tui.test_rewinding import FakeArchive
 
 LOGS = Path(__file__).parents[2] / "logs"
@@ -66,33 +64,22 @@ async def test_keys_in_one_burst_keep_their_order() -> None:
     assert terminal.texts == ["a bug"]
 
 
-class FakeHistory:
-    """History of one earlier message."""
-
-    def __init__(self) -> None:
-        self.messages = ["the first bug"]
-
-    def read(self) -> Sequence[str]:
-        return tuple(self.messages)
-
-    def add(self, text: str) -> None:
-        self.messages.append(text)
-
-
 async def test_messages_of_earlier_sessions_come_back() -> None:
-    history = FakeHistory()
-    async with stage(services=Services(history=history)) as terminal:
+    services = FakeServices()
+    services.messages.append("the first bug")
+    async with stage(services=services) as terminal:
         await terminal.say("/help")
         for keys, text in ((("up", "up"), "the first bug"), (("up",), "the first bug"), (("down",), "/help")):
             await terminal.pilot.press(*keys)
             assert terminal.prompt.text == text
-    assert history.messages == ["the first bug", "/help"]
+    assert services.messages == ["the first bug", "/help"]
 
 
 async def test_resumed_session_brings_its_model() -> None:
     names = iter(["", "acme:small"])
-    services = Services(archive=FakeArchive())
-    async with stage(services=services, model=lambda: SessionModel(next(names), "no key is set")) as terminal:
+    async with stage(
+        services=FakeArchive(), model=lambda: SessionModel(next(names), "no key is set")
+    ) as terminal:
         assert "acme:small" not in terminal.text
         await terminal.say("/resume")
         assert "acme:small" in terminal.text
@@ -310,7 +297,8 @@ async def test_requests_wait_until_the_repository_is_open() -> None:
 
 
 def app_that(start: Any, **options: Any) -> CoderApp:
-    return CoderApp(start, repository="/r", model=lambda: SessionModel("acme:large"), **options)
+    defaults = {"repository": "/r", "services": FakeServices(), "model": lambda: SessionModel("acme:large")}
+    return CoderApp(start, **{**defaults, **options})
 
 
 async def test_a_repository_that_cannot_be_opened_ends_the_interface() -> None:
@@ -381,7 +369,7 @@ async def test_commands_are_carried_out_and_unknown_ones_refused() -> None:
 
 
 async def test_custom_command_sends_its_request() -> None:
-    async with stage(services=Services(custom=FakeCommandFiles()), size=(80, 120)) as terminal:
+    async with stage(services=FakeServices(), size=(80, 120)) as terminal:
         await terminal.say("/theirs")
         assert "theirs is a command of this repository, which is not trusted." in terminal.text
         await terminal.pilot.press("ctrl+c")
@@ -506,7 +494,9 @@ async def test_start_shows_what_was_red_and_enter_fixes_it() -> None:
     overview = Overview(
         "main*", "pytest", ("test_a.py::test_b", "test_c.py::test_d"), ("/resume s1  PROVEN",), "full"
     )
-    async with stage(services=Services(overview=lambda: overview)) as terminal:
+    services = FakeServices()
+    services.overview = lambda: overview  # type: ignore[method-assign]
+    async with stage(services=services) as terminal:
         await terminal.settle()
         assert "red when they last ran: test_a.py::test_b and 1 more" in terminal.text
         assert "/resume s1  PROVEN" in terminal.text and "main* · sandbox full" in terminal.text

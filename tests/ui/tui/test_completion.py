@@ -5,33 +5,27 @@ import pytest
 
 from coder.core.errors import UserError
 from coder.ui.tui.completion import Completion
-from coder.ui.tui.services import Services
-from tests.ui.tui.fakes import FakeCommandFiles, Stage, stage
+from tests.ui.tui.fakes import FakeServices, Stage, stage
 
 
-class Names:
-    def paths(self) -> Sequence[str]:
+class Names(FakeServices):
+    def list_paths(self) -> Sequence[str]:
         return ["clock/arithmetic.py", "clock/face.py", "my notes.md", "tests/test_arithmetic.py"]
 
-    def recent_paths(self) -> Sequence[str]:
+    def list_recent_paths(self) -> Sequence[str]:
         return ["clock/face.py"]
 
-    def symbols(self) -> Sequence[str]:
+    def list_symbols(self) -> Sequence[str]:
         return ["Clock", "add"]
 
 
 class UnreadableNames(Names):
-    def symbols(self) -> Sequence[str]:
+    def list_symbols(self) -> Sequence[str]:
         raise UserError("The search took too long.")
 
 
 def completing(names: Names | None = None) -> AbstractAsyncContextManager[Stage]:
-    return stage(
-        services=Services(
-            names=names or Names(),
-            custom=FakeCommandFiles(),
-        )
-    )
+    return stage(services=names or Names())
 
 
 def listed(terminal: Stage) -> list[str]:

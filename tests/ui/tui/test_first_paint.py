@@ -3,10 +3,15 @@ import sys
 
 PROGRAM = """
 import asyncio, sys, threading
+from types import SimpleNamespace
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.app import SessionModel
 
 typed = threading.Event()
+
+def read():
+    typed.wait()
+    return ()
 
 def model():
     typed.wait()
@@ -20,7 +25,8 @@ async def until(pilot, claim):
     raise AssertionError(f"still not so, with the focus on {pilot.app.focused!r}")
 
 async def main():
-    app = CoderApp(None, repository="/r", model=model)
+    services = SimpleNamespace(overview=lambda: None, read_messages=read)
+    app = CoderApp(None, repository="/r", services=services, model=model)
     async with app.run_test() as pilot:
         try:
             await until(pilot, lambda: app.focused is not None)

@@ -6,7 +6,6 @@ import pytest
 from coder.core.events import MessageFinished, PhaseEntered, SessionFinished
 from coder.core.messages import AssistantMessage
 from coder.ui.tui.keys import KeyBindings
-from coder.ui.tui.services import Services
 from tests.ui.tui import pictures, story
 from tests.ui.tui.fakes import Stage, closed_log, replay_app, stage
 from tests.ui.tui.test_completion import Names
@@ -131,7 +130,7 @@ async def test_matches_snapshot(
     ],
 )
 async def test_prompt_matches_snapshot(name: str, typed: str, keys: KeyBindings, tmp_path: Path) -> None:
-    async with stage(services=Services(names=Names()), keys=keys) as terminal:
+    async with stage(services=Names(), keys=keys) as terminal:
         await terminal.type(typed)
         if keys.has_vim:
             await terminal.pilot.press("escape", "b", "d")

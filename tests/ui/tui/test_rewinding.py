@@ -1,49 +1,36 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 
 from coder.core.task import Restore
 from coder.session.log import EventLog
-from coder.ui.tui.services import Services
 from coder.ui.tui.transcript import IssueText
 from tests.ui.tui import story
-from tests.ui.tui.fakes import Stage, closed_log, stage
+from tests.ui.tui.fakes import FakeServices, Stage, closed_log, stage
 
 
-@dataclass
-class FakeArchive:
-    """Archive of one conversation of two requests."""
+class FakeArchive(FakeServices):
+    """Services with one conversation of two requests."""
 
-    points: list[tuple[str, int, str]] = field(default_factory=list)
+    def __init__(self) -> None:
+        super().__init__()
+        self.points: list[tuple[str, int, str]] = []
 
-    def list(self) -> list[str]:
-        return []
-
-    def load(self, session: str) -> EventLog:
+    def load_session(self, session: str) -> EventLog:
         task = story.STARTED.task.model_copy(update={"issue": "the second"})
         started = story.STARTED.model_copy(update={"session": session, "task": task})
         return closed_log(started, story.INTERRUPTED)
 
-    def requests(self, session: str) -> tuple[str, ...]:
+    def list_requests(self, session: str) -> tuple[str, ...]:
         return ("the first", "the second")
 
     def go_back(self, session: str, request: int, restore: Restore) -> tuple[str, str]:
         self.points.append((session, request, restore))
         return "point", f"Back before request {request}."
 
-    def apply(self, session: str) -> str:
-        raise AssertionError
-
-    def undo(self, session: str) -> str:
-        raise AssertionError
-
-    def costs(self, unit: str) -> tuple[str, ...]:
-        raise AssertionError
-
 
 @asynccontextmanager
 async def finished_session(archive: FakeArchive) -> AsyncIterator[Stage]:
-    async with stage(services=Services(archive=archive)) as terminal:
+    async with stage(services=archive) as terminal:
         await terminal.say("the second")
         await terminal.end(story.STARTED, story.FINISHED)
         yield terminal

@@ -1,74 +1,37 @@
-from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from threading import Event
 from typing import Any
 
 import pytest
 
 from coder.core.errors import UserError
-from coder.ui.tui.services import Services, SessionModel, UserRequest
+from coder.ui.tui.services import SessionModel, UserRequest
 from tests.ui.tui import story
-from tests.ui.tui.fakes import FakeSession, Stage, stage
+from tests.ui.tui.fakes import FakeServices, FakeSession, Stage, stage
 
 
-@dataclass
-class Shell:
-    objections: dict[str, str] = field(default_factory=dict)
-    ran: list[str] = field(default_factory=list)
+class World(FakeServices):
+    """Services with a shell that asks about some commands."""
 
-    def objection(self, command: str) -> str:
+    def __init__(self) -> None:
+        super().__init__()
+        self.objections: dict[str, str] = {}
+
+    def find_objection(self, command: str) -> str:
         if command.startswith("sudo"):
             raise UserError("Not run: becomes another user.")
         return self.objections.get(command, "")
 
-    def run(self, command: str, stop: Event) -> str:
-        self.ran.append(command)
+    def run_command(self, command: str, stop: Event) -> str:
+        output = super().run_command(command, stop)
         if command == "sleep":
             stop.wait()
             return "[stopped, 0.1 s]"
-        return "x\n" * 3000 if command == "cat big" else f"output of {command}\n[exit code 0, 0.1 s]"
-
-
-@dataclass
-class Settings:
-    values: dict[str, str] = field(default_factory=dict)
-    theme: str = ""
-
-    def models(self) -> Sequence[str]:
-        return ["* acme:large   200k tokens, $3 in and $15 out per million"]
-
-    def show(self, name: str) -> Sequence[str]:
-        return [f"{name}: {self.values.get(name, 'none')}"]
-
-    def change(self, name: str, value: str) -> str:
-        if value == "nope":
-            raise UserError("No provider is known for the model 'nope'.")
-        self.values[name] = value
-        return f"From the next request on: {name} {value}"
-
-    def check(self) -> Sequence[str]:
-        return ["ok  sandbox      bubblewrap"]
-
-    def next_effort(self) -> str:
-        return self.change("effort", "low")
-
-    def remember_theme(self, name: str) -> None:
-        self.theme = name
-
-
-@dataclass
-class World:
-    shell: Shell = field(default_factory=Shell)
-    settings: Settings = field(default_factory=Settings)
+        return "x\n" * 3000 if command == "cat big" else output
 
     def stage(self, **options: Any) -> AbstractAsyncContextManager[Stage]:
-        return stage(
-            model=lambda: SessionModel(self.settings.values.get("model", "acme:large")),
-            services=Services(shell=self.shell, settings=self.settings),
-            size=(100, 40),
-            **options,
-        )
+        model = lambda: SessionModel(self.values.get("model", "acme:large"))  # noqa: E731
+        return stage(model=model, services=self, size=(100, 40), **options)
 
 
 @pytest.fixture
@@ -89,14 +52,14 @@ async def test_shell_command_is_shown_and_goes_with_the_next_request(world: Worl
 
 
 async def test_asks_before_a_command_that_leaves_the_sandbox(world: World) -> None:
-    world.shell.objections["pip install x"] = "installs something"
+    world.objections["pip install x"] = "installs something"
     async with world.stage() as terminal:
         for key, ran in {"escape": [], "y": ["pip install x"]}.items():
             await terminal.say("!pip install x")
             await terminal.wait_for_question("installs something")
             await terminal.press(key)
             assert "Not run." in terminal.text
-            assert world.shell.ran == ran
+            assert world.ran == ran
 
 
 async def test_denied_and_empty_commands_say_why_and_escape_stops_one(world: World) -> None:
@@ -108,7 +71,7 @@ async def test_denied_and_empty_commands_say_why_and_escape_stops_one(world: Wor
         assert "becomes another user" in terminal.text
         await terminal.say("!")
         assert "! needs a command" in terminal.text
-    assert (terminal.draft, world.shell.ran) == ("!", ["sleep"])
+    assert (terminal.draft, world.ran) == ("!", ["sleep"])
 
 
 async def test_model_is_listed_and_changed(world: World) -> None:
@@ -168,7 +131,7 @@ async def test_known_theme_is_taken_and_remembered(
         assert terminal.app.theme == (before if before == "nord" else used)
         await terminal.say(command)
         assert terminal.app.theme == used
-    assert world.settings.theme == remembered
+    assert world.values["theme"] == remembered
 
 
 async def test_newest_answer_is_copied(world: World) -> None:
