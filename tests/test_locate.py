@@ -40,10 +40,7 @@ def test_names_pipe_in_place_of_ignore_file(tree: Path, capsys: pytest.CaptureFi
 
 def test_json_has_files_symbols_and_reasons(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tree.parent / "issue.md").write_text("`Cart.total` ignores the coupon\n", encoding="utf-8")
-    assert (
-        run_command_line(["locate", "--repo", str(tree), "--issue", str(tree.parent / "issue.md"), "--json"])
-        == 0
-    )
+    assert run_command_line(["locate", "--repo", str(tree), f"@{tree.parent / 'issue.md'}", "--json"]) == 0
     payload = json.loads(capsys.readouterr().out)
     assert list(payload) == ["files", "symbols", "reasons"]
     assert (payload["files"][0], payload["symbols"][0]) == ("shop/cart.py", "shop/cart.py::Cart.total")

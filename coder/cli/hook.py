@@ -132,8 +132,8 @@ def status(repo: RepositoryOption = Path()) -> None:
         if agent.remark:
             print(f"{'':<8} {agent.remark}")
         last = find_last_session(agent, root)
-        fired = time.strftime("%Y-%m-%d %H:%M", time.localtime(last.fired_at)) if last else "never here"
-        verdict = f", last verdict {last.session.verdict}" if last and last.session.verdict else ""
+        fired = time.strftime("%Y-%m-%d %H:%M", time.localtime(last[1])) if last else "never here"
+        verdict = f", last verdict {last[0].verdict}" if last and last[0].verdict else ""
         print(f"{'':<8} last fired: {fired}{verdict}")
     has_git_hook = has_hook(find_hooks_directory(repo))
     print(f"{'git':<8} {'installed' if has_git_hook else 'not installed: coder hook install git'}")

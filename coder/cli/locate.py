@@ -30,9 +30,6 @@ def locate(
             "--repo", metavar="DIR", help="The tree to look in, git or not.", show_default="this repository"
         ),
     ] = None,
-    issue_file: Annotated[
-        Path | None, typer.Option("--issue", metavar="FILE", help="Read the issue from a file: as @FILE.")
-    ] = None,
     tests: Annotated[
         bool, typer.Option("--tests", help="Run the tests, and rank what failing ones execute as well.")
     ] = False,
@@ -48,13 +45,12 @@ def locate(
     """
     from coder.wiring.preparation import rank_tree
 
-    if (issue is None) == (issue_file is None) and not (tests and issue is None):
-        raise UserError("Give the issue once: as text, @file or -, or with --issue FILE.")
+    if issue is None and not tests:
+        raise UserError("Give the issue: as text, @file or -; or --tests, for what failing tests execute.")
     root = repo if repo is not None else _find_checkout(Path.cwd())
     if not root.is_dir():
         raise UserError(f"{str(root)!r} is no directory.")
-    typed_issue = f"@{issue_file}" if issue_file is not None else issue
-    text = read_issue(typed_issue) if typed_issue is not None else ""
+    text = read_issue(issue) if issue is not None else ""
     trace_result = _trace_tests(root, tuple(test or ()), unsafe=unsafe_no_sandbox) if tests or test else None
     matches = rank_tree(root, text) if text else None
     print(_as_json(matches, trace_result) if json else _as_text(matches, trace_result), flush=True)

@@ -359,6 +359,7 @@ REMOVED_OPTIONS: Mapping[str, str] = {
     "log --output VALUE": "the evidence is printed, so write > FILE",
     "log --sign VALUE": "ssh-keygen -Y sign -n coder -f KEY FILE signs a file",
     "batch --report VALUE": "table.md in the folder of results has a row for each issue",
+    "locate --issue VALUE": "the issue is text, @FILE or -",
     "verify --details": "coder log evidence shows all test runs, notes and circumstances",
     "verify --format VALUE": "coder log evidence prints the evidence in Markdown, with --json as an object",
     "bench --containers": "python -m swebench.harness.run_evaluation judges predictions.jsonl",

@@ -54,22 +54,13 @@ def answer_agent(
         return _TurnEnd(agent, event, path, state, judge, rounds).answer(session)
 
 
-@dataclass(frozen=True, kw_only=True)
-class LastSession:
-    """The session of an agent in a repository that fired last."""
-
-    session: AgentSession
-    fired_at: float
-    """Time stamp."""
-
-
-def find_last_session(agent: Agent, root: Path) -> LastSession | None:
-    """Return the session whose hook fired last in a checkout; None if it never did."""
+def find_last_session(agent: Agent, root: Path) -> tuple[AgentSession, float] | None:
+    """Return the session whose hook fired last in a checkout, and the time stamp; None if it never did."""
     directory = state_file(state_directory(), agent=agent.name, session="").parent
     for path in sorted(directory.glob(f"{agent.name}-*.json"), key=lambda path: -path.stat().st_mtime):
         session = read_session(path)
         if session and session.root == root:
-            return LastSession(session=session, fired_at=path.stat().st_mtime)
+            return session, path.stat().st_mtime
     return None
 
 

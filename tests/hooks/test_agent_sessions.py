@@ -324,7 +324,7 @@ def test_two_sessions_and_worktrees_are_kept_apart(agent: Agent, tmp_path: Path)
     assert agent.end_turn() == {}
     last = find_last_session(AGENTS["claude"], other.root)
     assert last
-    assert last.session.verdict == "PROVEN"
+    assert last[0].verdict == "PROVEN"
 
 
 @pytest.mark.parametrize("flag", ["--assume-unchanged", *by_hand("--skip-worktree")])
