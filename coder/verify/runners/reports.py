@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-from coder.core.verdict import Failure, Frame, Outcome, TestResult, TestStage
+from coder.core.verdict import Failure, Frame, Outcome, TestResult
 from coder.files.regular_files import read_regular
 from coder.verify.runners.adapter import LONGEST_TEXT, normalize_failure
 
@@ -23,27 +23,11 @@ TAP_OUTCOMES: Mapping[str, tuple[Outcome, Outcome]] = {
     "todo": ("xpassed", "xfailed"),
 }
 """Outcomes of `ok` and `not ok`, by directive."""
-UNITTEST_TEST = re.compile(r"^\s*(?P<name>\w+) \((?P<owner>[\w.<>]+)\)")
-UNITTEST_ENDING = re.compile(
-    r"(?:^|\.\.\. )(?P<told>ok|FAIL|ERROR|skipped\b.*|expected failure|unexpected success)$"
-)
-UNITTEST_SECTION = re.compile(
-    r"^(?P<kind>FAIL|ERROR): (?P<name>\w+) \((?P<owner>[\w.<>]+)\).*\n(?:(?!-{70}).*\n)?-{70}\n", re.M
-)
-UNITTEST_END = re.compile(r"^-{70}\nRan \d+ tests? in ", re.M)
-RULE = "=" * 70 + "\n"
 FRAME = re.compile(r'^  File "(?P<path>[^"\n]+)", line (?P<line>\d+), in (?P<function>\S+)', re.M)
 EXCEPTION_LINE = re.compile(
     r"^(?P<type>[A-Za-z_][\w.]*(?:Error|Exception|Warning|Interrupt|Exit|Failed))(?:: (?P<message>.*))?\Z",
     re.M | re.S,
 )
-ENDINGS: dict[str, Outcome] = {
-    "ok": "passed",
-    "FAIL": "failed",
-    "ERROR": "error",
-    "expected failure": "xfailed",
-    "unexpected success": "xpassed",
-}
 
 
 def parse_reports(argv: Sequence[str], output: str, tree: Path, *, since: float) -> tuple[TestResult, ...]:
@@ -60,7 +44,7 @@ def parse_reports(argv: Sequence[str], output: str, tree: Path, *, since: float)
             and report.stat().st_size < LARGEST_XML
         ):
             return parse_junit(report.read_text(encoding="utf-8", errors="replace"))
-    return parse_unittest(output) or parse_tap(output)
+    return parse_tap(output)
 
 
 def parse_junit(text: str) -> tuple[TestResult, ...]:
@@ -157,58 +141,6 @@ def _diagnostics(lines: Sequence[str], start: int) -> Iterator[str]:
         if not line.startswith((" ", "#")):
             return
         yield line
-
-
-def parse_unittest(output: str) -> tuple[TestResult, ...]:
-    """Parse the output of `unittest -v`.
-
-    Empty if its final lines are missing, since the run was then cut off.
-    """
-    text = output.replace("\r\n", "\n")
-    end = UNITTEST_END.search(text)
-    if end is None:
-        return ()
-    listing, *sections = text[: end.start()].split(RULE)
-    results = _parse_listing(listing)
-    for section in sections:
-        if fault := UNITTEST_SECTION.match(section):
-            earlier = results.get(_test_id(fault))
-            # Of several failing subtests, the first counts.
-            if earlier is None or not earlier.red or not (earlier.failure and earlier.failure.text):
-                failure = _parse_failure(section[fault.end() :], type="", message="")
-                results[_test_id(fault)] = _to_result(fault, fault["kind"], failure)
-    return tuple(results.values())
-
-
-def _parse_listing(listing: str) -> dict[str, TestResult]:
-    """Return the results of the lines `name (owner) ... ok` by id, whatever a test printed in between."""
-    results: dict[str, TestResult] = {}
-    test: re.Match[str] | None = None
-    for line in listing.split("\n"):
-        test = UNITTEST_TEST.match(line) or test
-        ending = UNITTEST_ENDING.search(line)
-        if test and ending:
-            failure = Failure(type="", message="") if ending["told"] in ("FAIL", "ERROR") else None
-            results[_test_id(test)] = _to_result(test, ending["told"], failure)
-            test = None
-    return results
-
-
-def _test_id(match: re.Match[str]) -> str:
-    """Return `module.Class.test`: since Python 3.11 the parentheses contain the name too."""
-    owner, name = match["owner"], match["name"]
-    return owner if owner.endswith(f".{name}") else f"{owner}.{name}"
-
-
-def _to_result(test: re.Match[str], ending: str, failure: Failure | None) -> TestResult:
-    when: TestStage = (
-        "collect"
-        if "_FailedTest" in test["owner"]
-        else "setup"
-        if test["name"] in ("setUpClass", "setUpModule")
-        else "call"
-    )
-    return TestResult(id=_test_id(test), outcome=ENDINGS.get(ending, "skipped"), when=when, failure=failure)
 
 
 def _parse_failure(text: str, *, type: str, message: str) -> Failure:

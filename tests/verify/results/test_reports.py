@@ -1,99 +1,12 @@
 """Reports of runners other than pytest."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from coder.core.verdict import Failure, Frame, TestResult
-from coder.verify.runners.reports import parse_junit, parse_reports, parse_tap, parse_unittest
-
-SUITE = """import unittest
-
-
-class Counting(unittest.TestCase):
-    def test_error(self):
-        {}["k"]
-
-    def test_fail(self):
-        self.assertEqual(1, 2)
-
-    def test_noisy(self):
-        "It has a sentence."
-        print("FAIL is only said")
-
-    @unittest.skip("later")
-    def test_skipped(self): ...
-
-    @unittest.expectedFailure
-    def test_expected(self):
-        self.fail()
-
-    def test_sub(self):
-        for number in range(3):
-            with self.subTest(number=number):
-                self.assertEqual(number, 0)
-
-
-class Broken(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        raise ValueError("no")
-
-    def test_never(self): ...
-"""
-
-
-def brief(results: tuple[TestResult, ...]) -> list[tuple[str, str, str, str]]:
-    return [
-        (
-            result.id,
-            result.outcome,
-            result.when,
-            f"{result.failure.type}: {result.failure.message}" if result.failure else "",
-        )
-        for result in results
-    ]
-
-
-def test_reads_real_unittest_output(tmp_path: Path) -> None:
-    (tmp_path / "test_it.py").write_text(SUITE)
-    (tmp_path / "test_none.py").write_text("import nothing_of_this_name\n")
-    result = subprocess.run(
-        [sys.executable, "-m", "unittest", "-v"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    results = parse_unittest(result.stdout)
-    loading = [result.id for result in results if result.when == "collect"]
-    assert sorted(result for result in brief(results) if result[2] != "collect") == [
-        ("test_it.Broken.setUpClass", "error", "setup", "ValueError: no"),
-        ("test_it.Counting.test_error", "error", "call", "KeyError: 'k'"),
-        ("test_it.Counting.test_expected", "xfailed", "call", ""),
-        ("test_it.Counting.test_fail", "failed", "call", "AssertionError: 1 != 2"),
-        ("test_it.Counting.test_noisy", "passed", "call", ""),
-        ("test_it.Counting.test_skipped", "skipped", "call", ""),
-        ("test_it.Counting.test_sub", "failed", "call", "AssertionError: 1 != 0"),
-    ]
-    assert len(loading) == 1
-    frame = next(
-        result.failure for result in results if result.failure and result.id.endswith("test_fail")
-    ).frames[-1]
-    assert (Path(frame.path).name, frame.line, frame.function) == ("test_it.py", 9, "test_fail")
-
-
-def test_unfinished_unittest_run_is_inconclusive() -> None:
-    assert parse_unittest("test_a (m.C.test_a) ... ok\n") == ()
-
-
-def test_reads_unittest_output_before_python_3_11() -> None:
-    text = f"test_a (m.C) ... ok\n\n{'-' * 70}\nRan 1 test in 0.1s\n\nOK\n"
-    assert parse_unittest(text) == (TestResult(id="m.C.test_a", outcome="passed"),)
+from coder.verify.runners.reports import parse_junit, parse_reports, parse_tap
 
 
 def test_reads_tap_with_directives() -> None:
