@@ -1,7 +1,6 @@
-"""The tool `hand_over` in its forms for fixers, planners, architects and reviewers, and the note it builds."""
+"""The tool `hand_over` in its forms for fixers, planners, architects and reviewers; it returns the note."""
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal, assert_never
 
 from coder.core.errors import ToolError
 from coder.core.notes import (
@@ -30,7 +29,7 @@ def hand_over(
     tests: tuple[str, ...] = (),
     start_over: bool = False,
     unrelated_tests: tuple[str, ...] = (),
-) -> str:
+) -> Note:
     """Give up, or end the phase with the note that a message asks for. Not needed after a patch, which is verified automatically.
 
     Args:
@@ -41,17 +40,26 @@ def hand_over(
         start_over: With `diagnosis`: take back all changes outside the tests.
         unrelated_tests: Ids of failing tests that are not about the issue; the summary says why.
     """
-    note = build_note(
-        {
-            "kind": kind,
-            "summary": summary,
-            "places": places,
-            "tests": tests,
-            "start_over": start_over,
-            "unrelated_tests": unrelated_tests,
-        }
-    )
-    return f"Handed over: {note.kind}."
+    summary = check_summary(kind, summary)
+    match kind:
+        case "sites" if not places:
+            raise ToolError(
+                "A note of kind 'sites' needs places: the paths, or path:line, where the change belongs."
+            )
+        case "sites":
+            return Sites(summary=summary, places=places, tests=tests)
+        case "reproduction":
+            return Reproduction(summary=summary, tests=tests, unrelated_tests=unrelated_tests)
+        case "done":
+            return Done(summary=summary, unrelated_tests=unrelated_tests)
+        case "diagnosis":
+            return Diagnosis(
+                summary=summary, places=places, start_over=start_over, unrelated_tests=unrelated_tests
+            )
+        case "give_up":
+            return GiveUp(summary=summary, places=places)
+        case _:
+            assert_never(kind)
 
 
 @tool(name="hand_over")
@@ -60,7 +68,7 @@ def hand_over_plan(
     kind: Literal["plan", "give_up"],
     summary: str,
     steps: tuple[Step, ...] = (),
-) -> str:
+) -> Note:
     """Hand over the plan, or what is left of it.
 
     Args:
@@ -70,8 +78,8 @@ def hand_over_plan(
             changes) and `check` (the id of the test that shows it done, or a sentence). When you judge a step: leave them out to go on as
             planned, or give all that are left, changed.
     """
-    note = build_note({"kind": kind, "summary": summary, "steps": steps})
-    return f"Handed over: {note.kind}."
+    summary = check_summary(kind, summary)
+    return GiveUp(summary=summary) if kind == "give_up" else Plan(summary=summary, steps=steps)
 
 
 @tool(name="hand_over")
@@ -80,7 +88,7 @@ def hand_over_components(
     kind: Literal["plan", "give_up"],
     summary: str,
     components: tuple[Component, ...] = (),
-) -> str:
+) -> Note:
     """Hand over the plan of the code to build.
 
     Args:
@@ -90,8 +98,8 @@ def hand_over_components(
             with types: `class Store(path: Path)`, `Store.add(task: Task) -> None`, `def main(argv: list[str] | None = None) -> int`),
             `dependencies` (names of the components that it imports) and `tests` (paths of its test files).
     """
-    note = build_note({"kind": kind, "summary": summary, "components": components})
-    return f"Handed over: {note.kind}."
+    summary = check_summary(kind, summary)
+    return GiveUp(summary=summary) if kind == "give_up" else Plan(summary=summary, components=components)
 
 
 @tool(name="hand_over")
@@ -101,7 +109,7 @@ def hand_over_findings(
     summary: str,
     approve: bool,
     findings: tuple[ReviewFinding, ...] = (),
-) -> str:
+) -> Note:
     """Hand over what you found; this ends the review.
 
     Args:
@@ -111,51 +119,17 @@ def hand_over_findings(
         findings: Each with `severity` (`blocker`, `major`, `minor`), `path` and `line` (of the changed file, from 1) where it must be
             corrected, and `text`: what is wrong, and for which input it shows.
     """
-    note = build_note({"kind": kind, "summary": summary, "approve": approve, "findings": findings})
-    return f"Handed over: {note.kind}."
+    return Findings(summary=check_summary(kind, summary), approve=approve, findings=findings)
 
 
-def build_note(arguments: Mapping[str, Any]) -> Note:
-    """Build the typed note from a call's validated arguments.
+def check_summary(kind: str, summary: str) -> str:
+    """Return the summary of a note without the space around it.
 
     Raises:
-        ToolError: something is missing for its kind.
+        ToolError: there is none.
     """
-    kind, summary = arguments["kind"], str(arguments["summary"]).strip()
-    places, tests = tuple(arguments.get("places") or ()), tuple(arguments.get("tests") or ())
-    unrelated_tests = tuple(arguments.get("unrelated_tests") or ())
-    if not summary:
+    if not summary.strip():
         raise ToolError(
             f"A note of kind {kind!r} needs a summary: say in one to five sentences what is to be known."
         )
-    match kind:
-        case "sites":
-            if not places:
-                raise ToolError(
-                    "A note of kind 'sites' needs places: the paths, or path:line, where the change belongs."
-                )
-            return Sites(summary=summary, places=places, tests=tests)
-        case "reproduction":
-            return Reproduction(summary=summary, tests=tests, unrelated_tests=unrelated_tests)
-        case "plan":
-            return Plan(
-                summary=summary,
-                steps=tuple(arguments.get("steps") or ()),
-                components=tuple(arguments.get("components") or ()),
-            )
-        case "findings":
-            return Findings(
-                summary=summary, approve=bool(arguments["approve"]), findings=tuple(arguments["findings"])
-            )
-        case "done":
-            return Done(summary=summary, unrelated_tests=unrelated_tests)
-        case "diagnosis":
-            return Diagnosis(
-                summary=summary,
-                places=places,
-                start_over=bool(arguments.get("start_over")),
-                unrelated_tests=unrelated_tests,
-            )
-        case "give_up":
-            return GiveUp(summary=summary, places=places)
-    raise ToolError(f"There is no note of kind {kind!r}.")
+    return summary.strip()

@@ -1,25 +1,25 @@
-"""The tool `hand_over` in its forms for a research, and the notes it builds."""
+"""The tool `hand_over` in its forms for a research; it returns the note."""
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from coder.core.errors import ToolError
 from coder.core.notes import (
     CheckedClaim,
     Claim,
     Evaluation,
-    ResearchNote,
+    GiveUp,
+    Note,
     ResearchPlan,
     ResearchReport,
     ResearchResult,
     Subtopic,
 )
+from coder.tools.hand_over import check_summary
 from coder.tools.tool import tool
 from coder.workspace.workspace import Workspace
 
 MOST_SUBTOPICS = 5
 MOST_FINDINGS = 5
-RESEARCH_KINDS = ("research_plan", "research", "evaluation", "report")
 
 
 @tool(name="hand_over")
@@ -28,7 +28,7 @@ def hand_over_research_plan(
     kind: Literal["research_plan", "give_up"],
     summary: str,
     subtopics: tuple[Subtopic, ...] = (),
-) -> str:
+) -> Note:
     """Hand over the parts of the question.
 
     Args:
@@ -37,8 +37,10 @@ def hand_over_research_plan(
         subtopics: One to five that need not wait for each other, each with `title` (a few words) and `question` (what to find out, with
             the names and paths where the search should begin).
     """
-    note = build_research_note({"kind": kind, "summary": summary, "subtopics": subtopics})
-    return f"Handed over: {note.kind}."
+    summary = check_summary(kind, summary)
+    if kind == "give_up":
+        return GiveUp(summary=summary)
+    return ResearchPlan(summary=summary, subtopics=_check_count(subtopics, "subtopics"))
 
 
 @tool(name="hand_over")
@@ -48,7 +50,7 @@ def hand_over_research(
     summary: str,
     claims: tuple[Claim, ...] = (),
     open_questions: tuple[str, ...] = (),
-) -> str:
+) -> Note:
     """Hand over what you found; this ends your research.
 
     Args:
@@ -58,10 +60,10 @@ def hand_over_research(
             `path:line`, `path:first-last` (at most 60 lines) or `commit <hash>`.
         open_questions: What you could not find out, and where you have looked.
     """
-    note = build_research_note(
-        {"kind": kind, "summary": summary, "claims": claims, "open_questions": open_questions}
-    )
-    return f"Handed over: {note.kind}."
+    summary = check_summary(kind, summary)
+    if kind == "give_up":
+        return GiveUp(summary=summary)
+    return ResearchResult(summary=summary, claims=_claims(claims), open_questions=open_questions)
 
 
 @tool(name="hand_over")
@@ -71,7 +73,7 @@ def hand_over_evaluation(
     summary: str,
     decision: Literal["synthesize", "deepen"],
     gaps: tuple[Subtopic, ...] = (),
-) -> str:
+) -> Note:
     """Hand over your judgement of the findings.
 
     Args:
@@ -81,8 +83,10 @@ def hand_over_evaluation(
             contradictory or unconfirmed.
         gaps: For `deepen`: one to five, each with `title` and `question`; only these are researched again.
     """
-    note = build_research_note({"kind": kind, "summary": summary, "decision": decision, "gaps": gaps})
-    return f"Handed over: {note.kind}."
+    if decision == "deepen" and not gaps:
+        raise ToolError("`deepen` needs the gaps to research: give `gaps`, or decide `synthesize`.")
+    summary = check_summary(kind, summary)
+    return Evaluation(summary=summary, decision=decision, gaps=_check_count(gaps, "gaps"))
 
 
 @tool(name="hand_over")
@@ -94,7 +98,7 @@ def hand_over_report(
     details: str,
     recommendations: tuple[str, ...] = (),
     open_questions: tuple[str, ...] = (),
-) -> str:
+) -> Note:
     """Hand over the report.
 
     Args:
@@ -106,55 +110,14 @@ def hand_over_report(
         recommendations: What the asker should do, or beware of, with places.
         open_questions: What is still unknown.
     """
-    note = build_research_note(
-        {
-            "kind": kind,
-            "answer": answer,
-            "findings": findings,
-            "details": details,
-            "recommendations": recommendations,
-            "open_questions": open_questions,
-        }
-    )
-    return f"Handed over: {note.kind}."
-
-
-def build_research_note(arguments: Mapping[str, Any]) -> ResearchNote:
-    """Build the typed note from a call's validated arguments.
-
-    Raises:
-        ToolError: something is missing for its kind, or there is too much of it.
-    """
-    summary = str(arguments.get("summary") or arguments.get("answer") or "").strip()
-    if not summary:
-        raise ToolError(f"A note of kind {arguments['kind']!r} needs its summary or answer.")
-    match arguments["kind"]:
-        case "research_plan":
-            return ResearchPlan(summary=summary, subtopics=_check_count(arguments["subtopics"], "subtopics"))
-        case "research":
-            return ResearchResult(
-                summary=summary,
-                claims=_claims(arguments["claims"]),
-                open_questions=arguments["open_questions"],
-            )
-        case "evaluation":
-            gaps = _check_count(arguments["gaps"], "gaps")
-            if arguments["decision"] == "deepen" and not gaps:
-                raise ToolError("`deepen` needs the gaps to research: give `gaps`, or decide `synthesize`.")
-            return Evaluation(summary=summary, decision=arguments["decision"], gaps=gaps)
-        case _:
-            return _build_report(arguments, summary)
-
-
-def _build_report(arguments: Mapping[str, Any], answer: str) -> ResearchReport:
-    if not 1 <= len(arguments["findings"]) <= MOST_FINDINGS:
+    if not 1 <= len(findings) <= MOST_FINDINGS:
         raise ToolError(f"A report has one to {MOST_FINDINGS} findings: give those that matter most.")
     return ResearchReport(
-        summary=answer,
-        findings=_claims(arguments["findings"]),
-        details=arguments["details"],
-        recommendations=arguments["recommendations"],
-        open_questions=arguments["open_questions"],
+        summary=check_summary(kind, answer),
+        findings=_claims(findings),
+        details=details,
+        recommendations=recommendations,
+        open_questions=open_questions,
     )
 
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from coder.core.errors import ToolError
 from coder.core.messages import ToolSpec
+from coder.core.notes import Note
 from coder.core.text import parse_json
 
 
@@ -20,7 +21,8 @@ class Tool:
     """A function that a model may call."""
 
     name: str
-    function: Callable[..., str]
+    function: Callable[..., str | Note]
+    """What it returns is the answer to the call, or the note that is handed over."""
     arguments: type[BaseModel]
     description: str
     writes: bool
@@ -95,21 +97,21 @@ class Tool:
 
 
 @overload
-def tool(function: Callable[..., str]) -> Tool: ...
+def tool(function: Callable[..., str | Note]) -> Tool: ...
 
 
 @overload
 def tool(
     *, name: str = "", writes: bool = False, asks: bool = False, subject: str = ""
-) -> Callable[[Callable[..., str]], Tool]: ...
+) -> Callable[[Callable[..., str | Note]], Tool]: ...
 def tool(
-    function: Callable[..., str] | None = None,
+    function: Callable[..., str | Note] | None = None,
     *,
     name: str = "",
     writes: bool = False,
     asks: bool = False,
     subject: str = "",
-) -> Tool | Callable[[Callable[..., str]], Tool]:
+) -> Tool | Callable[[Callable[..., str | Note]], Tool]:
     """Make `function(workspace, ...)` a Tool, named after the function unless `name` is given.
 
     The docstring is the description that the model reads; its `Args:` section describes each argument.
@@ -128,7 +130,7 @@ class ServerArguments(BaseModel):
     arguments: dict[str, Any]
 
 
-def _build(function: Callable[..., str], *, name: str, writes: bool, asks: bool, subject: str) -> Tool:
+def _build(function: Callable[..., str | Note], *, name: str, writes: bool, asks: bool, subject: str) -> Tool:
     description, descriptions = _parse(inspect.getdoc(function) or "")
     fields: dict[str, Any] = {}
     for parameter in list(inspect.signature(function, eval_str=True).parameters.values())[1:]:

@@ -24,8 +24,6 @@ from coder.session.approval import (
     decide_server_tool,
 )
 from coder.session.context import SessionContext
-from coder.tools.hand_over import build_note
-from coder.tools.hand_over_research import RESEARCH_KINDS, build_research_note
 from coder.tools.tool import Tool
 
 OUTPUT_CHARACTERS = 16_000
@@ -55,17 +53,18 @@ async def run_call(
         if tool.writes and not phase.writes:
             raise ToolError(f"Nothing is changed in the {phase.name} phase. It ends with {phase.end_marker}.")
         arguments = tool.validate_arguments(call.arguments)
-        if tool.name == "hand_over":
-            note = _parse_note(phase, arguments)
         decision = _decide(context, candidate, tool, arguments)
         policy = await _check_permission(context, candidate, call, decision)
         if denial := await context.deny("PreToolUse", candidate, tool_name=tool.name, tool_input=arguments):
             raise ToolRefusedError(f"{tool.name} was refused by a hook, and nothing was done: {denial}")
         start_seconds = time.monotonic()
         try:
-            text, ok = await _run(context, candidate, tool, arguments, policy=policy), True
+            result, ok = await _run(context, candidate, tool, arguments, policy=policy), True
         finally:
             seconds = time.monotonic() - start_seconds
+        if not isinstance(result, str):
+            note = _check_kind(phase, result)
+        text = result if isinstance(result, str) else f"Handed over: {result.kind}."
         if objection := await context.deny(
             "PostToolUse", candidate, tool_name=tool.name, tool_input=arguments, tool_response=text
         ):
@@ -96,7 +95,7 @@ def refuse_call(context: SessionContext, candidate: Candidate, call: ToolCall, r
 
 async def _run(
     context: SessionContext, candidate: Candidate, tool: Tool, arguments: Mapping[str, Any], *, policy: Policy
-) -> str:
+) -> str | Note:
     workspace = replace(
         context.workspace(candidate),
         progress=context.log.progress_listener(candidate.id),
@@ -201,9 +200,12 @@ def _describe_call(tool: Tool, call: ToolCall, arguments: Mapping[str, Any]) -> 
     return f"{tool.name}: {', '.join(paths) or 'a change'}"
 
 
-def _parse_note(phase: Phase, arguments: Mapping[str, Any]) -> Note:
-    build = build_research_note if arguments["kind"] in RESEARCH_KINDS else build_note
-    note: Note = build(arguments)
+def _check_kind(phase: Phase, note: Note) -> Note:
+    """Return a note that ends the phase.
+
+    Raises:
+        ToolError: it is of a kind for another one.
+    """
     if note.kind not in (phase.note, "give_up"):
         raise ToolError(
             f"This is the {phase.name} phase: it ends with {phase.end_marker} or with "

@@ -9,6 +9,7 @@ from threading import Event
 import pytest
 
 from coder.core.errors import GitError, ToolError
+from coder.core.notes import Note
 from coder.core.phases import Policy
 from coder.core.ports import Execution, Limits, Progress
 from coder.core.verdict import TestReport
@@ -128,7 +129,16 @@ def workspace(
 
 def call_tool(tool: Tool, space: Workspace, /, **arguments: object) -> str:
     """Call a tool as a model does: arguments as JSON."""
-    return tool.function(space, **tool.validate_arguments(json.dumps(arguments)))
+    text = tool.function(space, **tool.validate_arguments(json.dumps(arguments)))
+    assert isinstance(text, str)
+    return text
+
+
+def make_note(tool: Tool, space: Workspace, /, **arguments: object) -> Note:
+    """Call a tool that hands over a note."""
+    note = tool.function(space, **tool.validate_arguments(json.dumps(arguments)))
+    assert not isinstance(note, str)
+    return note
 
 
 def call_refused_tool(tool: Tool, space: Workspace, **arguments: object) -> str:

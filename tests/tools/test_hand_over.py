@@ -1,12 +1,14 @@
-"""Notes that `hand_over` makes."""
+"""Notes that `hand_over` returns."""
 
 from pathlib import Path
 
 import pytest
 
 from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, Sites
-from coder.tools.hand_over import build_note, hand_over
-from tests.tools.fakes import call_refused_tool, call_tool, workspace
+from coder.tools.hand_over import hand_over, hand_over_components, hand_over_plan
+from coder.tools.hand_over_research import hand_over_report, hand_over_research, hand_over_research_plan
+from coder.tools.tool import Tool
+from tests.tools.fakes import call_refused_tool, make_note, workspace
 
 
 @pytest.mark.parametrize(
@@ -21,8 +23,15 @@ from tests.tools.fakes import call_refused_tool, call_tool, workspace
 )
 def test_each_kind_makes_its_note(kind: str, note: Note, tmp_path: Path) -> None:
     arguments = {"kind": kind, "summary": " s\n", "places": ["a.py:3"], "tests": ["t.py::test_a"]}
-    assert build_note(arguments) == note
-    assert call_tool(hand_over, workspace(tmp_path), **arguments) == f"Handed over: {kind}."
+    assert make_note(hand_over, workspace(tmp_path), **arguments) == note
+
+
+@pytest.mark.parametrize(
+    "form", [hand_over, hand_over_plan, hand_over_components, hand_over_research, hand_over_research_plan]
+)
+def test_each_form_gives_up(form: Tool, tmp_path: Path) -> None:
+    note = make_note(form, workspace(tmp_path), kind="give_up", summary="Nothing here.")
+    assert note == GiveUp(summary="Nothing here.")
 
 
 def test_names_missing_fields(tmp_path: Path) -> None:
@@ -34,16 +43,13 @@ def test_names_missing_fields(tmp_path: Path) -> None:
         "A note of kind 'sites' needs places"
     )
     assert "kind: Input should be 'sites'" in call_refused_tool(hand_over, space, kind="victory", summary="s")
-
-
-def test_reproduction_without_tests_says_so() -> None:
-    assert build_note({"kind": "reproduction", "summary": "It is a typo.", "tests": ()}) == Reproduction(
-        summary="It is a typo.", tests=()
-    )
+    report = {"kind": "report", "answer": "a", "findings": [], "details": ""}
+    assert "one to 5 findings" in call_refused_tool(hand_over_report, space, **report)
 
 
 @pytest.mark.parametrize("kind", ["reproduction", "done", "diagnosis"])
-def test_notes_keep_tests_that_are_not_about_the_issue(kind: str) -> None:
-    note = build_note({"kind": kind, "summary": "s", "unrelated_tests": ["t.py::test_wording"]})
+def test_notes_keep_tests_that_are_not_about_the_issue(kind: str, tmp_path: Path) -> None:
+    arguments = {"kind": kind, "summary": "s", "unrelated_tests": ["t.py::test_wording"]}
+    note = make_note(hand_over, workspace(tmp_path), **arguments)
     assert isinstance(note, Reproduction | Done | Diagnosis)
     assert note.unrelated_tests == ("t.py::test_wording",)
