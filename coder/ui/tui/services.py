@@ -25,7 +25,7 @@ class Overview(NamedTuple):
 
 
 class Services(Protocol):
-    """What the application needs beside sessions; a method may be slow and raise CoderError."""
+    """Services of the application beside sessions; a method may be slow and raise CoderError."""
 
     def overview(self) -> Overview | None:
         """Return the facts for the start screen; None shows none."""
