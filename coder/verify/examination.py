@@ -16,7 +16,7 @@ from coder.core.verdict import (
     MutationReport,
     TestReport,
 )
-from coder.verify.example import IssueCode, IssueScriptResults
+from coder.verify.example import IssueCode
 from coder.verify.mutate import mutate_change
 from coder.verify.report import shorten_test_id
 from coder.verify.trees import Side
@@ -108,12 +108,6 @@ def examine_change(
         return False
     facts.details["linters"] = linters
     facts.note("linter", *_limit(linters.new))
-    ran = IssueScriptResults() if facts.targets else tools.issue_code.compare(change.old, change.new, issue)
-    facts.note(
-        "issue-code",
-        *(f"the issue's own code failed before and works now: `{line}`" for line in ran.fixed),
-        *(f"the issue's own code fails as before: `{line}`" for line in ran.failing),
-    )
     if facts.targets and any(path.endswith(".py") for path in change.sources):
         answers = tools.issue_code.answer_quoted(change.old, change.new, issue, facts.targets, change.sources)
         facts.cap("persisting-error", *answers.persisting)

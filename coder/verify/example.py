@@ -23,7 +23,7 @@ from pydantic import TypeAdapter
 from coder.core.errors import SandboxError
 from coder.core.paths import is_test_file, is_test_path, test_file_of
 from coder.core.phases import READ_ONLY
-from coder.core.ports import Execution, Limits, ReproducedExample, Sandbox
+from coder.core.ports import Limits, ReproducedExample, Sandbox
 from coder.core.value_text import shorten_value
 from coder.core.values import Value
 from coder.core.verdict import BehaviorExample
@@ -32,7 +32,6 @@ from coder.python.source import Function, find_nodes, parse_or_empty
 from coder.verify.launch import TARGET
 from coder.verify.layout import module_name, source_roots
 from coder.verify.project import Project
-from coder.verify.recording import find_error_line
 from coder.verify.report import NETWORK_MESSAGES
 from coder.verify.select import project_files
 
@@ -158,15 +157,6 @@ class ClaimedExample(Value):
         return f"{self.setup}\n{self.call}" if self.setup else self.call
 
 
-class IssueScriptResults(Value):
-    """Results of the issue's scripts on both sides of a change."""
-
-    fixed: tuple[str, ...] = ()
-    """First lines of code pieces of the issue that fail on the base and succeed with the change."""
-    failing: tuple[str, ...] = ()
-    """First lines of those that fail on both sides."""
-
-
 class IssueCodeAnswers(Value):
     """Answers to the code that an issue quotes, on both sides of a change."""
 
@@ -187,24 +177,14 @@ class IssueCode:
         self._sandbox = sandbox
         self._scratch = scratch
 
-    def compare(self, old: Path, new: Path, issue: str) -> IssueScriptResults:
-        """Run the code of the issue in both trees."""
-        fixed: list[str] = []
-        failing: list[str] = []
-        for piece in code_in_issue(issue):
-            before, after = self._succeeds(piece, old), self._succeeds(piece, new)
-            if before is False and after is not None:
-                (fixed if after else failing).append(piece.strip().partition("\n")[0])
-        return IssueScriptResults(fixed=tuple(fixed), failing=tuple(failing))
-
     def find_lost_imports(self, old: Path, new: Path, changed: Sequence[str]) -> Iterator[str]:
         """Yield the changed modules that only the old tree can import, each with the new one's error."""
         for path in changed:
             if (name := module_name(path, new)) and (old / path).is_file() and (new / path).is_file():
-                code = f"import {name}"
-                now = self._run(code, new)
-                if now is not None and now.exit_code == 1 and self._succeeds(code, old):
-                    yield f"{name} ({find_error_line(now.output)})"
+                now = next(iter(self._answer([f"import {name}"], [], new)), None)
+                before = now and now.error and next(iter(self._answer([f"import {name}"], [], old)), None)
+                if now and now.error and before and not before.error:
+                    yield f"{name} ({now.error.type}: {now.error.message.partition(chr(10))[0]})"
 
     def answer_quoted(
         self, old: Path, new: Path, issue: str, targets: Sequence[str], changed: Sequence[str]
@@ -325,25 +305,13 @@ class IssueCode:
         return _write_test(tree, example.call, shown, right, imports, setup=example.setup)
 
     def run_request(self, request: str, tree: Path) -> str:
-        """Run `coder_script.py --answers` in a tree and return its output; empty if it cannot be run."""
-        execution = self._run(request, tree, "--answers")
-        return execution.output if execution is not None and execution.exit_code == 0 else ""
-
-    def _succeeds(self, code: str, tree: Path) -> bool | None:
-        """Run code in a tree and tell whether it succeeds; None if that cannot be determined."""
-        execution = self._run(code, tree)
-        if execution is None or execution.exit_code is None:
-            return None
-        return {0: True, 1: False}.get(execution.exit_code)
-
-    def _run(self, text: str, tree: Path, *options: str) -> Execution | None:
-        """Run `coder_script.py` on a file with this text; None if the sandbox fails."""
+        """Run `coder_script.py` on a request in a tree; return its output, empty if it cannot be run."""
         with tempfile.TemporaryDirectory(prefix="script-", dir=self._scratch) as place:
-            file = Path(place, "piece")
-            file.write_text(text, encoding="utf-8")
-            argv = (str(self._project.interpreter), str(TARGET / "coder_script.py"), *options, str(file))
+            file = Path(place, "request.json")
+            file.write_text(request, encoding="utf-8")
+            argv = (str(self._project.interpreter), str(TARGET / "coder_script.py"), str(file))
             try:
-                return self._sandbox.run(
+                execution = self._sandbox.run(
                     argv,
                     cwd=tree,
                     environment=self._environment(tree),
@@ -351,7 +319,8 @@ class IssueCode:
                     limits=Limits(wall_seconds=SECONDS),
                 )
             except SandboxError:
-                return None
+                return ""
+        return execution.output if execution.exit_code == 0 else ""
 
     def _environment(self, tree: Path) -> Mapping[str, str]:
         roots = os.pathsep.join(str(root) for root in source_roots(tree) or (tree,))

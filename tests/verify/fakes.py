@@ -9,7 +9,7 @@ from typing import Unpack
 from coder.core.ports import Progress, RunOptions, TrialResult
 from coder.core.values import Patch
 from coder.core.verdict import Failure, Frame, Outcome, RunProblem, TestReport, TestResult, TestStage
-from coder.verify.example import IssueCode, IssueCodeAnswers, IssueScriptResults
+from coder.verify.example import IssueCode, IssueCodeAnswers
 from coder.verify.run import CUT_SHORT
 from tests.builders import write
 
@@ -183,17 +183,10 @@ def failed_result(
 
 
 class FakeIssueCode(IssueCode):
-    """Gives the same results for the code of every issue."""
+    """Gives the same answers for the code of every issue."""
 
-    def __init__(
-        self,
-        results: IssueScriptResults = IssueScriptResults(),  # noqa: B008 (a frozen value)
-        answers: IssueCodeAnswers = IssueCodeAnswers(),  # noqa: B008 (the same)
-    ) -> None:
-        self._results, self._answers = results, answers
-
-    def compare(self, old: Path, new: Path, issue: str) -> IssueScriptResults:
-        return self._results
+    def __init__(self, answers: IssueCodeAnswers = IssueCodeAnswers()) -> None:  # noqa: B008 (a frozen value)
+        self._answers = answers
 
     def answer_quoted(
         self, old: Path, new: Path, issue: str, targets: Sequence[str], changed: Sequence[str]

@@ -1,16 +1,14 @@
-"""Runner for an issue's code: `python coder_script.py [--answers] FILE`.
+"""Runner for an issue's code: `python coder_script.py FILE`.
 
-Runs in the project's interpreter. Exit code 1 means that the code fails. With `--answers`, FILE is JSON:
-statements that import names (`imports`), `modules` to take further names from, `pieces` of code, and the
-`changed` paths. The last line of output is then a list with an object for each piece: the exception that it
-raised as `error` (null for none), as `value`, what it printed (`is_printed`) or what its last expression
-gives, empty without one, and whether it entered a function of a changed file (`is_affected`); null for a
-piece that ended the process.
+Runs in the project's interpreter. FILE is JSON: statements that import names (`imports`), `modules` to take
+further names from, `pieces` of code, and the `changed` paths. The last line of output is a list with an
+object for each piece: the exception that it raised as `error` (null for none), as `value`, what it printed
+(`is_printed`) or what its last expression gives, empty without one, and whether it entered a function of a
+changed file (`is_affected`); null for a piece that ended the process.
 """
 
 import ast
 import contextlib
-import doctest
 import importlib
 import io
 import itertools
@@ -26,17 +24,7 @@ MOST_ITEMS = 30
 """Items that are taken of a generator."""
 
 
-def run_piece(text: str) -> int:
-    """Execute the code, or its doctest examples; an exception ends the process as usual."""
-    if ">>>" not in text:
-        exec(compile(text, "the issue", "exec"), {"__name__": "__main__"})
-        return 0
-    test = doctest.DocTestParser().get_doctest(text, {"__name__": "__main__"}, "the issue", None, 0)
-    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
-    return 1 if runner.run(test).failed else 0
-
-
-def print_answers(request: dict[str, Any]) -> int:
+def print_answers(request: dict[str, Any]) -> None:
     """Execute pieces of code among the imported names, each in a fork of its own, and print their answers."""
     names: dict[str, Any] = {"__name__": "__main__"}
     for statement in request["imports"]:
@@ -50,7 +38,6 @@ def print_answers(request: dict[str, Any]) -> int:
     answers = [answer_in_fork(code, names, modules, changed) for code in request["pieces"]]
     print()
     print(json.dumps(answers), flush=True)
-    return 0
 
 
 def answer_in_fork(code: str, names: dict[str, Any], modules: list[Any], changed: frozenset[str]) -> Any:
@@ -117,11 +104,5 @@ def innermost_place(raised: BaseException) -> str:
     return ""
 
 
-def main(arguments: list[str]) -> int:
-    """Run what the command line asks for and return the exit code."""
-    text = Path(arguments[-1]).read_text(encoding="utf-8")
-    return print_answers(json.loads(text)) if "--answers" in arguments else run_piece(text)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    print_answers(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.example import IssueCode, IssueScriptResults, code_in_issue
+from coder.verify.example import IssueCode, code_in_issue
 from coder.verify.project import find_project
 from tests.builders import write
 
@@ -26,13 +26,6 @@ $ make it fail
 """
 
 
-def run_scripts(
-    tmp_path: Path, sandbox: ProcessSandbox, old: str, new: str, issue: str = ISSUE
-) -> IssueScriptResults:
-    scripts = make_scripts(tmp_path, sandbox, old, new)
-    return scripts.compare(tmp_path / "old", tmp_path / "new", issue)
-
-
 def make_scripts(tmp_path: Path, sandbox: ProcessSandbox, old: str, new: str) -> IssueCode:
     write(tmp_path / "old", {"calc.py": old})
     write(tmp_path / "new", {"calc.py": new})
@@ -46,15 +39,6 @@ def test_finds_code_in_fences_and_interactive_sessions() -> None:
         ">>> from calc import add\n>>> add(2, 2)\n4",
     )
     assert code_in_issue("```\nx = 1\n```\n`add(1)`") == ()
-
-
-def test_shows_script_failing_on_both_sides(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    outcome = run_scripts(
-        tmp_path, sandbox, "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return 3\n"
-    )
-    assert outcome == IssueScriptResults(
-        fixed=("from calc import add",), failing=(">>> from calc import add",)
-    )
 
 
 def test_reports_module_no_longer_importable(tmp_path: Path, sandbox: ProcessSandbox) -> None:

@@ -12,7 +12,7 @@ from coder.core.ports import Limits
 from coder.core.verdict import LintReport, TestReport, Verdict, VerdictKind
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.examination import ExaminationTools, ExaminedChange, examine_change
-from coder.verify.example import IssueCodeAnswers, IssueScriptResults
+from coder.verify.example import IssueCodeAnswers
 from coder.verify.project import find_project
 from coder.verify.trials import PytestTrials
 from coder.verify.verdict import Facts, decide
@@ -38,7 +38,6 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
         targets: tuple[str, ...],
         *,
         checked: LintReport = LintReport(),  # noqa: B008 (a frozen value)
-        script_result: IssueScriptResults = IssueScriptResults(),  # noqa: B008 (the same)
         strict: bool = False,
         errors: tuple[str, ...] = (),
         has_mutants: bool = False,
@@ -58,7 +57,7 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
                 else NoTrials()
             ),
             checks=lambda _old, _new, _changed: checked,
-            issue_code=FakeIssueCode(script_result, IssueCodeAnswers(persisting=errors)),
+            issue_code=FakeIssueCode(IssueCodeAnswers(persisting=errors)),
             strict=strict,
         )
         facts = Facts(
@@ -101,16 +100,6 @@ def test_closely_tested_fix_has_no_notes(look: Examine) -> None:
     assert verdict.mutation is not None
     assert (verdict.mutation.tried, verdict.mutation.survivors) == (3, ())
     assert (verdict.kind, verdict.notes) == (VerdictKind.PROVEN, ())
-
-
-def test_issue_script_counts_where_no_test_does(look: Examine) -> None:
-    script_result = IssueScriptResults(fixed=("add(1, 2)",), failing=("add(2, 2)",))
-    verdict = look(BUGGY, {"calc.py": SOURCE}, PASSING, script_result=script_result)
-    assert verdict.kind is VerdictKind.PASSING
-    assert verdict.notes == (
-        "the issue's own code failed before and works now: `add(1, 2)`",
-        "the issue's own code fails as before: `add(2, 2)`",
-    )
 
 
 @pytest.mark.parametrize(("strict", "kind"), [(False, VerdictKind.PROVEN), (True, VerdictKind.FIXED)])
