@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from coder.core.paths import is_test_path
 from coder.core.verdict import Cause, Failure, Frame, TestReport, TestResult
+from coder.files.regular_files import read_regular_text
 from coder.linux_distribution import install_hint
 from coder.python.source import parse_module
 from coder.verify.runners.javascript import read_manifest
@@ -40,36 +41,48 @@ ENVIRONMENT = (
     (
         r"ModuleNotFoundError: No module named '?(?P<what>\w+)(?![\w.])",
         "the package {what} is not installed for the project's interpreter",
+        "install it, or use --install",
     ),
     (
         r"CollectionError: (?:\w+: )?(?:cannot load such file -- |Cannot find (?:module|package) ')"
         r"(?P<what>(?!\./|\.\./|/|@/)[\w@./-]+)",
         "the package {what} is not installed",
+        "install it",
     ),
     (
         r"CollectionError: .*\bvendor/autoload\.php\b",
         "the packages of Composer are not installed",
+        "composer install",
     ),
     (
         r"CollectionError: .*module lookup disabled by GOPROXY=off",
         "a module of Go is not downloaded",
+        "go mod download",
     ),
     (
         r"ImportError: (?P<what>lib[\w.-]+\.so[\w.]*): cannot open shared object",
         "the library {what} is missing",
+        "install it",
     ),
     (
         r"FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<what>[\w.+-]+)'",
         "the program or file {what} is missing",
+        "",
     ),
-    (rf"\w*(?:{NETWORK}|ConnectError)\b", "it needs a network or a server"),
-    (r"(?:PermissionError|OSError): \[Errno (?:1|13|30)\]", "it needs rights that it does not have"),
-    (r"\w*Error: \[Errno (?:11|12|23|24|28)\]", "memory, disk, processes or open files are used up"),
-    (r"MemoryError\b|RuntimeError: can't start new thread", "memory or processes are used up"),
+    (rf"\w*(?:{NETWORK}|ConnectError)\b", "it needs a network or a server", ""),
+    (r"(?:PermissionError|OSError): \[Errno (?:1|13|30)\]", "it needs rights that it does not have", ""),
+    (r"\w*Error: \[Errno (?:11|12|23|24|28)\]", "memory, disk, processes or open files are used up", ""),
+    (r"MemoryError\b|RuntimeError: can't start new thread", "memory or processes are used up", ""),
 )
-"""Patterns of `type: message`, and their descriptions; if only a part of a package is missing, the package
-exists.
+"""Patterns of `type: message`, their descriptions, and what to do; if only a part of a package is missing,
+the package exists.
 """
+BUILD_FILES = ("CMakeLists.txt", "Cargo.toml", "meson.build", "pyproject.toml", "setup.cfg", "setup.py")
+COMPILED = (".c", ".cc", ".cpp", ".cu", ".cxx", ".f90", ".pyx", ".rs")
+_UNIMPORTED = re.compile(
+    r"No module named '(?P<module>[\w.]+)'"
+    r"|cannot import name '(?P<name>\w+)' from (?:partially initialized module )?'(?P<package>[\w.]+)'"
+)
 FIXTURES = frozenset({"setUp", "asyncSetUp", "tearDown", "asyncTearDown", "setup_method", "teardown_method"})
 """Methods that unittest runs within the call phase."""
 VARYING = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|\d+""")
@@ -251,11 +264,54 @@ def _location(frames: tuple[Frame, ...]) -> str:
 
 def environment_problem(failure: Failure) -> str:
     """Return what the machine lacks, if the exception indicates that; otherwise empty."""
+    return _describe_environment(failure)[0]
+
+
+def _describe_environment(failure: Failure) -> tuple[str, str]:
+    """Return what the machine lacks and what to do about it; both are empty for any other failure."""
     text = f"{failure.type}: {failure.message}"
-    for pattern, description in ENVIRONMENT:
+    for pattern, description, remedy in ENVIRONMENT:
         if match := re.match(pattern, text):
-            return description.format(**{"what": "", **match.groupdict()})
-    return ""
+            return description.format(**{"what": "", **match.groupdict()}), remedy
+    return "", ""
+
+
+def describe_lack(reds: Sequence[TestResult], tests: str) -> str:
+    """Return that red tests cannot run, with or without the change, why the first does not, what to do."""
+    failure = reds[0].failure or Failure(type="", message="")
+    lack, remedy = _describe_environment(failure)
+    if not lack:
+        remedy = "build the project, or name a command: the setting `build`"
+        lack = f"{_find_unimported_module(failure)} is not built"
+    verb = "be imported" if all(red.when == "collect" for red in reds) else "run here"
+    end = f": {remedy}" if remedy else ""
+    return f"{tests} cannot {verb}, with or without the change: {failure.headline}; {lack}{end}."
+
+
+def _find_unimported_module(failure: Failure) -> str:
+    """Return the dotted name of what Python could not import; empty for any other failure."""
+    match = _UNIMPORTED.search(failure.message)
+    if match is None or failure.type not in ("ImportError", "ModuleNotFoundError"):
+        return ""
+    return match["module"] or f"{match['package']}.{match['name']}"
+
+
+def is_unbuilt(failure: Failure, tree: Path) -> bool:
+    """Tell whether a module could not be imported because it has to be built.
+
+    It has no Python source, and a source of another language or a file of the build has its name.
+    """
+    name = _find_unimported_module(failure).rpartition(".")[2]
+    files = [*tree.rglob(f"{name}*")] if name else []
+    is_python = any(
+        file.name == f"{name}.py" or (file.name == name and (file / "__init__.py").is_file())
+        for file in files
+    )
+    if is_python or not name:
+        return False
+    is_source = any(file.stem == name and file.suffix in COMPILED for file in files)
+    texts = (read_regular_text(tree / file) for file in BUILD_FILES)
+    return is_source or any(re.search(rf"\b{name}\b", text) for text in texts)
 
 
 _MISSING_NAMES = {

@@ -16,7 +16,7 @@ from functools import cached_property
 
 from coder.core.events import TargetsGreen
 from coder.core.paths import match_test_ids, test_file_of, test_function_of
-from coder.core.verdict import ISSUE_EXAMPLE, Effect, Failure, IssueTie, TestReport, TestResult
+from coder.core.verdict import ISSUE_EXAMPLE, Cause, Effect, Failure, IssueTie, TestReport, TestResult
 from coder.core.verdict_summary import condense_tests
 from coder.verify.base import (
     AS_BEFORE,
@@ -36,10 +36,11 @@ from coder.verify.checks.how_tests_run import contradicting_observation, new_har
 from coder.verify.checks.review import find_harness, find_weaknesses
 from coder.verify.example import ExampleAnswer
 from coder.verify.failures import (
-    classify_failure,
+    describe_lack,
     describe_missing_tests,
     environment_problem_of_all,
     find_missing_name,
+    is_unbuilt,
     lacks_added_name,
     missing_module,
     needed_packages,
@@ -340,9 +341,7 @@ class Judge:
         for test in change.removed_tests:
             self._check_removed(test, targets)
         if still_red and all(result.cause == "environment" for result in still_red):
-            lacking = classify_failure(still_red[0], before=still_red[0])[1]
-            judged = f"{format_count(len(still_red), 'test')} that the change is judged by"
-            facts.obstacle = f"{judged} cannot run on this machine, {lacking}: {join_test_ids(still_red)}."
+            facts.obstacle = describe_lack(still_red, join_test_ids(still_red))
         elif weak and not targets.green and change.purpose.requires_identifier_ties:
             still_red += weak
         facts.still_red = tuple({result.id: result for result in (*facts.still_red, *still_red)}.values())
@@ -370,13 +369,39 @@ class Judge:
         without = match_result(targets.on_base, result.id)
         if is_excluded(targets.on_base, result):
             return []
-        marked = with_cause(result, before=without)
+        marked = with_cause(self._mark_unbuilt(result, without), before=without)
         if self._is_named(result.id) or self._change.is_new(result.id):
             return [marked]
         if not self._change.changes_test(result.id):
             return [marked] if result.id in (self._change.ties or {}) else []
         before = match_result(self._old.on_base, result.id) if self._old else None
-        return [] if before is not None and before.red and not self._is_tied(before) else [marked]
+        if before is None and result.when == "collect" and marked.cause != "environment":
+            before = self._collect_on_base(result.id)
+        if before is None or not before.red or self._is_tied(before):
+            return [marked]
+        if result.when == "collect" and result.failure:
+            why = f"cannot be imported, with or without the change: {result.failure.headline}"
+            self._facts.note("red-check", f"{result.id} {why}")
+        return []
+
+    def _mark_unbuilt(self, result: TestResult, without: TestResult | None) -> TestResult:
+        """Return a red result, blamed on the environment if it lacks a module with and without the change."""
+        failure, earlier = result.failure, without.failure if without else None
+        if failure is None or earlier is None or failure.headline != earlier.headline:
+            return result
+        with self._change.split.read("change") as tree:
+            cause: Cause | None = "environment" if is_unbuilt(failure, tree) else result.cause
+        return result.model_copy(update={"cause": cause})
+
+    def _collect_on_base(self, file: str) -> TestResult | None:
+        """Return how the base's version of a file that cannot be collected ends there; None if it is new."""
+        change = self._change
+        with change.split.read("base") as base:
+            if not (base / file).is_file():
+                return None
+        if change.base is not None:
+            change.learn_base(self.runs.run(OLD_ON_BASE, "base", (file,)))
+        return change.before.result_for(file)
 
     def _check_green(self, result: TestResult, targets: Targets) -> None:
         """Count a test that passes on the change as a target if it is red without it for the right reason."""
@@ -707,7 +732,11 @@ class Judge:
         if lacking:
             self._facts.obstacle = f"No test of the project can run on this machine: {lacking}."
         elif self._answer_example() is None and (missing := describe_missing_tests(before, ran)):
-            self._facts.obstacle, self._facts.still_red = missing, ran.failures
+            reds = tuple(self._mark_unbuilt(red, before.result_for(red.id)) for red in ran.failures)
+            if reds and all(red.cause == "environment" for red in reds):
+                missing = describe_lack(reds, join_test_ids(reds))
+            self._facts.obstacle = missing
+            self._facts.still_red = reds
 
     def _check_packages(self, report: TestReport, before: TestReport) -> bool:
         """Tell whether all packages that the change needs are installed."""

@@ -446,6 +446,10 @@ class WorktreeVerifier:
         if facts.after is not None and facts.reaching is None and not facts.after.stored:
             self._base.learn_duration(facts.after, patch.tree)
         failures = facts.after.failures if facts.after else facts.still_red
+        denied = [red.denied for red in facts.still_red if red.denied in self._sandbox_remedies]
+        remedies = [self._sandbox_remedies[resource] for resource in denied if resource]
+        if facts.obstacle and remedies:
+            facts.obstacle = f"{facts.obstacle.rstrip('.')}: {'; '.join(dict.fromkeys(remedies))}."
         facts.note("sandbox", *describe_sandbox_failures(facts.before, failures, self._sandbox_remedies))
         facts.details |= {
             "before": facts.before.outcome_counts,

@@ -744,6 +744,84 @@ def test_tests_unrunnable_on_machine_are_inconclusive(tmp_path: Path) -> None:
     assert "the package numpy is not installed" in verdict.reason
 
 
+SETUP = "setup(ext_modules=[Extension('calc._native', ['native.c'])])"
+NATIVE = "No module named 'calc._native'"
+
+
+@pytest.mark.parametrize(
+    ("base", "change", "message", "label"),
+    [
+        ({"setup.py": SETUP}, {TEST: "def test_old(): 1\ndef test_new(): 2"}, NATIVE, "NOT TESTED"),
+        (
+            {"calc/_native.pyx": "def add(a, b): ..."},
+            {"tests/test_more.py": "def test_new(): 2"},
+            NATIVE,
+            "NOT TESTED",
+        ),
+        (
+            {"setup.py": SETUP},
+            {"tests/test_more.py": "def test_new(): 2"},
+            "cannot import name '_native' from partially initialized module 'calc' (most likely ...)",
+            "NOT TESTED",
+        ),
+        (
+            {"setup.py": SETUP},
+            {"tests/test_more.py": "def test_new(): 2"},
+            "No module named 'calc.x'",
+            "NOT FIXED",
+        ),
+        (
+            {"calc/_native.py": "def add(a, b): ..."},
+            {"tests/test_more.py": "def test_new(): 2"},
+            NATIVE,
+            "NOT FIXED",
+        ),
+    ],
+    ids=["in an old file", "in a new file", "as a name", "not in the project", "in Python"],
+)
+def test_unbuilt_module_leaves_change_untested(
+    tmp_path: Path, base: Files, change: Files, message: str, label: str
+) -> None:
+    def lacking(files: Files) -> list[TestResult]:
+        paths = [path for path in ("tests/test_more.py", TEST) if path in files][:1]
+        error = "ImportError" if "name" in message[:20] and "from" in message else "ModuleNotFoundError"
+        return [
+            *(failed_result(path, error, message, when="collect") for path in paths),
+            passed_result(OTHER),
+        ]
+
+    verdict = judge(
+        tmp_path, {**FIX, **change}, base={**BASE, TEST: "def test_old(): 1", **base}, ending=lacking
+    )
+    assert verdict.label == label
+    if label == "NOT TESTED":
+        assert verdict.headline.endswith(
+            "cannot be imported, with or without the change; calc._native is not built: "
+            "build the project, or name a command: the setting `build`."
+        )
+
+
+@pytest.mark.parametrize(
+    ("old", "kind"),
+    [("import gone", VerdictKind.PASSING), ("", VerdictKind.NOT_FIXED)],
+    ids=["as before", "by the edit"],
+)
+def test_file_that_could_not_be_imported_before_says_nothing(
+    tmp_path: Path, old: str, kind: VerdictKind
+) -> None:
+    def importing(files: Files) -> list[TestResult]:
+        error = failed_result(TEST, "ImportError", "cannot import name 'gone' from 'calc'", when="collect")
+        return [error if "gone" in files[TEST] else passed_result(OLD), passed_result(OTHER)]
+
+    tests = "import gone\ndef test_old(): 1\n"
+    change = {**FIX, TEST: f"{tests}def test_new(): 2"}
+    base = {**BASE, TEST: f"{old}\ndef test_old(): 1\n", "tests/test_other.py": "import calc"}
+    verdict = judge(tmp_path, change, base=base, ending=importing)
+    assert verdict.kind is kind
+    if kind is VerdictKind.PASSING:
+        assert f"{TEST} cannot be imported, with or without the change: ImportError" in verdict.reason
+
+
 def test_unrunnable_suite_is_inconclusive_unless_change_repairs_it(tmp_path: Path) -> None:
     def lacking(files: Files) -> list[TestResult]:
         missing = failed_result(OLD, "ModuleNotFoundError", "No module named 'texts'", when="collect")
