@@ -542,7 +542,8 @@ class Judge:
         self._check_base()
         if facts.obstacle or not self._check_packages(after, change.before):
             return
-        facts.after = after
+        own = tests_among(self._targets.on_change, change.own_tests).model_copy(update={"problem": None})
+        facts.after = after if side == "change" else merge_reports(after, own)
         if facts.reaching is None and after.problem is not None and after.problem.kind == "timeout":
             ran = format_count(sum(result.when != "collect" for result in after.results), "test")
             facts.leave_open("part", f"{ran} ran in the time given, and there are more")

@@ -425,6 +425,7 @@ def test_break_that_a_hook_hides_is_found(tmp_path: Path) -> None:
     assert verdict.targets == (ADDED,)
     assert (verdict.kind, verdict.broken) == (VerdictKind.FIXED, ())
     assert f"{OTHER} passes only with conftest.py" in [finding.text for finding in verdict.findings]
+    assert verdict.tests_ran == 3  # the new test, which ran on the change alone, is among them
 
 
 def test_break_that_a_configuration_hides_is_no_fix(tmp_path: Path) -> None:
