@@ -315,9 +315,8 @@ class BehaviorComparison:
                 return f"{shorten_value(key.call)} gives {shown}"
             later, before = replayed.later, self.replayed[0][key]
             if later and before.later == before.now and later != replayed.now and _is_answer(later[0]):
-                shown = (
-                    f"{_brief(outside, later[0])}, and {_brief(later[0], outside)} at another time and place"
-                )
+                other = f"{_brief(later[0], outside)} elsewhere or at another time"
+                shown = f"{_brief(outside, later[0])}, and {other}"
                 return f"{shorten_value(key.call)} gives {shown}"
         return ""
 

@@ -198,11 +198,15 @@ REMEDIES: Mapping[str, str] = {
     "unexamined": "once the machine is less busy: coder verify{of}",
     "exit-code": "name a command that lists its tests: coder verify{of} --test COMMAND",
     "harness-access": "take what reaches into the test run out of the change, then: coder verify",
-    "runner-files": "commit the configuration of the tests by itself, then: coder verify HEAD",
+    "runner-files": "commit the configuration of the tests by itself, then judge the rest: coder verify",
     "linter": 'fix what the linters report, or set checks = "show"',
     "left-out": "finish what was left out, then: coder verify",
     "behavior-same": "look whether the tests see the change: coder log evidence",
-    "behavior-narrow": "name the inputs that the change is about: coder verify{of} --issue 'TEXT'",
+    "behavior-context": "let results depend on the call alone, then: coder verify",
+    "behavior-unsteady": "let equal calls give equal results, then: coder verify",
+    "behavior-replaced": "leave the standard library as it is, then: coder verify",
+    "behavior-narrow": "test further inputs that the change is about, then: coder verify",
+    "behavior-other": "test what is right there, then: coder verify",
 }
 """Remedies for findings that cap a verdict, by rule; `of` is the change that was judged."""
 

@@ -10,6 +10,7 @@ import pytest
 from coder.behavior.runs import BehaviorRuns, Side
 from coder.core.ports import Execution, Limits
 from coder.core.verdict import BehaviorReport, Finding
+from coder.core.verdict_summary import REMEDIES
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.project import find_project
 from coder.verify.run import PytestRunner
@@ -64,6 +65,7 @@ def test_tells_what_a_change_does(
     text, expected = CASES[case]
     report, found = compare(tmp_path, plain_venv, sandbox, text)
     assert [finding.rule.removeprefix("behavior-") for finding in found] == expected
+    assert all(finding.rule in REMEDIES for finding in found)
     if case == "nothing":
         assert report is None
         return
