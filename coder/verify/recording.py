@@ -85,12 +85,11 @@ class Recording:
     @property
     def progress(self) -> str:
         """Progress in words, such as `37 of 120 tests, 2 red`."""
-        if self.collected is None:
-            return "collecting tests"
         results = [*self._results.values()]  # another thread adds to them
         red = sum(result.red for result in results)
         ran = sum(result.when != "collect" for result in results)
-        return f"{ran} of {self.collected} tests" + (f", {red} red" if red else "")
+        doing = f"{ran} of {self.collected} tests" if self.collected else "collecting tests"
+        return doing + (f", {red} red" if red else "")
 
     def add(self, line: Mapping[str, Any]) -> None:
         match line["kind"]:

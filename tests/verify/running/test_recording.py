@@ -80,6 +80,13 @@ def test_reports_running_test_and_progress(tmp_path: Path) -> None:
     )
 
 
+def test_progress_counts_no_tests_where_none_was_collected(tmp_path: Path) -> None:
+    begun = (record_line(kind="session"), record_line(kind="collected", count=0))
+    assert read_recording(tmp_path, *begun).progress == "collecting tests"
+    failed = phase_line("test_a.py", "collect", "failed", failure="ImportError")
+    assert read_recording(tmp_path, *begun, failed).progress == "collecting tests, 1 red"
+
+
 def test_missing_file_means_no_session(tmp_path: Path) -> None:
     recording = Recording(tmp_path / "none")
     recording.read()
