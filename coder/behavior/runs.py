@@ -26,7 +26,7 @@ from coder.core.paths import is_test_path, test_file_of
 from coder.core.phases import READ_ONLY
 from coder.core.ports import Limits, Sandbox
 from coder.core.verdict import BehaviorReport, Finding, RunProblem
-from coder.python.source import dump_node, parse_module
+from coder.python.source import Function, dump_node, parse_module
 from coder.verify.layout import nested_projects, source_roots, test_file_predicate
 from coder.verify.packages import package_of
 from coder.verify.project import Project
@@ -41,7 +41,6 @@ MOST_REPLAYED, MOST_VARIED, REPEATED = 60, 16, 8
 """Calls of tests and variations that are replayed, and how often each."""
 MOST_TESTS, MOST_FILES = 60, 4
 """Tests beside the targets whose calls are recorded, nearest first, and files of all."""
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class ChangedCode(NamedTuple):

@@ -14,12 +14,13 @@ from typing import NamedTuple
 from coder.core.paths import TEST_DIRECTORIES, is_prose, is_test_file, is_test_path
 from coder.core.values import Value
 from coder.files.regular_files import read_regular_text
-from coder.python.source import dump_node, parse_module, parse_or_empty
+from coder.python.source import Function, dump_node, parse_module, parse_or_empty
 from coder.verify.launch import EXCLUDED_DIRECTORIES
 from coder.verify.layout import (
     is_module,
     is_package,
     may_configure,
+    option_words,
     pytest_options,
     source_roots,
     test_file_predicate,
@@ -69,7 +70,7 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
         changed: paths that differ, relative to both.
     """
     options = pytest_options(new)[1]
-    patterns = _option_words(options.get("python_files"))
+    patterns = option_words(options.get("python_files", ""))
 
     def is_test(path: str) -> bool:
         name = PurePosixPath(path).name
@@ -92,7 +93,7 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
             return None
         else:
             (helpers if is_test_path(path) else sources).append(path)
-    files |= dict.fromkeys(_files_with_examples(new, sources, _option_words(options.get("addopts"))))
+    files |= dict.fromkeys(_files_with_examples(new, sources, option_words(options.get("addopts", ""))))
     if any(
         changes_import_effects(read_regular_text(old / path), read_regular_text(new / path))
         for path in (*sources, *helpers)
@@ -426,11 +427,6 @@ def _is_binding(statement: ast.stmt) -> bool:
             return False
 
 
-def _option_words(value: object) -> list[str]:
-    """Return the words of a pytest option, which TOML files may give as a list."""
-    return [str(word) for word in value] if isinstance(value, list) else str(value or "").split()
-
-
 REQUIREMENTS = re.compile(
     r"requirements[\w.-]*\.(?:txt|in)|Pipfile|[\w.-]+\.lock|package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml"
     r"|go\.sum"
@@ -444,7 +440,6 @@ def names_packages(path: str) -> bool:
 
 _PATH_WORD = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"[^\W\d]\w*")
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def _changed_names(old: str, new: str) -> set[str]:

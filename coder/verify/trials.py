@@ -14,7 +14,7 @@ from typing import Any
 
 from coder.core.errors import SandboxError
 from coder.core.ports import Edit, Limits, Sandbox, TextChange, TrialResult
-from coder.python.source import Positions, decode_source, parse_module
+from coder.python.source import Function, Positions, decode_source, parse_module
 from coder.verify.launch import Launch, prepare_launch
 from coder.verify.project import Project
 from coder.verify.run import existing_test_paths, processor_count
@@ -22,7 +22,6 @@ from coder.verify.run import existing_test_paths, processor_count
 GLANCE_SECONDS = 0.02
 COLLECTING_SECONDS, SPARE_SECONDS = 60.0, 20.0
 """Allowed on top of the seconds for trials: to collect the tests, and to measure them on unchanged code."""
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class PytestTrials:
