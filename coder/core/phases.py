@@ -97,6 +97,7 @@ class Cutoff:
     def __init__(self) -> None:
         self._lock = RLock()
         self._cuts: list[Event] = []
+        self._is_requested = False
         self.on_change: Callable[[bool], None] = lambda _is_possible: None
         """Called from any thread when it becomes possible, or impossible, to cut a run short."""
 
@@ -105,6 +106,9 @@ class Cutoff:
         """Let the user cut short what the block runs, which ends when `cut` is set."""
         with self._lock:
             self._cuts.append(cut)
+            if self._is_requested:
+                cut.set()
+            self._is_requested = False
         self.on_change(True)
         try:
             yield
@@ -114,12 +118,16 @@ class Cutoff:
                 is_possible = bool(self._cuts)
             self.on_change(is_possible)
 
-    def request(self) -> bool:
-        """Cut short all runs in progress; return False if there are none."""
+    def request(self, *, ahead: bool = False) -> bool:
+        """Cut short all runs in progress; return False if there are none.
+
+        With `ahead`, one is known to begin at once: without any in progress, it is cut as soon as it does.
+        """
         with self._lock:
             cuts, self._cuts = self._cuts, []
+            self._is_requested = ahead and not cuts
         for cut in cuts:
             cut.set()
         if cuts:
             self.on_change(False)
-        return bool(cuts)
+        return bool(cuts) or ahead

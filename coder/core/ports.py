@@ -364,7 +364,9 @@ class SelectiveTestRunner(TestRunner, Protocol):
     def collects_file_by_file(self) -> bool:
         """Whether large runs collect each test file only after those before it have run."""
 
-    def run_plainly(self, tree: Path, tests: Sequence[str], *, timeout_seconds: float | None) -> int | None:
+    def run_plainly(
+        self, tree: Path, tests: Sequence[str], *, timeout_seconds: float | None, cut: Event | None = None
+    ) -> int | None:
         """Run tests as the project does, without a recorder; return the exit code.
 
         None where it says nothing.

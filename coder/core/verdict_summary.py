@@ -195,6 +195,7 @@ REMEDIES: Mapping[str, str] = {
     "untied-target": "use a name or value of the issue in the test, or name it: coder verify{of} --test ID",
     "contradicted-test": "look at the edits, then accept them: coder verify{of} --accept-test-edits",
     "part": "coder verify{of} --wait",
+    "interrupted": "to have all of it: coder verify{of}",
     "unexamined": "once the machine is less busy: coder verify{of}",
     "exit-code": "name a command that lists its tests: coder verify{of} --test COMMAND",
     "harness-access": "take what reaches into the test run out of the change, then: coder verify",

@@ -100,7 +100,7 @@ class Session:
             if isinstance(event := record.event, Verified)
         ]
         is_examined = bool(verdicts) and verdicts[-1].is_examinable and verdicts[-1].kind.shows_fix
-        return is_examined and self._context.judging.cutoff.request()
+        return is_examined and self._context.judging.cutoff.request(ahead=True)
 
     def _deliver_now(self) -> None:
         is_running = self._work is not None and not self._work.done()

@@ -206,11 +206,13 @@ class Runs:
         executed = watched - left
         return LineCoverage(lines=watched, executed=executed, missing=missing, tests=len(self._ran))
 
-    def run_plainly(self, side: Side, tests: Sequence[str], *, seconds: float | None) -> int | None:
+    def run_plainly(
+        self, side: Side, tests: Sequence[str], *, seconds: float | None, cut: threading.Event
+    ) -> int | None:
         """Run tests on one side without the recorder; return the exit code, None where it says nothing."""
         started = time.monotonic()
         with self._split.checkout(side) as place:
-            code = self._runner.run_plainly(place, tests, timeout_seconds=seconds or self._seconds)
+            code = self._runner.run_plainly(place, tests, timeout_seconds=seconds or self._seconds, cut=cut)
         if code is not None:
             run = TestRun(
                 label=WITHOUT_RECORDER if side == "change" else WITHOUT_RECORDER_ON_BASE,
@@ -223,14 +225,14 @@ class Runs:
             self._account(run, started)
         return code
 
-    def find_contradiction(self, tests: Sequence[str], *, seconds: float | None) -> str:
-        """Run tests on both sides as the project does, without the recorder.
+    def find_contradiction(self, tests: Sequence[str], *, seconds: float | None, cut: threading.Event) -> str:
+        """Run tests on both sides as the project does, without the recorder, until `cut` is set.
 
         Return, as a sentence, how their exit codes contradict what was recorded; empty where they do not.
         """
         with ThreadPoolExecutor(1 if self._shares_ports else 2) as pool:
             base, change = pool.map(
-                lambda side: self.run_plainly(side, tests, seconds=seconds), ("tests", "change")
+                lambda side: self.run_plainly(side, tests, seconds=seconds, cut=cut), ("tests", "change")
             )
         if base == PASSED:
             return "The tests fail without the change only as long as they are recorded."

@@ -176,7 +176,14 @@ class PytestRunner:
         why = f"{failure.type}: {failure.message}" if failure else "an error"
         return answers, RunProblem(kind="unusable", text=f"{failed[0].id} cannot be collected: {why}")
 
-    def run_plainly(self, tree: Path, tests: Sequence[str], *, timeout_seconds: float | None) -> int | None:
+    def run_plainly(
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        *,
+        timeout_seconds: float | None,
+        cut: threading.Event | None = None,
+    ) -> int | None:
         """Run tests in `tree` as the project does, without our plugin; return the exit code.
 
         None where it did not end by itself, not all tests ran, or they are of several packages.
@@ -195,6 +202,7 @@ class PytestRunner:
                     environment=launched.environment,
                     limits=self._run_limits(timeout_seconds),
                     private=place,
+                    cut=cut,
                 )
             except SandboxError:
                 return None
@@ -535,9 +543,16 @@ class ParallelRunner:
         self._learn(report)
         return self._repeat_where_ports_were_taken(report, tree, **options)
 
-    def run_plainly(self, tree: Path, tests: Sequence[str], *, timeout_seconds: float | None) -> int | None:
+    def run_plainly(
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        *,
+        timeout_seconds: float | None,
+        cut: threading.Event | None = None,
+    ) -> int | None:
         """Run tests without our plugin and return the exit code, None where that says nothing."""
-        return self._runner.run_plainly(tree, tests, timeout_seconds=timeout_seconds)
+        return self._runner.run_plainly(tree, tests, timeout_seconds=timeout_seconds, cut=cut)
 
     def collect(
         self,

@@ -510,10 +510,11 @@ class WorktreeVerifier:
         timer.start()
         with self._cutoff.offer(cut) if self._cutoff else nullcontext():
             is_complete = self._examine(change, facts, runs, cut, limit, progress)
-        timer.cancel()
         seconds = time.monotonic() - started
         if not is_complete and verdict.kind.shows_fix:
-            facts.leave_open("unexamined", f"the examination was ended after {seconds:.0f} s")
+            rule, why = ("unexamined", "") if timer.finished.is_set() else ("interrupted", ", as you asked")
+            facts.leave_open(rule, f"the examination was ended after {seconds:.0f} s{why}")
+        timer.cancel()
         return decide(facts).model_copy(
             update={
                 "seconds": verdict.seconds + seconds,
@@ -533,7 +534,7 @@ class WorktreeVerifier:
         """Examine a change; return whether it came to all that decides."""
         if facts.targets and self._runner.is_recorded:
             facts.obstacle = runs.find_contradiction(
-                facts.targets, seconds=min(seconds, PLAIN_TIMES * facts.target_seconds)
+                facts.targets, seconds=min(seconds, PLAIN_TIMES * facts.target_seconds), cut=cut
             )
         if self._tools is None or cut.is_set():
             return not cut.is_set()

@@ -17,3 +17,14 @@ def test_request_cuts_only_runs_in_progress() -> None:
         assert not cutoff.request()
     assert (first.is_set(), second.is_set()) == (False, True)
     assert changes == [True, False, True, False, False]
+
+
+def test_request_ahead_cuts_what_begins_next() -> None:
+    cutoff = Cutoff()
+    assert not cutoff.request()
+    assert cutoff.request(ahead=True)
+    first, second = Event(), Event()
+    with cutoff.offer(first):
+        assert first.is_set()
+    with cutoff.offer(second):
+        assert not second.is_set()

@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Unpack
 
 from coder.core.ports import Progress, RunOptions, TrialResult
@@ -109,7 +110,9 @@ class FakeRunner:
     def collects_file_by_file(self) -> bool:
         return False
 
-    def run_plainly(self, tree: Path, tests: Sequence[str], *, timeout_seconds: float | None) -> int | None:
+    def run_plainly(
+        self, tree: Path, tests: Sequence[str], *, timeout_seconds: float | None, cut: Event | None = None
+    ) -> int | None:
         return self._plain(read_files(tree))
 
     def run(

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
+from threading import Event
 from typing import Unpack
 
 import pytest
@@ -44,7 +45,9 @@ class TapRunner:
 
     run_parallel = run
 
-    def run_plainly(self, tree: Path, tests: Sequence[str], *, timeout_seconds: float | None) -> None:
+    def run_plainly(
+        self, tree: Path, tests: Sequence[str], *, timeout_seconds: float | None, cut: Event | None = None
+    ) -> None:
         return None
 
     def collect(
