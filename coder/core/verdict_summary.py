@@ -239,6 +239,8 @@ def _describe_failing(results: Sequence[TestResult]) -> str:
     """Return the failing tests, and how the first fails."""
     names = condense_tests([result.id for result in results])
     failure = results[0].failure
+    if results[0].outcome in ("skipped", "xfailed"):
+        return f"{names}: {'skipped' if results[0].outcome == 'skipped' else 'marked to fail'} now"
     return f"{names}: {failure.headline[:MESSAGE_CHARACTERS]}" if failure else names
 
 

@@ -8,6 +8,7 @@ from coder.core.verdict import (
     Failure,
     Finding,
     LineCoverage,
+    TestResult,
     Verdict,
     VerdictKind,
 )
@@ -115,3 +116,9 @@ def test_equal_answers_say_nothing_where_no_test_runs_the_change() -> None:
     coverage = LineCoverage(lines=1, executed=0, tests=2, missing=("a.py:34",))
     verdict = Verdict(kind=VerdictKind.PASSING, reason="No.", coverage=coverage, behavior=behavior)
     assert evidence_rows(verdict) == ()
+
+
+def test_skipped_test_is_called_so() -> None:
+    skipped = TestResult(id="t.py::test_a", outcome="skipped")
+    verdict = Verdict(kind=VerdictKind.BROKEN, reason="Broken.", broken=(skipped,))
+    assert evidence_rows(verdict)[0].text == "passed before, fails now: t.py::test_a: skipped now"
