@@ -5,6 +5,7 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -153,7 +154,7 @@ def open_interface(
         return 2
     from coder.cli.tui import run_tui
 
-    flags = {**options.settings, "strategy": strategy}
+    flags = replace(options, strategy=strategy).settings
     run_tui(flags=flags, unsafe=options.unsafe_no_sandbox, first_message=context.obj or "")
     return 0
 

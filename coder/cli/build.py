@@ -74,9 +74,8 @@ def build(
     )
     handle = run_task(
         request,
-        replace(options, trust=options.trust or is_new),
         # The first run of the tests comes before any fix.
-        settings={"attempts": max_iterations + 1},
+        replace(options, trust=options.trust or is_new, attempts=max_iterations + 1),
         output=output,
     )
     finish_event = handle.finish_event

@@ -32,8 +32,13 @@ def demo(
     handle = run_task(
         Task(issue=issue, directory=directory),
         # The interpreter that runs coder has pytest; an active environment may not.
-        replace(options, repo=directory, test=f"{sys.executable} -m pytest", trust=True),
-        settings={"strategy": "offline" if offline else None},
+        replace(
+            options,
+            repo=directory,
+            test=f"{sys.executable} -m pytest",
+            trust=True,
+            strategy="offline" if offline else None,
+        ),
     )
     code = handle.finish_event.exit_code
     print(f"\nLook around:     cd {directory} && git log --all --oneline --notes=coder")

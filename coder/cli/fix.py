@@ -2,8 +2,9 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -113,7 +114,7 @@ def fix(
         plan_only=plan_only,
         plan=own_plan,
     )
-    return _run_request(request, options, output=output, settings={"strategy": strategy_name}, pr=pr)
+    return _run_request(request, replace(options, strategy=strategy_name), output=output, pr=pr)
 
 
 @with_options(
@@ -216,8 +217,7 @@ def ask(
         iterations=max_iterations or 3,
         sources=_collect_sources(options.repo, document or (), url or (), dependency or ()),
     )
-    settings = {"strategy": "offline"} if offline else {}
-    return _run_request(request, options, output=output, settings=settings)
+    return _run_request(request, replace(options, strategy="offline" if offline else None), output=output)
 
 
 @with_options(
@@ -264,8 +264,8 @@ def run(
         dry_run=dry_run,
         plan_only=command.mode == "plan",
     )
-    settings = {"strategy": "plan"} if command.mode == "plan" else {}
-    return _run_session(request, options, mentions=text, settings=settings).finish_event.exit_code
+    options = replace(options, strategy="plan" if command.mode == "plan" else None)
+    return _run_session(request, options, mentions=text).finish_event.exit_code
 
 
 def _collect_sources(
@@ -283,14 +283,7 @@ def _collect_sources(
     return collect_sources(root, documents=documents, urls=urls, dependencies=dependencies, hosts=hosts)
 
 
-def _run_request(
-    request: "Task",
-    options: Options,
-    *,
-    output: Path | None,
-    settings: Mapping[str, Any] | None = None,
-    pr: bool = False,
-) -> int:
+def _run_request(request: "Task", options: Options, *, output: Path | None, pr: bool = False) -> int:
     """Run a request of the user as a session and return its exit code.
 
     Its issue is as given on the command line: text, @file, - or an issue's address. With `pr`, a draft is
@@ -304,7 +297,7 @@ def _run_request(
     if issue is not None:
         from coder.cli.forges import fetch_issue
 
-        if (settings or {}).get("strategy") == "offline":
+        if options.strategy == "offline":
             raise UserError("--offline uses no network: save the issue to a file, and give it as @FILE.")
         update, mentions = {"issue": fetch_issue(issue), "origin": argument.strip()}, ""
     else:
@@ -312,7 +305,7 @@ def _run_request(
     if pr:
         _require_trust(options)
     request = request.model_copy(update=update)
-    handle = _run_session(request, options, mentions=mentions, settings=settings, output=output)
+    handle = _run_session(request, options, mentions=mentions, output=output)
     if pr:
         _open_draft(handle.finish_event, issue, options)
     return handle.finish_event.exit_code
@@ -356,12 +349,7 @@ def _open_draft(finish_event: "SessionFinished", issue: "ForgeIssue | None", opt
 
 
 def _run_session(
-    request: "Task",
-    options: Options,
-    *,
-    mentions: str,
-    settings: Mapping[str, Any] | None,
-    output: Path | None = None,
+    request: "Task", options: Options, *, mentions: str, output: Path | None = None
 ) -> "SessionHandle":
     """Run a request whose text is known, and return its session.
 
@@ -371,7 +359,7 @@ def _run_session(
 
     if request.mode == "fix" and not request.base:
         _require_match(options.repo, request.only)
-    return run_task(request, options, mentions=mentions, settings=settings, output=output)
+    return run_task(request, options, mentions=mentions, output=output)
 
 
 def _require_match(repo: Path, patterns: Sequence[str]) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 StrategyName = Literal["linear", "plan", "tree", "committee", "auto", "offline"]
 """Names of strategies for --strategy."""
 OPTION_SETTINGS = (
-    *("model", "base_url", "effort", "attempts", "test", "require", "approve"),
+    *("model", "base_url", "effort", "attempts", "test", "require", "approve", "strategy"),
     *("max_tokens", "max_seconds", "max_requests"),
 )
 """Options that replace the settings of their names."""
@@ -200,6 +200,8 @@ class Options:
     screen_reader: ScreenReaderOption = False
     json: JsonOption = False
     verbose: VerboseOption = False
+    strategy: str | None = None
+    """What a command chooses; none shares an option for it."""
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -4,10 +4,8 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import Any
 
 import typer
 from rich.text import Text
@@ -30,7 +28,6 @@ def run_task(
     *,
     mentions: str = "",
     approach: Approach | None = None,
-    settings: Mapping[str, Any] | None = None,
     output: Path | None = None,
     quiet: bool = False,
 ) -> SessionHandle:
@@ -42,8 +39,7 @@ def run_task(
     One that is `quiet` shows problems alone, on stderr, unless --verbose asks for more: its caller prints the
     result.
 
-    Without `approach` the configuration decides on it, by the request's mode. `settings` replace those of the
-    options.
+    Without `approach` the configuration decides on it, by the request's mode.
 
     Raises:
         UserError: before anything was started.
@@ -59,7 +55,7 @@ def run_task(
         try:
             setup = prepare_session(
                 request.directory,
-                flags={**options.settings, **(settings or {})},
+                flags=options.settings,
                 trusted=options.trust,
                 unsafe=options.unsafe_no_sandbox,
                 approach=approach,
