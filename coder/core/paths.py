@@ -155,10 +155,17 @@ PROSE = frozenset({".adoc", ".cff", ".md", ".po", ".pot", ".rst", ".txt"})
 PROSE_FOLDERS = frozenset(
     {
         *("doc", "docs", "changes", "changelog", "changelog.d", "newsfragments"),
-        *("release-notes", "releasenotes", ".github"),
+        *("release-notes", "releasenotes", ".circleci", ".github"),
     }
 )
-META = frozenset({".mailmap", ".gitignore", ".gitattributes", ".editorconfig", "CODEOWNERS"})
+META = frozenset(
+    {
+        *(".mailmap", ".gitignore", ".gitattributes", ".editorconfig", "CODEOWNERS"),
+        *(".gitlab-ci.yml", ".travis.yml", "azure-pipelines.yml", "appveyor.yml", ".appveyor.yml"),
+        *(".pre-commit-config.yaml", ".readthedocs.yaml", ".readthedocs.yml", "codecov.yml", ".codecov.yml"),
+    }
+)
+"""Files that git, editors and services read, and tests do not."""
 _BUILD_TEXT = re.compile(
     r"(?:.*/)?(?:CMakeLists|meson_options|[\w.-]*(?:requirements|constraints)[\w.-]*)\.txt"
     r"|(?:.*/)?requirements/[^/]+\.txt"

@@ -14,6 +14,7 @@ from coder.core.paths import (
 )
 from coder.core.verdict import IssueTie, ReplacedAssertion, TargetKind, TestReport, TestResult
 from coder.files.tokenize import count_terms
+from coder.python.source import dump_node, parse_module
 from coder.verify.base import BaseTests, Runs
 from coder.verify.failures import environment_problem, find_added_names, find_words
 from coder.verify.inline_tests import RUST, replace_inline_tests
@@ -142,8 +143,24 @@ class JudgedChange:
 
     @property
     def is_prose(self) -> bool:
-        """Whether the change touches nothing but documentation."""
-        return bool(self.changed) and not self.split.has_tests and all(map(is_prose, self.changed))
+        """Whether the change touches nothing but documentation, and comments of Python sources."""
+        return bool(self.changed) and all(
+            not self.split.changes_tests_of(path) and (is_prose(path) or self._has_same_code(path))
+            for path in self.changed
+        )
+
+    def _has_same_code(self, path: str) -> bool:
+        """Tell whether comments and layout of a Python file differ, and neither its code nor its mode."""
+        old, new = (texts.get(path) for texts in self._texts)
+        if old is None or new is None or not path.endswith((".py", ".pyi")):
+            return False
+        with self.split.read("base") as base, self.split.read("change") as changed:
+            if (base / path).stat().st_mode != (changed / path).stat().st_mode:
+                return False
+        try:
+            return dump_node(parse_module(old)) == dump_node(parse_module(new))
+        except (SyntaxError, ValueError, RecursionError):
+            return False
 
     @property
     def removed_tests(self) -> tuple[str, ...]:

@@ -64,7 +64,7 @@ from coder.verify.run import OUT_OF_TIME, has_found_port_taken
 from coder.verify.scope import LEAST_FILE, Scope, next_chunk_size
 from coder.verify.select import names_packages
 from coder.verify.trees import Side
-from coder.verify.verdict import UNTIED, Facts, findings
+from coder.verify.verdict import UNSEEN, UNTIED, Facts, findings
 from coder.workspace.workspace import format_count
 
 SHOWN = 3
@@ -185,7 +185,7 @@ class Judge:
         if self._has_packages_alone():
             return self._facts
         if self._change.is_prose:
-            self._facts.cap("unseen", "nothing that tests can see has changed")
+            self._facts.note(UNSEEN, "nothing that tests can see has changed")
             return self._facts
         for step in (self._check_base, *steps):
             step()

@@ -103,6 +103,8 @@ def decide(facts: Facts) -> Verdict:
     )
 
 
+UNSEEN = "unseen"
+"""Rule of the finding that nothing has changed but prose and comments."""
 UNTIED = "untied-target"
 """Rule of the finding that nothing ties the targets to the issue."""
 
@@ -154,6 +156,8 @@ def _describe_success(facts: Facts) -> str:
             fails = facts.after is not None and bool(facts.after.failures)
             began = "fails, as before" if fails else "failed before and passes now"
         return f"`{facts.before.command}` {began}"
+    if unseen := [finding.text for finding in facts.findings if finding.rule == UNSEEN]:
+        return unseen[0]
     behavior = facts.details.get("behavior")
     inputs = f" ({format_count(behavior.proving, 'input')})" if behavior and behavior.proving else ""
     coverage = facts.details.get("coverage")

@@ -66,7 +66,7 @@ def test_prose_that_follows_a_fix_has_fixed_nothing(place: Place, server: FakeSe
     server.turns += [PATCH, Turn(text="Add a line", calls=(call("apply_patch", diff=added),))]
     request(place, server, "fix", ISSUE)
     followed = request(place, server, "do", "Add a line to the changelog.", "--continue")
-    assert "PASSING" in followed and "nothing that tests can see has changed" in followed
+    assert "PASSING" in followed and "Nothing that tests can see has changed" in followed
     assert "red before" not in followed and "PROVEN" not in followed
 
 

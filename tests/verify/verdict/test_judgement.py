@@ -417,6 +417,27 @@ def test_change_of_how_tests_run_is_passing_if_results_depend_on_it(
         assert f"the targets are green without the change of {path}, too" in verdict.notes
 
 
+@pytest.mark.parametrize(
+    ("change", "is_unseen"),
+    [
+        ({"calc.py": "bug  # of old"}, True),
+        ({"calc.py": "# of old\nbug", "README.md": "It has one.", ".gitlab-ci.yml": "test: []"}, True),
+        ({"calc.py": '"Words that a test may read."\nbug'}, False),
+        ({TEST: "old  # E: a comment may say what a test expects"}, False),
+        ({"calc.py": "bug(  # does not parse"}, False),
+    ],
+    ids=["comment", "with prose", "docstring", "in a test", "no Python"],
+)
+def test_what_tests_cannot_see_is_told_without_a_run(
+    tmp_path: Path, change: Files, *, is_unseen: bool
+) -> None:
+    verdict = judge(tmp_path, change)
+    assert verdict.kind is VerdictKind.PASSING
+    assert (verdict.reason == "Nothing that tests can see has changed.") is is_unseen
+    assert (verdict.after is None) is is_unseen
+    assert (verdict.capping_findings == ()) is is_unseen
+
+
 def test_break_that_a_hook_hides_is_found(tmp_path: Path) -> None:
     def hooked(files: Files) -> list[TestResult]:
         hides = "hook" in files.get("conftest.py", "")
