@@ -112,7 +112,8 @@ def editable_roots(prefix: Path, root: Path) -> tuple[str, ...]:
             named += (
                 module.parent.parent if module.name == "__init__.py" else module.parent for module in modules
             )
-    inside = (path.relative_to(root) for path in named if path.is_relative_to(root) and path.is_dir())
+    directories = (_linked_root(path) for path in named if path.is_relative_to(root) and path.is_dir())
+    inside = (path.relative_to(root) for path in directories if path.is_relative_to(root))
     return tuple(dict.fromkeys(map(str, inside)))
 
 
@@ -653,7 +654,7 @@ DJANGO_COMMAND = "python manage.py test"
 OWN_TABLES = ("[tool.coder] in pyproject.toml", CODER_FILE)
 """Sources of commands that are the only ones."""
 TOX, NOX = "commands of tox", "noxfile.py"
-STARTS_TESTS = re.compile(r"\b(?:pytest|py\.test|unittest|manage\.py\s+test|runtests\.py)\b")
+STARTS_TESTS = re.compile(r"\b(?:pytest|py\.test|unittest|manage\.py\s+test|runtests\.py|bin/test)\b")
 CI_FILES = (
     ".github/workflows/*.yml",
     ".github/workflows/*.yaml",
@@ -703,6 +704,8 @@ def _all_hints(root: Path) -> Iterator[Hint]:
         yield from _workflow_hints(file, file.relative_to(root).as_posix())
     for command, source in find_commands(root):
         yield Hint(command=command, source=source, is_known=True)
+    if (root / "bin" / "test").is_file():
+        yield Hint(command="python bin/test", source="bin/test")
     yield from _make_hints(root)
 
 
@@ -917,6 +920,15 @@ def virtual_environment_of(interpreter: Path) -> Path | None:
     """Return the virtual environment that an interpreter belongs to, None outside of one."""
     prefix = interpreter.parent.parent
     return prefix if (prefix / "pyvenv.cfg").is_file() else None
+
+
+def _linked_root(directory: Path) -> Path:
+    """Return the source root of a directory of links, as setuptools makes it in strict mode; else itself."""
+    links = directory.rglob("*.py") if directory.name.startswith("__editable__") else ()
+    for link in links:
+        depth = len(link.relative_to(directory).parts)
+        return link.resolve().parents[depth - 1]
+    return directory
 
 
 def meson_build_directories(prefix: Path) -> list[str]:

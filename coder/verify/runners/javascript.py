@@ -537,6 +537,9 @@ NODE_REPORTER = Path(__file__).parents[1] / "target" / "node" / "reporter.mjs"
 """Our reporter, which runs in Node's process, beside those of the tests."""
 NODE_REPORT = "report.jsonl"
 NODE_PROGRAMS = ("node", "tsx")
+BORP = "borp"
+"""A program around Node's runner, with options and default patterns of its own."""
+BORP_PATTERN = re.compile(r"^(?:-p|--pattern)[\n=](.+)$", re.M)
 SUFFIXES = (".js", ".mjs", ".cjs")
 IMPORT = re.compile(r"""(?:\bfrom|\brequire\(|\bimport)\s*["']node:test["']""")
 NODE_BEFORE_VALUES = (
@@ -571,15 +574,18 @@ class NodeTest(NodeAdapter):
         )
 
     def recognizes(self, words: Sequence[str]) -> bool:
-        """Tell whether Node runs tests, itself or started by tsx."""
+        """Tell whether Node runs tests, itself or started by tsx or borp."""
         name = words[0].rpartition("/")[2] if words else ""
-        return name in NODE_PROGRAMS and "--test" in words
+        return name == BORP or (name in NODE_PROGRAMS and "--test" in words)
 
     def prepare(self, run: Run) -> Invocation:
         """Report through our reporter; patterns are expanded, which Node does since 21 only."""
         words: Sequence[str] = [
             word for word in run.argv[1:] if not word.startswith(("--test-reporter", "--watch"))
         ]
+        is_borp = run.argv[0].rpartition("/")[2] == BORP
+        if is_borp:  # of its options the pattern alone says which tests there are
+            words = ("--test", *BORP_PATTERN.findall("\n".join(words)))
         if run.files:
             words = (*without_paths(words, run.tree, before_values=NODE_BEFORE_VALUES), *run.files)
         words = [path for word in words for path in _expand(word, run.tree)]
@@ -587,7 +593,8 @@ class NodeTest(NodeAdapter):
             f"--test-reporter={NODE_REPORTER.as_uri()}",
             f"--test-reporter-destination={run.place / NODE_REPORT}",
         )
-        return Invocation(argv=(find_binary(run.tree, run.argv[0]), *report, *words))
+        program = find_binary(run.tree, "node" if is_borp else run.argv[0])
+        return Invocation(argv=(program, *report, *words))
 
     def read_results(self, run: Run) -> Iterator[TestResult]:
         """Yield the results in our reporter's records: one a line, children before their parents."""

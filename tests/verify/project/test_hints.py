@@ -91,6 +91,7 @@ setenv =
         ({".gitlab-ci.yml": "test:\n  script:\n    - python -m unittest\n"}, ["python -m unittest"]),
         ({"tests/runtests.py": "import django\n"}, ["python tests/runtests.py"]),
         ({"manage.py": "DJANGO_SETTINGS_MODULE"}, ["python manage.py test"]),
+        ({"bin/test": "#!/usr/bin/env python"}, ["python bin/test"]),
         ({"pyproject.toml": "[tool]\ncoder = 3\nhatch = []\n"}, []),
     ],
 )
