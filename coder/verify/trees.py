@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, contextmanager
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import takewhile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal, Protocol
 
 from coder.core.paths import is_test_path
@@ -14,6 +14,8 @@ from coder.python.source import decode_text
 from coder.verify.inline_tests import PYTHON, SUFFIXES, inline_tests, replace_inline_tests
 from coder.verify.layout import runs_examples, test_file_predicate
 from coder.verify.select import find_paths_in_sources
+from coder.verify.test_files import FILE as BUILD_FILE
+from coder.verify.test_files import adds_only_tests
 
 Side = Literal["base", "change", "tests", "sources", "harness"]
 """The base, the whole change, the base with only the tests or only the sources of the change, or the change
@@ -58,7 +60,9 @@ class ChangeSplit:
             with trees.read(tree) as new:
                 used = find_paths_in_sources(new, helpers)
             tests = [path for path in tests if path not in used]
-        self.tests = tuple(tests)
+        self.registrations = self._find_registrations(tests)
+        """Changed files of a build that do nothing but add the test programs of the change."""
+        self.tests = tuple(path for path in self.changed if path in (*tests, *self.registrations))
         self.sources = tuple(path for path in self.changed if path not in self.tests)
         """Changed files that are no tests."""
         self._inline = self._find_inline_tests()
@@ -132,6 +136,25 @@ class ChangeSplit:
         with self.read("base") as old, self.read("change") as new:
             before, after = read_texts(old, self.changed), read_texts(new, self.changed)
         return {path: find_changed_lines(before.get(path, ""), text) for path, text in after.items()}
+
+    def _find_registrations(self, tests: Sequence[str]) -> tuple[str, ...]:
+        candidates = [path for path in self.changed if PurePosixPath(path).name == BUILD_FILE]
+        if not candidates or not tests:
+            return ()
+        old, new = self._read(self._trees.base, candidates), self._read(self.tree, candidates)
+        return tuple(
+            path
+            for path in candidates
+            if adds_only_tests(
+                old[path],
+                new[path],
+                [
+                    PurePosixPath(test).relative_to(PurePosixPath(path).parent).as_posix()
+                    for test in tests
+                    if PurePosixPath(test).is_relative_to(PurePosixPath(path).parent)
+                ],
+            )
+        )
 
     def _find_inline_tests(self) -> dict[str, bool]:
         """Return the sources that contain tests, and whether the change touches these."""

@@ -77,7 +77,7 @@ def find_weaknesses(change: JudgedChange, targets: Sequence[str]) -> Weaknesses:
         manifests = [path for path in change.changed if PurePosixPath(path).name == "package.json"]
         texts = [read_texts(tree, manifests, (".json",)) for tree in (old, new)]
         alike = [path for path in manifests if runs_alike(*(each.get(path, "") for each in texts))]
-    decisive = [path for path in change.changed if path not in alike]
+    decisive = [path for path in change.changed if path not in (*change.split.registrations, *alike)]
     runner_files = changed_runner_files(before.command, decisive, is_indirect=before.indirect)
     if runner_files:
         text = f"the change touches how tests run ({', '.join(runner_files[:SHOWN])})"
