@@ -19,8 +19,10 @@ from coder.verify.recording import Recording, find_error_line
 
 COLLECTING_SECONDS = 60.0
 """Allowed on top of the time for tracing, for starting and collecting."""
-TEST_SECONDS = 5.0
-"""Processor time limit for one test; a test that hangs because of the bug counts as failing."""
+TEST_SECONDS, AGAIN_SECONDS = 5.0, 1.0
+"""Processor time limits for one test, and once one did not end: in an endless loop, the others are likely to
+hang too. A test that hangs because of the bug counts as failing.
+"""
 
 
 class PytestTracer:
@@ -54,13 +56,23 @@ class PytestTracer:
         ) as name:
             place = Path(name)
             requests: dict[str, dict[str, Any]] = {
-                "coder_pytest_report": {"report": str(place / "report"), "select": [], "watch": []},
+                "coder_pytest_report": {
+                    "report": str(place / "report"),
+                    "select": [],
+                    "watch": [],
+                    "endless": {
+                        "floor": self._test_seconds,
+                        "again": AGAIN_SECONDS,
+                        "times": 0.0,
+                        "longest": 0.0,
+                        "most": self._test_seconds,
+                    },
+                },
                 "coder_trace": {
                     "lines": str(place / "lines"),
                     "sources": [*source_files(tree)],
                     "first": [*tests],
                     "seconds": seconds,
-                    "test_seconds": self._test_seconds,
                 },
             }
             launched = prepare_launch(

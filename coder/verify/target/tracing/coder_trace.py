@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import threading
 import time
@@ -23,8 +22,7 @@ from typing import Any
 
 import pytest
 from _pytest.assertion import rewrite
-from coder_limits import TooLong, is_between_lines  # type: ignore[import-not-found]  # on the import path of the run
-from coder_observe import ignore  # type: ignore[import-not-found]
+from coder_observe import ignore  # type: ignore[import-not-found]  # on the import path of the run
 
 VARIABLE = "CODER_TRACE_REQUEST"
 SHOWING = (
@@ -39,10 +37,6 @@ COLLECTION_FUNCTIONS = ((rewrite, "_rewrite_test"),)
 MOST_AGAIN, MOST_CALLS = 20_000, 200_000
 """Limits of consecutive known lines of one code object, and of calls, per test: more would cost time without
 new lines.
-"""
-AGAIN_SECONDS = 1.0
-"""Processor time limit of a test once another one did not end: in an endless loop, the others are likely to
-hang too.
 """
 REQUEST_FILE = os.environ.pop(VARIABLE, "")
 
@@ -70,7 +64,6 @@ class TracePlugin:
         self.tracer = MonitoringTracer(sources) if hasattr(sys, "monitoring") else SettraceTracer(sources)
         self.imported: dict[str, set[int]] = {}
         self.deadline = 0.0
-        self.test_seconds: float = request["test_seconds"]
         SourceFileLoader.exec_module = self.attribute_lines_to_import(SourceFileLoader.exec_module)  # type: ignore[method-assign, assignment]
 
     @pytest.hookimpl(hookwrapper=True)
@@ -143,19 +136,7 @@ class TracePlugin:
         yield
         self.tracer.pause()
 
-    pytest_runtest_teardown = pytest_runtest_setup
-
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_call(self) -> Generator[None, Any, None]:
-        previous = signal.signal(signal.SIGPROF, too_long)
-        signal.setitimer(signal.ITIMER_PROF, self.test_seconds, 0.2)
-        self.tracer.go_on()
-        outcome = yield
-        self.tracer.pause()
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, previous)
-        if isinstance((outcome.excinfo or [None, None])[1], TooLong):
-            self.test_seconds = min(self.test_seconds, AGAIN_SECONDS)
+    pytest_runtest_call = pytest_runtest_teardown = pytest_runtest_setup
 
     def tell(self, nodeid: str) -> None:
         """Write the lines of a test, and those of imports since the last one."""
@@ -172,12 +153,6 @@ class TracePlugin:
         descriptor = os.open(self.request["lines"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.write(descriptor, json.dumps(record).encode("ascii") + b"\n")
         os.close(descriptor)
-
-
-def too_long(_number: int, frame: FrameType | None) -> None:
-    """Raise TooLong in the running test."""
-    if not is_between_lines(frame):
-        raise TooLong("the test has used all the processor time that it may")
 
 
 def distance(nodeid: str, first: list[str]) -> tuple[int, int]:
