@@ -47,8 +47,6 @@ class SyntaxTable:
     """Annotations and attributes."""
     test_name: re.Pattern[str] = re.compile(r"(?:Test|Fuzz|Example)(?:[A-Z_0-9].*)?")
     """Names of functions that are tests without a mark."""
-    words_as_calls: bool = False
-    """A name that is a statement of its own is a call."""
 
 
 _MARKED = re.compile(r"(?!)")
@@ -84,7 +82,6 @@ _RUBY = SyntaxTable(
     calls={"call": "method"},
     functions=frozenset({"method", "singleton_method"}),
     test_name=re.compile(r"test_\w+[?!]?"),
-    words_as_calls=True,
 )
 _PHP = SyntaxTable(
     strings=frozenset({"string", "encapsed_string"}),
@@ -116,8 +113,6 @@ SYNTAX_TABLES: Mapping[str, SyntaxTable] = {
 """By file extension, as in `coder.index.languages.LANGUAGES`."""
 SUFFIXES = tuple(f".{extension}" for extension in SYNTAX_TABLES)
 _RECEIVERS = ("object", "receiver", "scope")
-_BLOCKS = frozenset({"program", "body_statement", "block_body", "then", "else", "do"})
-"""Types of nodes whose children are statements, where names alone may be calls."""
 
 
 def extension_of(path: str) -> str:
@@ -127,8 +122,7 @@ def extension_of(path: str) -> str:
 def called_name(table: SyntaxTable, node: SyntaxNode) -> str:
     """Return the dotted name of the function that a call calls; empty for other nodes."""
     if node.type not in table.calls:
-        is_call = table.words_as_calls and node.type == "identifier"
-        return node_text(node) if is_call and node.parent is not None and node.parent.type in _BLOCKS else ""
+        return ""
     parts = (node.child_by_field_name(field) for field in (*_RECEIVERS, table.calls[node.type]))
     return "".join(".".join(node_text(part) for part in parts if part is not None).split())
 
@@ -144,7 +138,6 @@ def function_name(node: SyntaxNode) -> str:
     return node_text(own)
 
 
-def literal_value(node: SyntaxNode) -> str:
-    """Return the value of a string or number literal as text."""
-    text = node_text(node).strip()
-    return text.strip("r#b").strip("\"'`") if text[-1:] in "\"'`#" else text.replace("_", "")
+def string_value(node: SyntaxNode) -> str:
+    """Return the value of a string literal."""
+    return node_text(node).strip().strip("r#b").strip("\"'`")

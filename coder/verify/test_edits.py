@@ -17,7 +17,7 @@ from coder.verify.languages import (
     called_name,
     extension_of,
     function_name,
-    literal_value,
+    string_value,
 )
 from coder.verify.test_files import has_title
 
@@ -131,7 +131,7 @@ def _test_name(table: SyntaxTable, node: SyntaxNode) -> str:
         title = (
             first[0].named_children[0] if first and first[0].type == "argument" else next(iter(first), None)
         )
-        return literal_value(title) if title is not None and title.type in table.strings else ""
+        return string_value(title) if title is not None and title.type in table.strings else ""
     return ""
 
 
