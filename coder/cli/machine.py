@@ -145,12 +145,14 @@ def _check_repository(directory: Path, *, backend: "SandboxBackend | None") -> I
     except CoderError as error:
         yield False, "git", str(error)
         return
+    is_full = backend is not None and not backend.limitations
+    without_trust = "its tests run in the sandbox alone" if is_full else "coder asks before its tests run"
     yield (
         is_trusted(root),
         "trust",
         "trusted"
         if is_trusted(root)
-        else f"not trusted: its tests run in the sandbox alone; if it is yours: coder trust {root}",
+        else f"not trusted: {without_trust}; if it is yours: coder trust {root}",
     )
     if project.problem is not None:
         yield False, "tests", project.problem.text

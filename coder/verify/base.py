@@ -42,7 +42,6 @@ LEAST_WAIT, WAIT_TIMES = 20.0, 10.0
 """How long the slower of two sides may take: so many seconds, or so many times as long as the other."""
 
 
-HANGING = RunProblem(kind="timeout", text="It had not ended long after the other side.")
 PASSED, FAILED = 0, 1
 """Exit codes of pytest that speak of tests."""
 
@@ -183,7 +182,7 @@ class Runs:
                 ),
             )
         if cut is not None and cut.is_set() and report.problem:
-            report = report.model_copy(update={"problem": HANGING})
+            report = report.model_copy(update={"problem": _hanging_problem(side, report.seconds)})
         self._account(summarize_run(label, tests, report), started)
         if watches:
             self._ran.update(result.id for result in report.results if result.when != "collect")
@@ -438,6 +437,16 @@ def join_lines(path: str, lines: Sequence[int]) -> Iterator[str]:
         if number + 1 == len(lines) or lines[number + 1] != line + 1:
             yield f"{path}:{first}" if first == line else f"{path}:{first}-{line}"
             first = None
+
+
+def _hanging_problem(side: Side, seconds: float) -> RunProblem:
+    """Return the problem of tests that were cut long after the other side's had ended."""
+    this, other = ("without", "with") if side in ("base", "tests") else ("with", "without")
+    text = (
+        f"The tests {this} the change had not ended after {seconds:.0f} s, long after those {other} it: "
+        "they hang, or the machine is busy. Look at them, or judge again."
+    )
+    return RunProblem(kind="timeout", text=text)
 
 
 def in_files(report: TestReport, files: Collection[str]) -> TestReport:

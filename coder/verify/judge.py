@@ -126,6 +126,7 @@ class Judge:
         runs: Runs,
         *,
         named: Sequence[str],
+        mentioned: Sequence[str] = (),
         choose_scope: Callable[[float], Scope],
         find_ties: Callable[[TestReport, str], Mapping[str, IssueTie]] | None,
         answer_example: Callable[[], ExampleAnswer | None],
@@ -138,6 +139,7 @@ class Judge:
             change: the change, with what is known of its base.
             runs: runs tests on any side of it.
             named: tests that the user, the issue or a reproduction names.
+            mentioned: tests whose functions the issue mentions; what is red of them is an old failure.
             choose_scope: returns the tests that reach the change from the seconds that its targets took.
             find_ties: returns how red tests of a report, in a tree, are tied to the issue; None if no tie is
                 needed.
@@ -152,6 +154,7 @@ class Judge:
         strong = (test for test, tie in (change.ties or {}).items() if tie != "identifier")
         self._named = tuple(dict.fromkeys((*named, *strong)))
         self._is_named = match_test_ids(self._named)
+        self._mentioned = frozenset(mentioned)
         self._choose_scope = choose_scope
         self._find_ties = find_ties
         self._answer_example = answer_example
@@ -256,7 +259,7 @@ class Judge:
             )
         nothing = TestReport(command=change.before.command)
         self._targets = Targets(on_change=nothing, on_base=nothing)
-        aims = self._aims = change.first_tests(self._named)
+        aims = self._aims = change.first_tests((*self._named, *self._mentioned))
         if not (aims or change.before.whole_only):
             self._run_old_versions()
             self._classify(self._targets)
@@ -334,7 +337,8 @@ class Judge:
             if is_switched_off and self._old and self._old.is_still_red(test):
                 self._refuse_edited_red(test)
             elif result.red or (self._is_named(test) and is_switched_off):
-                (weak if change.is_weak(test) else still_red).extend(self._check_red(result, targets))
+                is_weak = change.is_weak(test) and test not in self._mentioned
+                (weak if is_weak else still_red).extend(self._check_red(result, targets))
             elif result.outcome == "passed" and test in stable:
                 self._check_green(result, targets)
         targets.contradicted += [test for test in self._find_contradicted() if not is_left_out(test)]
@@ -360,8 +364,9 @@ class Judge:
         return self._is_named(test) or self._change.changes_test(test)
 
     def _is_old_red(self, test: str) -> bool:
-        """Tell whether a test that the change leaves as it is was red on the base."""
-        earlier = self._change.before.result_for(test)
+        """Tell whether a test that the change leaves as it is was red on the base, as far as is known."""
+        known = self._targets.on_base if test in self._mentioned else self._change.before
+        earlier = match_result(known, test)
         return earlier is not None and earlier.red
 
     def _check_red(self, result: TestResult, targets: Targets) -> list[TestResult]:
@@ -373,7 +378,7 @@ class Judge:
         if self._is_named(result.id) or self._change.is_new(result.id):
             return [marked]
         if not self._change.changes_test(result.id):
-            return [marked] if result.id in (self._change.ties or {}) else []
+            return [marked] if result.id in self._mentioned or result.id in (self._change.ties or {}) else []
         before = match_result(self._old.on_base, result.id) if self._old else None
         if before is None and result.when == "collect" and marked.cause != "environment":
             before = self._collect_on_base(result.id)
@@ -544,9 +549,8 @@ class Judge:
             return
         own = tests_among(self._targets.on_change, change.own_tests).model_copy(update={"problem": None})
         facts.after = after if side == "change" else merge_reports(after, own)
-        if facts.reaching is None and after.problem is not None and after.problem.kind == "timeout":
-            ran = format_count(sum(result.when != "collect" for result in after.results), "test")
-            facts.leave_open("part", f"{ran} ran in the time given, and there are more")
+        if self._has_no_result(facts.after):
+            return
         has_ended = after.problem is None or after.problem.kind == "no_tests"
         is_left_out = match_test_ids((*change.own_tests, *change.removed_tests))
         before = tests_among(change.before, self._scope_tests) if facts.reaching else change.before
@@ -576,6 +580,20 @@ class Judge:
                 self._run_targets()
             else:
                 self._check_missing_tests(after)
+
+    def _has_no_result(self, after: TestReport) -> bool:
+        """Tell whether a run was cut before any test of the change had ended; leave open that it was cut."""
+        if after.problem is None or after.problem.kind != "timeout":
+            return False
+        ran = sum(result.when != "collect" for result in after.results)
+        if not (ran or self._targets.on_change.results):
+            self._facts.obstacle = (
+                f"No test ended within {after.seconds:.0f} s with the change: the tests are slow, or the "
+                "machine is busy. All their time: coder verify --wait."
+            )
+        elif self._facts.reaching is None:
+            self._facts.leave_open("part", f"{format_count(ran, 'test')} ran in time, and there are more")
+        return bool(self._facts.obstacle)
 
     def _run_scope(self, side: Side) -> TestReport:
         """Run the tests that reach the change, nearest first; on the base, too, while no target is known."""

@@ -1,5 +1,6 @@
 """Verification of changes in clean worktrees: red on the base, green on the change, nothing broken."""
 
+import re
 import threading
 import time
 from collections import Counter
@@ -23,6 +24,7 @@ from coder.core.text import suggest_name
 from coder.core.values import Environment, Patch
 from coder.core.verdict import Evidence, IssueTie, ReproductionResult, RunProblem, TestReport, Verdict
 from coder.core.verdict_summary import markdown_report
+from coder.files.regular_files import read_regular_text
 from coder.verify.base import (
     BASELINE_SECONDS,
     NO_HISTORY,
@@ -58,6 +60,7 @@ from coder.verify.select import (
     rank_by_nearness,
     select_test_files,
 )
+from coder.verify.test_files import find_changed_tests
 from coder.verify.trees import Trees
 from coder.verify.verdict import Facts, decide, findings, trailers
 
@@ -71,6 +74,7 @@ ORDER_DEPENDENT_HINT = (
 )
 
 
+_TEST_NAME = re.compile(r"(?<![\w:./])test_\w+\b(?!\.py|/)")
 PLAIN_TIMES = 10.0
 """How many times as long as with the recorder the targets may take without it."""
 LEAST_EXAMINATION = 15.0
@@ -431,6 +435,7 @@ class WorktreeVerifier:
                 change,
                 runs,
                 named=named,
+                mentioned=[test for test in self._find_mentioned_tests() if not is_left_out(test)],
                 choose_scope=lambda target_seconds: choose_scope(
                     selection.result(),
                     limits=self._suite,
@@ -463,6 +468,18 @@ class WorktreeVerifier:
         }
         self._judged = {patch.tree: (change, facts, runs)} if facts.after else {}
         return decide(facts).model_copy(update={"seconds": time.monotonic() - started})
+
+    def _find_mentioned_tests(self) -> list[str]:
+        """Return the tests of the base whose functions the issue mentions, each the only one of its name."""
+        names = {*_TEST_NAME.findall(self._purpose.issue)} if self._runner.is_recorded else ()
+        if not names:
+            return []
+        with self._trees.read(self._trees.base, ()) as tree:
+            found = [test for test in find_tests(tree) if test.rpartition("::")[2] in names]
+            files = {path: read_regular_text(tree / path) for path in map(test_file_of, found)}
+        tests = [test for path, text in files.items() for test in find_changed_tests(path, "", text).added]
+        counts = Counter(test.rpartition("::")[2] for test in tests)
+        return [test for test in tests if (name := test.rpartition("::")[2]) in names and counts[name] == 1]
 
     def _known_base(self, progress: Progress | None) -> TestReport:
         """Return what is known of the base: all results, or those so far where tests can be run singly."""

@@ -569,6 +569,34 @@ def test_break_in_company_is_seen_twice(tmp_path: Path, broken_by: str, kind: st
         assert [red.id for red in verdict.broken] == [OTHER]
 
 
+@pytest.mark.parametrize(
+    ("more", "kind"), [("", VerdictKind.NOT_FIXED), ("class TestMore:\n    def test_old(self): ...\n", None)]
+)
+def test_test_that_the_issue_names_by_its_function_runs(
+    tmp_path: Path, more: str, kind: VerdictKind | None
+) -> None:
+    """Where the name is that of one test alone."""
+
+    def red(files: Files) -> list[TestResult]:
+        return [failed_result(OLD), *([passed_result(f"{TEST}::TestMore::test_old")] if more else [])]
+
+    base = {**BASE, TEST: f"def test_old(): ...\n{more}"}
+    verdict = judge(
+        tmp_path, {"calc.py": "other"}, base=base, ending=red, issue="see test_old, or test_lib.py"
+    )
+    assert verdict.kind is (kind or VerdictKind.PASSING)
+
+
+def test_nothing_is_known_where_no_test_of_the_change_has_ended(tmp_path: Path) -> None:
+    def slow(files: Files) -> list[TestResult] | RunProblem:
+        is_change = files["calc.py"] == "other"
+        return RunProblem(kind="timeout", text="Too slow.") if is_change else suite(files)
+
+    verdict = judge(tmp_path, {"calc.py": "other"}, ending=slow)
+    assert verdict.kind is VerdictKind.NOT_TESTED
+    assert "No test ended within" in verdict.reason and "--wait" in verdict.reason
+
+
 def test_packages_alone_are_not_tested(tmp_path: Path) -> None:
     lock = {"uv.lock": "a = 2"}
     verdict = judge(tmp_path, lock, base={**BASE, "uv.lock": "a = 1"})
