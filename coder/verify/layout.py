@@ -76,6 +76,7 @@ def runs_examples(root: Path, command: str = "") -> bool:
 def test_file_predicate(root: Path, command: str = "") -> Callable[[str], bool]:
     """Return a predicate that tells whether pytest, or unittest as the command starts it, collects a path.
 
+    Text files whose examples pytest runs, by `--doctest-glob` or as one of `testpaths`, are among them.
     A pattern that fits any Python file tells nothing.
     """
     patterns = [
@@ -86,15 +87,42 @@ def test_file_predicate(root: Path, command: str = "") -> Callable[[str], bool]:
     ]
     patterns += [(root, match[1]) for match in _DISCOVERY_PATTERN.finditer(command)]
 
+    texts = [_texts_with_examples(directory, command) for directory in (root, *nested_projects(root))]
+
+    def has_examples(path: str) -> bool:
+        return any(
+            root / path in places
+            or (
+                any(PurePosixPath(path).match(glob) for glob in globs)
+                and any((root / path).is_relative_to(place) for place in places)
+            )
+            for globs, places in texts
+        ) and ">>>" in read_regular_text(root / path)
+
     def is_collected(path: str) -> bool:
         name = PurePosixPath(path).name
         is_named = any(
             fnmatchcase(name, pattern) and (root / path).is_relative_to(directory)
             for directory, pattern in patterns
         )
-        return is_test_file(path) or (is_named and name.endswith(".py") and name != "conftest.py")
+        if not name.endswith(".py"):
+            return has_examples(path)
+        return is_test_file(path) or (is_named and name != "conftest.py")
 
     return is_collected
+
+
+def _texts_with_examples(directory: Path, command: str) -> tuple[list[str], list[Path]]:
+    """Return the globs of text files whose examples pytest runs, and the places where it looks for them."""
+    options = pytest_options(directory)[1]
+    words = [*option_words(options.get("addopts", "")), *command.split(), ""]
+    globs = [
+        word.partition("=")[2] or following
+        for word, following in pairwise(words)
+        if word.partition("=")[0] == "--doctest-glob"
+    ]
+    places = [directory / place for place in option_words(options.get("testpaths", ""))]
+    return globs, places or [directory]
 
 
 def may_configure(path: str) -> bool:

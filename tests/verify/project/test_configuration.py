@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from coder.verify import layout
 from coder.verify.layout import (
     configuration_of_tests,
     may_configure,
@@ -74,3 +75,21 @@ def test_separates_test_configuration_from_other_files(tmp_path: Path) -> None:
         "a/conftest.py",
         "tox.ini",
     ]
+
+
+@pytest.mark.parametrize(
+    ("options", "command", "collected"),
+    [
+        ("addopts = --doctest-glob=*.rst", "", ["README.rst", "docs/a.rst"]),
+        ("addopts = --doctest-glob *.rst\ntestpaths = docs", "", ["docs/a.rst"]),
+        ("testpaths = README.rst tests", "", ["README.rst"]),
+        ("", "python -m pytest --doctest-glob=docs/*.rst", ["docs/a.rst"]),
+        ("addopts = --doctest-modules\ndoctest_optionflags = ELLIPSIS", "", []),
+    ],
+)
+def test_texts_with_examples_are_collected_where_configured(
+    tmp_path: Path, options: str, command: str, collected: list[str]
+) -> None:
+    files = {"README.rst": ">>> 1\n1\n", "docs/a.rst": ">>> 2\n2\n", "docs/words.rst": "No example.\n"}
+    write(tmp_path, {**files, "pytest.ini": f"[pytest]\n{options}\n"})
+    assert [*filter(layout.test_file_predicate(tmp_path, command), sorted(files))] == collected
