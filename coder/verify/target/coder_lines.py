@@ -3,7 +3,7 @@
 Runs in the project's interpreter. Standard library only, Python 3.8 or later.
 """
 
-# ruff: noqa: PTH118, PTH123 - nothing is imported that the project may have a module for
+# ruff: noqa: PTH118, PTH119, PTH123 - nothing is imported that the project may have a module for
 from __future__ import annotations
 
 import dis
@@ -18,6 +18,7 @@ MONITORING: Any = getattr(sys, "monitoring", None)
 SETTRACE, GETTRACE = sys.settrace, sys.gettrace
 MOST_CALLS = 400_000
 """Before Python 3.12 each call costs time while lines are watched: after so many, what runs is unknown."""
+COMPILED = (".so", ".pyd")
 IN_FUNCTION = 1
 """Flag of the code of a function: lines of modules and classes run when these are imported."""
 
@@ -31,7 +32,12 @@ class LineRecorder:
     def __init__(self, tree: str, lines: dict[str, list[int]]) -> None:
         """Watch `lines`, by path relative to the tree."""
         self.paths = {os.path.join(tree, path): path for path in lines}
-        self.watched = {path: find_lines(file) & {*lines[path]} for file, path in self.paths.items()}
+        self.functions = {file: find_lines(file) for file in self.paths}
+        """Lines of each function by its first one, by file."""
+        self.watched = {
+            path: {line for part in self.functions[file].values() for line in part} & {*lines[path]}
+            for file, path in self.paths.items()
+        }
         self.left = {path: {*numbers} for path, numbers in self.watched.items()}
         self.calls = 0
         self.is_known = False
@@ -70,25 +76,30 @@ class LineRecorder:
         return True
 
     def enter(self, frame: FrameType, _event: str, _argument: Any) -> Any:
-        """Trace a frame of a watched file."""
+        """Trace a frame in which watched lines are left."""
+        # Not through the code of the frame: to read it takes an audit event, and ten times as long.
+        file = frame.f_globals.get("__file__")
+        if (
+            not isinstance(file, str) or file not in self.paths
+        ):  # lines of Cython, where they are traced, call the answer, whatever it is
+            return ignore if isinstance(file, str) and file.endswith(COMPILED) else None
         self.calls += 1
         if self.calls > MOST_CALLS:
             self.is_known = False
             self.end()
             return None
-        path = self.paths.get(frame.f_code.co_filename)
-        if path is None:  # lines of Cython, where they are traced, call the answer, whatever it is
-            return None if frame.f_code.co_filename.endswith(".py") else ignore
-        left = self.left[path]
+        left = self.left[self.paths[file]]
+        lines = self.functions[file].get(frame.f_lineno)  # unknown where a generator goes on
+        return self.see if (left if lines is None else lines & left) else None
 
-        def see(frame: FrameType, event: str, _argument: Any) -> Any:
-            if event == "line" and left:
-                left.discard(frame.f_lineno)
-                if not any(self.left.values()):
-                    self.end()
-            return see
-
-        return see
+    def see(self, frame: FrameType, event: str, _argument: Any) -> Any:
+        """Note a line of a watched file."""
+        path = self.paths.get(frame.f_globals.get("__file__", ""))
+        if event == "line" and path is not None and frame.f_lineno in self.left[path]:
+            self.left[path].discard(frame.f_lineno)
+            if not any(self.left.values()):
+                self.end()
+        return self.see
 
     def end(self) -> None:
         """Stop tracing, in this thread and in new ones; others go on to the end of their functions."""
@@ -101,25 +112,40 @@ class LineRecorder:
         if MONITORING is None and not is_complete:
             self.is_known &= GETTRACE() == self.enter
             self.end()
-        if not (is_complete or (self.is_known and not has_started_processes)):
+        is_known = self.is_known and not has_started_processes and not self.has_other_names()
+        if not (is_complete or is_known):
             return None
         return {path: [sorted(lines), sorted(self.left[path])] for path, lines in self.watched.items()}
 
+    def has_other_names(self) -> bool:
+        """Tell whether one of the files is loaded by another path, such as one through a link."""
+        files = (getattr(module, "__file__", None) for module in [*sys.modules.values()])
+        names = {os.path.basename(file) for file in self.paths}
+        return any(
+            isinstance(file, str)
+            and os.path.basename(file) in names
+            and file not in self.paths
+            and os.path.realpath(file) in self.paths
+            for file in files
+        )
 
-def find_lines(file: str) -> set[int]:
-    """Return the lines on which an instruction of a function starts; empty where the source has none."""
+
+def find_lines(file: str) -> dict[int, set[int]]:
+    """Return the lines on which instructions of functions start, by the first line of each function.
+
+    Empty where the source has none, or cannot be read.
+    """
     try:
         with open(file, "rb") as opened:
             code = compile(opened.read(), file, "exec", dont_inherit=True)
     except (OSError, SyntaxError, ValueError, RecursionError):
-        return set()
-    return {
-        line
-        for part in code_objects(code)
-        if part.co_flags & IN_FUNCTION
-        for _, line in dis.findlinestarts(part)
-        if line and line != part.co_firstlineno
-    }
+        return {}
+    functions: dict[int, set[int]] = {}
+    for part in code_objects(code):
+        if part.co_flags & IN_FUNCTION:
+            lines = {line for _, line in dis.findlinestarts(part) if line and line != part.co_firstlineno}
+            functions.setdefault(part.co_firstlineno, set()).update(lines)
+    return functions
 
 
 def code_objects(code: CodeType) -> Iterator[CodeType]:

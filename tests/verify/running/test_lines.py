@@ -105,6 +105,16 @@ def test_lines_are_unknown_where_a_test_starts_a_process(tmp_path: Path, make_ru
     assert report.lines == {"calc.py": ((11,), ())}, "all of them have run here"
 
 
+def test_lines_are_unknown_where_the_file_has_another_path(tmp_path: Path, make_runner: Run) -> None:
+    test = (
+        "import os, sys\nsys.path.insert(0, os.path.dirname(__file__) + '/link')\n"
+        "import calc\n\ndef test_it():\n    calc.plain(1)\n"
+    )
+    root = write_tree(tmp_path, {"real/calc.py": SOURCE, "test_calc.py": test})
+    (root / "link").symlink_to("real")
+    assert make_runner(root).run(root, lines={"real/calc.py": ALL}).lines is None
+
+
 def test_lines_are_unknown_where_a_test_traces(tmp_path: Path, make_runner: Run) -> None:
     test = "import sys\nimport calc\n\ndef test_it():\n    sys.settrace(None)\n    calc.plain(1)\n"
     root = write_tree(tmp_path, {"calc.py": SOURCE, "test_calc.py": test})
