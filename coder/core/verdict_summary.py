@@ -100,14 +100,13 @@ def _rows(verdict: Verdict, *, session: str, has_seconds: bool, change: str) -> 
 def _measured_rows(verdict: Verdict) -> Iterator[Row]:
     """Yield what calls answer now, and the changed lines that no test runs."""
     coverage = verdict.coverage
-    if coverage and coverage.lines and not coverage.executed and not verdict.targets:
-        return
-    if verdict.behavior:
+    is_unrun = coverage and coverage.lines and not coverage.executed and not verdict.targets
+    if verdict.behavior and (verdict.behavior.changed or not is_unrun):
         is_seen = verdict.targets or any(found.rule == "contradicted-test" for found in verdict.findings)
         lines = describe_changes(verdict.behavior, has_targets=bool(is_seen))
         for number, line in enumerate(lines):
             yield Row("" if number else "behavior", line)
-    if coverage and coverage.missing:
+    if coverage and coverage.missing and not is_unrun:
         yield Row("untested", describe_untested_lines(coverage))
 
 

@@ -116,6 +116,8 @@ def test_equal_answers_say_nothing_where_no_test_runs_the_change() -> None:
     coverage = LineCoverage(lines=1, executed=0, tests=2, missing=("a.py:34",))
     verdict = Verdict(kind=VerdictKind.PASSING, reason="No.", coverage=coverage, behavior=behavior)
     assert evidence_rows(verdict) == ()
+    seen = verdict.model_copy(update={"behavior": behavior.model_copy(update={"changed": 2})})
+    assert evidence_rows(seen)[0].text == "2 of 9 tried calls now answer differently"
 
 
 def test_skipped_test_is_called_so() -> None:
