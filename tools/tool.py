@@ -22,7 +22,7 @@ class Tool:
 
     name: str
     function: Callable[..., str | Note]
-    """What it returns is the answer to the call, or the note that is handed over."""
+    """Returns the answer to the call, or the note that ends the phase."""
     arguments: type[BaseModel]
     description: str
     writes: bool

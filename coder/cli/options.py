@@ -201,7 +201,7 @@ class Options:
     json: JsonOption = False
     verbose: VerboseOption = False
     strategy: str | None = None
-    """What a command chooses; none shares an option for it."""
+    """The strategy that a command selects by an option of its own, or by none."""
 
     @property
     def settings(self) -> dict[str, Any]:

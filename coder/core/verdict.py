@@ -556,12 +556,15 @@ class Verdict(Value):
         return self.is_deliverable and not (self.is_examined or self.cut_short)
 
     def with_examination_of(self, other: "Verdict") -> "Verdict":
-        """Return the verdict of a first stage with the word and the second stage of another, as good one."""
+        """Return the verdict of a first stage with the word and the second stage of another, as good one.
+
+        Where this one alone shows no fix, its own word stands: it is never raised.
+        """
         fields: tuple[str, ...] = (
             *("kind", "reason", "findings"),
             *("is_examined", "mutation", "coverage", "linters", "behavior"),
         )
-        if not (self.kind.shows_fix and other.kind.shows_fix):
+        if other.kind.shows_fix and not self.kind.shows_fix:
             fields = fields[3:]
         notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
         return self.model_copy(update={**{name: getattr(other, name) for name in fields}, "notes": notes})

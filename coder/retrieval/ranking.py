@@ -42,7 +42,7 @@ class RankedPlace:
     reasons: tuple[str, ...] = ()
     """Only for the likeliest few."""
     is_pointed_at: bool = False
-    """Whether a message, a line or the innermost frame of the issue leads there, not words alone."""
+    """Whether a message, a line number or the innermost frame in the issue identifies it, not only words."""
 
     @property
     def name(self) -> str:

@@ -143,7 +143,7 @@ class JudgedChange:
 
     @property
     def is_prose(self) -> bool:
-        """Whether the change touches nothing but documentation, and comments of Python sources."""
+        """Whether only documentation, and comments in Python sources, have changed."""
         return bool(self.changed) and all(
             not self.split.changes_tests_of(path) and (is_prose(path) or self._has_same_code(path))
             for path in self.changed

@@ -59,7 +59,7 @@ class ExaminationTools:
     behavior: CompareBehavior | None = None
     """Compares the answers to calls in two trees with the same tests."""
     is_new_code: bool = False
-    """Whether the change is new code, of which all lines are mutated."""
+    """Whether a build made the change: then the mutants are those of all its lines."""
     strict: bool = False
     """Whether new findings of linters keep a fix from being PROVEN."""
 

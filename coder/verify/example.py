@@ -354,7 +354,10 @@ class ExampleAnswer(Value):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether it is neither unknown nor right; floats within other values may be rounded in the issue."""
+        """Whether the answer is known and differs from the expected one.
+
+        A container with floats counts as wrong only if it is as before: an issue may round them.
+        """
         right = self.example.right
         if not right or (_FLOAT.search(right) and not _NUMBER.fullmatch(right)):
             return self.is_as_before

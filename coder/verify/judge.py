@@ -828,7 +828,7 @@ class Judge:
 
     @property
     def _repeats_targets(self) -> bool:
-        """Whether targets are run a second time before the word: quick ones."""
+        """Whether the targets run a second time before the first verdict, which only quick ones do."""
         facts = self._facts
         return bool(facts.targets) and not facts.still_red and facts.target_seconds < QUICK_TARGETS
 

@@ -79,15 +79,19 @@ def test_file_predicate(root: Path, command: str = "") -> Callable[[str], bool]:
     Text files whose examples pytest runs, by `--doctest-glob` or as one of `testpaths`, are among them.
     A pattern that fits any Python file tells nothing.
     """
+    directories = (root, *nested_projects(root))
     patterns = [
         (directory, pattern)
-        for directory in (root, *nested_projects(root))
+        for directory in directories
         for pattern in option_words(pytest_options(directory)[1].get("python_files", ""))
         if pattern.strip("*") != ".py"
     ]
     patterns += [(root, match[1]) for match in _DISCOVERY_PATTERN.finditer(command)]
-
-    texts = [_texts_with_examples(directory, command) for directory in (root, *nested_projects(root))]
+    texts = [
+        (globs, places)
+        for globs, places in (_texts_with_examples(directory, command) for directory in directories)
+        if globs or any(place.is_file() for place in places)
+    ]
 
     def has_examples(path: str) -> bool:
         return any(

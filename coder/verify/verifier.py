@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
@@ -435,7 +436,7 @@ class WorktreeVerifier:
                 change,
                 runs,
                 named=named,
-                mentioned=[test for test in self._find_mentioned_tests() if not is_left_out(test)],
+                mentioned=[test for test in self._mentioned_tests if not is_left_out(test)],
                 choose_scope=lambda target_seconds: choose_scope(
                     selection.result(),
                     limits=self._suite,
@@ -469,8 +470,9 @@ class WorktreeVerifier:
         self._judged = {patch.tree: (change, facts, runs)} if facts.after else {}
         return decide(facts).model_copy(update={"seconds": time.monotonic() - started})
 
-    def _find_mentioned_tests(self) -> list[str]:
-        """Return the tests of the base whose functions the issue mentions, each the only one of its name."""
+    @cached_property
+    def _mentioned_tests(self) -> list[str]:
+        """The tests of the base whose functions the issue mentions, each the only one of its name."""
         names = {*_TEST_NAME.findall(self._purpose.issue)} if self._runner.is_recorded else ()
         if not names:
             return []
@@ -553,7 +555,7 @@ class WorktreeVerifier:
             facts.obstacle = runs.find_contradiction(
                 facts.targets, seconds=min(seconds, PLAIN_TIMES * facts.target_seconds), cut=cut
             )
-        if self._tools is None or cut.is_set():
+        if self._tools is None or facts.obstacle or cut.is_set():
             return not cut.is_set()
         with change.split.checkout("base") as old, change.split.checkout("change") as new:
             examined = ExaminedChange(

@@ -29,7 +29,7 @@ from coder.core.phases import Cutoff
 from coder.core.ports import Progress
 from coder.core.task import Attachment, Budget
 from coder.core.values import Candidate, Delivery, NewCommit, Patch
-from coder.core.verdict import RunProblem, TestReport, Verdict, VerdictKind
+from coder.core.verdict import Effect, Finding, RunProblem, TestReport, Verdict, VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.permissions.secrets import Secrets
 from coder.session.context import SessionContext
@@ -122,6 +122,24 @@ def test_fix_without_red_test_on_head_is_a_diff(tmp_path: Path) -> None:
     assert session_end.delivery.needs_uncommitted_work
     assert (session_end.summary, repository.deliveries) == ("A red test turned green.", [])
     assert verifier.excluded == [("t.py::test_b",)] * 2
+
+
+@pytest.mark.parametrize(("effect", "kind"), [("cap", VerdictKind.PASSING), ("open", VerdictKind.FIXED)])
+def test_judgement_on_head_raises_no_word(tmp_path: Path, effect: Effect, kind: VerdictKind) -> None:
+    """What was known of the fix beside its tests is not known to its verification on HEAD."""
+    repository = FakeRepository(root=tmp_path, dirty=True)
+    context = kit(tmp_path, [patch(FIX)], repository=repository, verifier=FakeVerifier(verdicts=[PROVEN]))
+    known = Finding(rule="undecided-edits", effect=effect, text="the tests do not decide between 2 edits")
+
+    async def change_and_verify(context: SessionContext, candidate: Candidate) -> Candidate:
+        (tmp_path / "a.py").write_text("VALUE = 2\n", encoding="utf-8")
+        change = context.repository.candidate_patch(candidate)
+        await judge_change(context, candidate, change, (), findings=(known,))
+        return candidate
+
+    session_end = run_session(context, change_and_verify)
+    assert session_end.kind is kind
+    assert session_end.verdict is not None and known in session_end.verdict.findings
 
 
 def test_merges_proven_fix_on_request(tmp_path: Path) -> None:

@@ -452,13 +452,13 @@ def test_break_that_a_hook_hides_is_found(tmp_path: Path) -> None:
 
 
 def test_break_that_a_configuration_hides_is_no_fix(tmp_path: Path) -> None:
-    def configured(files: Files) -> list[TestResult]:
+    def run_configured(files: Files) -> list[TestResult]:
         hides = "hides" in files["tox.ini"]
         other = failed_result(OTHER) if files["calc.py"] == "fixed" and not hides else passed_result(OTHER)
         return [*suite(files)[:-1], other]
 
     change = {**FIX, **NEW_TEST, "tox.ini": "[pytest]\naddopts = hides"}
-    verdict = judge(tmp_path, change, base={**BASE, "tox.ini": "[pytest]\n"}, ending=configured)
+    verdict = judge(tmp_path, change, base={**BASE, "tox.ini": "[pytest]\n"}, ending=run_configured)
     assert (verdict.kind, verdict.broken) == (VerdictKind.PASSING, ())
     assert "how tests run was changed (tox.ini): deliver it separately" in verdict.reason
 
@@ -467,7 +467,7 @@ def test_break_that_a_configuration_hides_is_no_fix(tmp_path: Path) -> None:
 def test_red_test_counts_once_it_was_seen_twice(tmp_path: Path, reds: int) -> None:
     runs: Counter[str] = Counter()
 
-    def flaky(files: Files) -> list[TestResult]:
+    def run_flaky(files: Files) -> list[TestResult]:
         if files["calc.py"] != "fixed" or "new" not in files[TEST]:
             return suite(files)
         runs["change"] += 1
@@ -476,7 +476,7 @@ def test_red_test_counts_once_it_was_seen_twice(tmp_path: Path, reds: int) -> No
             failed_result(ADDED) if test.id == ADDED and runs["change"] <= reds else test for test in results
         ]
 
-    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, ending=flaky)
+    verdict = judge(tmp_path, {**FIX, **NEW_TEST}, ending=run_flaky)
     if reds == 1:
         assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, ())
         assert f"{ADDED} is flaky, so nothing shows that the issue is fixed" in verdict.reason
@@ -487,19 +487,19 @@ def test_red_test_counts_once_it_was_seen_twice(tmp_path: Path, reds: int) -> No
 def test_red_test_that_is_loosened_is_still_red(tmp_path: Path) -> None:
     """The edit alone turns it green, on the base's sources, too."""
 
-    def loosened(files: Files) -> list[TestResult]:
+    def run_loosened(files: Files) -> list[TestResult]:
         return [passed_result(OLD) if "loose" in files[TEST] else failed_result(OLD)]
 
     change = {"calc.py": "other", TEST: "def test_old(): loose"}
     base = {**BASE, TEST: "def test_old(): exact"}
-    verdict = judge(tmp_path, change, base=base, ending=loosened, named_tests=[OLD])
+    verdict = judge(tmp_path, change, base=base, ending=run_loosened, named_tests=[OLD])
     assert (verdict.kind, [red.id for red in verdict.still_red]) == (VerdictKind.NOT_FIXED, [OLD])
 
 
 def test_moved_tests_that_passed_before_are_no_targets(tmp_path: Path) -> None:
     moved, names = "tests/test_sums.py", ("test_old", "test_added")
 
-    def moving(files: Files) -> list[TestResult]:
+    def run_moved(files: Files) -> list[TestResult]:
         path = moved if moved in files else TEST
         lacks = path == moved and "total" not in files["calc.py"]
         found = [name for name in names if name in files[path]]
@@ -521,12 +521,12 @@ def test_moved_tests_that_passed_before_are_no_targets(tmp_path: Path) -> None:
         TEST: "",
         moved: "def test_old(): total()\ndef test_added(): total()",
     }
-    verdict = judge(tmp_path, change, base=base, ending=moving)
+    verdict = judge(tmp_path, change, base=base, ending=run_moved)
     assert verdict.targets == (f"{moved}::test_added",)
 
 
 def test_tests_that_are_gone_are_counted_beside_new_ones(tmp_path: Path) -> None:
-    def present(files: Files) -> list[TestResult]:
+    def run_present(files: Files) -> list[TestResult]:
         names = [name for name in ("test_old", "test_one", "test_two", "test_added") if name in files[TEST]]
         is_red = files["calc.py"] == "bug"
         return [
@@ -538,7 +538,7 @@ def test_tests_that_are_gone_are_counted_beside_new_ones(tmp_path: Path) -> None
 
     old = "def test_old(): ...\ndef test_one(): ...\ndef test_two(): ...\n"
     new = "def test_old(): ...\ndef test_added(): ...\n"
-    verdict = judge(tmp_path, {**FIX, TEST: new}, base={**BASE, TEST: old}, ending=present)
+    verdict = judge(tmp_path, {**FIX, TEST: new}, base={**BASE, TEST: old}, ending=run_present)
     assert (verdict.kind, verdict.targets) == (VerdictKind.FIXED, (ADDED,))
     assert f"2 test functions fewer than before: {TEST}::test_one, test_two" in [
         found.text for found in verdict.findings
@@ -577,22 +577,22 @@ def test_test_that_the_issue_names_by_its_function_runs(
 ) -> None:
     """Where the name is that of one test alone."""
 
-    def red(files: Files) -> list[TestResult]:
+    def run_red(files: Files) -> list[TestResult]:
         return [failed_result(OLD), *([passed_result(f"{TEST}::TestMore::test_old")] if more else [])]
 
     base = {**BASE, TEST: f"def test_old(): ...\n{more}"}
     verdict = judge(
-        tmp_path, {"calc.py": "other"}, base=base, ending=red, issue="see test_old, or test_lib.py"
+        tmp_path, {"calc.py": "other"}, base=base, ending=run_red, issue="see test_old, or test_lib.py"
     )
     assert verdict.kind is (kind or VerdictKind.PASSING)
 
 
 def test_nothing_is_known_where_no_test_of_the_change_has_ended(tmp_path: Path) -> None:
-    def slow(files: Files) -> list[TestResult] | RunProblem:
+    def run_slowly(files: Files) -> list[TestResult] | RunProblem:
         is_change = files["calc.py"] == "other"
         return RunProblem(kind="timeout", text="Too slow.") if is_change else suite(files)
 
-    verdict = judge(tmp_path, {"calc.py": "other"}, ending=slow)
+    verdict = judge(tmp_path, {"calc.py": "other"}, ending=run_slowly)
     assert verdict.kind is VerdictKind.NOT_TESTED
     assert "No test ended within" in verdict.reason and "--wait" in verdict.reason
 
