@@ -16,7 +16,16 @@ from functools import cached_property
 
 from coder.core.events import TargetsGreen
 from coder.core.paths import match_test_ids, test_file_of, test_function_of
-from coder.core.verdict import ISSUE_EXAMPLE, Cause, Effect, Failure, IssueTie, TestReport, TestResult
+from coder.core.verdict import (
+    ISSUE_EXAMPLE,
+    Cause,
+    Effect,
+    Failure,
+    IssueTie,
+    RunProblem,
+    TestReport,
+    TestResult,
+)
 from coder.core.verdict_summary import condense_tests
 from coder.verify.base import (
     AS_BEFORE,
@@ -240,6 +249,15 @@ class Judge:
         else:
             facts.cap("exit-code", f"it gives an exit code only: {unknown}")
 
+    def _stop_for(self, problem: RunProblem) -> None:
+        """Take the problem of a run for what keeps the change from being tested, unless the change causes it.
+
+        It does where a changed module cannot be imported any more, and not for want of a package.
+        """
+        lost = self._find_lost_imports()
+        if not lost or any("ModuleNotFoundError" in line for line in lost):
+            self._facts.obstacle = problem.text
+
     def _check_imports(self) -> None:
         """Hold against the change that a module which it edits can no longer be imported."""
         if lost := self._find_lost_imports():
@@ -277,7 +295,7 @@ class Judge:
             if problem is not None and (
                 problem.kind not in PARTIAL or (problem.kind == "timeout" and not is_cut)
             ):
-                facts.obstacle = problem.text
+                self._stop_for(problem)
                 return
         known_files = change.test_files
         change.learn_tests(on_change)
@@ -541,7 +559,7 @@ class Judge:
                 self._again = beside.submit(self._run_targets_again)
             after = self._run_scope(side)
         if after.problem is not None and after.problem.kind not in PARTIAL:
-            facts.obstacle = after.problem.text
+            self._stop_for(after.problem)
             return
         change.complete_before(after, self._scope_tests, self.runs)
         self._check_base()
@@ -783,7 +801,7 @@ class Judge:
         blamed += self._find_red_in_company(alone, side) if alone else []
         if flaky := [test for test in tests if test not in blamed]:
             names = condense_tests(flaky)
-            self._facts.note("flaky", f"failed once, and not again by itself: {names}")
+            self._facts.note("flaky", f"differs from run to run: {names}")
         if blamed and side != "change":
             with_helpers = self.runs.run("again, with the change's own helpers", "change", blamed)
             if helped := [test for test in blamed if passes(with_helpers, test)]:

@@ -1015,6 +1015,31 @@ def test_targets_are_confirmed_without_recorder(
     assert kind == "PROVEN" or "only as long as they are recorded" in verdict.reason
 
 
+@pytest.mark.parametrize(
+    ("error", "kind"), [("SyntaxError: invalid", "BROKEN"), ("ModuleNotFoundError: no attrs", "NOT TESTED")]
+)
+@pytest.mark.parametrize("tests", [{}, NEW_TEST], ids=["sources alone", "with a test"])
+def test_runner_that_cannot_start_for_the_change_tells_a_break(
+    tmp_path: Path, error: str, kind: str, tests: Files
+) -> None:
+    """Such as where conftest.py imports what the change breaks; a package that is missing breaks nothing."""
+
+    def refuse(files: Files) -> list[TestResult] | RunProblem:
+        is_change = files["calc.py"] == "fixed"
+        return RunProblem(kind="usage", text="pytest refused to run.") if is_change else suite(files)
+
+    trees = FakeTrees(tmp_path, BASE, {**FIX, **tests})
+    verifier = WorktreeVerifier(
+        trees=trees,
+        runner=FakeRunner(refuse),
+        purpose=Purpose(),
+        find_lost_imports=lambda _old, _new, paths: [f"{path} ({error})" for path in paths],
+    )
+    verdict = verifier.verify(trees.patch, ())
+    assert verdict.kind.value == kind
+    assert (error in verdict.reason) is (kind == "BROKEN")
+
+
 def test_change_that_cannot_be_imported_is_broken_whatever_its_targets_say(tmp_path: Path) -> None:
     trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
     verifier = WorktreeVerifier(
