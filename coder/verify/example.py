@@ -13,8 +13,8 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from textwrap import dedent
 
@@ -177,14 +177,24 @@ class IssueCode:
         self._sandbox = sandbox
         self._scratch = scratch
 
-    def find_lost_imports(self, old: Path, new: Path, changed: Sequence[str]) -> Iterator[str]:
-        """Yield the changed modules that only the old tree can import, each with the new one's error."""
+    def find_lost_imports(
+        self, check_out_old: Callable[[], AbstractContextManager[Path]], new: Path, changed: Sequence[str]
+    ) -> Iterator[str]:
+        """Yield the changed modules that only the old tree can import, each with the new one's error.
+
+        The old tree is checked out only where the new one cannot import a module.
+        """
         for path in changed:
-            if (name := module_name(path, new)) and (old / path).is_file() and (new / path).is_file():
-                now = next(iter(self._answer([f"import {name}"], [], new)), None)
-                before = now and now.error and next(iter(self._answer([f"import {name}"], [], old)), None)
-                if now and now.error and before and not before.error:
-                    yield f"{name} ({now.error.type}: {now.error.message.partition(chr(10))[0]})"
+            if not (name := module_name(path, new)) or not (new / path).is_file():
+                continue
+            now = next(iter(self._answer([f"import {name}"], [], new)), None)
+            if now is None or now.error is None:
+                continue
+            with check_out_old() as old:
+                is_old = (old / path).is_file()
+                before = next(iter(self._answer([f"import {name}"], [], old)), None) if is_old else None
+            if before is not None and before.error is None:
+                yield f"{name} ({now.error.type}: {now.error.message.partition(chr(10))[0]})"
 
     def answer_quoted(
         self, old: Path, new: Path, issue: str, targets: Sequence[str], changed: Sequence[str]

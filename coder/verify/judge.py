@@ -344,6 +344,7 @@ class Judge:
         stable = frozenset(
             change.find_stable_tests(result.id for result in targets.on_change.results if result.green)
         )
+        self._ties_of(targets.on_base.failures)  # all at once: it reads many files
         is_left_out = match_test_ids(change.excluded)
         still_red: list[TestResult] = []
         weak: list[TestResult] = []

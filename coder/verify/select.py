@@ -76,8 +76,8 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
         name = PurePosixPath(path).name
         return is_test_file(path) or any(fnmatchcase(name, pattern) for pattern in patterns)
 
-    python_files = tuple(path for path in project_files(new) if path.endswith(".py"))
-    tests = sorted(filter(is_test, python_files))
+    texts = {path: read_regular_text(new / path) for path in project_files(new) if path.endswith(".py")}
+    tests = sorted(filter(is_test, texts))
     touched = tuple(filter(is_test, changed))  # deleted ones too
     files: dict[str, None] = {}
     sources: list[str] = []
@@ -100,19 +100,19 @@ def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSele
     ):
         return None
     if sources or helpers:
-        reached = _order_importers(old, new, (*sources, *helpers), tests)
+        reached = _order_importers(old, new, texts, (*sources, *helpers), tests)
         if not reached and not touched:
             return None
         files |= dict.fromkeys(reached)
     if sources:
         packages = find_packages(new)
-        unrelated = _unrelated_packages(new, packages, changed, python_files)
+        unrelated = _unrelated_packages(new, packages, changed, texts)
         files = {path: None for path in files if package_of(packages, path) not in unrelated}
     unreached = frozenset(path for path in touched if path not in files)
     return SuiteSelection(
         files=(*touched, *(path for path in files if path not in touched)),
         touched=unreached,
-        counts={test: len(_TEST.findall(read_regular_text(new / test))) for test in (*files, *touched)},
+        counts={test: len(_TEST.findall(texts.get(test, ""))) for test in (*files, *touched)},
     )
 
 
@@ -268,16 +268,16 @@ def _files_with_examples(tree: Path, sources: Sequence[str], options: Sequence[s
 
 
 def _unrelated_packages(
-    tree: Path, packages: Sequence[str], changed: Sequence[str], python_files: Sequence[str]
+    tree: Path, packages: Sequence[str], changed: Sequence[str], texts: Mapping[str, str]
 ) -> frozenset[str]:
     """Return the packages tested by themselves that name no module of the changed ones or of their users."""
-    owners = {path: package_of(packages, path) for path in python_files} if packages else {}
+    owners = {path: package_of(packages, path) for path in texts} if packages else {}
     touched = {package_of(packages, path) for path in changed}
     if not packages or "." in touched:
         return frozenset()
     words: dict[str, set[str]] = {owner: set() for owner in owners.values()}
     for path, owner in owners.items():
-        words[owner] |= words_of(tree / path)
+        words[owner] |= words_of(texts[path])
     related, added = set(touched), set(touched)
     while added:
         roots = [root for owner in added for root in source_roots(tree / owner)]
@@ -289,27 +289,30 @@ def _unrelated_packages(
     return frozenset(packages) - related
 
 
-def _order_importers(old: Path, new: Path, changed: Sequence[str], tests: Sequence[str]) -> list[str]:
+def _order_importers(
+    old: Path, new: Path, texts: Mapping[str, str], changed: Sequence[str], tests: Sequence[str]
+) -> list[str]:
     """Return the test files that import a changed file through whatever others, or name what it changes.
 
     The latter come first, then those that name the users of what it changes, and their users. Files are near
     by the names that few others have, by their paths, and by how few imports lie between. All tests of a
     project for Django, which loads most of it by names in settings, may use a change.
     """
-    words = {test: words_of(new / test) for test in tests}
-    frequency = Counter(name for words_in_file in words.values() for name in words_in_file)
-    most_files = max(3, DISCRIMINATING_SHARE * len(words))
+    words = {path: words_of(text) for path, text in texts.items()}
+    frequency = Counter(name for test in tests for name in words[test])
+    most_files = max(3, DISCRIMINATING_SHARE * len(tests))
+    sources = {path: texts[path] for path in texts if not is_test_path(path)}
     names: set[str] = set()
     for path in changed:
-        texts = (read_regular_text(tree / path) for tree in (old, new))
-        names |= {_callable_name(name) for name in _changed_names(*texts)} - {""} or {_module_name(path)}
+        sides = (read_regular_text(tree / path) for tree in (old, new))
+        names |= {_callable_name(name) for name in _changed_names(*sides)} - {""} or {_module_name(path)}
     level_of: dict[str, int] = {}
     for level in range(LEVELS):
         level_of |= {name: level for name in names - level_of.keys() if frequency[name] <= most_files}
-        names = _find_users(new, names)
+        names = _find_users({path: text for path, text in sources.items() if words[path] & names}, names)
     naming = {test: found for test in tests if (found := level_of.keys() & words[test])}
-    distances = _build_graph(new).distances(changed)
-    affinity = _affinities(changed, words)
+    distances = build_graph(new, texts, words).distances(changed)
+    affinity = _affinities(changed, tests)
 
     def nearness(test: str) -> tuple[float, float]:
         named = naming.get(test, set())
@@ -318,28 +321,20 @@ def _order_importers(old: Path, new: Path, changed: Sequence[str], tests: Sequen
         return level, -(rare + affinity[test] + (1 / (1 + distances[test]) if test in distances else 0))
 
     is_loaded_by_name = DJANGO in read_regular_text(new / "manage.py") or DJANGO in pytest_options(new)[1]
-    reached = words.keys() if is_loaded_by_name else naming.keys() | (distances.keys() & words.keys())
+    reached = tests if is_loaded_by_name else naming.keys() | (distances.keys() & {*tests})
     return sorted(reached, key=lambda test: (nearness(test), test))
 
 
-def _find_users(tree: Path, names: Collection[str]) -> set[str]:
-    """Return the names of the definitions outside of the tests that use one of some names.
+def _find_users(texts: Mapping[str, str], names: Collection[str]) -> set[str]:
+    """Return the names of the definitions that use one of some names, in the texts that contain one.
 
     None of names that many files contain, which tell of nothing.
     """
-    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, names)) or '(?!)'})\b")
-    texts = [
-        text
-        for path in project_files(tree)
-        if path.endswith(".py")
-        and not is_test_path(path)
-        and pattern.search(text := read_regular_text(tree / path))
-    ]
     if len(texts) > MOST_FILES_OF_NAMES:
         return set()
     definitions = (
         node
-        for text in texts
+        for text in texts.values()
         for node in ast.walk(parse_or_empty(text))
         if isinstance(node, Function | ast.ClassDef)
     )
@@ -492,18 +487,39 @@ def _bodies(text: str) -> dict[str, str]:
     return bodies
 
 
-def words_of(file: Path) -> frozenset[str]:
-    return frozenset(_WORD.findall(read_regular_text(file)))
+def words_of(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text))
 
 
-DYNAMIC = re.compile(
-    r"\b(?:__import__|entry_points|exec_module|find_loader|find_spec|import_module|import_string|load_module|pytest_plugins)\b"
+DYNAMIC = frozenset(
+    [
+        "__import__",
+        "entry_points",
+        "exec_module",
+        "find_loader",
+        "find_spec",
+        "import_module",
+        "import_string",
+        "load_module",
+        "pytest_plugins",
+    ]
 )
-"""Matches what imports files by names that are not known."""
-STARTING = re.compile(
-    r"\b(?:(?:create_)?subprocess(?:_exec|_shell)?|runpy|pexpect|pytester|testdir|script_runner|exec|os\.(?:system|popen|exec\w+|spawn\w+))\b"
+"""Words of a source that imports files by names that are not known."""
+STARTING = frozenset(
+    [
+        "create_subprocess_exec",
+        "create_subprocess_shell",
+        "exec",
+        "pexpect",
+        "pytester",
+        "runpy",
+        "script_runner",
+        "subprocess",
+        "testdir",
+    ]
 )
-"""Matches what runs programs in tests, which may use any file."""
+"""Words of tests that run programs, which may use any file."""
+_STARTS = re.compile(r"\bos\.(?:system|popen|exec\w+|spawn\w+)\b")
 _IMPORT = re.compile(
     r"^[ \t>.]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n;(]+)|import[ \t]+([\w., \t]+))",
     re.MULTILINE,
@@ -530,7 +546,7 @@ def imported_names(text: str) -> frozenset[str]:
             names |= {start, *(f"{joined}{name}" for name in found)}
         else:
             names.update(found)
-    return frozenset({*names, ANY_FILE} if DYNAMIC.search(text) else names)
+    return frozenset(names)
 
 
 class ImportGraph:
@@ -615,13 +631,17 @@ def _absolute_name(path: str, name: str) -> str:
     return ".".join([*package[: len(package) - level + 1], *filter(None, [name.lstrip(".")])])
 
 
-def _build_graph(tree: Path) -> ImportGraph:
-    names: dict[str, frozenset[str]] = {}
-    for path in project_files(tree):
-        if path.endswith(".py"):
-            text = read_regular_text(tree / path)
-            runs_any = is_test_path(path) and STARTING.search(text)
-            names[path] = imported_names(text) | ({ANY_FILE} if runs_any else set())
+def build_graph(tree: Path, texts: Mapping[str, str], words: Mapping[str, frozenset[str]]) -> ImportGraph:
+    """Return the graph of a tree's Python files from their texts, and the words of these."""
+
+    def may_import_any(path: str) -> bool:
+        runs_programs = STARTING & words[path] or ("os" in words[path] and _STARTS.search(texts[path]))
+        return bool(DYNAMIC & words[path] or (runs_programs and is_test_path(path)))
+
+    names = {
+        path: imported_names(text) | ({ANY_FILE} if may_import_any(path) else set())
+        for path, text in texts.items()
+    }
     return ImportGraph(tree, names)
 
 

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -97,7 +97,9 @@ class WorktreeVerifier:
         describe_environment: Callable[[], Environment] = Environment,
         tools: Callable[[threading.Event], ExaminationTools] | None = None,
         examples: IssueCode | None = None,
-        find_lost_imports: Callable[[Path, Path, Sequence[str]], Iterable[str]] = lambda *_: (),
+        find_lost_imports: Callable[
+            [Callable[[], AbstractContextManager[Path]], Path, Sequence[str]], Iterable[str]
+        ] = lambda *_: (),
         suite: SuiteLimits = NO_LIMITS,
         history: SuiteHistory = NO_HISTORY,
         builder: Builder | None = None,
@@ -321,6 +323,8 @@ class WorktreeVerifier:
     def _find_ties(self, before: TestReport, content: str) -> Mapping[str, IssueTie]:
         """Return how the red tests of a report on a tree are tied to the issue."""
         paths = () if content == self._trees.base else None
+        if not before.failures:
+            return {}
         with self._trees.read(content, paths) as tree:
             tests = [result.id for result in before.results]
             is_part = before is not self._base.report or before.problem is not None
@@ -367,8 +371,8 @@ class WorktreeVerifier:
         sources = [path for path in change.sources if path.endswith(".py")]
         if not sources:
             return ()
-        with change.split.checkout("base") as old, change.split.checkout("change") as new:
-            return tuple(self._find_lost_imports(old, new, sources))
+        with change.split.checkout("change") as new:
+            return tuple(self._find_lost_imports(lambda: change.split.checkout("base"), new, sources))
 
     def _was_red(self, test: str) -> bool:
         """Tell whether a test was red on the base, run among all others."""

@@ -1,5 +1,6 @@
 """Code of an issue, run on both sides of a change."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 from coder.sandbox.process import ProcessSandbox
@@ -42,12 +43,15 @@ def test_finds_code_in_fences_and_interactive_sessions() -> None:
 
 
 def test_reports_module_no_longer_importable(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    def old() -> nullcontext[Path]:
+        return nullcontext(tmp_path / "old")
+
     for new, lost in (
         ("import nowhere\n", ["calc (ModuleNotFoundError: No module named 'nowhere')"]),
         ("a = 1 / 0\n", ["calc (ZeroDivisionError: division by zero)"]),
         ("a = 2\n", []),
     ):
         scripts = make_scripts(tmp_path, sandbox, "a = 1\n", new)
-        assert [*scripts.find_lost_imports(tmp_path / "old", tmp_path / "new", ["calc.py"])] == lost
+        assert [*scripts.find_lost_imports(old, tmp_path / "new", ["calc.py"])] == lost
     broken_before = make_scripts(tmp_path, sandbox, "a = 1 / 0\n", "a = 1 / 0\n")
-    assert not [*broken_before.find_lost_imports(tmp_path / "old", tmp_path / "new", ["calc.py"])]
+    assert not [*broken_before.find_lost_imports(old, tmp_path / "new", ["calc.py"])]
