@@ -199,6 +199,7 @@ class BehaviorComparison:
             key: pair
             for key, pair in self.pairs.items()
             if _answers_differ(*pair)
+            and self._is_affected(key)
             and not pair[0].again
             and (key.path, key.name) not in random
             and not (key.kind != "own" and _is_same_error(pair[0].text, pair[1].text))
@@ -214,13 +215,10 @@ class BehaviorComparison:
 
         Only calls that enter the change count.
         """
-        own, inputs, changed = (
-            [key for key in keys if self._is_affected(key)]
-            for keys in (self._own_calls, self.pairs, self.changed)
-        )
+        own, inputs = (list(filter(self._is_affected, keys)) for keys in (self._own_calls, self.pairs))
         calls, compared, all_inputs, differing = (
             Counter((key.path, key.name) for key in keys)
-            for keys in (own, filter(self.pairs.__contains__, own), inputs, changed)
+            for keys in (own, filter(self.pairs.__contains__, own), inputs, self.changed)
         )
         found = [
             ComparedFunction(

@@ -125,6 +125,17 @@ def test_says_nothing_where_no_call_enters_the_change() -> None:
     assert rules(BehaviorComparison(answers, answers)) == []
 
 
+def test_call_beside_the_change_is_not_shown_as_answered_otherwise() -> None:
+    """Such as one that returns an object which holds a time."""
+    beside = key("'default'")
+    sides = [
+        {**side({"1": result}), beside: CallAnswer(clock, TARGET, is_target=True, is_affected=False)}
+        for result, clock in (("2", "628.87"), ("3", "628.91"))
+    ]
+    report = BehaviorComparison(*sides).report()
+    assert (report.changed, [example.call for example in report.examples]) == (1, ["f(1)"])
+
+
 def test_says_nothing_where_calls_of_targets_are_missing() -> None:
     assert rules(BehaviorComparison(side({"1": "2"}), side({"1": "2"}), is_cut=True)) == []
 
