@@ -64,6 +64,8 @@ def verify(
 ) -> int:
     """Judge a change, whoever made it: red before, green after, nothing broken, in clean worktrees.
 
+    Where the variable CI is set, as with --wait, all tests that use the changed code run.
+
     SIGUSR1 while tests beside the fix's own run: judge now, by what has run so far.
 
     Exit codes: 0 PROVEN and FIXED or as --require says, 3 PASSING, 6 BROKEN, 7 NOT TESTED, 8 NOT FIXED, 2
@@ -71,6 +73,7 @@ def verify(
     """
     from coder.cli.running import check_writable
 
+    options = replace(options, wait=options.wait or bool(os.environ.get("CI")))
     if check:
         return _judge_again(_read_attestation(evidence, change), options)
     if evidence is not None:

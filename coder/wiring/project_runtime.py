@@ -296,7 +296,7 @@ def build_project_runtime(
         ),
         memory=command_memory(root),
     )
-    suite = suite_limits(config, os.environ, in_turn=task.in_turn)
+    suite = suite_limits(config, in_turn=task.in_turn)
     return ProjectRuntime(
         selection=selection,
         sandbox=sandbox,
@@ -340,16 +340,15 @@ TURN_SECONDS, TURN_EXAMINATION_SECONDS = 20.0, 10.0
 """Most seconds of tests beside the targets, and of the examination, while an agent waits."""
 
 
-def suite_limits(config: Config, environment: Mapping[str, str], *, in_turn: bool = False) -> SuiteLimits:
-    """Return the limits of test runs: short in an agent's turn, all of their time where `CI` is set."""
+def suite_limits(config: Config, *, in_turn: bool = False) -> SuiteLimits:
+    """Return the limits of test runs: short in an agent's turn, all of their time where the user waits."""
     if in_turn:
         return SuiteLimits(
             suite_seconds=config.suite_seconds,
             reaching_seconds=TURN_SECONDS,
             examination_seconds=TURN_EXAMINATION_SECONDS,
         )
-    waits = config.wait or bool(environment.get("CI"))
-    return SuiteLimits(suite_seconds=config.suite_seconds, waits=waits)
+    return SuiteLimits(suite_seconds=config.suite_seconds, waits=config.wait)
 
 
 def suite_history_path(root: Path) -> Path:

@@ -13,10 +13,10 @@ from coder.wiring.project_runtime import command_environment, suite_limits
 from tests.builders import write
 
 
-def test_all_tests_run_where_ci_is_set() -> None:
-    assert suite_limits(Config(suite_seconds=60), {}) == SuiteLimits(suite_seconds=60)
-    assert suite_limits(Config(), {"CI": "true"}).waits
-    assert not suite_limits(Config(wait=True), {"CI": "true"}, in_turn=True).waits
+def test_all_tests_run_where_the_user_waits() -> None:
+    assert suite_limits(Config(suite_seconds=60)) == SuiteLimits(suite_seconds=60)
+    assert suite_limits(Config(wait=True)).waits
+    assert not suite_limits(Config(wait=True), in_turn=True).waits
 
 
 @pytest.mark.parametrize("root", ["packages/shop/src", pytest.param(".", marks=pytest.mark.thorough)])
