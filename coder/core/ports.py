@@ -361,6 +361,10 @@ class SelectiveTestRunner(TestRunner, Protocol):
         """Whether each test is recorded, so that single tests can be run."""
 
     @property
+    def is_selective(self) -> bool:
+        """Whether single test files can be run."""
+
+    @property
     def collects_file_by_file(self) -> bool:
         """Whether large runs collect each test file only after those before it have run."""
 

@@ -92,6 +92,11 @@ class Runs:
         self._lines: list[LinesRun | None] = []
 
     @property
+    def can_list(self) -> bool:
+        """Whether the tests of a side can be listed without running them."""
+        return self._runner.is_recorded
+
+    @property
     def collects_file_by_file(self) -> bool:
         """Whether a large run that is cut off has the results of its first files in any case."""
         return self._runner.collects_file_by_file
@@ -131,12 +136,13 @@ class Runs:
             futures = [pool.submit(self.run, *run, cut=cut) for run, cut in zip(runs, cuts, strict=True)]
             done, _ = wait(futures, return_when=FIRST_COMPLETED)
             ended = next(iter(done)).result()
-            limit = max(LEAST_WAIT, WAIT_TIMES * ended.seconds)
+            is_taken = any(map(has_found_port_taken, ended.failures))  # both have to run again
+            limit = 0.0 if is_taken else max(LEAST_WAIT, WAIT_TIMES * ended.seconds)
             _, pending = wait(futures, timeout=limit)
             for future in pending:
                 cuts[futures.index(future)].set()
             first_report, second_report = (future.result() for future in futures)
-        if any(has_found_port_taken(result) for result in (*first_report.failures, *second_report.failures)):
+        if any(map(has_found_port_taken, (*first_report.failures, *second_report.failures))):
             self._shares_ports = True
             return self.run_both(first, second)
         return first_report, second_report
@@ -368,8 +374,10 @@ class BaseTests:
 
         `after` is a run of these tests or test files (none: the suite) on the change. Needed are the tests of
         the base among them that did not pass in it, or that it lacks. Where it was cut off, nothing is asked
-        about files that it did not reach.
+        about files that it did not reach. A runner that cannot list tests has run the same ones on the base.
         """
+        if not runs.can_list:
+            return before
         files = tuple(dict.fromkeys(map(test_file_of, tests)))
         if after.problem is not None and after.problem.kind != "no_tests":
             listed = self._collect_reached(files, after, runs)

@@ -632,7 +632,7 @@ class Judge:
             return self._run_chunk((), side, scope.seconds)
         deadline = time.monotonic() + scope.seconds
         report, rest = self._take_from_targets(tests, side)
-        position, size = 0, self._first_chunk_size(scope.seconds)
+        position, size = 0, len(rest) if scope.at_once else self._first_chunk_size(scope.seconds)
         while position < len(rest):
             left = deadline - time.monotonic()
             if position and left < 1.0:
@@ -683,7 +683,7 @@ class Judge:
             report = self.runs.run(*run)
             self._find_existing_targets(report, change.before)
             return report
-        if not (self._facts.targets or self._facts.still_red):
+        if not (self._facts.targets or self._facts.still_red) or not self.runs.can_list:
             report, before = self.runs.run_both(run, SideRun(f"{label}, on the base", "base", tests, seconds))
             change.learn_base(before)
             self._find_existing_targets(report, before)

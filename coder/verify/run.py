@@ -137,6 +137,11 @@ class PytestRunner:
         return self._project.command.is_recorded
 
     @property
+    def is_selective(self) -> bool:
+        """True if single test files can be run."""
+        return self._project.command.is_selective
+
+    @property
     def collects_file_by_file(self) -> bool:
         """Whether large runs collect each test file only after those before it have run."""
         return self._project.command.is_pytest
@@ -527,6 +532,10 @@ class ParallelRunner:
     @property
     def is_recorded(self) -> bool:
         return self._runner.is_recorded
+
+    @property
+    def is_selective(self) -> bool:
+        return self._runner.is_selective
 
     @property
     def collects_file_by_file(self) -> bool:

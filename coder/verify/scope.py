@@ -20,6 +20,8 @@ class Scope(Value):
     """Test files or tests, nearest first; None is the whole suite, in the runner's own order."""
     seconds: float
     """Time limit of all these tests together."""
+    at_once: bool = False
+    """Whether the time is known to suffice for all of them, so that one run has them all."""
 
 
 def choose_scope(
@@ -28,6 +30,7 @@ def choose_scope(
     limits: SuiteLimits,
     target_seconds: float,
     suite_seconds: float | None,
+    selects_all: bool = False,
 ) -> Scope:
     """Return the whole suite where it fits into the budget, else the tests of a selection.
 
@@ -36,11 +39,13 @@ def choose_scope(
         limits: what the user allows.
         target_seconds: how long the targets took on the change.
         suite_seconds: how long the whole suite took when it last ran; None if it is not known.
+        selects_all: the selection has all test files, so that those which ran already need not run again.
     """
     budget = max(LEAST_BUDGET, min(TARGET_TIMES * target_seconds, limits.reaching_seconds))
     seconds = limits.suite_seconds if limits.waits else min(budget, limits.suite_seconds)
     if suite_seconds is not None and suite_seconds <= seconds:
-        return Scope(seconds=max(seconds, LEAST_BUDGET))
+        seconds = max(seconds, LEAST_BUDGET)
+        return Scope(selection=selection if selects_all else None, seconds=seconds, at_once=True)
     return Scope(selection=selection, seconds=seconds)
 
 

@@ -288,6 +288,11 @@ MOST_WORDS = 12
 _QUOTED = re.compile(r"""(["'`])((?:(?!\1)[^\\\n]|\\.){1,200})\1""")
 _FUNCTION = re.compile(r"\b(?:def|fn|fun|func|function|sub|void|Task)\s+`?(\w+)")
 _GO_METHOD = re.compile(r"\bfunc\s*\([^)]*\)\s*(\w+)")
+SCRIPTS = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts"})
+_TITLED_TEST = re.compile(
+    r"^\s*(?:(?:it|test|specify)[\w.]*\(|func Test\w|#\[[\w:]*test\b|@Test\b)", re.MULTILINE
+)
+"""Matches where a test begins in JavaScript, Go, Rust, Java and their like."""
 _TITLED = re.compile(
     r"""(?:\b(?:it|test|specify|scenario|example|describe|context|suite|subtest|Run)[\w.]*|@test)"""
     r"""\s*\(?\s*(["'`])((?:(?!\1)[^\\\n]|\\.){1,200})\1"""
@@ -371,6 +376,22 @@ class TestLocator:
             for name in defined_names(path, read_regular_text(self._tree / path)):
                 files[name].append(path)
         return files
+
+
+def count_titled_tests(tree: Path, like: Sequence[str] = ()) -> dict[str, int]:
+    """Return about how many tests each test file has, in other languages than Python.
+
+    With `like`, in the languages of these files alone.
+    """
+    wanted = {PurePosixPath(path).suffix for path in like} or {*CODE}
+    wanted |= SCRIPTS if wanted & SCRIPTS else set()
+    files = (path for path in project_files(tree) if PurePosixPath(path).suffix in wanted - {".py"})
+    counts = {
+        path: len(_TITLED_TEST.findall(read_regular_text(tree / path)))
+        for path in files
+        if is_test_path(path)
+    }
+    return {path: count for path, count in counts.items() if count}
 
 
 def defined_names(path: str, text: str) -> frozenset[str]:

@@ -61,7 +61,7 @@ from coder.verify.select import (
     rank_by_nearness,
     select_test_files,
 )
-from coder.verify.test_files import find_changed_tests
+from coder.verify.test_files import count_titled_tests, find_changed_tests
 from coder.verify.trees import Trees
 from coder.verify.verdict import Facts, decide, findings, trailers
 
@@ -82,6 +82,8 @@ LEAST_EXAMINATION = 15.0
 """Seconds that an examination may take, or as many as the first stage took."""
 NO_RUN = ("no_runner", "usage", "no_report")
 """Problems of the runner itself, which no test can change."""
+MOST_UNASKED = 2000
+"""Other runners' suites of more tests than this are not run as a whole unless the user waits."""
 
 
 class WorktreeVerifier:
@@ -446,6 +448,7 @@ class WorktreeVerifier:
                     limits=self._suite,
                     target_seconds=target_seconds,
                     suite_seconds=self._base.suite_seconds,
+                    selects_all=not self._runner.is_recorded,
                 ),
                 find_ties=self._find_ties if self._purpose.needs_ties else None,
                 answer_example=example.result,
@@ -489,17 +492,31 @@ class WorktreeVerifier:
 
     def _known_base(self, progress: Progress | None) -> TestReport:
         """Return what is known of the base: all results, or those so far where tests can be run singly."""
-        report = self._base.report
-        if not self._runner.is_recorded:
+        report, is_indirect = self._base.report, not self._runner.is_recorded
+        if is_indirect and not self._has_many_tests:
             return self._base.measure(progress, whole=True)
         if report is not None and report.problem is None:
             return report
         results = self._base.results
-        return TestReport(command=self._runner.command, results=results)
+        return TestReport(command=self._runner.command, results=results, indirect=is_indirect)
+
+    @cached_property
+    def _has_many_tests(self) -> bool:
+        """Whether another runner's suite takes too long to be run whole unasked, as far as is known."""
+        if not self._runner.is_selective or self._suite.waits:
+            return False
+        if (seconds := self._base.suite_seconds) is not None:
+            return seconds > self._suite.reaching_seconds
+        return sum(self._count_tests().values()) > MOST_UNASKED
+
+    def _count_tests(self, like: Sequence[str] = ()) -> Mapping[str, int]:
+        """Return about how many tests each test file of the base has, as `count_titled_tests` does."""
+        with self._trees.read(self._trees.base, ()) as tree:
+            return count_titled_tests(tree, like)
 
     def _is_lazy(self, before: TestReport) -> bool:
         """Tell whether tests of the base are run only where a comparison needs them."""
-        return self._runner.is_recorded and before is not self._base.report
+        return before is not self._base.report
 
     def _select(self, change: JudgedChange) -> SuiteSelection | None:
         """Return the tests that a change reaches, nearest first; None where the runner cannot select any.
@@ -509,9 +526,10 @@ class WorktreeVerifier:
         sources, first = change.sources or change.changed, {*map(test_file_of, change.own_tests)}
         if not self._runner.is_recorded:
             report = change.before
-            if report.whole_only or not report.results:
+            if report.whole_only or not (report.results or change.base):
                 return None
-            counts = Counter(test_file_of(test.id) for test in report.results)
+            known = Counter(test_file_of(test.id) for test in report.results)
+            counts = {**self._count_tests(change.changed), **known} if change.base else known
             return rank_by_nearness(counts, sources, first=first)
         with self._trees.read(self._trees.base, ()) as old, self._trees.read(change.tree) as new:
             reaching = select_test_files(old, new, change.changed)

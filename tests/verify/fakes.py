@@ -110,6 +110,10 @@ class FakeRunner:
     def collects_file_by_file(self) -> bool:
         return False
 
+    @property
+    def is_selective(self) -> bool:
+        return True
+
     def run_plainly(
         self, tree: Path, tests: Sequence[str], *, timeout_seconds: float | None, cut: Event | None = None
     ) -> int | None:

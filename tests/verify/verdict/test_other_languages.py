@@ -32,7 +32,7 @@ class TapRunner:
     """Runner that always runs everything: a test is green if the source fulfils what the tests expect."""
 
     command = "make test"
-    is_recorded = collects_file_by_file = False
+    is_recorded = is_selective = collects_file_by_file = False
 
     def __init__(self, source: str, tests: str, title: str) -> None:
         self._source, self._tests, self._title = source, tests, title
@@ -402,3 +402,53 @@ def test_nearest_files_of_a_long_suite_run_first(tmp_path: Path) -> None:
     trees = FakeTrees(tmp_path, base, change)
     WorktreeVerifier(trees=trees, runner=runner, purpose=Purpose()).verify(trees.patch, ())
     assert runner.ran[-2:] == [("cart.test.js", "a.test.js"), ("b.test.js",)]
+
+
+class FileRunner(TapRunner):
+    """Runner of single test files, each line of which names a source and what it must hold."""
+
+    command = "jest"
+    is_selective = True
+
+    def __init__(self, *files: str) -> None:
+        super().__init__("", "", "")
+        self._files = files
+        self.ran: list[tuple[str, ...]] = []
+
+    def run(self, tree: Path, tests: Sequence[str] = (), **_options: Unpack[RunOptions]) -> TestReport:
+        self.ran.append(tuple(tests))
+        results = []
+        for file in self._files:
+            if not tests or any(test.partition("::")[0] == file for test in tests):
+                text = (tree / file).read_text(encoding="utf-8")
+                for line in filter(None, text.split("\n")):
+                    name, source, value = line.removeprefix("test(").split()
+                    is_green = value in (tree / source).read_text(encoding="utf-8")
+                    made = passed_result if is_green else failed_result
+                    results.append(made(f"{file}::{name}"))
+        return TestReport(command=self.command, results=tuple(results), indirect=True)
+
+    run_parallel = run
+
+
+@pytest.mark.parametrize(
+    ("near", "label"), [("n", "FIXED"), ("n+1", "BROKEN")], ids=["nothing breaks", "a test breaks"]
+)
+def test_large_suite_is_not_run_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, near: str, label: str
+) -> None:
+    """The tests of the change run first, then those near it on both sides."""
+    monkeypatch.setattr("coder.verify.verifier.MOST_UNASKED", 2)
+    monkeypatch.setattr("coder.verify.test_files.is_test_path", lambda path: ".test." in path)
+    base = {
+        "double.js": "n+1",
+        "half.js": "n/2",
+        "double.test.js": "test(keeps double.js n\n",
+        "half.test.js": "test(halves half.js n\n",
+        "use.test.js": f"test(uses double.js {near}\n",
+    }
+    change = {"double.js": "n*2", "double.test.js": base["double.test.js"] + "test(doubles double.js *\n"}
+    runner = FileRunner("double.test.js", "half.test.js", "use.test.js")
+    verdict = judge(tmp_path, base, change, runner)
+    assert (verdict.label, () in runner.ran) == (label, False)
+    assert verdict.targets == ("double.test.js::doubles",)
