@@ -106,7 +106,7 @@ def read_continuation(session: str, records: Sequence[Record], *, request: str =
         commit=delivery.commit if delivery else "",
         branch=delivery.branch if delivery else "",
         plan=component_plan(records) if is_open else None,
-        diff=_newest_diff(records, candidate) if is_open else "",
+        diff=_newest_diff(records, candidate) if is_open and not (delivery and delivery.commit) else "",
         patches=_unrecorded_patches(records, candidate) if is_open else (),
         notes=_own_notes(records, candidate) if is_resumed else (),
         is_mixed=conversation != code and bool(conversation),

@@ -8,16 +8,7 @@ from dataclasses import replace
 
 from coder.core.errors import GitError, IdentityError, UserError
 from coder.core.events import NoteMade, Verified, Warned
-from coder.core.notes import (
-    Diagnosis,
-    Done,
-    GiveUp,
-    Plan,
-    ResearchReport,
-    Sites,
-    WrittenAnswer,
-    format_report,
-)
+from coder.core.notes import Diagnosis, Done, Plan, ResearchReport, Sites, WrittenAnswer, format_report
 from coder.core.paths import is_test_path
 from coder.core.plan import format_plan
 from coder.core.state import (
@@ -33,12 +24,18 @@ from coder.core.text import sanitize_text
 from coder.core.value_text import shorten_value
 from coder.core.values import Candidate, Delivery, Patch, Value
 from coder.core.verdict import Verdict, VerdictKind, required_exit_code
-from coder.patching import PatchError
+from coder.patching import PatchError, apply
 from coder.patching.git_hunks import split_git_diff
 from coder.python.imports import module_of_path
 from coder.session.context import SessionContext
 from coder.session.judging import attempt_number, verify_change
-from coder.session.report import components_section, session_report, summarize_reviews
+from coder.session.report import (
+    KeptChange,
+    components_section,
+    find_kept_change,
+    session_report,
+    summarize_reviews,
+)
 from coder.session.review import (
     RevisionRequest,
     confirm_open_lines,
@@ -101,7 +98,7 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
         or (has_given_up(context.log.records, candidate.id) and not newest.kind.shows_fix)
     ):
         outcome = _outcome_without_delivery(context, candidate, newest)
-        return await _leave_failing_test(context, candidate, patch, outcome)
+        return await keep_change(context, outcome)
     if context.task.minimise:
         patch, newest = await minimize_change(context, candidate, patch, newest)
     newest = newest.model_copy(
@@ -222,29 +219,59 @@ def _outcome_without_delivery(
     return outcome_without_fix(kind, verdict.reason, context)
 
 
-async def _leave_failing_test(
-    context: SessionContext, candidate: Candidate, patch: Patch, outcome: SessionOutcome
-) -> SessionOutcome:
-    """Put the failing test that a given-up session leaves behind on a branch, or hand it over as a diff."""
-    notes = candidate_notes(context.log.records, candidate.id)
-    test = next((note.test for note in reversed(notes) if isinstance(note, GiveUp)), "")
-    rebased = await asyncio.to_thread(context.repository.rebase_on_head, patch) if test else None
-    if not test or not patch.paths:
+async def keep_change(context: SessionContext, outcome: SessionOutcome) -> SessionOutcome:
+    """Return the outcome of a session that ends without delivering, with what it leaves delivered.
+
+    That is the newest change that was FIXED. Where no model was asked, it is also one that is PASSING, an
+    edit that has passed the search, or the failing test that was written for the issue.
+    """
+    task, repository = context.task, context.repository
+    kept = find_kept_change(context.log.records, any_word=not context.budget.spent.requests)
+    if kept is None or task.given or task.plan_only or await _is_opposed(context, kept):
         return outcome
-    if rebased is None or context.task.dry_run:
-        delivery = Delivery(diff=patch.diff, needs_uncommitted_work=rebased is None)
-    else:
-        subject = format_subject(
-            f"Add a failing test: {test.rpartition('::')[2]}", context.repository.recent_subjects(30)
-        )
-        message = (
-            f"{subject}\n\nThe issue's own example, which fails on the code as it is. Nothing is fixed.\n"
-        )
-        slug = branch_slug(subject)
-        delivery = await asyncio.to_thread(
-            context.repository.deliver, rebased, message=message, evidence="", slug=slug
-        )
-    return outcome.model_copy(update={"delivery": delivery})
+    place = await asyncio.to_thread(repository.create_candidate, "kept")
+    await asyncio.to_thread(apply, kept.diff, place.worktree)
+    patch = await context.read_patch(place)
+    delivery = Delivery(diff=patch.diff, needs_uncommitted_work=repository.dirty)
+    may_commit = not (task.dry_run or context.needs_review)
+    if kept.verdict is None:
+        rebased = await asyncio.to_thread(repository.rebase_on_head, patch)
+        if rebased and may_commit:
+            delivery = await asyncio.to_thread(_commit_unjudged, context, rebased, kept)
+        where = f"The branch {delivery.branch}" if delivery.branch else "The diff"
+        advice = f" Judge it: coder verify {delivery.branch}" if kept.is_edit and delivery.branch else ""
+        summary = f"{outcome.summary} {where} holds {kept.text}.{advice}"
+        return outcome.model_copy(update={"summary": summary, "delivery": delivery})
+    verdict = kept.verdict
+    if may_commit and not repository.dirty:
+        candidate = place.model_copy(update={"id": kept.candidate})
+        delivery = await _deliver_on_head(context, candidate, patch, verdict)
+    summary = f"{outcome.summary} The change that was {verdict.kind} before is delivered."
+    if outcome.kind is None:
+        return outcome.model_copy(update={"summary": summary, "verdict": verdict, "delivery": delivery})
+    context.log.append(Warned(text=summary))
+    code = required_exit_code(verdict.kind, task.require)
+    return SessionOutcome(
+        kind=verdict.kind, summary=verdict.reason, verdict=verdict, delivery=delivery, exit_code=code
+    )
+
+
+async def _is_opposed(context: SessionContext, kept: KeptChange) -> bool:
+    """Tell whether a reviewer or a hook is against delivering a judged change."""
+    if kept.verdict is None:
+        return False
+    reviews = reviewer_findings(context.log.records, kept.candidate).values()
+    candidate = Candidate(id=kept.candidate, worktree=context.repository.root, base=context.repository.base)
+    return not all(review.approve for review in reviews) or bool(
+        await context.deny("Stop", candidate, verdict=kept.verdict.kind.value)
+    )
+
+
+def _commit_unjudged(context: SessionContext, patch: Patch, kept: KeptChange) -> Delivery:
+    """Put a change without a verdict on a branch."""
+    subject = format_subject(kept.subject, context.repository.recent_subjects(30))
+    message = f"{subject}\n\nThis is {kept.text}. It has no verdict.\n"
+    return context.repository.deliver(patch, message=message, evidence="", slug=branch_slug(subject))
 
 
 async def _deliver(

@@ -6,10 +6,21 @@ from typing import NamedTuple
 
 from coder.core.errors import UserError
 from coder.core.events import CandidateDropped, FilesChanged, NoteMade, Record, SessionStarted, Verified
-from coder.core.notes import Component, Diagnosis, Done, Findings, GiveUp, Offers, ResearchResult, Sites
+from coder.core.notes import (
+    Component,
+    Diagnosis,
+    Done,
+    Findings,
+    GiveUp,
+    Offers,
+    Reproduction,
+    ResearchResult,
+    Sites,
+)
 from coder.core.paths import is_test_path, test_file_of
 from coder.core.state import active_candidates, component_plan
 from coder.core.verdict import Cause, TestResult, Verdict, VerdictKind
+from coder.patching.git_hunks import split_git_diff
 
 SHOWN_PLACES = 4
 """Places without a test that the report of a build names."""
@@ -225,6 +236,57 @@ def best_attempt(records: Sequence[Record]) -> AttemptedChange | None:
         if attempt.diff and attempt.verdict.kind is not VerdictKind.NOT_TESTED
     )
     return max(attempts, key=lambda attempt: attempt.rank, default=None)
+
+
+class KeptChange(NamedTuple):
+    """A change that a session leaves behind though it ends without delivering one."""
+
+    candidate: str
+    diff: str
+    verdict: Verdict | None = None
+    """None if it was not judged."""
+    text: str = ""
+    """What it is, as a phrase."""
+    subject: str = ""
+
+    @property
+    def is_edit(self) -> bool:
+        return any(not is_test_path(hunk.path) for hunk in split_git_diff(self.diff))
+
+
+def find_kept_change(records: Sequence[Record], *, any_word: bool) -> KeptChange | None:
+    """Return the newest change that was FIXED; with `any_word` the newest one that is not red.
+
+    An edit without a verdict has passed the search, and what is no edit is a failing test for the issue.
+    """
+    changes: list[KeptChange] = []
+    edit, tests = "", ()
+    for record in records:
+        match record.event:
+            case NoteMade(note=Reproduction(tests=tests)):
+                pass
+            case NoteMade(note=Done(summary=edit)):
+                pass
+            case FilesChanged(candidate=candidate, diff=diff):
+                changes.append(KeptChange(candidate, diff))
+            case Verified(candidate=candidate, verdict=verdict):
+                own = next((change for change in reversed(changes) if change.candidate == candidate), None)
+                changes += [own._replace(verdict=verdict)] if own else []
+    newest = changes[-1] if changes and any_word else None
+    if newest is None or (newest.verdict and newest.verdict.is_deliverable):
+        last_words = {change.verdict.tree: change for change in changes if change.verdict}
+        fixed = [change for change in last_words.values() if change.verdict and change.verdict.kind.shows_fix]
+        return newest or (fixed[-1] if fixed else None)
+    if newest.verdict or not newest.diff:
+        return None
+    if newest.is_edit:
+        text = f"an edit that passes the failing tests in the search and was not judged: {edit}"
+        return newest._replace(text=text, subject=edit) if edit else None
+    written = [test for test in tests if f"def {test.rpartition('::')[2]}(" in newest.diff]
+    if not written:
+        return None
+    subject = f"Add a failing test: {written[-1].rpartition('::')[2]}"
+    return newest._replace(text=f"a failing test for the issue: {', '.join(written)}", subject=subject)
 
 
 def _best_patch_section(records: Sequence[Record]) -> str:

@@ -32,7 +32,15 @@ from coder.core.verdict import VerdictKind
 from coder.patching import PatchError, apply
 from coder.session.baseline import ensure_dependencies, measure_baseline
 from coder.session.context import SessionContext, Strategy
-from coder.session.delivery import BUG, INTERRUPTED, MISUSE, SessionOutcome, conclude, outcome_without_fix
+from coder.session.delivery import (
+    BUG,
+    INTERRUPTED,
+    MISUSE,
+    SessionOutcome,
+    conclude,
+    keep_change,
+    outcome_without_fix,
+)
 from coder.session.phase import record_change
 
 BASELINE_WAIT_SECONDS = 2.0
@@ -161,25 +169,33 @@ class Session:
         try:
             return await asyncio.wait_for(self._work, context.budget.seconds_left)
         except TimeoutError:
-            return outcome_without_fix(
+            outcome = outcome_without_fix(
                 VerdictKind.LIMIT, f"The time limit of {context.task.budget.seconds:g} s is reached.", context
             )
         except asyncio.CancelledError:
-            return SessionOutcome(
+            outcome = SessionOutcome(
                 kind=None, summary="Interrupted; your files are as they were.", exit_code=INTERRUPTED
             )
         except LimitReached as error:
-            return outcome_without_fix(VerdictKind.LIMIT, str(error), context)
+            outcome = outcome_without_fix(VerdictKind.LIMIT, str(error), context)
         except ModelError as error:
             if context.budget.spent.requests == 0:
                 return SessionOutcome(kind=None, summary=str(error), exit_code=MISUSE)
-            return outcome_without_fix(VerdictKind.GAVE_UP, f"The model could not go on: {error}", context)
+            outcome = outcome_without_fix(VerdictKind.GAVE_UP, f"The model could not go on: {error}", context)
         except UserError as error:
             return SessionOutcome(kind=None, summary=str(error), exit_code=MISUSE)
         except CoderError as error:
             return self._outcome_of_bug(str(error))
         except Exception as error:  # noqa: BLE001 (bugs end here, as event `failed`)
             return self._outcome_of_error(error)
+        return await self._keep_change(outcome)
+
+    async def _keep_change(self, outcome: SessionOutcome) -> SessionOutcome:
+        try:
+            return await keep_change(self._context, outcome)
+        except (CoderError, OSError) as error:
+            self._context.log.append(Warned(text=f"What was found could not be kept: {error}"))
+            return outcome
 
     def _outcome_of_error(self, error: Exception) -> SessionOutcome:
         if isinstance(error, OSError) and error.errno in DISK_FULL:

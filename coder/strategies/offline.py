@@ -61,7 +61,7 @@ def search_repair() -> Strategy:
             tried = _keep_answer(found, answer)
             if answer:
                 questions -= 1
-                test, is_red = await _write_answer(context, candidate, found.call, answer)
+                test, is_red = await _write_answer(context, candidate, found.call, answer, tests)
                 tests, guards = ((*tests, *test), guards) if is_red else (tests, (*guards, *test))
                 if test and (tried.open_question or found.more):
                     continue  # the search goes on with the answer as a test
@@ -90,7 +90,7 @@ def search_repair() -> Strategy:
                 break
             guards = (*guards, *broken[:MAX_NEW_GUARDS])
             _log_phase(context, candidate, "locate")
-        summary = _describe_failure(found, why, example)
+        summary = _describe_failure(found, why)
         _log_note(context, candidate, "repair", GiveUp(summary=summary, places=_places(found), test=example))
         return candidate
 
@@ -149,10 +149,19 @@ async def _write_red_example(
     if checked.tests:
         result = example.wrong if example.wrong.startswith("raises ") else f"gives {example.wrong}"
         summary = f"The issue's example fails here: {example.call} {result}."
-        _log_note(context, candidate, "reproduce", Reproduction(summary=summary, tests=checked.tests))
+        await _log_written_test(context, candidate, summary, checked.tests)
     else:
         await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
     return checked
+
+
+async def _log_written_test(
+    context: SessionContext, candidate: Candidate, summary: str, tests: tuple[str, ...]
+) -> None:
+    """Record that a failing test is in the worktree, so that it is kept however the session ends."""
+    _log_note(context, candidate, "reproduce", Reproduction(summary=summary, tests=tests))
+    patch = await context.read_patch(candidate)
+    context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
 
 
 async def _check_red(
@@ -252,7 +261,7 @@ def _keep_answer(found: Proposals, answer: str) -> Proposals:
 
 
 async def _write_answer(
-    context: SessionContext, candidate: Candidate, call: str, answer: str
+    context: SessionContext, candidate: Candidate, call: str, answer: str, tests: tuple[str, ...]
 ) -> tuple[tuple[str, ...], bool]:
     """Write the user's answer as a test; return its id, none if it is no value, and whether it is red."""
     tree = candidate.worktree
@@ -261,6 +270,9 @@ async def _write_answer(
         return (), False
     await asyncio.to_thread(_write_example, tree, example)
     checked = await _check_red(context, candidate, (example.test,))
+    if checked.tests:
+        summary = f"You said that {call} gives {answer}."
+        await _log_written_test(context, candidate, summary, (*tests, example.test))
     return (example.test,), bool(checked.tests)
 
 
@@ -318,16 +330,15 @@ def _describe_offers(found: Proposals) -> Iterator[str]:
         yield f"a test decides: assert {found.call} == ..."
 
 
-def _describe_failure(found: Proposals, why: str, example: str) -> str:
-    """Say what was tried, where the fault may be, what is on the branch and what to do next."""
+def _describe_failure(found: Proposals, why: str) -> str:
+    """Say what was tried, where the fault may be and what to do next."""
     places = ", ".join(place.rpartition("::")[2] for place in _places(found)[:3])
     where = f" Likeliest places: {places}." if places else ""
-    left = f" The branch holds the issue's example as a failing test: {example}." if example else ""
     if why:
         tried = f"{why[0].upper()}{why[1:]}."
-        return f"{tried}{where} Name a failing test with --test, or use a model: coder fix --model MODEL"
+        return f"{tried}{where} Name a failing test with --test, or use a model: coder fix --model MODEL."
     tried = f"No small edit was found that passes and breaks nothing ({found.note})."
-    return f"{tried}{where}{left} {NEXT_COMMAND}"
+    return f"{tried}{where} {NEXT_COMMAND}."
 
 
 def _places(found: Proposals) -> tuple[str, ...]:

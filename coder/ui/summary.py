@@ -151,12 +151,12 @@ def summary_lines(
         yield _row(row.name, sanitize_text(row.text))
     if not is_judged or finish_event.spent.requests:
         yield _row("cost", format_cost(finish_event))
+    hint = _resume_hint(finish_event, session, command)
     if finish_event.delivery:
-        yield _row("next", _next_step(finish_event.delivery, command))
+        yield _row("next", f"{hint}{_next_step(finish_event.delivery, command)}")
     elif not is_judged or not verdict:
         left = "nothing was left in the repository; " if finish_event.exit_code else ""
         changed = f"the change: coder log diff {session}; " if finish_event.has_changes else ""
-        hint = _resume_hint(finish_event, session, command)
         yield _row("next", f"{hint}{changed}{left}the record: coder log show {session}")
 
 

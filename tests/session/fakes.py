@@ -1,6 +1,7 @@
 """Context whose ports are fakes: a directory as worktree, verdicts from a list, a scripted model."""
 
 import asyncio
+import difflib
 import hashlib
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -87,7 +88,7 @@ class FakeRepository:
         tree = hashlib.sha1(repr(after).encode()).hexdigest()
         self._trees[tree] = after
         return Patch(
-            diff="".join(f"diff --git a/{path} b/{path}\n+{after.get(path, '')}" for path in paths),
+            diff="".join(_git_diff(path, before.get(path), after.get(path)) for path in paths),
             paths=paths,
             tree=tree,
         )
@@ -133,6 +134,14 @@ class FakeRepository:
 
     def close(self) -> None:
         self.closed = True
+
+
+def _git_diff(path: str, old: str | None, new: str | None) -> str:
+    """Return the diff of one file as git writes it."""
+    mode = "new file mode 100644\n" if old is None else "deleted file mode 100644\n" if new is None else ""
+    names = ("/dev/null" if old is None else f"a/{path}", "/dev/null" if new is None else f"b/{path}")
+    lines = difflib.unified_diff((old or "").splitlines(True), (new or "").splitlines(True), *names)
+    return "".join([f"diff --git a/{path} b/{path}\n{mode}", *lines])
 
 
 class ForkingRepository(FakeRepository):

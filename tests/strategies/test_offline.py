@@ -1,5 +1,7 @@
 """Repair without a model, from the failing tests to a verdict."""
 
+import asyncio
+import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
+from coder.core.events import FilesChanged, NoteMade, PhaseEntered, SessionFinished, Stop, Verified
 from coder.core.notes import Done, GiveUp, Note, Offers, Reproduction, Sites
 from coder.core.ports import Progress, ReproducedExample, RunListener
 from coder.core.task import Budget
@@ -17,9 +19,20 @@ from coder.core.verdict import Failure, ReproductionResult, TestReport, Verdict,
 from coder.session.approval import Approval
 from coder.session.context import SessionContext
 from coder.session.log import EventLog
+from coder.session.session import Session
 from coder.strategies.offline import search_repair, undecided_findings
 from tests.builders import write
-from tests.session.fakes import PROVEN, RED, STILL_RED, FakeVerifier, kit, run_strategy
+from tests.session.fakes import (
+    PROVEN,
+    RED,
+    STILL_RED,
+    UNTESTED,
+    FakeVerifier,
+    ForkingRepository,
+    kit,
+    run_session,
+    run_strategy,
+)
 
 SUSPECTS = (Suspect(place="a.py::value", line=1, score=0.9), Suspect(place="b.py::other", line=7, score=0.4))
 REDS = TestReport(
@@ -231,7 +244,7 @@ def test_without_failing_test_says_why_and_names_places(tmp_path: Path) -> None:
     assert gave_up.summary == (
         "No test fails because of the issue, and the issue quotes no call with its wrong and its right "
         "result. Likeliest places: value, other. Name a failing test with --test, or use a model: coder fix "
-        "--model MODEL"
+        "--model MODEL."
     )
 
 
@@ -296,16 +309,122 @@ def test_searches_for_the_example_alone_if_red_tests_lead_to_nothing(tmp_path: P
     assert proposer.calls == [(other,), (EXAMPLE.test,)]
 
 
+class EndingVerifier(FakeVerifier):
+    """Verifier during whose verdict the session is ended; its searches find the issue's example."""
+
+    def __init__(self, end: Callable[[], None], verdict: Verdict | None = None) -> None:
+        reproduced = [ReproductionResult(tests=(EXAMPLE.test,))]
+        super().__init__(example=EXAMPLE, reproduced=reproduced, report=TestReport(command=""))
+        self._end, self._verdict = end, verdict
+
+    def verify(
+        self,
+        patch: Patch,
+        named: Sequence[str],
+        progress: Progress | None = None,
+        *,
+        excluded: Sequence[str] = (),
+        tell: RunListener | None = None,
+    ) -> Verdict:
+        if self._verdict is None:
+            self._end()
+        return (self._verdict or PROVEN).model_copy(update={"tree": patch.tree, "is_examined": False})
+
+    def examine(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
+        self._end()
+        return verdict
+
+
+def run_to_early_end(root: Path, *found: int, interrupts: bool, verdict: Verdict | None = None) -> Any:
+    """Run a session whose time is over, or that is interrupted, in its first verdict or examination.
+
+    Without an edit in `found` it ends in the search. Return its end and its repository.
+    """
+    repository = ForkingRepository(root=root)
+    ended, loops = threading.Event(), list[asyncio.AbstractEventLoop]()
+
+    def end() -> None:
+        if interrupts:
+            loops[0].call_soon_threadsafe(session.send, Stop())
+        ended.wait(1.0)
+
+    class EndingProposer(ScriptedProposer):
+        def propose(self, *arguments: Any, **options: Any) -> Proposals:
+            if not found:
+                end()
+            return super().propose(*arguments, **options)
+
+    budget = None if interrupts else Budget(seconds=0.3)
+    context = offline_context(
+        root,
+        EndingProposer([proposals(*found)]),
+        verifier=EndingVerifier(end, verdict),
+        issue="value() returns 1 instead of 2",
+        repository=repository,
+        budget=budget,
+    )
+    session = Session(context, search_repair(), id="s1", version="0")
+
+    async def run() -> SessionFinished:
+        loops.append(asyncio.get_running_loop())
+        try:
+            return await session.run()
+        finally:
+            ended.set()
+
+    return asyncio.run(run()), repository
+
+
+@pytest.mark.parametrize("interrupts", [False, True], ids=["limit", "interrupted"])
+@pytest.mark.parametrize(
+    ("found", "verdict", "text", "paths"),
+    [
+        ((), None, f"holds a failing test for the issue: {EXAMPLE.test}.", (EXAMPLE.path,)),
+        (
+            (2,),
+            None,
+            "holds an edit that passes the failing tests in the search and was not judged: "
+            "value: use 2 instead of 1. Judge it: coder verify coder/value-use-2-instead-of-1-1",
+            ("a.py", EXAMPLE.path),
+        ),
+        ((2,), UNTESTED, "", ("a.py", EXAMPLE.path)),
+    ],
+    ids=["failing test", "edit", "passing change"],
+)
+def test_no_early_end_loses_what_was_found(
+    tmp_path: Path,
+    interrupts: bool,
+    found: tuple[int, ...],
+    verdict: Verdict | None,
+    text: str,
+    paths: tuple[str, ...],
+) -> None:
+    root = tmp_path / "root"
+    finished, repository = run_to_early_end(root, *found, interrupts=interrupts, verdict=verdict)
+    assert finished.delivery is not None
+    assert tuple(sorted(re.findall(r"(?m)^diff --git a/(\S+)", finished.delivery.diff))) == paths
+    assert len(repository.deliveries) == 1
+    assert text in finished.summary
+    early = None if interrupts else VerdictKind.LIMIT
+    assert finished.kind is (verdict.kind if verdict and not interrupts else early)
+
+
 def test_gives_up_with_the_example_as_failing_test(tmp_path: Path) -> None:
     verifier = FakeVerifier(
         example=EXAMPLE, reproduced=[ReproductionResult(tests=(EXAMPLE.test,))], report=TestReport(command="")
     )
-    proposer = ScriptedProposer([proposals()])
-    entries = run_offline(tmp_path, proposer, verifier=verifier, issue="value() returns 1 instead of 2")
-    (gave_up,) = notes(entries, GiveUp)
-    assert gave_up.test == EXAMPLE.test
-    assert f"The branch holds the issue's example as a failing test: {EXAMPLE.test}." in gave_up.summary
-    assert (tmp_path / EXAMPLE.path).read_text() == EXAMPLE.text
+    repository = ForkingRepository(root=tmp_path / "root")
+    context = offline_context(
+        tmp_path / "root",
+        proposals(),
+        verifier=verifier,
+        issue="value() returns 1 instead of 2",
+        repository=repository,
+    )
+    finished = run_session(context, search_repair())
+    assert (finished.kind, len(repository.deliveries)) == (VerdictKind.GAVE_UP, 1)
+    assert finished.summary.endswith(f"holds a failing test for the issue: {EXAMPLE.test}.")
+    assert "coder fix --continue --model MODEL. The branch" in finished.summary
 
 
 def test_passes_on_only_paths_and_remaining_time(tmp_path: Path) -> None:
