@@ -6,6 +6,7 @@ import builtins
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
@@ -15,10 +16,14 @@ from coder.core.phases import PhaseName
 from coder.core.ports import ReproducedExample
 from coder.core.values import Candidate, Proposal, Proposals
 from coder.core.verdict import Finding, ReproductionResult, TestResult, Verdict, VerdictKind
+from coder.index.index import SymbolIndex
+from coder.index.snapshot import IndexedPlace
 from coder.patching import apply
 from coder.python.source import decode_text, parse_module
 from coder.retrieval.issue_terms import extract_issue_terms, is_code_like
 from coder.retrieval.orientation import related_failures
+from coder.retrieval.ranking import locate_issue
+from coder.retrieval.test_examples import find_reaching_tests
 from coder.session.baseline import measure_baseline
 from coder.session.context import SessionContext, Strategy
 from coder.session.judging import (
@@ -38,6 +43,8 @@ SEARCH_SHARE = 0.6
 """Share of the remaining time for the search, since the result must still be proven."""
 MAX_NEW_GUARDS = 20
 """Most broken tests to add as guards after each search; these suffice to exclude similar edits."""
+MAX_NEAR_PLACES, MAX_NEAR_TESTS = 5, 100
+"""Likeliest places whose tests run where the suite takes long, and most of these tests."""
 NEITHER = "neither"
 MAX_QUESTIONS = 3
 NEXT_COMMAND = "To go on with a model: coder fix --continue --model MODEL"
@@ -103,25 +110,20 @@ async def _find_failing_tests(
     """Return the tests that fail because of the issue, why there are none, and the id of one written for it.
 
     They are those that the issue or the command names, else the red ones that it is about, in files that call
-    what its own example calls if that fails here, else this example, which is written into the worktree. All
-    red tests are used only if the issue names no code either: they would point to another fault.
+    what its own example calls if that fails here, else this example, which is written into the worktree. The
+    whole suite runs for longer than a moment only if nothing else is left.
     """
-    issue, tree = context.task.issue, candidate.worktree
-    named = requested_tests(context, candidate)
-    report = None if named else await measure_baseline(context, candidate, whole=True)
-    reds = report.project_failures if report else ()
-    checked = await _check_red(context, candidate, named) if named else ReproductionResult()
-    if checked.tests:
-        return checked.tests, "", ""
+    if named := requested_tests(context, candidate):
+        checked = await _check_red(context, candidate, named)
+        if checked.tests:
+            return checked.tests, "", ""
     example = await asyncio.to_thread(context.verifier.reproduce_example)
-    tests = _related_tests(issue, reds) or await asyncio.to_thread(_find_users, tree, issue, reds)
-    if not isinstance(example, str):
-        tests = tuple(test for test in tests if _calls_same(tree / test_file_of(test), example.call))
-    if reds and not tests and isinstance(example, str) and not _names_code(issue):
-        tests = tuple(result.id for result in reds)
-    checked = await _check_red(context, candidate, tests) if tests else checked
-    if checked.tests:
-        return checked.tests, "", ""
+    for whole in () if named else (False, True) if isinstance(example, str) else (False,):
+        reds = await _find_reds(context, candidate, whole=whole)
+        tests = await asyncio.to_thread(_select_reds, context, candidate, reds, example)
+        checked = await _check_red(context, candidate, tests) if tests else ReproductionResult()
+        if checked.tests:
+            return checked.tests, "", ""
     reason = "; ".join(checked.rejected[:2]).rstrip(".")
     if not isinstance(example, str):
         checked = await _write_red_example(context, candidate, example)
@@ -129,6 +131,46 @@ async def _find_failing_tests(
             return checked.tests, "", example.test
         example = "; ".join(checked.rejected[:1]) or "the issue's example could not be run as a test"
     return (), f"no test fails because of the issue{f' ({reason})' if reason else ''}, and {example}", ""
+
+
+async def _find_reds(context: SessionContext, candidate: Candidate, *, whole: bool) -> Sequence[TestResult]:
+    """Return the red tests of the base: of a suite that takes long those of its start, and nearest the issue.
+
+    The `whole` suite has the time that is not for the search.
+    """
+    left = context.budget.seconds_left
+    seconds = None if left is None else left * (1 - SEARCH_SHARE)
+    index = context.workspace(candidate).index
+    near = () if whole else await asyncio.to_thread(_find_near_tests, index, context.task.issue)
+    report = await measure_baseline(context, candidate, whole=whole, near=near, wait_seconds=seconds)
+    return report.project_failures if report else ()
+
+
+def _find_near_tests(index: SymbolIndex, issue: str) -> tuple[str, ...]:
+    """Return the tests that use the likeliest places of an issue."""
+    snapshot = index.refresh()
+    places = locate_issue(snapshot, extract_issue_terms(issue)).symbols[:MAX_NEAR_PLACES]
+    tests = (
+        test.id
+        for place in places
+        for test in find_reaching_tests(snapshot, [IndexedPlace(path=place.path, definition=place.item)])
+        if "::" in test.id
+    )
+    return tuple(islice(dict.fromkeys(tests), MAX_NEAR_TESTS))
+
+
+def _select_reds(
+    context: SessionContext,
+    candidate: Candidate,
+    reds: Sequence[TestResult],
+    example: ReproducedExample | str,
+) -> tuple[str, ...]:
+    """Return the red tests that the issue is about: all if it names no code, and nothing relates any."""
+    issue, tree = context.task.issue, candidate.worktree
+    tests = _related_tests(issue, reds) or _find_users(tree, issue, reds)
+    if not isinstance(example, str):
+        return tuple(test for test in tests if _calls_same(tree / test_file_of(test), example.call))
+    return tests if tests or _names_code(issue) else tuple(result.id for result in reds)
 
 
 async def _use_example_alone(context: SessionContext, candidate: Candidate, tests: tuple[str, ...]) -> str:

@@ -435,6 +435,39 @@ def test_passes_on_only_paths_and_remaining_time(tmp_path: Path) -> None:
     assert (may_write, proposer.seconds) == ([True, False], 30.0)
 
 
+class AskedVerifier(FakeVerifier):
+    """Verifier that notes what it is asked to run on the base."""
+
+    def baseline(
+        self, progress: Progress | None = None, *, whole: bool = False, near: Sequence[str] = ()
+    ) -> TestReport:
+        self.calls.append(("whole suite" if whole else "near", tuple(near)))
+        return self.report
+
+
+@pytest.mark.parametrize(
+    ("example", "report", "runs"),
+    [
+        (EXAMPLE, TestReport(command=""), ["near"]),
+        ("no example", REDS, ["near"]),
+        ("no example", TestReport(command=""), ["near", "whole suite"]),
+    ],
+    ids=["example", "red test nearby", "nothing else"],
+)
+def test_whole_suite_runs_only_if_nothing_else_is_red(
+    tmp_path: Path, example: ReproducedExample | str, report: TestReport, runs: list[str]
+) -> None:
+    reproduced = [ReproductionResult(tests=(RED.id,))]
+    verifier = AskedVerifier(example=example, report=report, reproduced=reproduced)
+    context = offline_context(tmp_path, proposals(2), verifier=verifier, issue="first_price() gives 1")
+    test = "from b import first_price\n\n\ndef test_a():\n    assert first_price() == 2\n"
+    write(tmp_path, {"b.py": "def first_price():\n    return 1\n", "tests/test_a.py": test})
+    run_strategy(search_repair(), context)
+    calls = [call for call in verifier.calls if call[0] in ("near", "whole suite")]
+    assert [name for name, _ in calls] == runs
+    assert calls[0] == ("near", (RED.id,))
+
+
 async def test_skips_slow_suite_when_failing_test_is_named(tmp_path: Path) -> None:
     has_searched = threading.Event()
 
