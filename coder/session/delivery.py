@@ -23,7 +23,7 @@ from coder.core.state import (
 from coder.core.text import sanitize_text
 from coder.core.value_text import shorten_value
 from coder.core.values import Candidate, Delivery, Patch, Value
-from coder.core.verdict import Verdict, VerdictKind, required_exit_code
+from coder.core.verdict import Finding, Verdict, VerdictKind, required_exit_code
 from coder.patching import PatchError, apply
 from coder.patching.git_hunks import split_git_diff
 from coder.python.imports import module_of_path
@@ -243,6 +243,11 @@ async def keep_change(context: SessionContext, outcome: SessionOutcome) -> Sessi
         summary = f"{outcome.summary} {where} holds {kept.text}.{advice}"
         return outcome.model_copy(update={"summary": summary, "delivery": delivery})
     verdict = kept.verdict
+    if verdict.is_examinable and verdict.kind.shows_fix:
+        unexamined = Finding(
+            rule="unexamined", effect="open", text="the session ended before the examination"
+        )
+        verdict = verdict.model_copy(update={"findings": (*verdict.findings, unexamined)})
     if may_commit and not repository.dirty:
         candidate = place.model_copy(update={"id": kept.candidate})
         delivery = await _deliver_on_head(context, candidate, patch, verdict)

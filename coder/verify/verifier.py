@@ -548,6 +548,7 @@ class WorktreeVerifier:
         started, cut = time.monotonic(), threading.Event()
         limit = min(max(LEAST_EXAMINATION, verdict.seconds), self._suite.examination_seconds)
         timer = threading.Timer(limit, cut.set)
+        timer.daemon = True  # a session that ends before the examination does not wait for it
         timer.start()
         with self._cutoff.offer(cut) if self._cutoff else nullcontext():
             is_complete = self._examine(change, facts, runs, cut, limit, progress)

@@ -309,6 +309,9 @@ def test_searches_for_the_example_alone_if_red_tests_lead_to_nothing(tmp_path: P
     assert proposer.calls == [(other,), (EXAMPLE.test,)]
 
 
+FIXED = PROVEN.model_copy(update={"kind": VerdictKind.FIXED})
+
+
 class EndingVerifier(FakeVerifier):
     """Verifier during whose verdict the session is ended; its searches find the issue's example."""
 
@@ -388,8 +391,9 @@ def run_to_early_end(root: Path, *found: int, interrupts: bool, verdict: Verdict
             ("a.py", EXAMPLE.path),
         ),
         ((2,), UNTESTED, "", ("a.py", EXAMPLE.path)),
+        ((2,), FIXED, "", ("a.py", EXAMPLE.path)),
     ],
-    ids=["failing test", "edit", "passing change"],
+    ids=["failing test", "edit", "passing change", "fix"],
 )
 def test_no_early_end_loses_what_was_found(
     tmp_path: Path,
@@ -405,8 +409,12 @@ def test_no_early_end_loses_what_was_found(
     assert tuple(sorted(re.findall(r"(?m)^diff --git a/(\S+)", finished.delivery.diff))) == paths
     assert len(repository.deliveries) == 1
     assert text in finished.summary
+    is_fix_kept = verdict is FIXED and interrupts  # the examination alone is ended
     early = None if interrupts else VerdictKind.LIMIT
-    assert finished.kind is (verdict.kind if verdict and not interrupts else early)
+    assert finished.kind is (verdict.kind if verdict and (not interrupts or is_fix_kept) else early)
+    if verdict is FIXED and not interrupts:
+        assert finished.verdict is not None
+        assert [found.rule for found in finished.verdict.findings] == ["unexamined"]
 
 
 def test_gives_up_with_the_example_as_failing_test(tmp_path: Path) -> None:
