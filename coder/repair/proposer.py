@@ -61,8 +61,8 @@ class SearchState:
 
     @property
     def progress_line(self) -> str:
-        """The progress in one line: `4 of 618 candidates pass; first: use `<=` in merge`."""
-        first = f"; first: {self.survivors[0].edit.summary}" if self.survivors else ""
+        """The progress in one line: `1 of 618 candidates passes; first: use `<=` in merge`."""
+        first = f"; first: {self.survivors[0].edit.summary}" if len(self.survivors) == 1 else ""
         if self.tried == 1:
             return f"the candidate {'passes' if self.survivors else 'fails'}{first}"
         passing = "passes" if len(self.survivors) == 1 else "pass"

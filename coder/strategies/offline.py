@@ -368,6 +368,8 @@ def _describe_offers(found: Proposals) -> Iterator[str]:
     """Yield the edits that pass, each with its answer, and how to decide."""
     for number, item in enumerate(found.proposals, 1):
         yield f"{number}. {item.summary}{f': {item.answer}' if item.answer else ''}"
+    if found.more:
+        yield f"and {found.more} more, less plain"
     if found.call:
         yield f"a test decides: assert {found.call} == ..."
 
