@@ -6,8 +6,8 @@ from coder.behavior.comparison import ACCIDENTAL, NOT_COMPARED, RAISES, TIME_OUT
 from coder.core.ports import AnswerClasses
 
 
-def group_by_answers(alternatives: Sequence[CallAnswers]) -> AnswerClasses:
-    """Group alternatives that answer all compared calls alike.
+def group_by_answers(alternatives: Sequence[CallAnswers], base: CallAnswers | None = None) -> AnswerClasses:
+    """Group alternatives that answer all compared calls alike; `base` are the answers without any.
 
     Compared are calls that every alternative with answers made, and answers steadily. Calls for which an
     alternative raises an accidental exception or does not end tell nothing, if they are not the tests' own:
@@ -24,6 +24,10 @@ def group_by_answers(alternatives: Sequence[CallAnswers]) -> AnswerClasses:
     classes = tuple(map(tuple, groups.values()))
     if not deciding:
         return AnswerClasses(classes=classes)
+    before = tuple(base[key].text if base and key in base else "" for key in keys)
+    changed = tuple(
+        sum(map(str.__ne__, row, before)) if isinstance(row, tuple) else len(keys) for row in groups
+    )
 
     def plainness(index: int) -> tuple[int, bool, int]:
         return -len({row[index] for row in rows}), keys[index].kind == "far", len(keys[index].call)
@@ -31,7 +35,9 @@ def group_by_answers(alternatives: Sequence[CallAnswers]) -> AnswerClasses:
     chosen = min(deciding, key=plainness)
     texts = (row[chosen] if isinstance(row, tuple) else "" for row in groups)
     shown = tuple(text.partition("; arguments now ")[0].partition("\t")[0] for text in texts)
-    return AnswerClasses(classes=classes, call=keys[chosen].call, answers=shown)
+    return AnswerClasses(
+        classes=classes, call=keys[chosen].call, answers=shown, changed=changed if base else ()
+    )
 
 
 def _is_told(key: CallKey, answers: CallAnswers) -> bool:

@@ -631,6 +631,8 @@ class AnswerClasses(Value):
     """A call that the first classes answer differently; empty if none was seen."""
     answers: tuple[str, ...] = ()
     """Its answers, one for each class; empty for those without."""
+    changed: tuple[int, ...] = ()
+    """Number of calls that each class answers otherwise than the unchanged code; empty if unknown."""
 
 
 class Proposer(Protocol):

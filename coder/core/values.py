@@ -192,7 +192,7 @@ class Proposals(Value):
 
     One alone is the only kind of change that was found."""
     more: int = 0
-    """Further kinds of changes, which are not kept."""
+    """Most further kinds of changes: they pass the failing tests, and perhaps no others."""
     call: str = ""
     """A call that the proposals answer differently; empty if none was seen."""
     suspects: tuple[Suspect, ...] = ()
@@ -211,7 +211,8 @@ class Proposals(Value):
         count = len(self.proposals) + self.more
         if count < 2:
             return ""
-        edits = f"the tests do not decide between {count} edits"
+        rest = f" and up to {self.more} more" if self.more else ""
+        edits = f"the tests do not decide between {len(self.proposals)} edits{rest}"
         answers = [*dict.fromkeys(proposal.answer for proposal in self.proposals if proposal.answer)]
         if not self.call or len(answers) < 2:
             return f"{edits}; where they differ could not be tried"

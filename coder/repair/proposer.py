@@ -165,9 +165,9 @@ class TemplateProposer:
     def _compare(
         self, case: FaultCase, survivors: Sequence[RepairCandidate], deadline: float
     ) -> tuple[tuple[Proposal, ...], str, int]:
-        """Return a proposal for each way in which survivors behave, the deciding call, and how many more.
+        """Return a proposal for each way in which survivors behave, the deciding call, and how many are left.
 
-        A survivor counts only if it passes with all tests that execute its place, in a fresh process.
+        A survivor is proposed only if it passes with all tests that execute its place, in a fresh process.
         """
         plain = sort_by_plainness(survivors, case.sources)
         classes: Sequence[Sequence[int]] = [[index] for index in range(len(plain))]
@@ -177,15 +177,23 @@ class TemplateProposer:
             seconds = max(deadline - time.monotonic(), MIN_CONFIRMATION_SECONDS)
             edits = [candidate.edit for candidate in plain]
             found = self._classify(case.tree, edits, case.failing, guards, seconds)
-            classes, call = found.classes, found.call
-            answers = [*found.answers] or [""] * len(classes)
-        proposals = [
-            build_proposal(candidate, case.sources[candidate.edit.path], answer)
-            for places, answer in zip(classes, answers, strict=True)
-            if (candidate := self._first_confirmed(case, [plain[place] for place in places], deadline))
-        ]
-        more = max(0, len(proposals) - MAX_PROPOSALS)
-        return tuple(proposals[:MAX_PROPOSALS]), shorten_value(call, limit=200), more
+            changed = found.changed or [0] * len(found.classes)
+            order = sorted(
+                range(len(found.classes)),
+                key=lambda place: (
+                    *plainness(plain[found.classes[place][0]], case.sources)[:2],
+                    changed[place],
+                ),
+            )
+            classes, call = [found.classes[place] for place in order], found.call
+            answers = [found.answers[place] if found.answers else "" for place in order]
+        proposals: list[Proposal] = []
+        while classes and len(proposals) < MAX_PROPOSALS:
+            members, answer = [plain[place] for place in classes[0]], answers[0]
+            classes, answers = classes[1:], answers[1:]
+            if candidate := self._first_confirmed(case, members, deadline):
+                proposals.append(build_proposal(candidate, case.sources[candidate.edit.path], answer))
+        return tuple(proposals), shorten_value(call, limit=200), len(classes)
 
     def _first_confirmed(
         self, case: FaultCase, members: Sequence[RepairCandidate], deadline: float
@@ -279,16 +287,8 @@ def sort_by_plainness(
 ) -> list[RepairCandidate]:
     """Return survivors that differ in code, plainest first.
 
-    A changed constant, operator or name comes before copied code, fewer new operations before more, and the
-    likelier edit before the others; of equal code the shortest text is kept.
+    Of equal code the shortest text is kept.
     """
-    sizes = {path: _node_count(source.text) for path, source in sources.items()}
-
-    def plainness(candidate: RepairCandidate) -> tuple[bool, int, float]:
-        edit = candidate.edit
-        added = _node_count(edit.apply(sources[edit.path].text)) - sizes[edit.path]
-        return edit.family in COPIED_FAMILIES, max(added, 0), -candidate.score
-
     shortest: dict[str, RepairCandidate] = {}
     for candidate in survivors:
         text = candidate.edit.apply(sources[candidate.edit.path].text)
@@ -296,7 +296,14 @@ def sort_by_plainness(
         known = shortest.get(code)
         if known is None or len(text) < len(known.edit.apply(sources[known.edit.path].text)):
             shortest[code] = candidate
-    return sorted(shortest.values(), key=plainness)
+    return sorted(shortest.values(), key=lambda candidate: plainness(candidate, sources))
+
+
+def plainness(candidate: RepairCandidate, sources: Mapping[str, PythonSource]) -> tuple[bool, int, float]:
+    """Return what orders edits: plain before copied code, few new operations first, then the likelier."""
+    edit, text = candidate.edit, sources[candidate.edit.path].text
+    added = _node_count(edit.apply(text)) - _node_count(text)
+    return edit.family in COPIED_FAMILIES, max(added, 0), -candidate.score
 
 
 def _node_count(text: str) -> int:

@@ -369,7 +369,7 @@ def _describe_offers(found: Proposals) -> Iterator[str]:
     for number, item in enumerate(found.proposals, 1):
         yield f"{number}. {item.summary}{f': {item.answer}' if item.answer else ''}"
     if found.more:
-        yield f"and {found.more} more, less plain"
+        yield f"and up to {found.more} more, less plain"
     if found.call:
         yield f"a test decides: assert {found.call} == ..."
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from coder.repair.localization import SpectrumFaults
 
 UNSAFE_REMEDY = f"{UNSAFE_FLAG} runs them without a sandbox"
-COMPARED_SECONDS, MOST_COMPARED_TESTS = 10.0, 20
+LEAST_COMPARED_SECONDS, COMPARED_SECONDS, MOST_COMPARED_TESTS = 1.0, 10.0, 20
 """Time for the answers to calls under one of several edits, and number of tests beside the failing ones."""
 
 
@@ -162,19 +162,27 @@ class ProjectRuntime:
         tests: Sequence[str],
         seconds: float,
     ) -> AnswerClasses:
-        """Group edits of a tree by the answers to the calls of some tests, in a fork for each edit."""
+        """Group edits of a tree by the answers to the calls of some tests, in a fork for each edit.
+
+        One more fork gives the answers of the unchanged code.
+        """
         old = read_texts(tree, [edit.path for edit in edits])
         changed = [find_changed_code(old, {**old, edit.path: edit.apply(old[edit.path])}) for edit in edits]
         code = changed[0]._replace(
             functions=tuple(dict.fromkeys(row for part in changed for row in part.functions)),
             literals=tuple(dict.fromkeys(value for part in changed for value in part.literals)),
         )
-        request = call_request(
-            tree, code, targets=targets, command=self.runner().command, seconds=COMPARED_SECONDS
-        )
+        share = max(LEAST_COMPARED_SECONDS, min(COMPARED_SECONDS, seconds / len(edits)))
+        request = call_request(tree, code, targets=targets, command=self.runner().command, seconds=share)
         request["others"] = [*tests[:MOST_COMPARED_TESTS]]
-        records = self.trials().record_calls(tree, edits, request, seconds=seconds)
-        return group_by_answers([*map(read_answers, records)])
+        text = old[edits[0].path]
+        same = tuple(
+            change.model_copy(update={"text": text[change.start : change.end]}) for change in edits[0].changes
+        )
+        unchanged = edits[0].model_copy(update={"changes": same})
+        records = self.trials().record_calls(tree, [*edits, unchanged], request, seconds=seconds)
+        *answers, before = map(read_answers, records)
+        return group_by_answers(answers, before)
 
     def installer(self, root: Path, on_install: Callable[[str], None]) -> OverlayInstaller:
         return OverlayInstaller(

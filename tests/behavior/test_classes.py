@@ -19,6 +19,11 @@ def test_equal_answers_are_one_class() -> None:
     assert group_by_answers([answers(x="1"), answers(x="1")]) == AnswerClasses(classes=((0, 1),))
 
 
+def test_counts_calls_that_are_answered_otherwise_than_before() -> None:
+    edits = [answers(x="1", y="2", z="3"), answers(x="1", y="0", z="0")]
+    assert group_by_answers(edits, answers(x="0", y="0", z="0")).changed == (3, 1)
+
+
 def test_values_that_a_function_cannot_take_tell_nothing() -> None:
     errors = answers(x="1", far="raises TypeError: x"), answers(x="1", far="raises KeyError: y")
     assert group_by_answers(errors).classes == ((0, 1),)

@@ -1,13 +1,16 @@
 """Comparison of the behavior of real changes, in place and outside of the tests."""
 
+import json
 import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from coder.behavior.runs import BehaviorRuns, Side
+from coder.behavior.runs import TARGET, BehaviorRuns, Side
 from coder.core.ports import Execution, Limits
 from coder.core.verdict import BehaviorReport, Finding
 from coder.core.verdict_summary import REMEDIES
@@ -75,6 +78,29 @@ def test_tells_what_a_change_does(
         assert calls["ordinal(31)"] == "'31th'"
     if case in ("right", "runner"):
         assert calls["ordinal(11)"] == "'11th'"
+
+
+RECORDING = """
+import json, os, sys
+sys.path[:0] = [sys.argv[1], sys.argv[2]]
+import coder_calls, shop, test_shop
+answers = os.path.join(sys.argv[2], "answers")
+request = {"answers": answers, "changed": [["shop.py", "ordinal"]], "literals": [], "ignored": [],
+           "targets": ["t"], "tests": ["test_shop.py"], "seconds": 20}
+coder_calls.CallRecorder(request, sys.argv[2]).begin("t")
+test_shop.test_new()
+sys.setprofile(None)
+"""
+
+
+def test_varies_calls_that_reach_a_changed_function(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(BASE + "\n\ndef page(number):\n    return 'page ' + ordinal(number)\n")
+    (tmp_path / "test_shop.py").write_text("import shop\n\n\ndef test_new():\n    shop.page(11)\n")
+    argv = [sys.executable, "-c", RECORDING, str(TARGET), str(tmp_path)]
+    subprocess.run(argv, check=True)
+    rows = [json.loads(line) for line in (tmp_path / "answers").read_text().splitlines()]
+    calls = {(row["kind"], row["call"]): row["answer"] for row in rows if row["name"] == "page"}
+    assert calls["near", "page(12)"] == "'page 12nd'"
 
 
 class WatchedSandbox(ProcessSandbox):

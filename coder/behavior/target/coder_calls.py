@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 import importlib
 import inspect
 import io
@@ -337,7 +338,9 @@ class CallRecorder:
             finally:
                 sys.setprofile(None)
 
-        text = answer_of(call, code, arguments, self.texts, printed.getvalue)
+        # A profiler is itself not profiled, and what it calls is not either.
+        profiled = functools.partial(sys.call_tracing, call, ())
+        text = answer_of(profiled, code, arguments, self.texts, printed.getvalue)
         return f"{ENTERED if entered else BESIDE}{text}"
 
 
