@@ -2,12 +2,12 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -16,6 +16,7 @@ from coder.core.errors import CoderError, UserError
 from coder.core.text import sanitize_text
 
 if TYPE_CHECKING:
+    from coder.api.results import Result
     from coder.hooks.agents import Agent
 
 app = typer.Typer(
@@ -303,28 +304,42 @@ def watch(
     """
     from coder import api
     from coder.cli.options import read_issue
-    from coder.hooks.judging import watch_verdicts
+    from coder.hooks.judging import QUIET_SECONDS, join_names, watch_verdicts
     from coder.repo.git import find_checkout
 
-    base = find_checkout(repo).git.resolve_commit(against) if against else ""
+    checkout = find_checkout(repo)
+    base = checkout.git.resolve_commit(against) if against else checkout.head
     if base is None:
         raise UserError(f"There is no commit {against!r} to compare with.")
-    judge = partial(
-        api.verify,
-        issue=read_issue(issue) if issue else "",
-        test_command=test,
-        trust=trust,
-        unsafe_no_sandbox=unsafe_no_sandbox,
+
+    def judge(**change: Any) -> "Result":
+        with _show_heartbeat("judging"):
+            return api.verify(
+                issue=read_issue(issue) if issue else "",
+                test_command=test,
+                trust=trust,
+                unsafe_no_sandbox=unsafe_no_sandbox,
+                **change,
+            )
+
+    def report_start(changed: Sequence[str]) -> None:
+        _print_event(f"judging {join_names(changed)}")
+
+    _print_event(
+        f"watching {checkout.root} against {against or 'HEAD'} ({base[:10]}): each state in "
+        f"which edits rest for {QUIET_SECONDS:.0f} s is judged; Ctrl-C ends it"
     )
-    print("Watching; each state in which edits come to rest is judged. Ctrl-C ends it.", file=sys.stderr)
     try:
-        for verdict in watch_verdicts(repo, base=base, judge=judge):
+        for verdict in watch_verdicts(repo, base=base, judge=judge, report_start=report_start):
             label = f"{verdict.result.label}  " if verdict.result else ""
             judged = verdict.result.verdict if verdict.result else None
-            text = judged.headline if judged else verdict.text
-            print(sanitize_text(f"{time.strftime('%H:%M:%S')}  {label}{text}"), flush=True)
+            _print_event(f"{label}{judged.headline if judged else verdict.text}")
             for result in (*judged.broken, *judged.still_red) if judged else ():
                 print(sanitize_text(f"          {result.id}"), flush=True)
     except KeyboardInterrupt:
         print("Watched no longer; nothing was changed.", file=sys.stderr)
     return 0
+
+
+def _print_event(text: str) -> None:
+    print(sanitize_text(f"{time.strftime('%H:%M:%S')}  {text}"), flush=True)

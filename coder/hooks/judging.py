@@ -293,6 +293,7 @@ def watch_verdicts(
     *,
     base: str = "",
     judge: Judge,
+    report_start: Callable[[Sequence[str]], None] = lambda _paths: None,
     read: Callable[[Path], WorkTreeState] = read_work_tree,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
@@ -300,7 +301,7 @@ def watch_verdicts(
     """Yield a verdict on each state in which a checkout comes to rest, without end.
 
     Commits made meanwhile belong to the change. `base` is the commit to compare with; empty is the present
-    HEAD.
+    HEAD. `report_start` is called with the changed paths before each judgement.
 
     Raises:
         UserError: there is no repository that can be worked with.
@@ -317,16 +318,21 @@ def watch_verdicts(
             seen, quiet_since = state.tree, clock()
         elif seen != judged and clock() - quiet_since >= QUIET_SECONDS:
             judged = seen
-            yield _judge(state, base, judge)
+            yield _judge(state, base, judge, report_start)
             continue
         sleep(max(QUIET_SECONDS / 4, LOOK_SHARE * (clock() - looked_at)))
 
 
-def _judge(state: WorkTreeState, base: str, judge: Judge) -> LiveVerdict:
-    if state.tree == state.base_tree(base):
+def _judge(
+    state: WorkTreeState, base: str, judge: Judge, report_start: Callable[[Sequence[str]], None]
+) -> LiveVerdict:
+    start = state.find_base(base)
+    changed = state.changed_paths(start)
+    if not changed:
         return LiveVerdict(tree=state.tree, result=None, text="Nothing differs from the start any more.")
+    report_start(changed)
     try:
-        result = judge(repository=state.root, against=state.find_base(base))
+        result = judge(repository=state.root, against=start)
     except CoderError as error:
         return LiveVerdict(tree=state.tree, result=None, text=str(error))
     return LiveVerdict(tree=state.tree, result=result, text=result.summary)

@@ -1,6 +1,6 @@
 """Live verdicts: when a checkout is judged, and when it is left alone."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -87,3 +87,14 @@ def test_says_that_change_is_taken_back(root: Path) -> None:
 def test_goes_on_after_change_that_cannot_be_judged(root: Path) -> None:
     (root / "a.py").write_text("2\n")
     assert watch(root, Judgements("No sandbox."), edits(root, "3\n"), 2) == ["No sandbox.", "No sandbox."]
+
+
+def test_reports_changed_files_before_judging(root: Path) -> None:
+    (root / "a.py").write_text("2\n")
+    judge, reported = Judgements(), []
+
+    def report_start(changed: Sequence[str]) -> None:
+        reported.append((*changed, len(judge.contents)))
+
+    next(watch_verdicts(root, judge=judge, report_start=report_start))
+    assert reported == [("a.py", 0)]
