@@ -4,7 +4,6 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -164,21 +163,25 @@ def _judge_push(*, remote: str, unsafe_no_sandbox: bool) -> int:
     from coder.hooks.judging import is_push_refused, judge_push
 
     code = 0
-    judge = partial(api.verify, unsafe_no_sandbox=unsafe_no_sandbox)
-    try:
+
+    def judge(commit: str, **options: Any) -> "Result":
+        print("coder judges the push (git push --no-verify skips this)", file=sys.stderr)
         with _show_heartbeat("coder judges the push"):
-            for branch, result in judge_push(Path(), sys.stdin.read(), remote=remote, judge=judge):
-                if result is None:
-                    text = f"coder: {branch.name} is not judged, because {branch.obstacle}."
-                    print(sanitize_text(text), file=sys.stderr)
-                    continue
-                text = f"coder verify {branch.name}: {result.label}. {result.summary}"
-                if is_push_refused(branch, result):
-                    lines = summary_text(result.verdict, session=result.session) if result.verdict else text
-                    ending = "Not pushed. To push anyway: git push --no-verify"
-                    text = f"coder verify {branch.name}:\n{lines}\n{ending}"
-                    code = 1
+            return api.verify(commit, wait=True, unsafe_no_sandbox=unsafe_no_sandbox, **options)
+
+    try:
+        for branch, result in judge_push(Path(), sys.stdin.read(), remote=remote, judge=judge):
+            if result is None:
+                text = f"coder: {branch.name} is not judged, because {branch.obstacle}."
                 print(sanitize_text(text), file=sys.stderr)
+                continue
+            text = f"coder verify {branch.name}: {result.label}. {result.summary}"
+            if is_push_refused(branch, result):
+                lines = summary_text(result.verdict, session=result.session) if result.verdict else text
+                ending = "Not pushed. To push anyway: git push --no-verify"
+                text = f"coder verify {branch.name}:\n{lines}\n{ending}"
+                code = 1
+            print(sanitize_text(text), file=sys.stderr)
     except CoderError as error:
         print(f"coder could not judge the push: {sanitize_text(str(error))}", file=sys.stderr)
     return code

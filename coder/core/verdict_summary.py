@@ -128,9 +128,8 @@ def describe_open(verdict: Verdict, *, change: str = "", offered: Collection[str
     if verdict.kind not in (VerdictKind.FIXED, VerdictKind.PASSING):
         return ()
     lines = []
-    if (verdict.tests_ran or 0) < (verdict.tests_reaching or 0):
-        ran = f"{verdict.tests_ran:,} of about {verdict.tests_reaching:,} tests that use the changed code ran"
-        lines.append(f"{ran}, nearest first: coder verify{of} --wait")
+    if left := (verdict.tests_reaching or 0) - (verdict.tests_ran or 0):
+        lines.append(f"about {left:,} tests that use the changed code did not run: coder verify{of} --wait")
     for finding in verdict.capping_findings:
         remedy = "" if finding.rule in offered else REMEDIES.get(finding.rule, "").format(of=of)
         lines.append(f"{finding.text.rstrip('.')}{f': {remedy}' if remedy else ''}")

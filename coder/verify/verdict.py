@@ -188,8 +188,8 @@ def describe_scope(after: TestReport, reaching: SuiteSelection) -> str:
         return f"{ran} of the {total} tests that use the changed code ran{skipping}, with no new failure"
     began = f"{ran} of about {total} tests that use the changed code ran{skipping}"
     began += f" in {after.seconds:.0f} s, nearest first"
-    rest = after.problem.text if after.problem and after.problem != OUT_OF_TIME else "--wait runs them all"
-    return f"{began}, with no new failure ({rest.rstrip('.')})"
+    why = after.problem.text.rstrip(".") if after.problem and after.problem != OUT_OF_TIME else ""
+    return f"{began}, with no new failure{f' ({why})' if why else ''}"
 
 
 def _is_cut(after: TestReport) -> bool:
