@@ -355,9 +355,10 @@ async def _judge_proposal(
 
 
 def undecided_findings(found: Proposals) -> tuple[Finding, ...]:
-    """Return the finding that several edits pass and differ, or that others may pass, for lack of time."""
+    """Return the finding that several edits pass and differ, or that others may pass which were not kept."""
     if text := found.open_question:
-        return (Finding(rule=UNDECIDED, effect="cap", text=text),)
+        rule = UNDECIDED if len(found.proposals) > 1 else SEARCH_CUT
+        return (Finding(rule=rule, effect="cap", text=text),)
     if not found.is_cut:
         return ()
     text = f"time ended the search after {found.tried:,} edits: others may pass as well"

@@ -16,6 +16,7 @@ from coder.core.ports import Progress, ReproducedExample, RunListener
 from coder.core.task import Budget
 from coder.core.values import Patch, Proposal, Proposals, Suspect
 from coder.core.verdict import Failure, ReproductionResult, TestReport, Verdict, VerdictKind
+from coder.core.verdict_summary import describe_open
 from coder.session.approval import Approval
 from coder.session.context import SessionContext
 from coder.session.log import EventLog
@@ -153,6 +154,15 @@ def test_search_that_time_ended_is_passing_at_most() -> None:
         "time ended the search after 40 edits: others may pass as well",
     )
     assert undecided_findings(proposals(2)) == ()
+
+
+@pytest.mark.parametrize(("kept", "names_another"), [((2, 3), True), ((2,), False)])
+def test_names_another_edit_only_where_one_is_kept(kept: tuple[int, ...], names_another: bool) -> None:
+    found = proposals(*kept, call="value()").model_copy(update={"more": 1})
+    verdict = Verdict(kind=VerdictKind.PASSING, reason="", findings=undecided_findings(found))
+    (line,) = describe_open(verdict)
+    assert line.startswith("the tests do not decide between")
+    assert ("--candidate 2" in line) == names_another
 
 
 def test_several_kinds_of_edits_are_passing_and_offered(tmp_path: Path) -> None:
