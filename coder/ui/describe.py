@@ -17,9 +17,12 @@ from coder.core.events import (
     NoteMade,
     PhaseEntered,
     PlanAnswered,
+    PlanAsked,
     QuestionAnswered,
+    QuestionAsked,
     ReasoningStreamed,
     ReviewAnswered,
+    ReviewAsked,
     StrategyChosen,
     TargetsGreen,
     TextStreamed,
@@ -199,6 +202,10 @@ def current_activity(event: Event) -> str:
             return "tests run" if phase == "verify" else "thinking"
         case ToolFinished() | Verified() | MessageFinished(message=UserMessage()):
             return "thinking"
+        case QuestionAsked() | PlanAsked() | ReviewAsked():
+            return "waiting for your answer"
+        case QuestionAnswered() | PlanAnswered() | ReviewAnswered():
+            return "working"
     return ""
 
 

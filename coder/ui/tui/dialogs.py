@@ -1,5 +1,6 @@
 """Screens that ask or tell something above the conversation."""
 
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 from textual.app import ComposeResult
@@ -9,7 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
-from coder.core.events import QuestionAsked
+from coder.core.events import REFUSE, QuestionAsked
 from coder.core.notes import Plan
 from coder.core.plan import format_plan, parse_plan
 from coder.core.text import sanitize_text
@@ -28,13 +29,25 @@ class ChosenOption(NamedTuple):
 
 
 class AnswerList(OptionList):
-    """Options without a way from the first to the last: what is allowed for good is not chosen by a slip."""
+    """Options without a way from the first to the last: what is allowed for good is not chosen by a slip.
+
+    A mark shows the chosen one where colors do not: in a terminal without them, and in a copied text.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "screen.agree", "yes", id="accept"),
         Binding("n", "screen.decline", "no", id="reject"),
         *(Binding(str(number), f"screen.choose({number})") for number in range(1, MOST_NUMBERS + 1)),
     ]
+
+    def __init__(self, options: Sequence[str]) -> None:
+        self._texts = options
+        super().__init__(*(Option(f"  {option}") for option in options), markup=False)
+
+    def watch_highlighted(self, highlighted: int | None) -> None:
+        for index, option in enumerate(self._texts):
+            self.replace_option_prompt_at_index(index, f"{'>' if index == highlighted else ' '} {option}")
+        super().watch_highlighted(highlighted)
 
     def action_page_up(self) -> None:
         self.call_later(self.run_action, "screen.scroll_text(-1)")
@@ -55,12 +68,15 @@ class AnswerList(OptionList):
 
 
 class Instruction(Input):
-    """Line for what the model should do instead."""
+    """Line for another answer, or for what the model should do instead."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("up", "app.focus_previous", show=False)]
 
-    def __init__(self) -> None:
-        super().__init__(placeholder="no, do this instead: …", compact=True)
+    def __init__(self, question: QuestionAsked) -> None:
+        is_refusal = question.default == REFUSE
+        super().__init__(
+            placeholder="no, do this instead: …" if is_refusal else "another answer: …", compact=True
+        )
 
 
 class QuestionScreen(Dialog[ChosenOption]):
@@ -87,9 +103,9 @@ class QuestionScreen(Dialog[ChosenOption]):
                 details = Static(sanitize_text(self._details), id="details", markup=False)
                 details.display = False
                 yield details
-            yield AnswerList(*map(Option, self._question.options), markup=False)
+            yield AnswerList(self._question.options)
             if self._question.takes_instruction:
-                yield Instruction()
+                yield Instruction(self._question)
             yield Static(self._keys, id="keys", markup=False)
 
     @property
@@ -122,8 +138,9 @@ class QuestionScreen(Dialog[ChosenOption]):
     @property
     def _is_yes_or_no(self) -> bool:
         """True if the first option agrees and the last one declines."""
-        has_two = len(self._question.options) == 2 or self._question.takes_instruction
-        return has_two and self._question.default == self._question.options[-1]
+        question = self._question
+        is_approval = question.takes_instruction and question.default == REFUSE
+        return (is_approval or len(question.options) == 2) and question.default == question.options[-1]
 
     def on_mount(self) -> None:
         options = self.query_one(OptionList)

@@ -99,6 +99,28 @@ async def test_y_answers_only_approvals_among_several_options() -> None:
     ]
 
 
+async def test_marks_chosen_option_without_colors() -> None:
+    async with working() as terminal:
+        await terminal.ask(story.QUESTION)
+        await terminal.settle()
+        assert f"> {story.QUESTION.default}" in terminal.text
+        await terminal.pilot.press("up")
+        await terminal.settle()
+        assert f"  {story.QUESTION.default}" in terminal.text
+        assert terminal.text.count("> ") == 1
+
+
+async def test_question_that_takes_any_answer_is_no_approval() -> None:
+    question = QuestionAsked(
+        question="q1", text="Which?", options=("6", "9", "neither"), default="neither", takes_instruction=True
+    )
+    async with working() as terminal:
+        terminal.session.tell(question)
+        await terminal.wait_for_question("another answer: …")
+        assert "y 6" not in terminal.text
+        assert "waiting for your answer" in terminal.text
+
+
 async def test_answers_review_with_accepted_hunks() -> None:
     answers = {
         ("y", "n", "y", "enter"): (0, 2),
