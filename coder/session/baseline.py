@@ -38,9 +38,8 @@ async def measure_baseline(
         seconds=report.seconds,
         problem=report.problem.text if report.problem else "",
     )
-    if event not in [
-        record.event for record in context.log.records if isinstance(record.event, BaselineMeasured)
-    ]:
+    logged = [record.event for record in context.log.records if isinstance(record.event, BaselineMeasured)]
+    if event not in logged and not (event.problem and event.problem in {other.problem for other in logged}):
         context.log.append(event)
     return report
 

@@ -5,7 +5,8 @@ from pathlib import Path
 from coder.core.events import BaselineMeasured
 from coder.core.phases import PhaseName
 from coder.core.values import Proposals
-from coder.core.verdict import Counts, TestReport
+from coder.core.verdict import Counts, RunProblem, TestReport
+from coder.session.baseline import measure_baseline
 from coder.strategies.phases import PHASE_SPECS
 from tests.session.fakes import FakeVerifier
 from tests.strategies.test_offline import offline_context
@@ -44,6 +45,18 @@ async def test_tests_that_cannot_pass_in_the_sandbox_are_no_failing_tests(tmp_pa
         (WRONG.id,),
         ("network",),
     )
+
+
+async def test_slow_suite_is_told_once(tmp_path: Path) -> None:
+    slow = RunProblem(kind="timeout", text="The tests did not end within 60 s.")
+    report = TestReport(command="pytest", problem=slow)
+    near = report.model_copy(update={"results": (WRONG,), "seconds": 70.0})
+    verifier = FakeVerifier(report=report)
+    context = offline_context(tmp_path, Proposals(), verifier=verifier)
+    for verifier.report in (near, report):
+        await measure_baseline(context, context.repository.create_candidate("c1"))
+    measured = [r.event for r in context.log.records if isinstance(r.event, BaselineMeasured)]
+    assert [event.problem for event in measured] == [slow.text]
 
 
 async def test_first_message_says_what_the_issues_example_gives(tmp_path: Path) -> None:
