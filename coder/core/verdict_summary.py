@@ -112,8 +112,7 @@ def _measured_rows(verdict: Verdict) -> Iterator[Row]:
 
 def describe_untested_lines(coverage: LineCoverage) -> str:
     """Return which changed lines no test that ran executes, as a sentence without its full stop."""
-    ran = f"none of the {coverage.tests} tests" if coverage.tests > 1 else "no test"
-    return f"{ran} that ran runs {join_first(coverage.missing, PLACES_SHOWN)}"
+    return f"no test that ran runs {join_first(coverage.missing, PLACES_SHOWN)}"
 
 
 def describe_open(verdict: Verdict, *, change: str = "", offered: Collection[str] = ()) -> tuple[str, ...]:
@@ -273,7 +272,7 @@ def describe_changes(behavior: BehaviorReport, *, has_targets: bool) -> tuple[st
 
     Nothing where tests went green and no call differs: what these tests see was not compared.
     """
-    compared = f"{behavior.compared} of {behavior.calls} calls of targets and passing tests"
+    compared = f"{behavior.compared} of {behavior.calls} calls of the tests"
     if not behavior.inputs:
         return (f"not compared ({compared} could be repeated)",)
     if not behavior.changed:

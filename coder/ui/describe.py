@@ -152,7 +152,7 @@ def _describe_summary(summary: str) -> Iterator[Line]:
 
 def _describe_verdict(verdict: Verdict) -> Iterator[Line]:
     reds = [*verdict.still_red, *verdict.broken]
-    more = "  Examining ..." if verdict.is_examinable and verdict.kind is VerdictKind.FIXED else ""
+    more = "  Examining ..." if verdict.is_examinable else ""
     text = f"  {verdict.headline}{more}"
     yield Line(lead=verdict.label, text=text, style="verdict", indent=1, kind=verdict.kind)
     for result in reds[:MOST_RED_TESTS]:
