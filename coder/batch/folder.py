@@ -30,11 +30,8 @@ LOST_LOG = "lost-{}.jsonl"
 
 
 class IssueResult(Value):
-    """Result of one issue, as its folder holds it."""
-
     id: str
     digest: str
-    """Digest of the issue's line."""
     label: str
     """PROVEN, PASSING, GAVE UP and so on."""
     kind: VerdictKind

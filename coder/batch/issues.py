@@ -60,8 +60,6 @@ class BatchIssue(Value):
 
 
 class RejectedLine(Value):
-    """A line that is no issue."""
-
     line: int
     reason: str
 

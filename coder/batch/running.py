@@ -34,8 +34,6 @@ SPENT_MARKER = '"type":"budget_spent"'
 
 @dataclass(frozen=True, kw_only=True)
 class BatchOptions:
-    """Options of a batch that hold for all its issues."""
-
     beside: Path
     """Directory that paths of repositories are relative to."""
     flags: Mapping[str, Any] = field(default_factory=dict)
@@ -49,8 +47,6 @@ class BatchOptions:
 
 @dataclass
 class IssueProgress:
-    """Progress of one issue that is not done yet."""
-
     issue: BatchIssue
     state: str = "waiting"
     """`waiting`, `running`, `done` or `not done`."""

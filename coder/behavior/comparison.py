@@ -55,8 +55,6 @@ class CallKey(NamedTuple):
 
 
 class CallAnswer(NamedTuple):
-    """Answer to a call on one side, in place."""
-
     text: str
     test: str = ""
     is_target: bool = False

@@ -41,8 +41,6 @@ class JobFailed(CoderError):
 
 
 class Job(Value):
-    """One run of one task under one strategy and model."""
-
     task: str
     digest: str
     """Digest of the task's files."""
@@ -86,7 +84,6 @@ class Outcome(Value):
 
     @property
     def fixed(self) -> bool:
-        """Whether it is FIXED or PROVEN."""
         return self.verdict is not None and self.verdict.shows_fix
 
     @property
@@ -116,8 +113,6 @@ class JobCall:
 
 @dataclass(frozen=True)
 class JobPackage:
-    """An outcome with the log of its session."""
-
     outcome: Outcome
     log: bytes
 
@@ -279,7 +274,6 @@ def _mode(job: Job) -> Mode:
 def _run_hidden_tests(
     task: SuiteTask, config: Config, diff: str, tree: Path, backend: SandboxBackend | None
 ) -> TestReport:
-    """Run the hidden tests on a fresh copy with the change."""
     tree.parent.mkdir(parents=True)
     task.unpack(tree)
     apply(diff, tree)
@@ -293,7 +287,6 @@ def _run_hidden_tests(
 SCRIPTED = "scripted"
 """Name of the model that answers from each task's script."""
 NO_MODEL_NAME = "none"
-"""Model name of strategies that ask none."""
 
 
 def plan_jobs(

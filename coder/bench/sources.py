@@ -41,7 +41,6 @@ class KnownFix(Value):
     base: str
     """Commit or tree before the fix."""
     tree: str
-    """Commit or tree with the fix and its tests."""
     tests: tuple[str, ...]
     """Paths of what the tests of the fix need; they are hidden from the strategies."""
     fail_to_pass: tuple[str, ...] = ()

@@ -72,8 +72,6 @@ class Tokens(Value):
 
 
 class GroupSummary(Value):
-    """Summary of all runs of one strategy with one model."""
-
     strategy: str
     model: str
     runs: int
@@ -96,7 +94,6 @@ class GroupSummary(Value):
     """None if a price is unknown."""
     seconds: float
     tokens: dict[str, Tokens]
-    """Tokens by role."""
 
 
 def format_usd(usd: object) -> str:
@@ -148,7 +145,6 @@ GROUP_COLUMNS: Mapping[str, Callable[[GroupSummary], object]] = {
     "USD": lambda group: format_usd(group.usd),
     "seconds": lambda group: f"{group.seconds:.1f}",
 }
-"""Cells of a row for each strategy and model, by column."""
 JOB_COLUMNS: Mapping[str, Callable[[Outcome], object]] = {
     "task": lambda outcome: outcome.job.task,
     "strategy": lambda outcome: outcome.job.strategy,

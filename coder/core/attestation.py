@@ -33,7 +33,6 @@ class Attestation(Value):
     format: int = FORMAT
     session: str
     version: str
-    """Version of coder."""
     at: datetime
     """Time of the verdict, UTC."""
     issue: str

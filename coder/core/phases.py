@@ -38,7 +38,6 @@ NoteKind = Literal[
     "report",
 ]
 StageState = Literal["running", "done", "failed"]
-"""State of a stage of a build."""
 
 
 class Phase(Value):

@@ -209,7 +209,6 @@ class Limits(Value):
     open_files: int = 4096
     """Per process."""
     file_bytes: int = 2 << 30
-    """Per file."""
     disk_bytes: int = 4 << 30
     """Free space that the command may use up on a writable file system."""
     output_bytes: int = 2 << 20
@@ -225,7 +224,6 @@ class Execution(Value):
     timed_out: bool = False
     """The time limit was reached, or the command was cut short."""
     killed_after: float | None = None
-    """Seconds after which it was killed for that."""
     truncated: bool = False
     exceeded: str = ""
     """The other limit that it was killed for, in words, such as `more than 1024 processes`."""
@@ -321,8 +319,6 @@ class DependencyInstaller(Protocol):
 
 
 class RunOptions(TypedDict, total=False):
-    """Options of a run of tests."""
-
     timeout_seconds: float | None
     """Without a limit, the project's applies."""
     expect_loaded: Sequence[str]
@@ -526,8 +522,6 @@ class Verifier(Protocol):
 
 
 class Trace(Value):
-    """One test and the lines it executed."""
-
     result: TestResult
     lines: Mapping[str, tuple[int, ...]]
     """Executed lines of the project's sources, from 1 and ascending, by path relative to the tree; test files
@@ -571,7 +565,6 @@ class Edit(Value):
     """Ids of passing tests that execute the changed place, in the order to run them."""
 
     def apply(self, text: str) -> str:
-        """Return the file's text after the edit."""
         for change in reversed(self.changes):
             text = text[: change.start] + change.text + text[change.end :]
         return text

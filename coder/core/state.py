@@ -137,7 +137,6 @@ def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
 
 
 def candidate_notes(records: Sequence[Record], candidate: str) -> tuple[Note, ...]:
-    """Return the candidate's notes, oldest first."""
     return tuple(
         record.event.note
         for record in candidate_records(records, candidate)
@@ -178,7 +177,6 @@ def unrelated_tests(records: Sequence[Record], candidate: str) -> tuple[str, ...
 
 
 def candidate_verdicts(records: Sequence[Record], candidate: str) -> tuple[Verdict, ...]:
-    """Return the candidate's verdicts, oldest first."""
     return tuple(
         record.event.verdict
         for record in candidate_records(records, candidate)
@@ -187,7 +185,6 @@ def candidate_verdicts(records: Sequence[Record], candidate: str) -> tuple[Verdi
 
 
 def newest_verdict(records: Sequence[Record], candidate: str) -> Verdict | None:
-    """Return the newest verdict on any change of the candidate."""
     return next(reversed(candidate_verdicts(records, candidate)), None)
 
 

@@ -40,8 +40,6 @@ class Frame(Value):
 
 
 class OperatingSystemError(Value):
-    """The error of the operating system at the root of a failure."""
-
     name: str
     """Its symbol, such as ECONNREFUSED; `gaierror` where a host's name has no address."""
     path: str = ""
@@ -62,7 +60,6 @@ class Failure(Value):
     text: str = ""
     """pytest's own rendering, truncated to its most useful part."""
     os_error: OperatingSystemError | None = None
-    """None where no such error caused it."""
 
     @property
     def headline(self) -> str:
@@ -116,7 +113,6 @@ class TestResult(Value):
         return self.outcome in ("passed", "xfailed", "xpassed")
 
     def with_texts(self, change: Callable[[str], str]) -> Self:
-        """Return the result with its failure's message and text changed, if it has one."""
         if self.failure is None:
             return self
         texts = {"message": change(self.failure.message), "text": change(self.failure.text)}
@@ -154,8 +150,6 @@ LinesRun = Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]
 
 
 class TestReport(Value):
-    """One run of a test command."""
-
     __test__ = False
     command: str
     results: tuple[TestResult, ...] = ()
@@ -238,8 +232,6 @@ class Counts(Value):
 
 
 class TestRun(Value):
-    """One run of the test command on the way to a verdict."""
-
     __test__ = False
 
     label: str
@@ -256,7 +248,6 @@ class TestRun(Value):
 
 
 def rename_keys(data: object, names: Mapping[str, str]) -> object:
-    """Return stored data of an earlier format with its keys renamed."""
     if not isinstance(data, Mapping) or names.keys().isdisjoint(data):
         return data
     return {names.get(key, key): value for key, value in data.items()}
@@ -303,10 +294,7 @@ class MutationReport(Value):
 
 
 class LineCoverage(Value):
-    """Changed lines of functions that tests execute."""
-
     lines: int
-    """Lines with code."""
     executed: int
     tests: int = 0
     """Number of the tests that ran; 0 if it is not known."""
@@ -337,8 +325,6 @@ class LintReport(Value):
 
 
 class ReplacedAssertion(Value):
-    """An assertion of an existing test, or a line of it, that the change replaces."""
-
     test: str
     """Its function's id."""
     old: str = ""
@@ -370,8 +356,6 @@ class Finding(Value):
 
 
 class VerdictKind(StrEnum):
-    """Kinds of verdicts, each with an exit code."""
-
     PROVEN = "PROVEN"
     FIXED = "FIXED"
     PASSING = "PASSING"

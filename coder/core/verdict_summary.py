@@ -234,7 +234,6 @@ def _without_repeated_file(names: Iterable[str]) -> Iterator[str]:
 
 
 def _describe_failing(results: Sequence[TestResult]) -> str:
-    """Return the failing tests, and how the first fails."""
     names = condense_tests([result.id for result in results])
     failure = results[0].failure
     if results[0].outcome in ("skipped", "xfailed"):

@@ -56,7 +56,6 @@ class Hit:
 class FileMatches:
     path: str
     count: int
-    """Matching lines."""
     records: bytes
     """Raw ripgrep output of the first matches and their context, parsed on demand."""
 
@@ -66,14 +65,11 @@ class FileMatches:
         return tuple(parse_hits(self.path, self.records))
 
     def first_hits(self, count: int) -> tuple[Hit, ...]:
-        """Return the first matching lines."""
         return tuple(islice((hit for hit in parse_hits(self.path, self.records) if hit.spans), count))
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResult:
-    """Result of a search, sorted by path."""
-
     files: tuple[FileMatches, ...]
     cut: str = ""
     """Why it ended early; empty when it is complete."""
@@ -388,7 +384,6 @@ def _path(begin: bytes) -> str:
 
 
 def parse_hits(path: str, records: bytes) -> Iterator[Hit]:
-    """Parse the records of a file into hits, in order."""
     for record in records.split(b"\n"):
         if record.startswith((MATCH_PREFIX, CONTEXT_PREFIX)) and (
             hit := _hit(path, json.loads(record)["data"])

@@ -22,7 +22,6 @@ comment comments docs documentation value values name names if is in it of on to
 an my me he
 """
 STOP_WORDS = frozenset(STOP_WORD_TEXT.split())
-"""Stop words of prose and of Python."""
 
 
 def count_terms(text: str) -> Counter[str]:
@@ -45,7 +44,6 @@ def identifier_terms(word: str) -> tuple[str, ...]:
 
 
 def identifier_parts(word: str) -> tuple[str, ...]:
-    """Return the parts of an identifier, in lower case."""
     return tuple(dict.fromkeys(piece.lower() for piece in PART.findall(word) if len(piece) > 1))
 
 

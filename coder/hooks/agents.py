@@ -159,7 +159,6 @@ class AgentSession:
     start: str
     """Commit with the work tree of then, uncommitted work included; on top of `head`, or `head` itself."""
     tree: str
-    """Git tree of it."""
     is_start_known: bool = True
     """False if the hook saw the end of a turn first: what was there before is unknown."""
     judging: str = ""
@@ -167,7 +166,6 @@ class AgentSession:
     judged: str = ""
     """Git tree that was judged last."""
     verdict: str = ""
-    """Label of its verdict."""
     failing: tuple[str, ...] = ()
     """Tests for which it was refused; empty if it was not."""
     refusals: int = 0
@@ -265,7 +263,6 @@ def _without_entries(settings: dict[str, Any], agent: Agent) -> dict[str, Any]:
 
 
 def _own_hooks(group: object, agent: Agent) -> list[object]:
-    """Return the hooks of a group that run coder."""
     hooks = group.get("hooks") if isinstance(group, dict) else None
     return [
         hook

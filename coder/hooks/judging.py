@@ -180,7 +180,6 @@ class _TurnEnd:
         )
 
     def _is_continued(self, session: AgentSession) -> bool:
-        """Tell whether this turn continues the one that was refused."""
         if self.event.get("stop_hook_active", "prompt" not in self.event):
             return True
         # Gemini CLI marks a continued turn only as long as no tool was called in it.

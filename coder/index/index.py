@@ -29,8 +29,6 @@ FileStatus = tuple[int, int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class TreeListing:
-    """A snapshot of a tree's file status."""
-
     paths: tuple[str, ...] = ()
     """Every file that git does not ignore, sorted."""
     files: Mapping[str, FileStatus] = field(default_factory=dict)

@@ -27,8 +27,6 @@ IDENTIFIER = re.compile(r'[^\W\d][\w$]*+(?!")')
 
 @dataclass(frozen=True, kw_only=True)
 class Import:
-    """One imported name or module, as it is written."""
-
     module: str
     """With its leading dots; `.` for `from . import x`."""
     name: str = ""
@@ -64,7 +62,6 @@ class Definition(NamedTuple):
     start: int
     """First line, from 1, decorators included."""
     line: int
-    """The line of its name."""
     end: int
     """Last line."""
     signature: str
@@ -98,7 +95,6 @@ class FileFacts:
 
 
 def parse_facts(path: str, text: str) -> FileFacts:
-    """Parse a file's facts in the language given by its extension."""
     if path.endswith(PYTHON):
         return python_facts(text)
     if _is_minified(text):
@@ -126,7 +122,6 @@ def _is_minified(text: str) -> bool:
 
 
 def identifier_lines(code: str, keywords: frozenset[str]) -> dict[str, list[int]]:
-    """Return the lines of each identifier in code whose strings and comments are blank."""
     lines_by_name: dict[str, list[int]] = defaultdict(list)
     for number, line in enumerate(code.split("\n"), 1):
         for name in set(IDENTIFIER.findall(line)):
@@ -355,7 +350,6 @@ class _Source:
         return re.sub(r"[ \t]#[^\n]*", "", text) if "#" in text else text
 
     def imports(self) -> Iterator[Import]:
-        """Yield the imports in source order."""
         for match in IMPORT.finditer(self.code):
             line = self.line(match.start() + 1)
             for part in (
@@ -640,7 +634,6 @@ def _bases_by_type(
 
 
 def _imports(module: "Node", statement: "Node") -> Iterator[Import]:
-    """Yield an import for each imported name, or one for the whole module."""
     line = statement.start_point[0] + 1
     module_text = re.sub(r"\s+", "", _text(module)) if "{" not in _text(module) else _text(module)
     name = module_text.strip("\"'`<>").replace("::", ".")

@@ -49,8 +49,6 @@ class FileRow:
 
 @dataclass(frozen=True, kw_only=True)
 class IndexPart:
-    """Index entries of a batch of files."""
-
     files: list[FileRow]
     terms: dict[str, bytes]
     """By kind and text: unsigned ints. Defined, derived, tokens: document << 8 | in the name << 7 | count;
@@ -62,15 +60,12 @@ class ParsedBatch:
     """A parsed batch without document numbers."""
 
     found: list[tuple[int, str, FileFacts]]
-    """Id, text and facts of each file."""
 
     @property
     def document_count(self) -> int:
-        """Count of document numbers that it needs."""
         return sum(len(facts.definitions) + 1 for _, _, facts in self.found)
 
     def number_documents(self, first_document: int) -> IndexPart:
-        """Assign numbers to the documents, from `first_document` on."""
         terms = _Terms()
         rows: list[FileRow] = []
         for identity, text, facts in self.found:
@@ -153,7 +148,6 @@ def _row(identity: int, text: str, facts: FileFacts, first_document: int, terms:
 def _add_tokens(
     text: str, facts: FileFacts, first_document: int, tokens: dict[str, list[int]]
 ) -> "array[int]":
-    """Add the words of each document, and return the number of words of each."""
     lengths = array("H", bytes(2 * (len(facts.definitions) + 1)))
     for ordinal, words in split_documents(text, facts.definitions):
         lengths[ordinal] = min(sum(words.values()), LONGEST_LENGTH)

@@ -49,7 +49,6 @@ def find_module_paths(snapshot: IndexSnapshot, dotted: str, *, importer: str = "
 
 
 def find_re_exports(snapshot: IndexSnapshot, name: str) -> tuple[tuple[str, Import], ...]:
-    """Return the packages that re-export a bare name, each with the import."""
     packages = [use.path for use in snapshot.uses_of_name(name) if use.path.endswith(PACKAGE)]
     return tuple(
         (path, imported_name)

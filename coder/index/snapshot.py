@@ -157,7 +157,6 @@ class Database:
             )
 
     def stored_ids(self, keys: Iterable[bytes]) -> dict[bytes, int]:
-        """Return the ids of those contents that are stored, by key."""
         return {
             key: rows[0][0] for key in keys if (rows := self._rows("SELECT id FROM file WHERE key = ?", key))
         }
@@ -224,7 +223,6 @@ class Database:
         return number, pieces
 
     def term_entries(self, term: str) -> "array[int]":
-        """Return the entries of a term, oldest first."""
         numbers = array("I")
         for (piece,) in self._rows("SELECT entries FROM term WHERE text = ? ORDER BY segment", term):
             numbers.frombytes(piece)

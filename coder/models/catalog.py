@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 
 class Provider(Value):
-    """A service that requires a key."""
-
     name: str
     keys: tuple[str, ...]
     """Environment variables that may contain its key; the first that is set counts."""
@@ -94,8 +92,6 @@ NAME_HINT = (
 
 
 class ModelChoice(Value):
-    """A selected model and the reason for its selection."""
-
     provider: str
     model: str
     base_url: str | None = None
@@ -109,7 +105,6 @@ class ModelChoice(Value):
 
 
 def find_key(provider: str, environment: Mapping[str, str]) -> SecretStr | None:
-    """Return the key of a provider, if the environment or the keyring has one."""
     keys = (_read_key(name, environment) for name in KEY_VARIABLES.get(provider, ()))
     return next((SecretStr(key) for key in keys if key), None)
 
@@ -124,8 +119,6 @@ def list_key_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 class LocalServer(Value):
-    """A server that answered, with the names of its models."""
-
     provider: str
     base_url: str
     models: tuple[str, ...]
@@ -310,7 +303,6 @@ def _check_library(provider: Provider) -> None:
 
 
 def _provider_address(provider: Provider, environment: Mapping[str, str]) -> str | None:
-    """Return the base URL that the environment names for a provider, if any."""
     url = environment.get(provider.address) or None
     if provider.name == "azure" and url and not url.rstrip("/").endswith("/v1"):
         return f"{url.rstrip('/')}/openai/v1"

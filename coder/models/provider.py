@@ -479,7 +479,6 @@ def model_factory(choice: ModelChoice, key: SecretStr | None) -> ModelFactory:
 
 
 def make_anthropic_model(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | None) -> Model:
-    """Create a model for Anthropic's messages API."""
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
@@ -487,7 +486,6 @@ def make_anthropic_model(http: httpx2.AsyncClient, *, model: str, secret: str, u
 
 
 def make_google_model(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | None) -> Model:
-    """Create a model for Google's Gemini API."""
     from pydantic_ai.models.google import GoogleModel
     from pydantic_ai.providers.google import GoogleProvider
 

@@ -51,7 +51,6 @@ NO_TOOLS_ERROR = re.compile(
 
 
 def translate_error(error: Exception, *, choice: ModelChoice, key: SecretStr | None) -> ModelError:
-    """Return the error as a one-line ModelError for the user, with the key masked."""
     message = _provider_message(error, key.get_secret_value() if key else "")
     # Checked first, since servers use different codes for it: Ollama 400, OpenRouter 404, llama.cpp 500.
     no_tools = (

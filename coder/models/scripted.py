@@ -47,7 +47,6 @@ class ScriptStep(Value):
     reasoning: str = ""
     calls: tuple[ScriptedCall, ...] = ()
     finish: Literal["stop", "calls", "length", "refusal"] | None = None
-    """None for `calls` if there are any, else `stop`."""
     usage: Usage = Usage(cost_usd=Decimal(0))
     error: ScriptedError | None = None
     when: str = ""
@@ -147,7 +146,6 @@ class ScriptedModel:
         return reply
 
     def _take_scene(self, request: Request) -> Scene | None:
-        """Remove and return the first scene that is for this request."""
         conversation = "\n".join(message.text for message in request.messages)
         for index, scene in enumerate(self._scenes):
             if not isinstance(scene, ScriptStep) or scene.when in conversation:

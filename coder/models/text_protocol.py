@@ -74,7 +74,6 @@ CALL_HEAD = re.compile(
     r"|\bto=(?P<harmony>[\w.]+)[^\n]*?<\|message\|>"
     r"|<[\uff5c|]tool[\u2581_]call[\u2581_]begin[\uff5c|]>(?:function<[\uff5c|]tool[\u2581_]sep[\uff5c|]>)?(?P<begun>[\w.]+)"
 )
-"""Name of a call outside of its arguments."""
 PARAMETER = re.compile(
     r"<parameter(?:=| name=[\"'])(?P<key>[^>\"'\n]+)[\"']?(?: \w+=[^>\n]*)?>"
     r"(?:(?P<value>(?:(?!<parameter[= ]).)*?)</parameter>"

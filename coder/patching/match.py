@@ -49,7 +49,6 @@ MatchResult = Placement | AlreadyApplied | Misfit
 
 
 def place_hunks(hunks: Sequence[PatchHunk], lines: Sequence[str]) -> list[MatchResult]:
-    """Match each hunk with the lines of the unchanged file, in the order given."""
     text = LineIndex(lines)
     results: list[MatchResult] = []
     offset = 0
@@ -63,13 +62,10 @@ def place_hunks(hunks: Sequence[PatchHunk], lines: Sequence[str]) -> list[MatchR
 
 @dataclass(frozen=True)
 class LineIndex:
-    """A file's lines with an index by key."""
-
     lines: Sequence[str]
 
     @cached_property
     def positions_by_key(self) -> dict[str, list[int]]:
-        """Indices of the lines with each key, ascending."""
         where: dict[str, list[int]] = {}
         for index, line in enumerate(self.lines):
             where.setdefault(normalize_line(line), []).append(index)
@@ -285,7 +281,6 @@ def _inside(section: str, lines: Sequence[str], at: int) -> bool:
 
 
 LINE_WEIGHT = 1000
-"""The weight of a line of text."""
 WORDLESS_WEIGHT = 250
 """The weight of a short line without a word, such as a bracket."""
 WORDLESS_LENGTH = 3
@@ -593,7 +588,6 @@ def equal_exactly(line: HunkLine, actual: str) -> bool:
 
 
 def equal_ignoring_trailing_space(line: HunkLine, actual: str) -> bool:
-    """Tell whether the lines are equal apart from trailing white space."""
     return line.text.rstrip() == actual.rstrip()
 
 
@@ -605,7 +599,6 @@ def equal_ignoring_lost_mark(line: HunkLine, actual: str) -> bool:
 
 
 def equal_ignoring_look_alikes(line: HunkLine, actual: str) -> bool:
-    """Tell whether the lines are equal apart from look-alike characters."""
     return to_ascii(line.text) == to_ascii(actual)
 
 

@@ -13,8 +13,6 @@ from coder.core.errors import PatchError
 
 @dataclass(frozen=True, kw_only=True)
 class HunkLine:
-    """One line of a hunk, without its line end."""
-
     mark: str
     """A space: context; + or -: added or removed."""
     text: str
@@ -63,7 +61,6 @@ class PatchHunk:
 
     @cached_property
     def runs(self) -> tuple[ChangedRun, ...]:
-        """Runs of changed lines, in order."""
         runs: list[ChangedRun] = []
         run: list[HunkLine] = []
         before = 0

@@ -68,7 +68,6 @@ class TextFile:
 
     @property
     def default_line_end(self) -> str:
-        """The most common line end."""
         common = Counter(end for end in self.ends if end).most_common(1)
         return common[0][0] if common else "\n"
 
@@ -96,8 +95,6 @@ class FileChange:
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedPatch:
-    """The changes of a whole patch."""
-
     changes: tuple[FileChange, ...]
 
     @property
@@ -519,7 +516,6 @@ def _find_by_suffix(patch: FilePatch, tree: ConfinedTree, root: Path) -> str:
 
 
 def _is_whole_file(hunk: PatchHunk) -> bool:
-    """Tell whether a hunk could be the whole of a new file."""
     lines = hunk.without_tail.lines
     return hunk.start <= 1 and not any(
         line.mark == "-" or (line.mark == " " and line.text.strip()) for line in lines

@@ -187,7 +187,6 @@ class Secrets:
         return data
 
     def mask_own_values(self, text: str) -> str:
-        """Mask the user's own values only."""
         return _replace_own(text, self.own, self._placeholder)
 
 
@@ -348,7 +347,6 @@ _DESCRIPTIVE_WORDS = frozenset(
         "default random generate generated self this"
     ).split()
 )
-"""Words that name a secret, its type or its absence, and are not secrets themselves."""
 _NAME_SUFFIX = re.compile(
     r"(?i)s?(?:[_-]?(?:\d+|dev|prod|production|test|testing|staging|local|default"
     r"|value|old|new|live|main|root|admin))*"

@@ -42,7 +42,6 @@ class Redirection(Value):
 
     @property
     def writes(self) -> bool:
-        """Whether it writes to a file."""
         return (
             ">" in self.operator
             and not self.target.text.isdigit()

@@ -62,7 +62,6 @@ class PythonSource:
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
-        """The parent of each node."""
         return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
 
     @cached_property
@@ -87,7 +86,6 @@ class PythonSource:
         return self._positions.span(node)
 
     def text_of(self, node: ast.AST) -> str:
-        """Return the text of a node."""
         start, end = self.span(node)
         return self.text[start:end]
 
@@ -98,7 +96,6 @@ class PythonSource:
             node = parent
 
     def find_ancestor(self, node: ast.AST, kind: type[Node]) -> Node | None:
-        """Return the innermost ancestor of a kind."""
         return next((ancestor for ancestor in self.ancestors(node) if isinstance(ancestor, kind)), None)
 
     def enclosing_function(self, node: ast.AST) -> Function | None:
@@ -108,7 +105,6 @@ class PythonSource:
         )
 
     def owner_class(self, function: Function | None) -> ast.ClassDef | None:
-        """Return the class of which a function is a method."""
         parent = self.parents.get(function) if function else None
         return parent if isinstance(parent, ast.ClassDef) else None
 
@@ -137,7 +133,6 @@ class PythonSource:
         return self.text[start : self._positions.offset(statement.lineno, statement.col_offset)]
 
     def enclosing_block(self, statement: ast.stmt) -> list[ast.stmt]:
-        """Return the block of statements that contains a statement."""
         parent = self.parents.get(statement)
         for name in BLOCK_FIELDS:
             block = getattr(parent, name, None)
@@ -173,7 +168,6 @@ def is_docstring(statement: ast.stmt) -> bool:
 
 
 def first_statement(function: Function) -> ast.stmt | None:
-    """Return the first statement of a function that is not a docstring."""
     return next((statement for statement in function.body if not is_docstring(statement)), None)
 
 

@@ -60,8 +60,6 @@ Of 242 one-line fixes of sympy, Sphinx and Pylint, the 30 classic faults and 20 
 
 @dataclass(frozen=True)
 class RepairCandidate:
-    """An edit with its score before it is tried."""
-
     edit: Edit
     score: float
     place: str

@@ -347,7 +347,6 @@ class EquivalenceNormalizer(ast.NodeTransformer):
 
 
 def build_proposal(candidate: RepairCandidate, source: PythonSource, answer: str = "") -> Proposal:
-    """Build the proposal of a candidate, with its edit as a unified diff."""
     edit = candidate.edit
     # Not splitlines: it also splits at form feeds and the like, which git does not treat as line ends.
     before, after = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (source.text, edit.apply(source.text)))

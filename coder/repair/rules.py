@@ -68,7 +68,6 @@ IGNORED_FIELDS = ("ctx", "kind", "type_comment")
 
 
 def _matches(pattern: object, node: object, holes: dict[str, Bound]) -> bool:
-    """Compare a pattern with a node, and fill the holes."""
     match pattern:
         case ast.Name(id=text) if name := _hole_name(text):
             return isinstance(node, ast.expr) and _bind(holes, name, node)

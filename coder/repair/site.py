@@ -74,7 +74,6 @@ class RewriteSite:
         return False
 
     def text_of(self, node: ast.AST) -> str:
-        """Return the text of a node."""
         return self.source.text_of(node)
 
     def replace_span(self, start: int, end: int, text: str, summary: str) -> Iterator[Rewrite]:
@@ -92,7 +91,6 @@ class RewriteSite:
         )
 
     def swap(self, first: ast.AST, second: ast.AST, summary: str) -> Iterator[Rewrite]:
-        """Swap two nodes, the first standing before the second."""
         old, new = self.text_of(first), self.text_of(second)
         if old != new:
             texts = zip((first, second), (new, old), strict=True)
@@ -109,7 +107,6 @@ class RewriteSite:
     def insert(
         self, statement: ast.stmt, lines: Sequence[str], summary: str, *, after: bool = False
     ) -> Iterator[Rewrite]:
-        """Insert lines before a statement, or after it, at its indent."""
         indent, end_of_line = self.source.indent(statement), self.source.line_end
         if not indent.strip():
             place = self.source.span(statement)[after]
@@ -126,7 +123,6 @@ def abbreviate(code: str) -> str:
 
 
 def needs_parentheses(text: str, node: ast.AST, source: PythonSource) -> bool:
-    """Tell whether an expression's text needs parentheses in the place of `node`."""
     try:
         new = parse_expression(text)
     except (SyntaxError, ValueError):
@@ -163,14 +159,12 @@ def parameter_names(function: Function) -> tuple[str, ...]:
 
 
 def assigned_names(node: ast.AST) -> tuple[str, ...]:
-    """Return the variables assigned under a node, in order."""
     names = (name for name in find_nodes(node, ast.Name) if isinstance(name.ctx, ast.Store))
     return tuple(dict.fromkeys(name.id for name in names))
 
 
 @lru_cache(maxsize=CACHE_SIZE)
 def unread_parameters(function: Function | None) -> tuple[str, ...]:
-    """Return the parameters that a function does not read."""
     if function is None:
         return ()
     read = {name.id for name in find_nodes(function, ast.Name) if isinstance(name.ctx, ast.Load)}
@@ -232,7 +226,6 @@ def attribute_names(source: PythonSource) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def short_strings(source: PythonSource) -> tuple[str, ...]:
-    """Return the file's short string literals."""
     texts = (node.value for node in find_nodes(source.tree, ast.Constant) if isinstance(node.value, str))
     return tuple(dict.fromkeys(text for text in texts if 0 < len(text) < MAX_KEY_LENGTH))
 
@@ -246,7 +239,6 @@ def name_similarity(name: str, other: str) -> float:
 
 @lru_cache(maxsize=20_000)
 def similar_names(name: str, pool: tuple[str, ...], *, least: float = 0.5, most: int = 8) -> tuple[str, ...]:
-    """Return other names of a pool, the most similar first."""
     scored = {other: name_similarity(name, other) for other in dict.fromkeys(pool) if other != name}
     near = (other for other, ratio in scored.items() if ratio >= least)
     return tuple(sorted(near, key=lambda other: (-scored[other], other))[:most])

@@ -224,7 +224,6 @@ UNDEFINED = re.compile(
 
 
 def names_in_messages(failures: tuple[Failure, ...]) -> frozenset[str]:
-    """Return the names that failures report as undefined or missing."""
     matches = (match for failure in failures for match in UNDEFINED.finditer(failure.message))
     return frozenset(name for match in matches for name in match.groups() if name)
 
@@ -297,7 +296,6 @@ def attribute(site: RewriteSite) -> Iterator[Rewrite]:
 
 
 def undefined_name(site: RewriteSite) -> Iterator[Rewrite]:
-    """Import an undefined name of the standard library."""
     node = site.node
     if not isinstance(node, ast.Name) or node.id not in names_in_messages(site.failures):
         return

@@ -298,7 +298,6 @@ def _revert(git: Git, commit: str) -> tuple[str, str]:
 
 
 def _tree_on_head(git: Git, head: str, commit: str) -> str:
-    """Return the tree of HEAD with the commit's change applied."""
     if git.resolve_commit(commit) is None:
         raise UserError(f"The commit {commit[:10]} is not in this repository any more; nothing was changed.")
     tree = merge_change(git, old=delivery_base(git, commit), new=commit, onto=head)

@@ -121,7 +121,6 @@ def make_copy(
 
 
 def append_trailers(message: str, *lines: str) -> str:
-    """Add lines to the trailers of a message, or append such a block."""
     text = message.rstrip()
     has_trailers = "\n\n" in text and re.match(r"[\w-]+: ", text.rpartition("\n")[2])
     return f"{text}{chr(10) if has_trailers else chr(10) * 2}" + "\n".join(lines)
@@ -167,7 +166,6 @@ def find_copies(git: Git, commit: str) -> list[str]:
 
 
 def has_change(git: Git, delivered: str, commit: str = "HEAD") -> bool:
-    """Tell whether a commit comes from a delivered one, or HEAD from a copy of it."""
     return git.succeeds("merge-base", "--is-ancestor", delivered, commit) or bool(find_copies(git, delivered))
 
 

@@ -35,7 +35,6 @@ class ExistingChange:
     base: str
     """A commit."""
     tree: str
-    """The tree with the change applied."""
     label: str
     """For display: the change and its base."""
     message: str = ""
@@ -226,7 +225,6 @@ class WorkTreeState:
     """Parts of the work that the tree lacks, and the files that decide on it, each with a fingerprint."""
 
     def base_tree(self, commit: str) -> str:
-        """Return the tree of the commit that `find_base` compares with."""
         return self.git.resolve_tree(self.find_base(commit))
 
     def find_start(self, *, head: str, commit: str) -> str:

@@ -211,7 +211,6 @@ class Git:
         return self.git_dir
 
     def with_index(self, index: Path) -> "Git":
-        """Return the same git with another index file."""
         return replace(self, index=index)
 
     def call(

@@ -183,8 +183,6 @@ HEADER = re.compile(r"([0-9a-f]{40,64}) \d+ (\d+)")
 
 @dataclass(frozen=True, kw_only=True)
 class BlameLine:
-    """One line and the commit that last changed it."""
-
     line: int
     commit: str
     commit_fields: dict[str, str] = field(default_factory=dict)

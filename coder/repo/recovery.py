@@ -34,7 +34,6 @@ class SessionPaths:
     """The git directory of the repository."""
 
     def candidate_ref(self, candidate: str) -> str:
-        """Return the ref that is a candidate's private branch."""
         return f"{self.refs}heads/{candidate}"
 
     @property
@@ -43,12 +42,10 @@ class SessionPaths:
 
     @property
     def indexes(self) -> Path:
-        """The directory of the session's index files."""
         return self.state / "indexes"
 
     @property
     def refs(self) -> str:
-        """The prefix of the session's private refs."""
         return f"refs/coder/{self.session}/"
 
     def write_record(self) -> None:

@@ -421,7 +421,6 @@ def find_untracked_files(git: Git) -> list[str]:
 
 def write_tree(git: Git) -> str:
     # In a partial clone an object may be missing; it already exists elsewhere and must not be fetched.
-    """Write the index as a tree and return its hash."""
     return git.text("write-tree", "--missing-ok")
 
 

@@ -99,7 +99,6 @@ def _attach_image(name: str, data: bytes, media_type: str) -> Attachment:
 def refuse_images(
     attachments: Sequence[Attachment], model: Model
 ) -> tuple[tuple[Attachment, ...], tuple[str, ...]]:
-    """Return the attachments that a model accepts, and a sentence on each image that it does not."""
     names = [attachment.image.name for attachment in attachments if attachment.image is not None]
     if not names or model.accepts_images:
         return tuple(attachments), ()

@@ -85,8 +85,6 @@ class Corpus:
 
 @dataclass(kw_only=True)
 class TextMatches:
-    """Text matches of an issue."""
-
     weights: Mapping[str, float]
     """Of each word, including its rarity."""
     rarity: Mapping[str, float]
@@ -228,7 +226,6 @@ class IdentifierUses:
 MOST_NAMES = 60
 SHORTEST = 5
 FULL_WEIGHT_RARITY = 6.0
-"""Rarity from which a name has full weight."""
 
 
 def find_identifier_uses(terrain: Corpus, clues: IssueTerms) -> IdentifierUses:

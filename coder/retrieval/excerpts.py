@@ -33,7 +33,6 @@ SHORTEST_WRAPPER = 4
 """The same of a likelier definition that gives way to the one that it calls."""
 COPY_SIMILARITY = 0.85
 COMPARED_CHARACTERS = 1500
-"""Characters of two definitions that are compared."""
 CALL = re.compile(r"(?P<of>\w+\.)?(?P<name>[A-Za-z_]\w{2,})\(")
 MOST_CALLEES = 8
 OWN_RECEIVERS = ("self.", "cls.", "this.")
@@ -47,8 +46,6 @@ in 42 with 8 (6 around each); 57 others, used for choosing: 25 and 42.
 
 @dataclass(frozen=True, kw_only=True)
 class Excerpt:
-    """A definition of a file, to be shown."""
-
     path: str
     source: TextFile
     file_definitions: Sequence[Definition]

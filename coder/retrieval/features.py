@@ -26,8 +26,6 @@ FeatureValues = dict[str, float]
 
 @dataclass(frozen=True, kw_only=True)
 class DefinitionCandidate:
-    """A definition with evidence."""
-
     path: str
     item: Definition
     evidence: FeatureValues
@@ -45,8 +43,6 @@ class DefinitionCandidate:
 
 @dataclass(frozen=True, kw_only=True)
 class IssueMatch:
-    """An issue, the corpus, and the matches found in it."""
-
     terrain: Corpus
     clues: IssueTerms
     matches: TextMatches
@@ -246,7 +242,6 @@ class IssueMatch:
         )
 
     def file_features(self, scored: Mapping[tuple[str, str], float]) -> dict[str, FeatureValues]:
-        """Return the evidence for each file, given the scores of definitions."""
         evidence_by_path: dict[str, FeatureValues] = defaultdict(dict)
         for number, score in self.matches.files.items():
             evidence_by_path[self.terrain.paths[number]]["words"] = score
@@ -267,7 +262,6 @@ class IssueMatch:
         return evidence_by_path
 
     def distinctive_words(self, path: str) -> list[str]:
-        """Return the issue's words in a file, most distinctive first."""
         worth_by_word = self.matches.telling.get(self._numbers.get(path, -1), {})
         return self.clues.original_words(sorted(worth_by_word, key=lambda word: (-worth_by_word[word], word)))
 

@@ -85,8 +85,6 @@ class TracedCall:
 
 @dataclass(frozen=True, kw_only=True)
 class IssueTerms:
-    """Search terms of an issue."""
-
     names: dict[str, float]
     """Whole words of the issue with their weight: code-like words and words of the title weigh more."""
     words: dict[str, float]

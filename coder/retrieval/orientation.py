@@ -133,7 +133,6 @@ def _outline(snapshot: IndexSnapshot, located: Localization, places: Sequence[Ra
 
 
 def find_named_functions(snapshot: IndexSnapshot, clues: IssueTerms) -> list[RankedPlace]:
-    """Return the functions that the issue names in backticks, where each name is defined once."""
     found = []
     for name in dict.fromkeys(NAMED_IN_CODE.findall(clues.text)):
         places = [

@@ -164,7 +164,6 @@ def collect_definition_features(
 def collect_file_features(
     case: IssueMatch, scored: Mapping[tuple[str, str], float]
 ) -> dict[str, FeatureValues]:
-    """Return all evidence for each file."""
     files = case.file_features(scored)
     best = sorted(files, key=lambda path: (-weighted_sum(files[path], FILE_WEIGHTS), path))[
         :MAX_NEIGHBOUR_SOURCES
@@ -228,7 +227,6 @@ POINTERS = ("message", "line", "innermost frame")
 FEW_PLACES = 0.5
 """Evidence that three places share is 0.58 for each, that four share 0.5."""
 FILE_SCORE_WEIGHT = 0.54
-"""Weight of a file's score in those of its definitions."""
 MAX_SHORT_CLASS = 40
 """Lines of a class that is one place; of a longer one its methods that the issue names are places, too."""
 MOST_PLACES = 10
@@ -259,7 +257,6 @@ def select_places(snapshot: IndexSnapshot, located: Localization, clues: IssueTe
 def _named_methods(
     snapshot: IndexSnapshot, path: str, item: Definition, clues: IssueTerms
 ) -> list[Definition]:
-    """Return the methods of a long class that the issue names."""
     if item.kind != "class" or item.end - item.line < MAX_SHORT_CLASS:
         return []
     methods = (
@@ -316,7 +313,6 @@ def _definition_reasons(case: IssueMatch, candidate: DefinitionCandidate) -> Ite
 
 
 def _distinctive_words(case: IssueMatch, candidate: DefinitionCandidate) -> list[str]:
-    """Return the candidate's most distinctive words of the issue."""
     lines = read_text_or_empty(case.terrain.snapshot.root, candidate.path).split("\n")[
         candidate.item.start - 1 : candidate.item.end
     ]

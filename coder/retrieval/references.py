@@ -17,7 +17,6 @@ MAX_MESSAGE_DOCUMENTS = 60
 MOST_NAMESAKES = 3
 FRAME_DECAY = 0.3
 ADJACENT_LITERALS = re.compile(r"[\"']\s*\n\s*[rfubRFUB]?[\"']")
-"""Two adjacent string literals."""
 
 
 @dataclass(kw_only=True)
@@ -46,7 +45,6 @@ class ReferenceEvidence:
 
 
 def collect_references(terrain: Corpus, clues: IssueTerms) -> ReferenceEvidence:
-    """Collect all references."""
     evidence = ReferenceEvidence()
     worktree_files = FileIndex(terrain.snapshot.paths)
     _add_paths(terrain, clues, worktree_files, evidence)

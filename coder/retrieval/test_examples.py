@@ -24,7 +24,6 @@ NAMESAKE_FACTOR = 2.0
 LONGEST_TEST = 25
 LONGEST_IMPORTS = 300
 PART_WEIGHT = 0.3
-"""Share of a name's weight for a part of it."""
 TEST_NAME_WEIGHT = 2.0
 
 
@@ -133,15 +132,11 @@ MOST_NAMESAKES = 3
 
 @dataclass(frozen=True, kw_only=True)
 class ReachingTest:
-    """A test that names a symbol, or a user of the symbol."""
-
     id: str
     """`path::Class::test`, shorter where the use is outside of any test."""
     path: str
     names: str
-    """Name that it uses."""
     line: int
-    """Line of the use."""
 
 
 def find_reaching_tests(snapshot: IndexSnapshot, places: Sequence[IndexedPlace]) -> list[ReachingTest]:

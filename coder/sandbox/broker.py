@@ -424,8 +424,6 @@ def can_share_sockets() -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class _Connection:
-    """A connect(2) that is not complete."""
-
     end: socket.socket
     caller: int | None
     """The notification to answer; None if the caller does not wait."""
@@ -634,7 +632,6 @@ class SocketBroker:
 
 
 def is_below(file: int, directories: list[bytes]) -> bool:
-    """Return whether an open file lies in one of the directories."""
     path = os.readlink(b"/proc/self/fd/%d" % file)
     return any(path == directory or path.startswith(directory + b"/") for directory in directories)
 

@@ -172,7 +172,6 @@ def _find_bundled_bubblewrap() -> str:
 
 
 PACKAGES = {"": "bubblewrap", "gentoo": "sys-apps/bubblewrap"}
-"""The name of bubblewrap's package by distribution."""
 NIXOS = "add pkgs.bubblewrap to environment.systemPackages"
 APPARMOR = (
     "AppArmor keeps programs without a profile from making user namespaces: sudo apt install "

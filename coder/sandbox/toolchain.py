@@ -101,7 +101,6 @@ def _base_installations(prefix: Path) -> Iterator[Path]:
 
 
 def _import_directories(file: Path) -> Iterator[Path]:
-    """Yield the directories that a path file or an editable finder adds to the import path."""
     text = _read_text(file)
     words = (
         [_literal_text(word) for word in STRING_LITERAL.findall(text)]

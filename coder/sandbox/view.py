@@ -311,7 +311,6 @@ def git_directory(tree: Path) -> Path | None:
 
 
 def repository_contains(tree: Path, files: Iterable[Path]) -> bool:
-    """Return whether the checkout's repository contains any of these files."""
     names = [os.fsencode(file.relative_to(tree)) for file in files]
     own_directory = _own_directory(tree)
     index = own_directory / "index" if own_directory and names else None

@@ -18,7 +18,6 @@ class SandboxWrapper:
     """A Sandbox that passes all on to another one."""
 
     def __init__(self, sandbox: Sandbox) -> None:
-        """Wrap a sandbox."""
         self._sandbox = sandbox
 
     def run(self, argv: Sequence[str], **options: Any) -> Execution:
@@ -38,7 +37,6 @@ class BoundedSandbox(SandboxWrapper):
     """A Sandbox whose commands end as at their time limit once an event is set; none starts after it."""
 
     def __init__(self, sandbox: Sandbox, cut: Event) -> None:
-        """Bound the commands of a sandbox by an event."""
         super().__init__(sandbox)
         self._cut = cut
 

@@ -246,8 +246,6 @@ Reply = TypeVar("Reply", Answer, Decide, Amend)
 
 
 class ApprovalRequest(Value):
-    """Request for permission to carry out one tool call."""
-
     call: ToolCall
     text: str
     """The action in one line: `run: pip install x`."""

@@ -81,7 +81,6 @@ class BudgetTracker:
 
     @property
     def limits_left(self) -> Budget:
-        """Limits of what is left, by this tracker and by those that it is a share of."""
         trackers = [*self._chain()]
         return Budget(
             tokens=_least(tracker._tokens_left() for tracker in trackers),
@@ -132,7 +131,6 @@ class BudgetTracker:
             self._released.set()
 
     def estimate_input_tokens(self, request: Request) -> int:
-        """Return the input tokens of a request, rather too many."""
         parts = (*request.messages, *request.tools)
         texts = [request.system, *(part.model_dump_json(exclude={"images"}) for part in parts)]
         images = sum(len(message.images) for message in request.messages if isinstance(message, UserMessage))
@@ -171,7 +169,6 @@ class BudgetTracker:
         return output
 
     def _own_output_limit(self, request: Request, price: Price) -> tuple[int, LimitReached | None]:
-        """Return the longest output within this tracker's own limits, and the error for a longer one."""
         size, requested_tokens, budget = (
             self.estimate_input_tokens(request),
             request.max_output_tokens,

@@ -146,9 +146,7 @@ class SessionContext:
     budget: BudgetTracker
     approval: Approval
     workspace: Callable[[Candidate], Workspace]
-    """Returns the candidate's workspace, the same one each time."""
     continued: Continuation | None = None
-    """The earlier session that this one continues."""
     installer: DependencyInstaller | None = None
     """Installs packages that tests lack; None if that is not possible."""
     installs_packages: bool = False
@@ -190,12 +188,10 @@ class SessionContext:
 
     @property
     def judge(self) -> Verifier:
-        """The verifier of verdicts."""
         return self.judging.whole_verifier
 
     @property
     def model(self) -> Model:
-        """Model of the executor."""
         return self.models.model
 
     @property

@@ -45,7 +45,6 @@ class Continuation(Value):
     commit: str = ""
     """The delivered commit; empty if nothing was delivered, or only a diff."""
     branch: str = ""
-    """The branch at that commit."""
     plan: Plan | None = None
     """Plan of the components that an interrupted session was building."""
     diff: str = ""
@@ -69,7 +68,6 @@ class Continuation(Value):
     sources: tuple[Source, ...] = ()
     """Texts beside the repository that its question was allowed."""
     research: Mapping[str, ResearchNote] = Field(default_factory=dict)
-    """Notes of its research, if it was one, by candidate."""
 
     def is_unfinished_research(self, question: str) -> bool:
         """Tell whether it began to research this question, and wrote no report."""
@@ -119,7 +117,6 @@ def read_continuation(session: str, records: Sequence[Record], *, request: str =
 
 
 def _research_notes(records: Sequence[Record]) -> dict[str, ResearchNote]:
-    """Return the newest research note of each candidate."""
     return {
         record.event.candidate: record.event.note
         for record in records

@@ -77,7 +77,6 @@ def prior_findings(verdict: Verdict) -> tuple[Finding, ...]:
 async def _denial_by_hook(
     context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
 ) -> Finding | None:
-    """Return the finding of a hook that denies a good verdict."""
     reason = await context.deny(
         "Verified", candidate, verdict=verdict.kind.value, reason=verdict.reason, diff=patch.diff
     )

@@ -62,12 +62,10 @@ class EventLog:
         return lambda line: append(ToolStreamed(candidate=candidate, text=mask(line)))
 
     def run_listener(self, candidate: str) -> RunListener:
-        """Return a thread-safe listener that logs each test run of a verification of the candidate."""
         append = self._thread_safe_append()
         return lambda event: append(event.model_copy(update={"candidate": candidate}))
 
     def warning_callback(self) -> Callable[[str], None]:
-        """Return a thread-safe callback that logs a warning."""
         append = self._thread_safe_append()
         return lambda text: append(Warned(text=text))
 

@@ -51,7 +51,6 @@ class PhaseState:
 async def settle_with_note(
     _context: SessionContext, _candidate: Candidate, state: PhaseState
 ) -> Note | str | None:
-    """End a phase with the note that is handed over."""
     return state.note
 
 

@@ -291,7 +291,6 @@ async def restore_change(
 
 
 DOCUMENTATION_SUFFIXES = frozenset({".adoc", ".md", ".rst", ".txt"})
-"""Suffixes of documentation files."""
 
 
 def removable_hunk_numbers(

@@ -245,7 +245,6 @@ class Session:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _restore_change(self, candidate: Candidate, diffs: Sequence[str]) -> None:
-        """Redo the unfinished change of an interrupted session."""
         context = self._context
         for diff in filter(None, diffs):
             try:

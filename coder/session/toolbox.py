@@ -87,7 +87,6 @@ async def run_call(
 
 
 def refuse_call(context: SessionContext, candidate: Candidate, call: ToolCall, reason: str) -> None:
-    """Log a call with the reason for which it is not run, as its result."""
     context.log.append(ToolStarted(candidate=candidate.id, call=call))
     message = ToolMessage(call_id=call.id, name=call.name, text=reason, ok=False)
     context.log.append(ToolFinished(candidate=candidate.id, message=message, seconds=0.0))

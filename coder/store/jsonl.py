@@ -230,7 +230,6 @@ def _type_marker(kind: type[EventValue]) -> str:
 
 
 def _find_event(path: Path, lines: Sequence[str], kind: type[EventValue]) -> EventValue | None:
-    """Return the first event of a kind."""
     marker = _type_marker(kind)
     found = [line for line in lines if marker in line]
     records = _parse_records(path, found[:1]) if found else iter(())

@@ -108,7 +108,6 @@ class WriterPart(Value):
 
 
 async def fork_writer(context: SessionContext, candidate: Candidate, component: Component) -> Candidate:
-    """Fork the worktree of a component's writer, with a fresh conversation."""
     fork = await asyncio.to_thread(context.repository.create_candidate, f"{candidate.id}-{component.name}")
     context.log.append(CandidateForked(candidate=fork.id, role="writer", approach=component.name))
     return fork

@@ -53,7 +53,6 @@ async def review_components(
 def group_findings(
     components: Sequence[Component], findings: Sequence[ReviewFinding]
 ) -> Mapping[str, tuple[ReviewFinding, ...]]:
-    """Return the findings of each flagged component by its name."""
     return {
         component.name: own
         for component in components
@@ -75,7 +74,6 @@ def find_component_faults(components: Sequence[Component], tree: Path) -> tuple[
 
 
 def read_components(components: Sequence[Component], tree: Path) -> Mapping[str, str]:
-    """Return the texts of all files of the components that exist, by path."""
     return {
         path: read_regular_text(tree / path, within=tree)
         for component in components
@@ -186,7 +184,6 @@ class _Merger:
     """Collects the parts of the merged file, component by component."""
 
     modules: Mapping[str, Component]
-    """Components by the name of their module."""
     owners: dict[str, str] = field(default_factory=dict)
     """Paths of the components that define a name."""
     imports: dict[str, str] = field(default_factory=dict)
@@ -325,7 +322,6 @@ def _is_main_guard(node: ast.stmt, text: str) -> bool:
 
 
 def _without(text: str, nodes: Sequence[ast.stmt]) -> str:
-    """Return a text without the lines of some statements."""
     gone = {line for node in nodes for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
     lines = [line for number, line in enumerate(text.splitlines(), start=1) if number not in gone]
     return re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines).strip("\n"))

@@ -50,7 +50,6 @@ async def score_candidate(context: SessionContext, candidate: Candidate) -> Scor
 
 
 async def current_verdict(context: SessionContext, candidate: Candidate) -> Verdict | None:
-    """Return the newest verdict if it is on the current change."""
     newest = newest_verdict(context.log.records, candidate.id)
     patch = await context.read_patch(candidate)
     return newest if newest is not None and newest.tree == patch.tree else None

@@ -79,7 +79,6 @@ def diagnose_failures(
 
 
 def failing_results(verdict: Verdict) -> tuple[TestResult, ...]:
-    """Return the failing results of a verdict, broken tests first."""
     return verdict.broken + verdict.still_red
 
 

@@ -95,15 +95,12 @@ class StepResult(NamedTuple):
     failure: str
     """Empty if it was done and its check passes."""
     checked: str = ""
-    """The result of its check."""
     before: Patch = Patch(diff="")
-    """The candidate's change before the step."""
 
 
 async def execute_step(
     context: SessionContext, candidate: Candidate, plan: Plan, *, previous_failure: str
 ) -> StepResult:
-    """Have the first step of a plan executed, and check it."""
     step = plan.steps[0]
     before = await context.read_patch(candidate)
     spec = step_phase(plan, step, failure=previous_failure)

@@ -80,8 +80,6 @@ async def _plan(
 
 
 class ResearchPart(Value):
-    """Research of one topic, as a part of its round."""
-
     name: str
     topic: Subtopic
     gap: str
@@ -280,7 +278,6 @@ def synthesis_phase(results: Sequence[ResearchResult], *, evaluation: str) -> Ph
 async def check_result(
     context: SessionContext, candidate: Candidate, result: ResearchResult
 ) -> ResearchResult:
-    """Return a researcher's result with its citations checked."""
     checker = CitationChecker(context.workspace(candidate))
     claims, dropped = await asyncio.to_thread(check_claims, checker, result.claims)
     return result.model_copy(update={"claims": claims, "dropped": (*result.dropped, *dropped)})

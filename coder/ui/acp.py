@@ -64,8 +64,6 @@ Update = Any
 
 
 class StoredConversation(NamedTuple):
-    """A stored conversation, as an editor lists it."""
-
     id: str
     title: str
     changed: datetime

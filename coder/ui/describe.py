@@ -54,7 +54,6 @@ class Line:
     indent: int = 0
     """Levels below the heading of the phase."""
     kind: VerdictKind | None = None
-    """Of a verdict."""
     is_detail: bool = False
     """True for what a reader of the whole session needs rarely: shown on request."""
 

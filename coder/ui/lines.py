@@ -299,7 +299,6 @@ class PrintedQuestion(NamedTuple):
 
 
 async def ask_in_lines(console: Console, event: AnyQuestion, read_line: ReadLine) -> SessionCommand:
-    """Print a question, read a line, and return the command that answers it."""
     question = describe_question(event)
     for line in question.lines:
         is_prose = isinstance(event, QuestionAsked)  # lines of a diff are left to the terminal
@@ -383,7 +382,6 @@ def _find_option(reply: str, options: Sequence[str], *, default: str) -> str:
 
 
 async def read_answer(prompt: str) -> str:
-    """Show a prompt and read a line from the terminal."""
     print(prompt, end="", flush=True)
     return await read_line()
 

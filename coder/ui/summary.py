@@ -193,7 +193,6 @@ def format_cost(finish_event: SessionFinished) -> str:
 
 
 TEST_STAGES = ("base", "reproduction", "targets", "impacted", "suite", "old tests")
-"""Stages in which tests of the project run."""
 
 
 def _resume_hint(finish_event: SessionFinished, session: str, command: str) -> str:

@@ -28,8 +28,6 @@ TESTS_PER_SECOND = 50
 
 
 class SideRun(NamedTuple):
-    """A run of tests on one side of a change."""
-
     label: str
     side: Side
     tests: Sequence[str]
@@ -244,7 +242,6 @@ class Runs:
         return "The tests pass on the change only as long as they are recorded." if change == FAILED else ""
 
     def _account(self, run: TestRun, started: float) -> None:
-        """Take a run that has ended into the account."""
         stage = STAGE_OF_RUN.get(run.label, "base")
         self.made.append(run)
         if run.label not in TIMED_TOGETHER:
@@ -280,7 +277,6 @@ class SuiteLimits(Value):
     reaching_seconds: float = 120.0
     """Longest time of these tests otherwise."""
     examination_seconds: float = 60.0
-    """Longest examination."""
 
 
 class BaseTests:
@@ -458,7 +454,6 @@ def _hanging_problem(side: Side, seconds: float) -> RunProblem:
 
 
 def in_files(report: TestReport, files: Collection[str]) -> TestReport:
-    """Return the part of a report that is about these test files."""
     return report.model_copy(
         update={
             "results": tuple(result for result in report.results if test_file_of(result.id) in files),
@@ -526,7 +521,6 @@ def patience(before: TestReport | None) -> float | None:
 
 
 def summarize_run(label: str, tests: Sequence[str], report: TestReport) -> TestRun:
-    """Summarize a test run for the evidence."""
     return TestRun(
         label=label,
         command=report.command,

@@ -27,14 +27,11 @@ FILE_MODE = 0o755
 
 
 class Build(Value):
-    """One build of a tree."""
-
     files: Mapping[str, bytes] = {}
     """Content of the files that it wrote, by path relative to the tree; empty if it failed."""
     error: str = ""
     """The first error, or else why there are no files; empty if there are."""
     output: str = ""
-    """End of the output of a failed build."""
     lacks_library: bool = False
     """True if the error is a header or library that is installed nowhere."""
 
@@ -45,7 +42,6 @@ class FailedBuild(NamedTuple):
     reason: str
     """A sentence."""
     results: tuple[TestResult, ...] = ()
-    """The failed build as a result, with the output."""
     is_broken: bool = False
     """True if the base can be built, and the change lacks nothing that has to be installed."""
 
@@ -292,7 +288,6 @@ SOURCE_SUFFIXES = frozenset(
 )
 BUILD_FILES = frozenset({"CMakeLists.txt", "Cargo.lock", "Cargo.toml", "meson.build", "meson.options"})
 BACKENDS = frozenset({"maturin", "mesonpy", "scikit_build_core.build"})
-"""Build backends that are for extension modules."""
 SETUP_ARGUMENTS = re.compile(r"\b(?:ext_modules|cffi_modules|rust_extensions)\b")
 
 

@@ -55,7 +55,6 @@ class JudgedChange:
 
     trees: Trees
     tree: str
-    """The git tree with the change."""
     purpose: Purpose
     before: TestReport
     """The base's results of the suite or of the part that stands for it; with `base`, as far as known."""
@@ -212,8 +211,6 @@ class JudgedChange:
         return (*changed, *self.data_users)
 
     def find_stable_tests(self, tests: Iterable[str]) -> list[str]:
-        """Return the tests that are the same on the change and on the base with the tests of the change."""
-
         def is_same(test: str, path: str) -> bool:
             is_documentation = is_example(test) and path.endswith(RUST)
             return path not in self.sources if is_documentation else self.split.has_same_tests(path)
@@ -285,22 +282,18 @@ class JudgedChange:
 
     @cached_property
     def _texts(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Texts of all changed code on the base and on the change, by path."""
         with self.split.read("base") as base, self.split.read("change") as changed:
             return read_texts(base, self.changed, CODE), read_texts(changed, self.changed, CODE)
 
     @property
     def source_texts(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Texts of the changed sources on the base and on the change, by path."""
         old, new = ({path: texts[path] for path in self.sources if path in texts} for texts in self._texts)
         return old, new
 
     def find_added_names(self) -> frozenset[str]:
-        """Return the names that the change defines and the base does not."""
         return find_added_names(*self.source_texts)
 
     def find_removed_names(self) -> frozenset[str]:
-        """Return the names that the base defines and the change does not."""
         old, new = self.source_texts
         return find_added_names(new, old)
 
@@ -349,7 +342,6 @@ class JudgedChange:
         return old, new
 
     def find_replaced_assertions(self, tests: Sequence[str]) -> tuple[ReplacedAssertion, ...]:
-        """Return the assertions of existing tests that the change replaces, the first few."""
         if not tests:
             return ()
         with self.split.read("base") as base, self.split.read("change") as changed:

@@ -33,8 +33,6 @@ WHEELS = ("--only-binary=:all:", "--no-warn-script-location")
 
 
 class OverlayInstaller:
-    """`DependencyInstaller` of one project that installs into its overlay."""
-
     def __init__(
         self,
         project: Project,

@@ -31,8 +31,6 @@ MUTANT_SECONDS, LEAST_MUTANT_SECONDS = 10.0, 3.0
 
 
 class CompareBehavior(Protocol):
-    """Compares the behavior of a change with its base's."""
-
     def __call__(
         self,
         base: Path,
@@ -48,8 +46,6 @@ class CompareBehavior(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class ExaminationTools:
-    """Tools that an examination uses."""
-
     trials: Trials
     """Tries mutants."""
     checks: Callable[[Path, Path, Sequence[str]], LintReport]
@@ -145,7 +141,6 @@ def _compare_behavior(
 
 
 def _show_first(facts: Facts, examples: Sequence[BehaviorExample]) -> None:
-    """Show these examples of changed behavior before those that are known."""
     report = facts.details.get("behavior")
     if report is None or not examples:
         return

@@ -163,7 +163,6 @@ class IssueCodeAnswers(Value):
     persisting: tuple[str, ...] = ()
     """Half a sentence for each exception that the issue reports and that the change leaves."""
     examples: tuple[BehaviorExample, ...] = ()
-    """Code that is answered otherwise than before."""
 
 
 NO_CLAIM = "the issue quotes no call with its wrong and its right result"
@@ -346,8 +345,6 @@ def _describe_result(shown: str) -> str:
 
 
 class ExampleAnswer(Value):
-    """The result of a reproduced example on a change."""
-
     example: ReproducedExample
     answer: str
     """As `wrong` and `right` are written; empty if it cannot be told."""
@@ -501,7 +498,6 @@ def _exporting_packages(name: str, homes: Sequence[str], roots: Sequence[Path]) 
 
 
 def _uses_project(code: str, imports: Sequence[str], tree: Path) -> bool:
-    """Tell whether code, or what is imported for it, imports a module of the tree."""
     tops = {
         name.partition(".")[0]
         for statement in (*imports, *_import_statements(code))
@@ -674,7 +670,6 @@ def calls_in_prose(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _separate_calls(text: str) -> tuple[frozenset[str], str]:
-    """Return the calls in a text, and the rest of it."""
     places = [*calls_in_prose(text)]
     rest = text
     for start, end in reversed(places):
@@ -695,7 +690,6 @@ def _import_statements(text: str) -> list[str]:
 
 
 def _imported_modules(statement: str) -> list[str]:
-    """Return the modules that a statement imports, and the packages around them."""
     names = []
     for node in parse_or_empty(statement).body:
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -726,7 +720,6 @@ def claimed_examples(issue: str) -> Iterator[ClaimedExample]:
 
 
 def _from_text(call: str, rest: str, setup: str = "") -> Iterator[ClaimedExample]:
-    """Yield the claim that a text makes of the call before it."""
     if raised := _RAISES.match(rest):
         instead = _INSTEAD.match(rest, raised.end())
         right = _read_result(rest, instead) if instead else ""
@@ -793,7 +786,6 @@ def _read_value(text: str, position: int) -> tuple[str, int]:
 
 
 def _literal(text: str) -> ast.expr | None:
-    """Return the expression if a text is a literal."""
     try:
         ast.literal_eval(text)
         return ast.parse(text, mode="eval").body

@@ -203,7 +203,6 @@ _REASONS_NOT_RED = {
 
 
 def frames_in_tree(failure: Failure) -> tuple[Frame, ...]:
-    """Return the frames inside the tested tree."""
     return tuple(
         frame
         for frame in failure.frames
@@ -368,7 +367,6 @@ def find_added_names(old: Mapping[str, str], new: Mapping[str, str]) -> frozense
 
 
 def find_words(text: str) -> frozenset[str]:
-    """Return the words of a text that may be names."""
     return frozenset(_WORD.findall(text))
 
 

@@ -68,8 +68,6 @@ class _InlineModule(NamedTuple):
 
 
 class _TestItem(NamedTuple):
-    """A test, with its attributes, and the module that contains it."""
-
     module: str
     start: int
     end: int

@@ -50,13 +50,11 @@ class Purpose(Value):
     unfinished_issues: tuple[str, ...] = ()
     """Earlier requests that this one goes on with: what is tied to them counts as tied by an identifier."""
     named_tests: tuple[str, ...] = ()
-    """Tests that the user named."""
     needs_ties: bool = False
     """Whether a test of the base counts as a target only if it is tied to the issue."""
     requires_identifier_ties: bool = True
     """Whether red tests tied to the issue by an identifier alone have to pass where no other target does."""
     accepts_test_edits: bool = False
-    """The user accepts that the change edits existing tests."""
 
     @property
     def text(self) -> str:
@@ -94,7 +92,6 @@ def tie_tests_to_issue(
 
 
 def _names_error(issue: str, result: TestResult) -> bool:
-    """Tell whether an issue uses a name that occurs in the error of a test."""
     words = {*_WORD.findall(result.failure.message if result.failure else "")}
     return any(name in words and _is_identifier(name, issue) for name in {*_WORD.findall(issue)})
 
@@ -191,7 +188,6 @@ def _examples(text: str) -> set[str]:
 
 
 def _shared_identifiers(issue: str, result: TestResult, body: str) -> set[str]:
-    """Return identifiers that the issue shares with the test's body or its failing frames."""
     frames = result.failure.frames if result.failure else ()
     functions = {frame.function for frame in frames if not Path(frame.path).is_absolute()}
     shared = set(_WORD.findall(issue)) & ({*_WORD.findall(body)} | functions)
@@ -216,7 +212,6 @@ def _is_identifier(name: str, issue: str) -> bool:
 
 
 def _distinctive_names(names: Collection[str], tree: Path, files: Collection[str]) -> set[str]:
-    """Return the names that few of the test files contain."""
     if not names:
         return set()
     words = [set(_WORD.findall(read_regular_text(tree / path))) for path in files]
@@ -225,7 +220,6 @@ def _distinctive_names(names: Collection[str], tree: Path, files: Collection[str
 
 
 def _distinctive_words(words: Collection[str], tests: Collection[str]) -> set[str]:
-    """Return the words that occur in few of the test names."""
     counts = Counter(word for test in tests for word in count_terms(test.partition("::")[2]).keys() & words)
     limit = max(MOST_NAMES, len(tests) * DISTINCTIVE_SHARE)
     return {word for word, count in counts.items() if count <= limit}

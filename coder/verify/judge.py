@@ -99,10 +99,8 @@ class OldVersions:
     on_base: TestReport
     """Those that do not pass on `on_sources`, or all."""
     on_sources: TestReport
-    """With the sources of the change."""
 
     def is_still_red(self, test: str) -> bool:
-        """Tell whether a test was red before, and its old version still is."""
         before, now = match_result(self.on_base, test), match_result(self.on_sources, test)
         return before is not None and before.red and now is not None and now.red
 
@@ -114,11 +112,8 @@ class OldVersions:
 
 @dataclass(kw_only=True)
 class Targets:
-    """Results of the tests that a change is judged by."""
-
     on_change: TestReport
     on_base: TestReport
-    """On the base with the tests of the change."""
     green: list[str] = field(default_factory=list)
     reds: dict[str, TestResult] = field(default_factory=dict)
     """Results of the green ones without the change, by id."""
@@ -526,7 +521,6 @@ class Judge:
         return self._change.find_removed_names()
 
     def _is_tied(self, red: TestResult) -> bool:
-        """Tell whether a red test is named, or tied to the issue by an example, a message or a name."""
         if self._is_named(red.id):
             return True
         return bool(self._ties_of([red])) or bool(self._change.find_requested_edits([red.id]))

@@ -128,7 +128,6 @@ def called_name(table: SyntaxTable, node: SyntaxNode) -> str:
 
 
 def function_name(node: SyntaxNode) -> str:
-    """Return the name of a function, for an arrow function that of its variable."""
     own, declarator = node.child_by_field_name("name"), node.child_by_field_name("declarator")
     while own is None and declarator is not None:
         inner = declarator.child_by_field_name("declarator")
@@ -139,5 +138,4 @@ def function_name(node: SyntaxNode) -> str:
 
 
 def string_value(node: SyntaxNode) -> str:
-    """Return the value of a string literal."""
     return node_text(node).strip().strip("r#b").strip("\"'`")

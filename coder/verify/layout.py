@@ -54,7 +54,6 @@ DISTRIBUTION_OF_MODULE = {
     "sklearn": "scikit-learn", "attr": "attrs", "OpenSSL": "pyOpenSSL", "Crypto": "pycryptodome",
     "cv2": "opencv-python-headless", "git": "GitPython", "serial": "pyserial",
 }  # fmt: skip
-"""Distribution names that differ from the module name."""
 _DISCOVERY_PATTERN = re.compile(r"\bunittest\b.*\s(?:-p|--pattern)[ =]?['\"]?([^\s'\"]+)")
 
 

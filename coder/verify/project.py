@@ -123,7 +123,6 @@ class Overlay(Value):
     interpreter: Path
     root: Path
     chosen_file: Path
-    """File that lists the chosen packages."""
 
     @property
     def packages(self) -> tuple[str, ...]:
@@ -183,7 +182,6 @@ class Project(Value):
     """Directories of the repository that the interpreter's editable installations import from."""
 
     def import_roots(self, tree: Path) -> tuple[Path, ...]:
-        """Return the directories of a tree from which its modules are imported."""
         editable = (
             root
             for root in (tree / name for name in self.editable_roots)

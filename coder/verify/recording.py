@@ -59,7 +59,6 @@ class Recording:
 
     @property
     def results(self) -> tuple[TestResult, ...]:
-        """Results in the order in which the tests first reported."""
         return tuple(self._results.values())
 
     def drop_failures_since(self, moment: float) -> None:
@@ -164,7 +163,6 @@ def merge_results(first: TestResult, second: TestResult) -> TestResult:
 
 
 def parse_body(record: dict[str, Any] | None) -> BodyExecution | None:
-    """Convert a recorded test body."""
     return BodyExecution(**record) if record else None
 
 
@@ -377,7 +375,6 @@ def _incomplete_run_problem(recording: Recording, execution: Execution, runner: 
 
 
 def find_error_line(output: str) -> str:
-    """Return the line of output in which pytest or Python reports the error."""
     lines = [line.strip() for line in output.splitlines() if line.strip(" =")]
     for mark in (
         r": error: ",

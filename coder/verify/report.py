@@ -48,7 +48,6 @@ def tests_among(report: TestReport, tests: Sequence[str]) -> TestReport:
 
 
 def unmatched_names(named: Sequence[str], report: TestReport) -> list[str]:
-    """Return the names that match no test of a report."""
     return [name for name in named if not any(match_test_ids([name])(result.id) for result in report.results)]
 
 

@@ -456,7 +456,6 @@ def existing_test_paths(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
 
 
 def no_tests_problem(tests: Sequence[str]) -> RunProblem:
-    """Return the problem that none of the tests exists."""
     text = f"None of the tests asked for exists: {', '.join(tests[:3])}{' ...' if len(tests) > 3 else ''}."
     return RunProblem(kind="no_tests", text=text)
 

@@ -28,7 +28,6 @@ from coder.verify.layout import (
 from coder.verify.packages import find_packages, package_of
 
 DJANGO = "DJANGO_SETTINGS_MODULE"
-"""Names the settings of a project for Django."""
 LEVELS = 3
 """Levels of names: those that differ, their users, the users of these."""
 MOST_FILES_OF_NAMES = 60
@@ -553,7 +552,6 @@ class ImportGraph:
     """The files of a tree and which of them importing a file executes."""
 
     def __init__(self, tree: Path, names: Mapping[str, frozenset[str]]) -> None:
-        """Build the graph from `names`, the imported names of each Python file of the tree."""
         self._known = frozenset(names)
         self._roots = [root.relative_to(tree).as_posix() for root in source_roots(tree)]
         self._paths: dict[str, set[str]] = {}

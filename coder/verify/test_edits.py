@@ -60,7 +60,6 @@ def _lines_of_test(text: str, test: str) -> list[str]:
 
 
 def _find_function(text: str, test: str) -> Function | None:
-    """Return the function of a Python test, from its id and the text of its file."""
     node: ast.AST = parse_or_empty(text)
     for name in test_function_of(test).split("::")[1:]:
         inner = (

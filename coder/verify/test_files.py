@@ -32,7 +32,6 @@ class ChangedTests(NamedTuple):
     """Any test of the file may be affected; then none is named."""
 
     def selection(self, path: str, *, old: bool = False) -> tuple[str, ...]:
-        """Return what to run for the changed tests of the file at `path`, or for their `old` versions."""
         if self.is_whole:
             return (path,)
         return (*self.edited, *self.removed) if old else (*self.added, *self.edited)
@@ -188,7 +187,6 @@ def _split_imports(module: ast.Module) -> Iterator[ast.stmt]:
 def _class_tests(
     node: ast.ClassDef, classes: Mapping[str, ast.ClassDef], derived: tuple[str, ...] = ()
 ) -> dict[_Name, tuple[ast.AST, ...]]:
-    """Return the tests of a class, of its bases in the module and of the classes in it."""
     tests: dict[_Name, tuple[ast.AST, ...]] = {}
     shell = _without_tests(node)
     for base in reversed(node.bases):
@@ -254,7 +252,6 @@ def _is_automatic(node: ast.AST) -> bool:
 
 
 def _bound_names(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names of the module that a statement binds."""
     if isinstance(statement, Function | ast.ClassDef):
         yield statement.name
         return
@@ -452,8 +449,6 @@ _DISCOVERING = frozenset({"gtest_discover_tests", "catch_discover_tests", "docte
 
 
 class _Command(NamedTuple):
-    """A command with its arguments."""
-
     name: str
     arguments: tuple[str, ...]
 

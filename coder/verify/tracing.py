@@ -26,8 +26,6 @@ hang too. A test that hangs because of the bug counts as failing.
 
 
 class PytestTracer:
-    """`Tracer` of one project."""
-
     def __init__(
         self,
         *,

@@ -48,7 +48,6 @@ class ChangeSplit:
         self._trees = trees
         self.tree = tree
         self.changed = trees.changed_paths(tree)
-        """Paths of all changed files."""
         with trees.read(tree) as new:
             is_test_file = test_file_predicate(new, command)
             self._runs_examples = runs_examples(new, command)
@@ -64,7 +63,6 @@ class ChangeSplit:
         """Changed files of a build that do nothing but add the test programs of the change."""
         self.tests = tuple(path for path in self.changed if path in (*tests, *self.registrations))
         self.sources = tuple(path for path in self.changed if path not in self.tests)
-        """Changed files that are no tests."""
         self._inline = self._find_inline_tests()
         self.harness: tuple[str, ...] = ()
         """Changed files that decide how tests run."""
@@ -76,18 +74,15 @@ class ChangeSplit:
 
     @property
     def has_tests(self) -> bool:
-        """Tell whether the change touches any test."""
         return bool(self.tests or self.inline_tests)
 
     def changes_tests_of(self, path: str) -> bool:
         return path in self.tests or path in self.inline_tests
 
     def has_same_tests(self, path: str) -> bool:
-        """Tell whether the change has the same tests in a file as the base with the change's tests."""
         return path not in self.sources or path in self._inline
 
     def count_as_tests(self, paths: Collection[str]) -> None:
-        """Treat more changed paths as tests, and those in Python as collected."""
         self.tests = tuple(path for path in self.changed if path in self.tests or path in paths)
         self.test_files = tuple(
             path
@@ -123,7 +118,6 @@ class ChangeSplit:
             yield place
 
     def read(self, side: Literal["base", "change"]) -> AbstractContextManager[Path]:
-        """Provide the base or the change for reading alone."""
         return self._trees.read(self.tree) if side == "change" else self._trees.read(self._trees.base, ())
 
     @property
@@ -197,7 +191,6 @@ LARGEST = 2 << 20
 
 
 def read_texts(root: Path, paths: Iterable[str], suffixes: tuple[str, ...] = (".py",)) -> dict[str, str]:
-    """Return the texts of existing files with one of the suffixes, by path."""
     files = {path: root / path for path in paths if path.endswith(suffixes)}
     return {
         path: decode_text(file.read_bytes())

@@ -25,8 +25,6 @@ COLLECTING_SECONDS, SPARE_SECONDS = 60.0, 20.0
 
 
 class PytestTrials:
-    """`Trials` of one project."""
-
     def __init__(self, *, project: Project, sandbox: Sandbox, scratch: Path, limits: Limits) -> None:
         """Prepare for trials; `scratch` is a directory outside of any tree, writable in the sandbox."""
         self._project = project

@@ -42,7 +42,6 @@ class Facts:
     example: str = ""
     """Result of the issue's own example, wrong on the base and right on the change."""
     target_seconds: float = 0.0
-    """Seconds of the run of the targets on the change."""
     broken: tuple[TestResult, ...] = ()
     """Tests that passed on the base and, seen again, do not pass on the change."""
     still_red: tuple[TestResult, ...] = ()
@@ -75,7 +74,6 @@ class Facts:
 
 
 def findings(rule: str, texts: Iterable[str], *, effect: Effect = "cap") -> list[Finding]:
-    """Return findings of one rule and effect, one for each text."""
     return [Finding(rule=rule, effect=effect, text=text) for text in texts]
 
 
@@ -110,7 +108,6 @@ UNTIED = "untied-target"
 
 
 def _conclude(facts: Facts) -> tuple[VerdictKind, str]:
-    """Return the kind of the verdict and its reason."""
     if facts.obstacle:
         return VerdictKind.NOT_TESTED, facts.obstacle
     if facts.broken:

@@ -369,7 +369,6 @@ class WorktreeVerifier:
             return ExampleAnswer(example=example, answer=self._examples.answer_again(tree, example))
 
     def _list_lost_imports(self, change: JudgedChange) -> tuple[str, ...]:
-        """Return the changed modules that can be imported from the base and not from the change."""
         sources = [path for path in change.sources if path.endswith(".py")]
         if not sources:
             return ()
@@ -623,7 +622,6 @@ class WorktreeVerifier:
         return (*self._circumstances, *self._trees.circumstances, *known)
 
     def commit_evidence(self, verdict: Verdict) -> Evidence:
-        """Return the evidence to attach to the commit."""
         return Evidence(trailers=trailers(verdict), page=markdown_report(verdict))
 
     def _build_sides(self, patch: Patch, progress: Progress | None) -> FailedBuild | None:

@@ -130,7 +130,6 @@ class PartResult:
     files: Files
     """Its records are numbered on from those that were sent."""
     limit: str = ""
-    """Limit that ended it."""
     problem: str = ""
     """Message of the error that ended it."""
 

@@ -63,8 +63,6 @@ class CustomCommand:
 
 @dataclass(frozen=True, kw_only=True)
 class Guidance:
-    """The instructions and skills of one session."""
-
     instructions: str = ""
     """Text for the first message to the model."""
     skills: Mapping[str, Path] = field(default_factory=dict)
@@ -96,7 +94,6 @@ def load_guidance(root: Path, start: Path, *, trusted: bool, git: Git) -> Guidan
 
 
 def _read_instructions(root: Path, start: Path) -> Iterator[tuple[str, str]]:
-    """Yield the instructions of the root and of each directory down to `start`, by their paths."""
     room = INSTRUCTIONS_CHARACTERS
     below = [parent for parent in (start, *start.parents) if parent.is_relative_to(root) and parent != root]
     for directory in (root, *reversed(below)):
@@ -122,7 +119,6 @@ def _list_instructions(git: Git) -> Iterator[str]:
 
 
 def _fit(skills: tuple[Skill, ...]) -> list[Skill]:
-    """Return the first skills whose descriptions fit into the list."""
     room, listed = LIST_CHARACTERS, []
     for skill in skills:
         room -= len(skill.name) + len(skill.description)

@@ -132,8 +132,6 @@ def write_entry(name: str, entry: ServerEntry | None) -> None:
 
 
 class ServerTool(NamedTuple):
-    """A tool of a server that answers."""
-
     name: str
     """As the model calls it, and as rules name it: `mcp__SERVER__TOOL`."""
     server: str

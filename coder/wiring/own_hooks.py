@@ -43,8 +43,6 @@ class OwnHook:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnHooks:
-    """Runs the hooks of an event in turn."""
-
     hooks: tuple[OwnHook, ...]
     session: str
     root: Path

@@ -102,7 +102,6 @@ def trust_question(root: Path, backend: SandboxBackend | None) -> str:
 
 
 SERVERS_FILE = ".mcp.json"
-"""MCP servers that a repository names."""
 
 
 def trust_details(root: Path, backend: SandboxBackend | None) -> str:

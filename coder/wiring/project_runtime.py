@@ -56,8 +56,6 @@ LEAST_COMPARED_SECONDS, COMPARED_SECONDS, MOST_COMPARED_TESTS = 1.0, 10.0, 20
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectRuntime:
-    """Factory of everything that runs the project's code, in any checkout of it."""
-
     selection: CommandSelection
     sandbox: ProcessSandbox
     limits: Limits
@@ -116,7 +114,6 @@ class ProjectRuntime:
         return SpectrumFaults(self.tracer())
 
     def tools(self, cut: Event) -> ExaminationTools:
-        """Return the tools of one examination, which all end once `cut` is set."""
         bounded = BoundedSandbox(self.sandbox, cut)
         return ExaminationTools(
             trials=self.trials(bounded),
@@ -225,7 +222,6 @@ class ProjectRuntime:
         return verifier
 
     def describe_environment(self) -> Environment:
-        """Return the environment of the tests."""
         project, backend = self.project, self.sandbox.backend
         is_python = project.command.is_recorded
         added = project.overlay.packages if project.overlay and project.overlay.directory else ()

@@ -140,8 +140,6 @@ def _resolve_test(runner: PytestRunner, tree: Path, test: str) -> str:
 
 @dataclass
 class _Search:
-    """The runs of one test in states of one repository."""
-
     repository: SessionRepository
     runner: PytestRunner
     test: str
@@ -298,7 +296,6 @@ class _Search:
         names: dict[str, str],
         suffix: str = "",
     ) -> Regression:
-        """Return the first bad commit after the good ones, and its guilty hunks."""
         bad, parent, suspects = find_first_bad(
             self.git, goods=goods, bad=bad, observe=lambda commit: self._observe_noted(commit, names)
         )

@@ -84,8 +84,6 @@ class SessionHandle:
 
 @dataclass(frozen=True, kw_only=True)
 class Approach:
-    """Model and strategy of a session."""
-
     model: Model
     strategy: Strategy
     models: Mapping[str, tuple[Model, ...]] = field(default_factory=dict)
@@ -99,7 +97,6 @@ class Approach:
     purpose: str = ""
     """Issue of an existing change: the message of its commits."""
     task: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the task that follow from the approach."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -295,7 +292,6 @@ class SessionSetup:
 
 
 Connect = Callable[[SessionSetup, SessionRepository], RunElsewhere]
-"""Connects a session with what runs parts of its stages elsewhere."""
 
 
 def prepare_session(

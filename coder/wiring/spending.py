@@ -41,8 +41,6 @@ class Spending(Value):
 
 
 class SessionSpending(Value):
-    """Spending of one session, ended or not."""
-
     session: str
     """Its id, which begins with the date in UTC: `20261125-`."""
     repository: str

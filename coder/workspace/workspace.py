@@ -291,7 +291,6 @@ def clip_line(text: str, width: int = MAX_LINE_WIDTH, *, around: int = 0) -> str
 
 
 def replace_control_characters(text: str) -> str:
-    """Replace control characters in a line of text, which a terminal would execute."""
     if text.isprintable():
         return text
     return "".join(

@@ -55,7 +55,6 @@ CALL_SECONDS, FORK_SECONDS = 0.5, 4.0
 MOST_PICKLED, MOST_VARIED = 20_000, 2_000
 """Bytes of the arguments of a call that a test makes, and of a variation."""
 TARGETS_SHARE = 0.7
-"""Share of the time that is kept for the targets."""
 UNCALLABLE = inspect.CO_ASYNC_GENERATOR
 REPORTS = "from_item_and_call"
 """Function of pytest that describes how a phase of a test ended."""
@@ -145,7 +144,6 @@ class CallRecorder:
             self.write({"kind": "cut"})
 
     def kind_of(self, code: types.CodeType) -> int:
-        """Return the kind of a function, 0 for one that is not recorded."""
         path = code.co_filename
         if not path.startswith(self.prefix) or code.co_name.startswith("<") or code.co_flags & UNCALLABLE:
             return 0
@@ -160,7 +158,6 @@ class CallRecorder:
         return 0 if path in self.test_files or path.rpartition("/")[2] == "conftest.py" else CALLED
 
     def is_test_module(self, name: str) -> bool:
-        """Tell whether a module is in a test file."""
         path = getattr(sys.modules.get(name), "__file__", None) or ""
         path = os.path.realpath(path)[len(self.prefix) :] if path else ""
         return path in self.test_files or path.rpartition("/")[2] == "conftest.py"
@@ -316,7 +313,6 @@ class CallRecorder:
             self.write({**row, "data": data, "environment": environment})
 
     def write(self, record: dict[str, Any]) -> None:
-        """Write one record in one piece."""
         os.write(self.descriptor, json.dumps(record).encode("ascii") + b"\n")
 
     def answer(self, site: CallSite, arguments: dict[str, Any]) -> str:

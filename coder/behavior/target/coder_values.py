@@ -195,7 +195,6 @@ def attributes_of(value: Any) -> dict[str, Any]:
 
 
 def take_turns(rounds: list[list[Any]], most: int) -> list[Any]:
-    """Return elements of all lists in turn, at most so many."""
     turns = itertools.chain.from_iterable(itertools.zip_longest(*rounds, fillvalue=None))
     return list(itertools.islice((item for item in turns if item is not None), most))
 
@@ -437,7 +436,6 @@ def parameters_of(code: types.CodeType) -> list[str]:
 
 
 def defaults_of(function: Any) -> dict[str, Any]:
-    """Return the defaults of a function by parameter."""
     code, values = function.__code__, function.__defaults__ or ()
     names = code.co_varnames[code.co_argcount - len(values) : code.co_argcount]
     return {**dict(zip(names, values)), **(function.__kwdefaults__ or {})}  # noqa: B905 - Python 3.8

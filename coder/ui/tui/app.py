@@ -279,7 +279,6 @@ class CoderApp(KeyedApp[None]):
 
     @property
     def newest_log(self) -> "EventLog | None":
-        """Log of the newest session."""
         return self._conversation.newest_log
 
     @property

@@ -79,7 +79,6 @@ def suggest_command(name: str, known: Iterable[str] = HELP) -> str:
 class TypedRequest(NamedTuple):
     text: str
     mode: str
-    """As of `UserRequest`."""
 
 
 def interpret(

@@ -126,7 +126,6 @@ class Completion(AutoComplete):
         candidates: list[DropdownItem],
         search_string: str,  # noqa: ARG002
     ) -> list[DropdownItem]:
-        """Return the candidates, which are matched and ranked already."""
         return candidates
 
     def should_show_dropdown(self, search_string: str) -> bool:

@@ -114,7 +114,6 @@ class Conversation:
         return text
 
     def send(self, command: "SessionCommand") -> None:
-        """Send a command to the session that runs, if one does."""
         if self._session is not None:
             self._session.send(command)
 
@@ -261,7 +260,6 @@ class QueuedMessages:
         self._screen.show_queue(self._texts)
 
     def remove_taken(self, event: "Event") -> None:
-        """Remove the message that an event passes on to the model, if it does."""
         from coder.core.state import remark_text
 
         if (text := remark_text(event)) in self._texts:

@@ -247,8 +247,6 @@ class PlanScreen(Dialog[PlanDecision]):
 
 
 class VimScroll(VerticalScroll):
-    """Goes to both ends, and scrolls by half of its height."""
-
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("g", "go_to_end(0)", "first", show=False, id="first_hunk"),
         Binding("G", "go_to_end(-1)", "last", show=False, id="last_hunk"),

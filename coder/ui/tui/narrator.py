@@ -93,14 +93,12 @@ class Narrator:
         self._replies: dict[str, ReplyView] = {}
         """Unfinished replies by candidate."""
         self._newest_reply: ReplyView | None = None
-        """Newest finished reply."""
         self._calls: dict[tuple[str, str], CallFold] = {}
         """By candidate and id: servers may count the calls of each conversation anew."""
         self._questions: dict[str, str] = {}
         """Texts of questions that a dialog shows until they are answered, by id."""
         self._stages: dict[str, StageRow] = {}
         self._shown_verdict = ""
-        """Verdict of the phase that is shown."""
         self._heading: PhaseEntered | None = None
         """Phase without a line so far."""
         self._shown_heading: PhaseEntered | None = None
@@ -158,7 +156,6 @@ class Narrator:
             fold.finish(event.message, event.seconds, refused=event.refused)
 
     def _show_answer(self, event: QuestionAnswered) -> None:
-        """Show a question, which has been in its dialog so far, and the answer."""
         if text := self._questions.pop(event.question, ""):
             self._add(_line(text, "question"))
         self._add(*_event_widgets(event))
@@ -339,7 +336,6 @@ class StageRow(Static):
         self._changes: dict[str, StageChanged] = {}
 
     def show_change(self, event: StageChanged) -> None:
-        """Show the newest state of the stage, or of one component in it."""
         self._changes[event.component] = event
         whole = self._changes.get("")
         parts = [change for name, change in self._changes.items() if name]

@@ -379,9 +379,7 @@ class HunkText(NamedTuple):
 
     text: str
     lines: tuple[str, ...]
-    """The new lines of the hunk, each with its newline."""
     is_kept: bool
-    """Whether the hunk is to become this."""
 
 
 class HunkEditor(ModalScreen[HunkText]):

@@ -142,7 +142,6 @@ class SessionScreen(Screen[None]):
         self.query_one(Prompt).set_idle(mode)
 
     def begin_command(self, text: str) -> None:
-        """Show that a command of the user runs, no session."""
         self.show_lines([text], "command")
         self.query_one(StatusBar).begin(f"running {text}")
         self.query_one(Prompt).set_busy(has_listener=False)
@@ -178,11 +177,9 @@ class SessionScreen(Screen[None]):
             queue.show(texts)
 
     def send(self, text: str) -> None:
-        """Send a text as if the user had typed it."""
         self.query_one(Prompt).send(text)
 
     def suggest(self, text: str, *, mode: str = "") -> None:
-        """Offer a text to send, in a mode if one is given."""
         prompt = self.query_one(Prompt)
         if mode:
             prompt.set_idle(mode)

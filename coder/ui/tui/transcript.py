@@ -146,12 +146,10 @@ class StatusBar(Static):
         self.set_interval(1, self._draw)
 
     def begin(self, activity: str = "opening a session") -> None:
-        """Show that a session is being opened, or another activity."""
         self._ticking, self._stopping = True, False
         self.show("", seconds=0.0, activity=activity)
 
     def show(self, status: str, *, seconds: float, activity: str) -> None:
-        """Show a session's status at the given seconds since its start."""
         self._standing, self._seconds, self._doing = status, seconds, activity
         self._shown_at = self._clock()
         self._draw()

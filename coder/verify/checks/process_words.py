@@ -90,7 +90,6 @@ _EXTENSION_MODULE = (
     r"\b(?:secure_)?getenv\s*\(|\benviron\b|\bstd::env\b",
     r"\bstd::process\b|\blibc::\w+|\bPython::\w*(?:run|eval)\w*|\bpy\.(?:run|eval|import)\w*",
 )
-"""Words by which a module that Python loads reaches into its interpreter."""
 _ENVIRONMENT = re.compile(
     r"(?:\bos\.(?:Getenv|LookupEnv)\(|\benv::var(?:_os)?\(|\bSystem\.get(?:env|Property)\(|\bENV(?:\.\w+[!?]?\(|\[)"
     r"|(?<![.\w])getenv\(|\$_ENV\[|\boption_env!\(|\bprocess\.env\[)\s*[\"'`](?P<quoted>[\w.]+)[\"'`]"

@@ -28,8 +28,6 @@ ESCAPE_SEQUENCE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Run(Value):
-    """One run of a test runner."""
-
     argv: tuple[str, ...]
     """The parsed command, without our options."""
     tree: Path

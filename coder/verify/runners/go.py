@@ -55,7 +55,6 @@ class GoTest:
             yield "go test ./..."
 
     def recognizes(self, words: Sequence[str]) -> bool:
-        """Tell whether Go runs tests."""
         return [word.rpartition("/")[2] for word in words[:2]] == ["go", "test"]
 
     def prepare(self, run: Run) -> Invocation:
@@ -158,7 +157,6 @@ class _PackageDirectories:
         return package
 
     def test_id(self, package: str, test: str) -> str:
-        """Return the id of a test, with the file that defines it or else the package's directory."""
         directory = self.find(package)
         if package not in self._files:
             self._files[package] = {
@@ -173,7 +171,6 @@ class _PackageDirectories:
         return sorted(path.relative_to(self._tree).as_posix() for path in directory.glob("*_test.go"))
 
     def module_of(self, package: str) -> str:
-        """Return the directory of a package's module, to which messages of the compiler are relative."""
         return nearest([*self._modules.values()], self.find(package))
 
 

@@ -565,7 +565,6 @@ class NodeTest(NodeAdapter):
                 yield "node --test"
 
     def _has_script(self, root: Path) -> bool:
-        """Tell whether a test script starts the runner."""
         scripts = read_scripts(root)
         return any(
             self.recognizes(split_launchers(part.words)[1])

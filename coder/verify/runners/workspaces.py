@@ -66,7 +66,6 @@ def read_results(
 
 
 def missing_results_problem(command: str, execution: Execution) -> RunProblem:
-    """Return the problem of a run that reported no test."""
     if execution.exit_code == 0:
         text = f"`{command}` found no test. Name a test command with --test, or add a test."
         return RunProblem(kind="no_tests", text=text)
@@ -111,10 +110,7 @@ EXIT_CODE = "exit"
 
 
 class RecognizedCommand(Value):
-    """A command that an adapter can run."""
-
     adapter: str
-    """The adapter's name."""
     environment: Mapping[str, str] = {}
     """Assignments before the command."""
     argv: tuple[str, ...]
@@ -123,8 +119,6 @@ class RecognizedCommand(Value):
 
 
 class _PackageRun(NamedTuple):
-    """The part of a run that belongs to one package."""
-
     directory: str
     adapter: Adapter
     command: RecognizedCommand

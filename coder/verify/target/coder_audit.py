@@ -85,7 +85,6 @@ class Audit:
         return isinstance(path, str) and path.startswith(OF_PROCESSES + self.own)
 
     def is_in_tree(self, frame: FrameType | None) -> bool:
-        """Tell whether a frame, or one that called it, is of the tree."""
         while frame is not None and not frame.f_code.co_filename.startswith(self.tree):
             frame = frame.f_back
         return frame is not None

@@ -43,7 +43,6 @@ def report_failure(report: Any) -> dict[str, Any]:
 
 
 def unwrap_doctest(value: BaseException) -> BaseException:
-    """Return the exception that a doctest raised, without the wrapper of doctest."""
     if type(value).__name__ != "UnexpectedException":
         return value
     _, raised, _ = getattr(value, "exc_info", (None, None, None))
@@ -105,7 +104,6 @@ def abbreviate(path: str, tree: str) -> str:
 
 
 def message_of(value: BaseException) -> str:
-    """Return an exception's message, cut to MESSAGE characters."""
     try:
         return str(value)[:MESSAGE_LENGTH]
     except Exception as error:  # noqa: BLE001 - an exception's own __str__ may do anything
@@ -128,7 +126,6 @@ def frames_of(value: BaseException, tree: str) -> Iterator[tuple[str, int, str]]
 
 
 def relative(path: str, tree: str) -> str:
-    """Return a path relative to the tree if it lies inside of it."""
     if path not in RESOLVED_PATHS:
         RESOLVED_PATHS[path] = os.path.realpath(path)
     for form in (path, RESOLVED_PATHS[path]):
@@ -138,7 +135,6 @@ def relative(path: str, tree: str) -> str:
 
 
 def is_inside(frame: tuple[str, int, str]) -> bool:
-    """Tell whether a frame lies inside the tree."""
     return not frame[0].startswith(("/", "<"))
 
 
@@ -149,7 +145,6 @@ def informative_frames(frames: list[tuple[str, int, str]]) -> list[tuple[str, in
 
 
 def source_at(frame: tuple[str, int, str], tree: str) -> str:
-    """Return a frame with its source lines."""
     path, line, function = frame
     lines = [f"{path}:{line} in {function}" if function else f"{path}:{line}"]
     for number in range(max(line - 2, 1), line + 2):

@@ -66,7 +66,6 @@ class EndlessTestPlugin:
     pytest_runtest_setup = pytest_runtest_teardown = pytest_runtest_call
 
     def too_long(self, _number: int, frame: FrameType | None) -> None:
-        """Raise TooLong in the running test."""
         if is_between_lines(frame):
             return
         self.expired = True

@@ -30,10 +30,8 @@ class LineRecorder:
     """
 
     def __init__(self, tree: str, lines: dict[str, list[int]]) -> None:
-        """Watch `lines`, by path relative to the tree."""
         self.paths = {os.path.join(tree, path): path for path in lines}
         self.functions = {file: find_lines(file) for file in self.paths}
-        """Lines of each function by its first one, by file."""
         self.watched = {
             path: {line for part in self.functions[file].values() for line in part} & {*lines[path]}
             for file, path in self.paths.items()
@@ -149,7 +147,6 @@ def find_lines(file: str) -> dict[int, set[int]]:
 
 
 def code_objects(code: CodeType) -> Iterator[CodeType]:
-    """Yield a code object and those inside of it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

@@ -183,7 +183,6 @@ class Recorder:
         return str(test_id(test, self.request["tree"]).partition("::")[0])
 
     def remove_tests(self, suite: Any, is_kept: Callable[[Any], bool]) -> None:
-        """Remove the tests of a suite that are not to be run."""
         remaining = []
         for test in suite:
             if isinstance(test, unittest.BaseTestSuite):
@@ -208,7 +207,6 @@ class Recorder:
         self.began_at = self.clock()
 
     def stop(self, test: Any) -> None:
-        """Record that a test has ended."""
         self.audit.findings()
         if self.has_skipped_part and not self.has_result:
             self.report(test, "passed")
@@ -303,7 +301,6 @@ class RecordedResult(unittest.TestResult):
 
 
 def iterate_tests(suite: Any) -> Iterator[Any]:
-    """Yield the tests of a suite and of those in it."""
     for test in suite:
         if isinstance(test, unittest.BaseTestSuite):
             yield from iterate_tests(test)
@@ -331,7 +328,6 @@ def is_placeholder(test: Any) -> bool:
 
 
 def class_name(test: Any) -> str:
-    """Return the dotted name by which unittest's messages name the class of a test."""
     return f"{type(test).__module__}.{type(test).__qualname__}"
 
 

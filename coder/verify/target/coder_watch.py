@@ -47,7 +47,6 @@ class ExecutedCode:
         return dict(self.seen)
 
     def stop(self) -> None:
-        """Stop recording."""
         monitoring: Any = getattr(sys, "monitoring", None)
         if monitoring is not None:
             monitoring.set_events(self.tool, 0)

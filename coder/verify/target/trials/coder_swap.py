@@ -228,7 +228,6 @@ def docstring_of(code: CodeType) -> Any:
 
 
 def compile_function(function: dict[str, Any], source: str, path: str) -> CodeType:
-    """Compile the source of a function, with the future features of its module."""
     flags = 0
     for name in function["future"]:
         flags |= getattr(__future__, name).compiler_flag

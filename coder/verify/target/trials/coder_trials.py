@@ -114,8 +114,6 @@ class TrialSession:
 
 
 class EditTrials:
-    """The trials of one request."""
-
     def __init__(
         self, items: list[Any], swapper: Swapper, request: dict[str, Any], record_calls: Any = None
     ) -> None:
