@@ -71,6 +71,7 @@ def test_lists_finds_applies_and_judges(place: Place) -> None:
     assert [name for name, tool in tools.items() if len(tool.description) > 120] == []
     assert {"label", "summary", "broken"} < set(tools["verify"].output_schema["properties"])
     assert set(tools["apply"].input_schema["properties"]) == {"diff", "check", "reverse"}
+    assert not any("'format': 'path'" in str(tool.output_schema) for tool in tools.values())
     assert "revison" in answers["misspelt"]
     assert "tests/test_none.py::test_none" in answers["missing"]["problem"]
     assert "by themselves" not in answers["missing"]["problem"]
@@ -110,16 +111,15 @@ def test_refuses_to_serve_where_no_repository_is(place: Place, tmp_path: Path) -
 class Wire:
     """A server process, spoken to line by line."""
 
-    def __init__(self, place: Place, *prefix: str) -> None:
-        arguments = ("mcp", "serve", "--repo", str(place.repository), *flags())
+    def __init__(self, place: Place) -> None:
         self.process = subprocess.Popen(
-            [*prefix, *arguments] if prefix else coder_command(*arguments),
+            coder_command("mcp", "serve", "--repo", str(place.repository), *flags()),
             env=place.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
 
-    def send(self, method: str, *, id: int | str | None = None, **parameters: Any) -> None:
+    def send(self, method: str, *, id: int | None = None, **parameters: Any) -> None:
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": parameters}
         message |= {} if id is None else {"id": id}
         assert self.process.stdin
@@ -143,41 +143,6 @@ class Wire:
         code = self.process.wait(60)
         self.process.stdout.close()
         return code
-
-
-GATED = """
-import pathlib, sys, time
-class Gate:
-    def find_spec(self, name, *_):
-        while name == "coder.api.mcp_server" and not pathlib.Path({gate!r}).exists():
-            time.sleep(0.02)
-sys.meta_path.insert(0, Gate())
-from coder.__main__ import main
-main()
-"""
-
-
-def test_opening_requests_are_answered_before_the_server_is_loaded(place: Place, tmp_path: Path) -> None:
-    gate = tmp_path / "gate"
-    wire = Wire(place, sys.executable, "-c", GATED.format(gate=str(gate)))
-    wire.open()
-    opened = wire.read()
-    wire.send("tools/list", id="two")
-    listed = wire.read()
-    gate.touch()
-    wire.send("ping", id=3)
-    assert (opened["id"], opened["result"]["protocolVersion"]) == (1, "2025-06-18")
-    assert (listed["id"], listed["result"]["tools"][0]["name"]) == ("two", "verify")
-    assert wire.read() == {"jsonrpc": "2.0", "id": 3, "result": {}}  # and no answer came twice
-    assert wire.close() == 0
-
-
-def test_answers_of_the_front_are_those_of_the_server() -> None:
-    from coder.cli.mcp_front import ANSWERS
-    from docs.generators.mcp_answers import render_answers
-
-    assert ANSWERS.read_text(encoding="utf-8") == render_answers(), "see docs/generators/mcp_answers.py"
-    assert '"format": "path"' not in render_answers()
 
 
 @pytest.mark.thorough

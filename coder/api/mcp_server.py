@@ -1,7 +1,7 @@
 """Server of the Model Context Protocol: the library's functions as tools for one repository."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
@@ -165,30 +165,25 @@ def build_server(
     )
 
 
-def serve_streams(server: MCPServer, *, requests: BinaryIO, write: Callable[[str], None]) -> None:
-    """Serve until the requests end; they are messages by lines, and `write` takes those of the server."""
-    anyio.run(_serve_streams, server, requests, write)
+def serve_streams(
+    server: MCPServer, requests: BinaryIO, answers: BinaryIO, *, on_close: Callable[[], None]
+) -> None:
+    """Serve until the requests end, messages by lines; `on_close` is called when the client has gone."""
+    anyio.run(_serve_streams, server, requests, answers, on_close)
 
 
-async def _serve_streams(server: MCPServer, requests: BinaryIO, write: Callable[[str], None]) -> None:
-    with TextIOWrapper(requests, encoding="utf-8", errors="replace") as text:
-        streams = stdio_server(anyio.wrap_file(text), cast(Any, _Output(write)))
-        async with streams as (read_stream, write_stream):
-            lowlevel = server._lowlevel_server
-            await lowlevel.run(read_stream, write_stream, lowlevel.create_initialization_options())
+async def _serve_streams(
+    server: MCPServer, requests: BinaryIO, answers: BinaryIO, on_close: Callable[[], None]
+) -> None:
+    async def read_lines() -> AsyncIterator[str]:
+        async for line in anyio.wrap_file(TextIOWrapper(requests, encoding="utf-8", errors="replace")):
+            yield line
+        on_close()
 
-
-class _Output:
-    """The part of an asynchronous text file that the transport writes to."""
-
-    def __init__(self, write: Callable[[str], None]) -> None:
-        self._write = write
-
-    async def write(self, text: str) -> None:
-        await asyncio.to_thread(self._write, text)
-
-    async def flush(self) -> None:
-        pass
+    output = anyio.wrap_file(TextIOWrapper(answers, encoding="utf-8"))
+    async with stdio_server(cast(Any, read_lines()), output) as (read_stream, write_stream):
+        lowlevel = server._lowlevel_server
+        await lowlevel.run(read_stream, write_stream, lowlevel.create_initialization_options())
 
 
 def _make_tool(function: Callable[..., Any], annotations: ToolAnnotations) -> Tool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from acp import Agent, run_agent
 
 from coder.cli.ending import end_now
-from coder.cli.mcp_front import take_over
+from coder.cli.terminal import take_over_stream
 from coder.cli.tui import InterfaceServices
 from coder.core.errors import UserError
 from coder.core.task import Task
@@ -51,7 +51,7 @@ def open_repository(
 
 
 async def _serve(agent: EditorAgent) -> None:
-    source, sink = take_over(0), take_over(1)
+    source, sink = take_over_stream(0), take_over_stream(1)
     loop = asyncio.get_running_loop()
     reader = _EditorInput(limit=LONGEST_MESSAGE)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), source)

@@ -34,8 +34,13 @@ def serve(repo: RepositoryOption = Path(), unsafe_no_sandbox: UnsafeOption = Fal
             "The MCP server needs the package mcp: install it beside coder, pip install 'mcp>=2.3,<3'."
         )
     from coder.cli.ending import end_now
-    from coder.cli.mcp_front import McpFront
+    from coder.cli.terminal import take_over_stream
 
+    requests, answers = take_over_stream(0), take_over_stream(1)
+    from coder.api.mcp_server import build_server, serve_streams
+    from coder.repo.git import find_checkout
+
+    find_checkout(repo)
     closed = Event()
 
     def close() -> None:
@@ -44,14 +49,8 @@ def serve(repo: RepositoryOption = Path(), unsafe_no_sandbox: UnsafeOption = Fal
         timer.daemon = True
         timer.start()
 
-    front = McpFront()
-    front.start(on_close=close)
-    from coder.api.mcp_server import build_server, serve_streams
-    from coder.repo.git import find_checkout
-
-    find_checkout(repo)
     server = build_server(repo.resolve(), unsafe_no_sandbox=unsafe_no_sandbox, closed=closed)
-    serve_streams(server, requests=front.requests, write=front.write)
+    serve_streams(server, requests, answers, on_close=close)
 
 
 CLOSE_SECONDS = 8.0

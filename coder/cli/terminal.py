@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from coder.core.errors import UserError
 from coder.core.text import sanitize_text
@@ -156,3 +156,14 @@ def _theme_file() -> Path:
     from coder.directories import state_directory
 
     return state_directory() / "interface.json"
+
+
+def take_over_stream(fd: int) -> BinaryIO:
+    """Return a private duplicate of a standard stream, which itself leads nowhere from now on."""
+    private = os.dup(fd)
+    diversion = os.open(os.devnull, os.O_RDONLY) if fd == 0 else os.dup(2)
+    os.dup2(diversion, fd)
+    os.close(diversion)
+    if fd == 1:
+        sys.stdout = sys.stderr
+    return os.fdopen(private, "rb" if fd == 0 else "wb")
