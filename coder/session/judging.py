@@ -1,6 +1,7 @@
 """Verdicts of a session: a change is judged, examined and logged, and counted as an attempt."""
 
 import asyncio
+from collections.abc import Callable
 
 from coder.core.events import FilesChanged, Verified
 from coder.core.paths import (
@@ -34,11 +35,13 @@ async def judge_change(
     findings: tuple[Finding, ...] = (),
     notes: tuple[str, ...] = (),
     anew: bool = False,
+    record: Callable[[Verified], object] | None = None,
 ) -> Verdict:
     """Verify a change and log its verdict, then examine it and log the second verdict.
 
     A change that an earlier good verdict covers is not verified again, unless it is to be judged `anew`.
-    `findings` and `notes` are known beforehand and belong to both verdicts.
+    `findings` and `notes` are known beforehand and belong to both verdicts. With `record`, this takes the
+    verdicts instead of the log.
     """
     judgements = candidate_verdicts(context.log.records, candidate.id)
     known_verdict = next(
@@ -57,7 +60,7 @@ async def judge_change(
 
     def log(verdict: Verdict) -> Verdict:
         verdict = _add_findings(verdict, findings, notes)
-        context.log.append(Verified(candidate=candidate.id, attempt=attempt, verdict=verdict))
+        (record or context.log.append)(Verified(candidate=candidate.id, attempt=attempt, verdict=verdict))
         return verdict
 
     verdict = log(known_verdict or await verify_change(context, candidate, patch, test_ids))

@@ -14,7 +14,7 @@ from coder.core.notes import Done, GiveUp, Note, Offers, Reproduction, Sites
 from coder.core.paths import test_file_of
 from coder.core.phases import PhaseName
 from coder.core.ports import ReproducedExample
-from coder.core.values import Candidate, Proposal, Proposals
+from coder.core.values import Candidate, Proposals
 from coder.core.verdict import Finding, ReproductionResult, TestResult, Verdict, VerdictKind
 from coder.index.index import SymbolIndex
 from coder.index.snapshot import IndexedPlace
@@ -30,10 +30,8 @@ from coder.session.judging import (
     SEARCH_CUT,
     UNDECIDED,
     attempt_number,
-    examine_change,
     judge_change,
     requested_tests,
-    verify_change,
 )
 
 SEARCH_SECONDS = 60.0
@@ -416,7 +414,7 @@ def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Stra
         context.log.append(PhaseEntered(candidate=candidate.id, phase="locate", attempt=1))
         found = await propose_edits(context, candidate, tests, max_seconds=seconds)
         is_decided = len(found.proposals) == 1 and not found.more and not found.is_cut
-        if is_decided and await _prove(context, candidate, found.proposals[0], found, tests):
+        if is_decided and await _prove(context, candidate, found, tests):
             return candidate
         return await strategy(replace(context, hints=found), candidate)
 
@@ -436,28 +434,24 @@ async def _failing_issue_tests(context: SessionContext, candidate: Candidate) ->
 
 
 async def _prove(
-    context: SessionContext,
-    candidate: Candidate,
-    proposal: Proposal,
-    found: Proposals,
-    tests: tuple[str, ...],
+    context: SessionContext, candidate: Candidate, found: Proposals, tests: tuple[str, ...]
 ) -> bool:
-    """Tell whether the proposal is good enough; else log nothing, since it is no attempt of the model's."""
+    """Tell whether the only proposal is good enough; else log nothing: it is no attempt of the model's."""
+    proposal, verdicts = found.proposals[0], list[Verified]()
     await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
     patch = await context.read_patch(candidate)
-    verdict = await verify_change(context, candidate, patch, tests)
-    if verdict.is_examinable:
-        verdict = await examine_change(context, candidate, verdict)
+    verdict = await judge_change(
+        context, candidate, patch, tests, notes=(OFFLINE_NOTE,), record=verdicts.append
+    )
     if not verdict.is_good_enough:
         await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
         return False
-    verdict = verdict.model_copy(update={"notes": (*verdict.notes, OFFLINE_NOTE)})
     note = Sites(summary=found.note, places=_places(found), tests=tests)
     _log_note(context, candidate, "locate", note)
-    attempt = attempt_number(context)
     _log_phase(context, candidate, "edit")
     context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
     _log_note(context, candidate, "edit", Done(summary=proposal.summary))
     _log_phase(context, candidate, "verify")
-    context.log.append(Verified(candidate=candidate.id, attempt=attempt, verdict=verdict))
+    for event in verdicts:
+        context.log.append(event)
     return True

@@ -349,29 +349,24 @@ class JudgedChange:
             old, new = (read_texts(tree, paths, ("",)) for tree in (base, changed))
         return find_replaced_assertions(old, new, [*map(self._with_file, tests)])
 
-    def find_requested_edits(self, tests: Sequence[str]) -> list[str]:
-        """Return the existing tests whose expectations the issue wants to have changed.
+    def is_edit_requested(self, test: str) -> bool:
+        """Tell whether the issue wants the expectation of an existing test to have changed.
 
-        It names such a test with a value of what it expects, or the file of data that it compares with.
+        It names the test with a value that it expects, or the file of data that it compares with. A test that
+        the user has named is to be kept.
         """
-        words = find_words(self.issue)
-        files = [path.rpartition("/")[2] for path in self.tests if not path.endswith(CODE)]
-        files = [name for name in files if name in self.issue]
-        requested = []
-        is_asked = match_test_ids(self.purpose.named_tests)
-        for test in tests:
-            if is_asked(test):
-                continue  # the user has named it to be kept
-            replaced = self.find_replaced_assertions([test])
-            values = [value for assertion in replaced for value in _LITERAL.findall(assertion.old)]
-            is_named = test_function_of(test).rpartition("::")[2] in words
+        if match_test_ids(self.purpose.named_tests)(test):
+            return False
+        names = (path.rpartition("/")[2] for path in self.tests if not path.endswith(CODE))
+        if files := [name for name in names if name in self.issue]:
             with self.split.read("base") as base:
-                source = read_test_source(base, self._with_file(test)) if files else ""
-            if (is_named and any(value in self.issue for value in values)) or any(
-                name in source for name in files
-            ):
-                requested.append(test)
-        return requested
+                source = read_test_source(base, self._with_file(test))
+            if any(name in source for name in files):
+                return True
+        if test_function_of(test).rpartition("::")[2] not in find_words(self.issue):
+            return False
+        old = (assertion.old for assertion in self.find_replaced_assertions([test]))
+        return any(value in self.issue for text in old for value in _LITERAL.findall(text))
 
     def find_existing_tests(self, selection: SuiteSelection) -> tuple[str, ...]:
         """Return the tests and test files of a selection, nearest first, as far as the change has them.

@@ -523,7 +523,7 @@ class Judge:
     def _is_tied(self, red: TestResult) -> bool:
         if self._is_named(red.id):
             return True
-        return bool(self._ties_of([red])) or bool(self._change.find_requested_edits([red.id]))
+        return bool(self._ties_of([red])) or self._change.is_edit_requested(red.id)
 
     def _ties_of(self, reds: Sequence[TestResult]) -> Mapping[str, IssueTie]:
         """Return how red tests are tied to the issue; empty where there is no issue."""

@@ -66,11 +66,21 @@ def test_proven_edit_is_examined_again(tmp_path: Path) -> None:
     context = offline_context(tmp_path / "held", proposals(2), verifier=holding, issue=ISSUE)
     assert fallback_calls(context) == []
     mutations = [event.verdict.mutation for event in events(context.log, Verified)]
-    assert mutations == [MutationReport(tried=4)]
+    assert mutations == [None, MutationReport(tried=4)]
     doubting = DowngradingVerifier(verdicts=[fixed, UNTESTED], report=REDS)
     context = offline_context(tmp_path / "doubted", proposals(2), verifier=doubting, issue=ISSUE)
     assert len(fallback_calls(context)) == 1
     assert [question for question, _ in doubting.calls] == ["reproduces", "verify", "guard"]
+
+
+def test_own_hook_may_deny_an_edit_of_the_search(tmp_path: Path) -> None:
+    async def deny(*_: object, **__: object) -> str:
+        return "not in March"
+
+    context = replace(offline_context(tmp_path, proposals(2), issue=ISSUE), deny=deny)
+    (kit,) = fallback_calls(context)
+    assert kit.hints == proposals(2)
+    assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
 
 
 def test_ambiguous_edit_is_only_hint(tmp_path: Path) -> None:
