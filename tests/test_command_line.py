@@ -140,21 +140,6 @@ def test_makes_edits_and_runs_plan(place: Place, server: FakeServer, tmp_path: P
     assert "The sign is a plus." in json.dumps(server.requests[1])
 
 
-def test_attempt_of_a_session_without_a_fix_is_shown_and_applied(place: Place, server: FakeServer) -> None:
-    server.turns += [Turn(text="They are multiplied.", calls=(call("apply_patch", diff=WORSE),))]
-    result = place.fix(server, "--max-requests", "1")
-    assert result.returncode == 5, result.stdout + result.stderr
-    (directory,) = (Path(place.environment["XDG_STATE_HOME"]) / "coder" / "sessions").iterdir()
-    assert f"coder apply {directory.name} --attempt 1" in result.stdout
-    assert "* int(rest)" in place.coder("log", "diff", "--attempt", "1").stdout
-    applied = place.coder("apply", "last", "--attempt", "1")
-    assert (applied.returncode, "was NOT FIXED" in applied.stdout) == (0, True)
-    assert "* int(rest)" in (place.repository / "clock.py").read_text()
-    (place.repository / "clock.py").write_text("minutes = None\n")
-    refused = place.coder("apply", "last", "--attempt", "1")
-    assert (refused.returncode, (place.repository / "clock.py").read_text()) == (2, "minutes = None\n")
-
-
 def test_wrong_key_gives_one_line_and_exit_2(place: Place, server: FakeServer) -> None:
     server.turns += [Turn(status=401, error="invalid api key")] * 5
     result = place.fix(server)
@@ -188,16 +173,6 @@ def test_usage_error_gives_one_line_and_exit_2(place: Place, arguments: tuple[st
     assert result.returncode == 2, result.stdout + result.stderr
     assert words in result.stderr
     assert result.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize("bare", ["outside", "empty"])
-def test_missing_repository_or_commit_gives_one_line(place: Place, tmp_path: Path, bare: str) -> None:
-    directory = tmp_path / bare
-    directory.mkdir()
-    if bare == "empty":
-        git(directory, "init", "-q")
-    result = place.coder("fix", "it fails", "--trust", "--repo", str(directory))
-    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
 
 
 def child_processes(pid: int) -> list[int]:

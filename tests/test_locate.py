@@ -23,15 +23,6 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "tree"
 
 
-def test_text_output_is_short_with_reasons(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command_line(["locate", "`Cart.total` ignores the coupon", "--repo", str(tree)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[:2] == ["Files", " 1  shop/cart.py"]
-    assert lines[lines.index("Definitions") + 1 :][:2] == [" 1  Cart.total", "      shop/cart.py:2"]
-    assert "its name says total" in " ".join(line.strip() for line in lines)
-    assert max(map(len, lines)) <= 80
-
-
 def test_names_pipe_in_place_of_ignore_file(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo(tree / ".gitignore")
     assert run_command_line(["locate", "`Cart.total` ignores the coupon", "--repo", str(tree)]) == 2
@@ -59,16 +50,6 @@ def test_the_issue_may_be_a_file_or_standard_input(
         answers.append(capsys.readouterr().out)
     assert answers[0] == answers[1] == answers[2]
     assert "shop/mail.py" in answers[0]
-
-
-def test_answers_for_empty_tree_and_odd_issue(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tree.parent / "empty").mkdir()
-    assert run_command_line(["locate", "anything", "--repo", str(tree.parent / "empty")]) == 0
-    assert run_command_line(["locate", "\N{SNOWMAN}", "--repo", str(tree)]) == 0
-    assert (
-        capsys.readouterr().out
-        == "No match: no file or definition here shares a telling word with the issue.\n" * 2
-    )
 
 
 @pytest.fixture

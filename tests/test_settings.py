@@ -35,19 +35,6 @@ def setting_value(name: str, *arguments: Any, **options: Any) -> tuple[Any, str]
     return setting.value, setting.source
 
 
-def test_defaults_without_any_file(tmp_path: Path) -> None:
-    assert config_from_settings(collect_settings(environment={"XDG_CONFIG_HOME": str(tmp_path)})) == Config()
-
-
-def test_keys_are_a_table_of_the_users_own_file(tmp_path: Path) -> None:
-    user = environment(tmp_path, 'vim = true\n[keys]\nsend = "ctrl+s"\n', CODER_KEYS="x")
-    root = write_repository(tmp_path, 'vim = false\n[tool.coder.keys]\nsend = "f3"')
-    config = config_from_settings(collect_settings(root, environment=user))
-    assert (config.keys, config.vim) == ({"send": "ctrl+s"}, True)
-    with pytest.raises(UserError, match="keys = 3 is not valid"):
-        collect_settings(environment=environment(tmp_path, "keys = 3\n"))
-
-
 def test_later_source_overrides_earlier(tmp_path: Path) -> None:
     user = environment(tmp_path, "attempts = 5\n")
     assert setting_value("attempts", environment=user) == (

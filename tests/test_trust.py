@@ -137,10 +137,6 @@ def _last_text(model: ScriptedModel) -> str:
     return model.requests[-1].messages[-1].text
 
 
-def test_full_sandbox_needs_no_trust_question(root: Path) -> None:
-    assert not ensure_trust(root, backend=FakeBackend())
-
-
 def test_refused_trust_goes_on_in_a_reduced_sandbox(root: Path) -> None:
     questions: list[str] = []
 
@@ -156,11 +152,6 @@ def test_refused_trust_goes_on_in_a_reduced_sandbox(root: Path) -> None:
 def test_refused_trust_runs_nothing_without_a_sandbox(root: Path) -> None:
     with pytest.raises(UserError, match="nothing was run"):
         ensure_trust(root, backend=None, confirm=lambda _: False)
-
-
-def test_accepted_trust_is_remembered(root: Path) -> None:
-    assert ensure_trust(root, backend=FakeBackend(limitations="no network"), confirm=lambda _: True)
-    assert is_trusted(root)
 
 
 @pytest.mark.parametrize("limitations", [None, "no network"])

@@ -13,7 +13,6 @@ import pytest
 from coder.batch.folder import BatchFolder
 from coder.batch.issues import BatchIssue
 from coder.batch.running import Batch, BatchOptions, IssueProgress
-from coder.core.errors import UserError
 from coder.core.events import BudgetSpent, Record, SessionFinished, SessionStarted
 from coder.core.messages import Usage, UsageTotals
 from coder.core.verdict import VerdictKind
@@ -154,18 +153,6 @@ def test_lost_attempt_is_kept_and_its_cost_counted(tmp_path: Path) -> None:
     assert [*(tmp_path / "out" / "running").iterdir()] == []
 
 
-def test_cost_of_interrupted_attempt_counts_after_resumption(tmp_path: Path) -> None:
-    def stop(key: str, call: SessionCall) -> Iterator[CallEvent[Files]]:
-        yield CallOutput(key, payment("0.50"))
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run_batch(tmp_path / "out", InstantExecutor({"a": stop}), "a")
-    executor = InstantExecutor()
-    _, spent = run_batch(tmp_path / "out", executor, "a", max_usd=Decimal("2"))
-    assert (executor.calls[0].config.max_usd, spent) == (Decimal("1.50"), Decimal("0.75"))
-
-
 def test_money_that_is_left_is_shared_equally(tmp_path: Path) -> None:
     executor = InstantExecutor()
     run_batch(tmp_path / "out", executor, "a", "b", "c", max_usd=Decimal("1.5"))
@@ -220,13 +207,3 @@ def test_each_failure_is_one_reason_and_the_rest_goes_on(
     }
     assert sorted(BatchFolder(tmp_path / "out").read_results()) == ["fine"]
     assert not [*(tmp_path / "out" / "running").glob("*.draft")]
-
-
-def test_two_batches_cannot_work_in_one_folder(tmp_path: Path) -> None:
-    folder = BatchFolder(tmp_path / "out")
-    with (
-        folder.lock(),
-        pytest.raises(UserError, match="Another coder batch"),
-        BatchFolder(folder.path).lock(),
-    ):
-        pass

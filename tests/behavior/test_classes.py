@@ -31,16 +31,7 @@ def test_values_that_a_function_cannot_take_tell_nothing() -> None:
     assert group_by_answers(endless).classes == ((0, 1),)
 
 
-def test_calls_that_one_alternative_lacks_are_left_out() -> None:
-    assert group_by_answers([answers(x="1", y="2"), answers(x="1")]).classes == ((0, 1),)
-
-
 def test_alternative_without_answers_is_its_own_class() -> None:
     found = group_by_answers([answers(x="1"), {}, answers(x="2")])
     assert found == AnswerClasses(classes=((0,), (1,), (2,)), call="f(x)", answers=("1", "", "2"))
     assert group_by_answers([answers(x="1"), {}]) == AnswerClasses(classes=((0,), (1,)))
-
-
-def test_steady_answers_only() -> None:
-    unsteady = {key: answer._replace(is_steady=False) for key, answer in answers(x="2").items()}
-    assert group_by_answers([answers(x="1"), unsteady]).classes == ((0,), (1,))

@@ -4,8 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from coder.bench.tables import Tokens, share_of_true, summarize_outcomes, wilson_interval
-from coder.core.messages import UsageTotals
+from coder.bench.tables import Tokens, summarize_outcomes, wilson_interval
 from coder.core.verdict import VerdictKind
 from tests.bench.outcomes import outcome
 
@@ -22,10 +21,6 @@ from tests.bench.outcomes import outcome
 )
 def test_wilson(count: int, of: int, low: float, high: float) -> None:
     assert wilson_interval(count, of) == pytest.approx((low, high), abs=1e-4)
-
-
-def test_share() -> None:
-    assert (share_of_true([True, False, True]).count, share_of_true([]).value) == (2, 0.0)
 
 
 def test_shares_count_solvable_tasks() -> None:
@@ -46,8 +41,3 @@ def test_shares_count_solvable_tasks() -> None:
     assert (group.left_alone.count, group.left_alone.of) == (1, 1)
     assert group.tokens == {"executor": Tokens(input=500, cached=200, output=50)}
     assert group.usd == Decimal("0.02")
-
-
-def test_groups_by_model_without_summing_unknown_prices() -> None:
-    groups = summarize_outcomes([outcome("a", model="m:two", spent=UsageTotals(cost_usd=None)), outcome("a")])
-    assert [(group.model, group.usd) for group in groups] == [("m:one", Decimal("0.02")), ("m:two", None)]

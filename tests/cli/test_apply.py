@@ -22,18 +22,6 @@ from tests.stored_sessions import store_session
 BOX = "import math\n\n\ndef area(r):\n    return r * r\n\n\ndef rim(r):\n    return 2 * r\n"
 FIXED = BOX.replace("r * r", "math.pi * r * r")
 DIFF = "--- a/src/box.py\n+++ b/src/box.py\n@@ -5 +5 @@\n-    return r * r\n+    return math.pi * r * r\n"
-CHAT = """Sure! `area` forgets pi:
-
-```diff
-src/box.py
-@@ def area(r):
- def area(r):
--    return r * r
-+    return math.pi * r * r
-```
-
-- it is right now
-"""
 GIT_DIFF = f"diff --git a/src/box.py b/src/box.py\n{DIFF}"
 RED = TestResult(id="test_box.py::test_area", outcome="failed")
 TOLD = "src/box.py  +1 -1\n"
@@ -69,14 +57,6 @@ def box_source() -> str:
     return Path("src/box.py").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("arguments", [(), ("-",)])
-def test_applies_pasted_diff_outside_repository(coder: Coder, arguments: tuple[str, ...]) -> None:
-    assert coder(*arguments, pasted=CHAT) == Answer(
-        code=0, out=f"{TOLD}1 file changed; nothing was staged or committed.\n", err=""
-    )
-    assert box_source() == FIXED
-
-
 def test_applies_and_undoes_diff_file(coder: Coder, tmp_path: Path) -> None:
     write(tmp_path, {"fix.diff": DIFF})
     assert coder(str(tmp_path / "fix.diff")).out.startswith(TOLD)
@@ -95,18 +75,6 @@ def test_check_reports_outcome_and_writes_nothing(coder: Coder) -> None:
     )
     assert coder("--check", pasted=DIFF.replace("-    return r", "-    return x")).code == 2
     assert box_source() == BOX
-
-
-def test_lists_new_deleted_and_renamed_files(coder: Coder) -> None:
-    diff = (
-        "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,2 @@\n+a\n+b\n"
-        "--- a/src/notes.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"
-        "diff --git a/src/box.py b/src/circle.py\nrename from src/box.py\nrename to src/circle.py\n"
-    )
-    assert coder(pasted=diff).out == (
-        "new.txt (new)  +2 -0\nsrc/notes.txt (deleted)  +0 -1\nsrc/box.py -> src/circle.py  +0 -0\n"
-        "3 files changed; nothing was staged or committed.\n"
-    )
 
 
 def test_applies_all_files_or_none(coder: Coder) -> None:
@@ -141,12 +109,6 @@ def test_resolves_names_from_repository_root_then_directory(
         if (root / name / "box.py").read_text(encoding="utf-8") == FIXED
     ]
     assert changed_files == ["src", "two/lib"]
-
-
-def test_repo_names_the_directory(coder: Coder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert coder("--repo", "r", pasted=DIFF).code == 0
-    assert (tmp_path / "r" / "src" / "box.py").read_text(encoding="utf-8") == FIXED
 
 
 def test_python_that_no_longer_parses_is_a_warning(coder: Coder) -> None:
@@ -231,16 +193,6 @@ def run_at_terminal(root: Path, typed: bytes) -> tuple[int, str, str]:
     os.close(inner)
     os.close(terminal)
     return result.returncode, result.stdout, result.stderr
-
-
-def test_terminal_prompt_explains_how_to_finish(coder: Coder, tmp_path: Path) -> None:
-    code, out, err = run_at_terminal(tmp_path / "r", DIFF.encode() + b"\x04")
-    assert (code, out, err) == (
-        0,
-        f"{TOLD}1 file changed; nothing was staged or committed.\n",
-        "Paste the diff, end with Ctrl-D.\n",
-    )
-    assert box_source() == FIXED
 
 
 def test_refuses_line_truncated_by_terminal(coder: Coder, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.cli.app import run_command_line
-from tests.builders import git, repo, write
+from tests.builders import git, write
 
 FIX_PLAN = "1. It is two.\n   - files: a.py\n"
 
@@ -43,13 +43,6 @@ def test_refuses_directory_with_other_content(
     assert code == 2 and reason in message and message.count("\n") == 1
 
 
-def test_refuses_directory_inside_repository(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    root = repo(tmp_path / "outer", {"a.py": ""})
-    code, message = run("--into", "outer/inner", capsys=capsys)
-    assert code == 2 and f"outer/inner lies inside the repository {root}" in message
-    assert not (root / "inner").exists()
-
-
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
@@ -65,9 +58,3 @@ def test_refuses_what_is_no_plan_of_components(
     write(tmp_path, {"plan.md": FIX_PLAN, "broken.md": "1. a: It is.\n   - path: a.py\n"})
     code, message = run(*words, capsys=capsys)
     assert code == 2 and reason in message
-
-
-def test_fix_refuses_plan_of_components(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(tmp_path, {"parts.md": "1. a: It is.\n   - path: a.py\n   - tests: test_a.py\n"})
-    assert run_command_line(["fix", "It is wrong", "--plan", "parts.md"]) == 2
-    assert "To build them: coder build GOAL --plan parts.md" in capsys.readouterr().err

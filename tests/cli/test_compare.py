@@ -77,12 +77,6 @@ def test_equal_trees_are_the_same(place: Path, capsys: pytest.CaptureFixture[str
     assert json.loads(capsys.readouterr().out)["functions"] == []
 
 
-def test_says_why_tests_could_not_run(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["compare", "main..broken", "--repo", str(place), "--test", "python -m unittest", "--trust"]
-    assert run_command_line(arguments) == 7
-    assert "nothing_here" in capsys.readouterr().out
-
-
 def test_compares_environments(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     import sys
 

@@ -1,6 +1,5 @@
 """Completions and the manual page agree with the command tree, and shells understand them."""
 
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -80,12 +79,3 @@ def test_manual_page_is_current() -> None:
     assert page == render_man_page(TREE)
     for node in NODES:
         assert " ".join(node.path).replace("-", "\\-") in page
-
-
-def test_formatter_reads_the_manual_page() -> None:
-    if shutil.which("groff") is None:
-        pytest.skip("groff is not installed")
-    command = ["groff", "-man", "-Tascii", "-P-c", "-ww", str(ROOT / "docs" / "coder.1")]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (result.returncode, result.stderr) == (0, "")
-    assert "coder hook install" in re.sub(".\b", "", result.stdout)

@@ -13,17 +13,6 @@ from coder.cli.running import check_writable
 from coder.core.errors import UserError
 
 
-def test_words_may_follow_the_file_of_an_issue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("issue.md").write_text("It fails.\n")
-    Path("my issue.md").write_text("It fails, too.\n")
-    assert read_issue("@issue.md") == "It fails."
-    assert read_issue("@issue.md keep the signature") == "It fails.\n\nkeep the signature"
-    assert read_issue("@my issue.md") == "It fails, too."
-    with pytest.raises(UserError, match=r"absent\.md"):
-        read_issue("@absent.md keep it")
-
-
 @pytest.mark.parametrize(
     ("argument", "issue", "mentions"),
     [
@@ -68,12 +57,6 @@ def test_one_session_is_continued_at_a_time() -> None:
     ]
     with pytest.raises(UserError, match=r"--session names .*: it cannot be combined with --continue"):
         refuse_conflicts({"continues": True, "session": "1a"})
-
-
-def test_option_may_name_its_own_strategy() -> None:
-    refuse_conflicts({"plan": Path("plan.md"), "strategy": "plan", "offline": False, "model": None})
-    with pytest.raises(UserError, match="--plan runs a plan: it cannot be combined with --strategy"):
-        refuse_conflicts({"plan": Path("plan.md"), "strategy": "tree"})
 
 
 @pytest.mark.parametrize(

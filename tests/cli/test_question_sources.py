@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.cli.question_sources import collect_sources, html_to_text
+from coder.cli.question_sources import collect_sources
 from coder.core.errors import UserError
 from coder.core.task import Source
 from coder.strategies.research import write_sources
@@ -85,20 +85,6 @@ def test_other_pages_are_refused(
     assert server.paths == ([] if hosts == ("example.org",) else [path])  # type: ignore[attr-defined]
 
 
-def test_address_without_host_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no http or https address"):
-        collect(tmp_path, urls=("file:///etc/passwd",))
-
-
-def test_documents_of_one_name_get_paths_of_their_own(tmp_path: Path) -> None:
-    write_tree(tmp_path, {"a/spec v1.md": "one\n", "b/spec v1.md": "two\n"})
-    sources = collect(tmp_path, documents=(tmp_path / "a/spec v1.md", tmp_path / "b/spec v1.md"))
-    assert [(source.path, source.text) for source in sources] == [
-        ("coder-sources/spec-v1.md", "one\n"),
-        ("coder-sources/spec-v1-2.md", "two\n"),
-    ]
-
-
 def test_document_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "spec.pdf").write_bytes(b"\xff\xfe\xfa")
     with pytest.raises(UserError, match="no UTF-8 text"):
@@ -144,8 +130,3 @@ def test_sources_never_replace_files_of_the_repository(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="itself"):
         write_sources(worktree, (Source(path="coder-sources/a.md", origin="a", text="x"),))
     assert list(outside.iterdir()) == []
-
-
-def test_preformatted_text_keeps_its_lines() -> None:
-    html = "<p>Use <b>it</b>:<pre>a = 1\n  b = 2</pre><script>alert(1)</script><ul><li>one<li>two</ul>"
-    assert html_to_text(html) == "Use it:\na = 1\n  b = 2\none\ntwo\n"

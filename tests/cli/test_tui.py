@@ -53,21 +53,6 @@ def test_leaving_offers_to_apply_what_is_on_another_branch(
     assert any("apply: coder apply" in line for line in lines)
 
 
-def test_leaving_after_undo_offers_nothing_to_apply(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = closing_lines(closed_log(story.STARTED, story.FINISHED), root, capsys)
-    assert not any("coder apply" in line for line in lines)
-    assert "next     undone since" in lines
-
-
-def test_leaving_without_an_outcome_names_the_session(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert closing_lines(None, tmp_path, capsys) == []
-    assert closing_lines(closed_log(story.STARTED), tmp_path, capsys) == [
-        "resume   coder resume 20260101-clock"
-    ]
-
-
 def test_leaving_inline_leaves_a_transcript(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = closed_log(*story.LOCATED, story.FINISHED)
     print_closing_lines(log, root, transcript=[log])

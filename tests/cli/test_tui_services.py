@@ -3,7 +3,7 @@
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from threading import Event, Timer
+from threading import Event
 from types import MappingProxyType
 from typing import Any
 
@@ -14,7 +14,6 @@ from coder.core.errors import UserError
 from coder.directories import prompt_history_file
 from coder.repo.checkout import describe_branch
 from coder.sandbox.choice import choose_backend
-from coder.ui.tui.keys import KeyBindings
 from coder.verify.run_store import SuiteFacts
 from tests.builders import git, repo, write
 from tests.walls import walls
@@ -74,14 +73,6 @@ def test_red_tests_are_offered_for_the_very_content_that_they_ran_on(tmp_path: P
     assert find_red_tests(root, facts) == ()
 
 
-def test_branch_has_no_star_for_empty_directories(tmp_path: Path) -> None:
-    root = repo(tmp_path / "box", {"box.py": "SIZE = 1\n"})
-    (root / "build" / "lib").mkdir(parents=True)
-    assert not describe_branch(root).endswith("*")
-    write(root, {"build/lib/new.py": ""})
-    assert describe_branch(root).endswith("*")
-
-
 def test_file_under_a_filter_is_no_uncommitted_work(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {".gitattributes": "*.big filter=lfs\n", "a.big": "pointer\n"})
     git(root, "config", "filter.lfs.smudge", "cat")
@@ -97,12 +88,6 @@ def test_command_reads_the_checkout_and_changes_nothing(root: Path) -> None:
     assert (backend := walls()) is None or backend.limitations or "KEY" not in output
     assert not (root / "new.py").exists()
     assert "[exit code " in output.splitlines()[-1]
-
-
-def test_command_ends_when_it_is_stopped(root: Path) -> None:
-    stop = Event()
-    Timer(0.3, stop.set).start()
-    assert "[stopped, " in shell(root).run_command("echo a; sleep 50", stop)
 
 
 def test_commands_are_asked_about_and_denied_as_those_of_models(root: Path) -> None:
@@ -143,15 +128,3 @@ def test_invalid_settings_are_refused_and_change_nothing(root: Path, name: str, 
     with pytest.raises(UserError):
         settings.change_setting(name, value)
     assert settings.flags == {}
-
-
-def test_key_bindings_are_those_of_the_settings(root: Path, tmp_path: Path) -> None:
-    assert services(root).key_bindings == KeyBindings()
-    write(tmp_path / "config" / "coder", {"config.toml": 'vim = true\n[keys]\nsend = "ctrl+s"\n'})
-    assert services(root).key_bindings == KeyBindings({"send": "ctrl+s"}, has_vim=True)
-
-
-def test_theme_is_remembered(root: Path) -> None:
-    assert services(root).theme == ""
-    services(root).remember_theme("nord")
-    assert services(root).theme == "nord"

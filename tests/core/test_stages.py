@@ -6,8 +6,6 @@ from coder.core.events import (
     BaselineMeasured,
     MessageFinished,
     PhaseEntered,
-    QuestionAnswered,
-    QuestionAsked,
     Record,
     TestsEnded,
     TestsStarted,
@@ -65,14 +63,6 @@ def test_waits_and_runs_before_a_verdict_have_stages() -> None:
         "reproduction": 3.0,
         "other": 1.0,
     }
-
-
-def test_time_of_the_user_is_told_apart() -> None:
-    records = _records(
-        (0, QuestionAsked(question="q", text="", options=("yes", "no"), default="no")),
-        (30, QuestionAnswered(question="q", option="yes", by="person")),
-    )
-    assert stage_seconds(records, total=31.0) == {"your answers": 30.0, "other": 1.0}
 
 
 def test_verdicts_in_parallel_count_once() -> None:

@@ -12,12 +12,10 @@ from coder.core.events import (
     ToolFinished,
 )
 from coder.core.messages import AssistantMessage, ToolCall, ToolMessage, Usage, UsageTotals, UserMessage
-from coder.core.notes import Diagnosis, Done, Reproduction, Sites
+from coder.core.notes import Diagnosis, Done
 from coder.core.state import (
     candidate_messages,
-    named_tests,
     session_status,
-    unanswered_calls,
     unrelated_tests,
 )
 
@@ -58,12 +56,6 @@ def test_messages_between_call_and_result_come_after_results() -> None:
     assert candidate_messages(log[:4], "c1") == (HELLO, CALLS, FIRST)
 
 
-def test_open_calls_are_those_of_the_newest_reply() -> None:
-    assert unanswered_calls((HELLO, CALLS, FIRST)) == (CALLS.calls[1],)
-    assert unanswered_calls((HELLO, CALLS, FIRST, SECOND)) == ()
-    assert unanswered_calls((HELLO,)) == ()
-
-
 def test_fork_shares_earlier_messages() -> None:
     log = make_records(
         CandidateForked(candidate="c1"),
@@ -87,13 +79,6 @@ def test_compaction_turns_old_long_answers_into_stubs() -> None:
     assert len(stub.text) < 600
     assert "call read again" in stub.text
     assert candidate_messages(log, "c1")[3] == SECOND
-
-
-def test_newest_reproduction_replaces_earlier_tests() -> None:
-    sites = NoteMade(candidate="c1", phase="locate", note=Sites(summary="s", tests=("a", "b")))
-    reproduction = NoteMade(candidate="c1", phase="reproduce", note=Reproduction(summary="s", tests=("c",)))
-    assert named_tests(make_records(sites), "c1") == ("a", "b")
-    assert named_tests(make_records(sites, reproduction), "c1") == ("c",)
 
 
 def test_status_holds_the_newest_of_everything() -> None:

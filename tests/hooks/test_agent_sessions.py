@@ -13,7 +13,7 @@ from coder import api
 from coder.core.errors import UserError
 from coder.core.verdict import Counts, Failure, TestResult, Verdict, VerdictKind
 from coder.hooks.agents import AGENTS
-from coder.hooks.judging import LINE_CHARACTERS, answer_agent, find_last_session
+from coder.hooks.judging import LINE_CHARACTERS, answer_agent
 from tests.builders import by_hand, git, repo, write
 
 FILES = {"clock.py": "A = 1\n", "test_clock.py": "TEST = 1\n", "notes.txt": "", "pkg/deep/x.py": "X = 1\n"}
@@ -213,12 +213,6 @@ def test_shell_in_another_directory_or_repository_changes_nothing(agent: Agent, 
         assert agent.send("Stop", cwd=str(cwd))["decision"] == "block"
 
 
-def test_project_directory_of_the_agent_precedes_its_shell(agent: Agent, tmp_path: Path) -> None:
-    agent.send("SessionStart", cwd=str(tmp_path), project=str(agent.root))
-    agent.edit()
-    assert agent.send("Stop", cwd=str(tmp_path), project=str(agent.root))["decision"] == "block"
-
-
 def test_change_of_tests_alone_is_one_quiet_line(agent: Agent) -> None:
     agent.start()
     agent.edit("test_clock.py")
@@ -227,17 +221,6 @@ def test_change_of_tests_alone_is_one_quiet_line(agent: Agent) -> None:
     assert (agent.end_turn(is_continued=True), agent.bases) == ({}, [])
     agent.edit("clock.py")
     assert "decision" in agent.end_turn()
-
-
-def test_unchanged_tree_is_not_judged_or_refused_again(agent: Agent) -> None:
-    agent.start()
-    assert agent.end_turn() == {}
-    agent.edit()
-    assert "decision" in agent.end_turn()
-    message = agent.end_turn(is_continued=True)["systemMessage"]
-    assert message == f"coder verify: BROKEN, and the agent left it so: {TEST}; now it is your turn."
-    assert agent.end_turn() == {}
-    assert len(agent.bases) == 1
 
 
 def test_second_refusal_says_what_is_new(agent: Agent) -> None:
@@ -312,19 +295,6 @@ def test_spent_rounds_leave_the_verdict_on_the_commit(agent: Agent) -> None:
     git(agent.root, "commit", "-qam", "done")
     assert "now it is your turn" in agent.end_turn()["systemMessage"]
     assert git(agent.root, "notes", "--ref=coder", "show", "HEAD") == "# Page"
-
-
-def test_two_sessions_and_worktrees_are_kept_apart(agent: Agent, tmp_path: Path) -> None:
-    git(agent.root, "worktree", "add", "-q", str(tmp_path / "tree"))
-    other = Agent((tmp_path / "tree").resolve(), session="s2", verdicts=[PROVEN])
-    agent.start()
-    other.start()
-    other.edit()
-    assert other.end_turn()["systemMessage"].startswith("coder verify: PROVEN")
-    assert agent.end_turn() == {}
-    last = find_last_session(AGENTS["claude"], other.root)
-    assert last
-    assert last[0].verdict == "PROVEN"
 
 
 @pytest.mark.parametrize("flag", ["--assume-unchanged", *by_hand("--skip-worktree")])

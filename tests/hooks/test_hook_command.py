@@ -131,12 +131,6 @@ def test_inconclusive_is_said_and_does_not_block(place: Place) -> None:
     assert message.startswith("coder could not judge the change: The test command 'no-such-program' cannot")
 
 
-def test_outside_of_a_repository_it_is_silent(place: Place, tmp_path: Path) -> None:
-    place.repository = tmp_path / "elsewhere"
-    place.repository.mkdir()
-    assert send(place, "Stop") == {}
-
-
 def test_installs_removes_and_describes_by_command(place: Place, tmp_path: Path) -> None:
     place.environment["HOME"] = str(tmp_path)
     put_coder_on_path(place, tmp_path)
@@ -177,16 +171,6 @@ def test_status_shows_the_last_verdict(place: Place, tmp_path: Path) -> None:
     edit(place, "* 60", "* 61")
     assert send(place, "Stop")["decision"] == "block"
     assert "last verdict BROKEN" in place.coder("hook", "status").stdout
-
-
-def test_settings_outside_of_the_repository_are_left_alone(place: Place, tmp_path: Path) -> None:
-    (tmp_path / "victim.json").write_text("{}")
-    put_coder_on_path(place, tmp_path)
-    (place.repository / ".claude").mkdir()
-    (place.repository / ".claude" / "settings.json").symlink_to(tmp_path / "victim.json")
-    result = place.coder("hook", "install", "claude")
-    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
-    assert (tmp_path / "victim.json").read_text() == "{}"
 
 
 def put_coder_on_path(place: Place, root: Path) -> None:

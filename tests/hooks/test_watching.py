@@ -77,13 +77,6 @@ def test_judges_existing_work_at_once_and_each_state_once(root: Path) -> None:
     assert judge.contents == ["2\n", "3\n"]
 
 
-def test_says_that_change_is_taken_back(root: Path) -> None:
-    (root / "a.py").write_text("2\n")
-    judge = Judgements()
-    assert watch(root, judge, edits(root, "1\n"), 2)[1] == "Nothing differs from the start any more."
-    assert judge.contents == ["2\n"]
-
-
 def test_goes_on_after_change_that_cannot_be_judged(root: Path) -> None:
     (root / "a.py").write_text("2\n")
     assert watch(root, Judgements("No sandbox."), edits(root, "3\n"), 2) == ["No sandbox.", "No sandbox."]

@@ -2,8 +2,6 @@
 
 import os
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -14,7 +12,7 @@ from coder.files.tokenize import count_terms
 from coder.index import parsing
 from coder.index.index import SymbolIndex
 from coder.index.parsing import IN_NAME
-from coder.index.snapshot import Database, IndexSnapshot, NameUse
+from coder.index.snapshot import IndexSnapshot, NameUse
 from tests.builders import write
 
 BOX = (
@@ -142,14 +140,6 @@ def test_worktree_shares_content_of_base(tmp_path: Path) -> None:
     assert [place.path for place in worktree.definitions_named("b")] == []
 
 
-def test_equal_files_are_one_content_in_two_places(tmp_path: Path) -> None:
-    write(tmp_path, {"a.py": BOX, "b.py": BOX})
-    snapshot = SymbolIndex(tmp_path).refresh()
-    assert snapshot.sources["a.py"] == snapshot.sources["b.py"]
-    assert [place.path for place in snapshot.definitions_named("helper")] == ["a.py", "b.py"]
-    assert [use.path for use in snapshot.uses_of_name("size_of")] == ["a.py", "b.py"]
-
-
 def test_another_process_reuses_database(tmp_path: Path) -> None:
     write(tmp_path / "tree", {"a.py": BOX})
     age_files(tmp_path / "tree")
@@ -200,13 +190,6 @@ def test_older_format_uses_new_database(tmp_path: Path) -> None:
     assert names(again, "a.py") == ["Box", "Box.size_of", "helper"]
 
 
-def test_falls_back_to_memory_without_writable_storage(tmp_path: Path) -> None:
-    write(tmp_path / "tree", {"a.py": BOX})
-    (tmp_path / "file").write_text("no directory", encoding="utf-8")
-    snapshot = SymbolIndex(tmp_path / "tree", tmp_path / "file" / "index.sqlite").refresh()
-    assert names(snapshot, "a.py") == ["Box", "Box.size_of", "helper"]
-
-
 def test_removed_content_does_not_accumulate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("coder.index.index.SPARE_CONTENTS", 5)
     write(tmp_path / "tree", {"a.py": BOX, "b.py": ""})
@@ -219,33 +202,6 @@ def test_removed_content_does_not_accumulate(tmp_path: Path, monkeypatch: pytest
         assert names(snapshot, "b.py")[0] == f"name_{number}"
         assert names(snapshot, "a.py") == ["Box", "Box.size_of", "helper"]
     assert snapshot.database.content_count < 15
-
-
-def test_many_small_changes_leave_few_segments(tmp_path: Path) -> None:
-    write(tmp_path, {f"m{number}.py": f"def name_{number}(): shared()\n" for number in range(20)})
-    index = SymbolIndex(tmp_path)
-    for number in range(20):
-        (tmp_path / f"m{number}.py").write_text(f"def other_{number}(): shared()\n", encoding="utf-8")
-        snapshot = index.refresh()
-    assert len(snapshot.uses_of_name("shared")) == 20
-    rows = snapshot.database._rows("SELECT count(*) FROM segment")
-    assert rows[0][0] < 8
-
-
-def test_two_processes_may_build_at_once(tmp_path: Path) -> None:
-    write(tmp_path / "tree", {f"m{number}.py": f"def name_{number}(): ...\n" for number in range(30)})
-    script = (
-        "import sys; from pathlib import Path; from coder.index.index import SymbolIndex\n"
-        "found = SymbolIndex(Path(sys.argv[1]), Path(sys.argv[2])).refresh()\n"
-        "print(len(found.sources), sum(len(found.definitions_named(f'name_{n}')) for n in range(30)), "
-        "found.database.content_count)"
-    )
-    arguments = [sys.executable, "-c", script, str(tmp_path / "tree"), str(tmp_path / "index.sqlite")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    started = [
-        subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment) for _ in range(2)
-    ]
-    assert [process.communicate(timeout=120)[0] for process in started] == ["30 30 30\n"] * 2
 
 
 def test_threads_share_one_index(tmp_path: Path) -> None:
@@ -294,23 +250,6 @@ def test_processes_and_single_thread_agree(tmp_path: Path, monkeypatch: pytest.M
     )
 
 
-def test_works_in_process_when_none_can_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path, {f"m{number}.py": "helper()\n" * (number + 1) for number in range(4)})
-    monkeypatch.setattr(parsing, "SMALL_BYTES", 1)
-    monkeypatch.setattr(parsing, "BATCH_BYTES", 1)
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "no-such-python"))
-    assert len(SymbolIndex(tmp_path).refresh().uses_of_name("helper")) == 4
-
-
-def test_suggests_names_for_misspelt_one(tmp_path: Path) -> None:
-    write(tmp_path, {"a.py": "def parse_header(): ...\ndef parse_body(): ...\nclass HTTPServer: ...\n"})
-    snapshot = SymbolIndex(tmp_path).refresh()
-    assert snapshot.similar_names("parseHeader") == ("parse_header",)
-    assert snapshot.similar_names("HttpServer")[:1] == ("HTTPServer",)
-    assert snapshot.similar_names("nothing_like_it") == ()
-
-
 def test_skips_binary_and_large_files(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": BOX, "large.py": "x = 1\n" * 400_000, "empty.py": ""})
     (tmp_path / "binary.py").write_bytes(b"def a(): ...\n\0")
@@ -334,12 +273,3 @@ def test_skips_installed_packages_in_tree(tmp_path: Path) -> None:
     )
     snapshot = SymbolIndex(tmp_path, tmp_path / "state" / "index.sqlite").refresh()
     assert [*snapshot.sources] == [".github/tell.py", "a.py"]
-
-
-def test_removes_old_databases_over_size_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for age, name in ((300, "old"), (100, "young")):
-        (tmp_path / f"{name}.sqlite").write_bytes(b"x" * 1000)
-        os.utime(tmp_path / f"{name}.sqlite", (time.time() - age,) * 2)
-    monkeypatch.setattr("coder.index.snapshot.MAX_DATABASE_BYTES", 1500)
-    Database(tmp_path / "new.sqlite").close()
-    assert sorted(path.name for path in tmp_path.glob("*.sqlite")) == ["new.sqlite", "young.sqlite"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.index.index import SymbolIndex, find_uses
-from coder.index.resolve import find_module_paths, find_re_exports, resolve_name
+from coder.index.resolve import find_re_exports, resolve_name
 from coder.index.snapshot import IndexedPlace, IndexSnapshot
 from tests.builders import write, write_tree
 
@@ -69,18 +69,6 @@ def test_follows_name_to_definition(
 @pytest.mark.parametrize("dotted", ["os.path.join", "nobody", "", ".", "...", "a" * 5000])
 def test_names_outside_tree_resolve_to_nothing(snapshot: IndexSnapshot, dotted: str) -> None:
     assert resolve_name(snapshot, dotted) == ()
-
-
-def test_import_cycles_terminate(snapshot: IndexSnapshot) -> None:
-    assert {place.path for place in resolve_name(snapshot, "shop.loop_a.thing")} <= {
-        "src/shop/loop_a.py",
-        "src/shop/loop_b.py",
-    }
-
-
-def test_prefers_outermost_module_of_same_name(snapshot: IndexSnapshot) -> None:
-    assert find_module_paths(snapshot, "shop.box") == ("src/shop/box.py",)
-    assert find_module_paths(snapshot, "box") == ("tests/box.py",)
 
 
 def test_re_exports_name_the_package_and_the_import(snapshot: IndexSnapshot) -> None:

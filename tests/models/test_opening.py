@@ -11,7 +11,7 @@ from coder.core.errors import UserError
 from coder.core.messages import Request
 from coder.models import provider
 from coder.models.catalog import ModelChoice, choose_by_name
-from coder.models.provider import ProviderModel, _fitting_effort, _refuses_temperature, open_model
+from coder.models.provider import ProviderModel, _fitting_effort, open_model
 from coder.models.quirks import ServerQuirks
 from coder.models.request_errors import ReplyLimits
 from coder.models.text_protocol import AdaptiveModel, TextProtocolModel
@@ -91,19 +91,6 @@ def test_books_price_of_reservation_at_other_base_url() -> None:
     assert 0 < reply.usage.cost_usd <= most
 
 
-def test_bedrock_without_credentials_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
-    choice = ModelChoice(provider="bedrock", model="m", reason="named by a test")
-    error = Bench(open_model(choice, environment={}, tool_calling=True)).fail()
-    assert str(error) == (
-        "bedrock:m cannot be asked this way: AWS finds no credentials: set AWS_PROFILE, or "
-        "AWS_BEARER_TOKEN_BEDROCK."
-    )
-
-
 def test_vertex_speaks_geminis_dialect(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "my-project")
     choice = ModelChoice(provider="vertex", model="gemini-4-argon", reason="named by a test")
@@ -150,18 +137,6 @@ def test_says_what_a_model_file_lacks(
     (tmp_path / "m.gguf").touch()
     with pytest.raises(UserError, match=message):
         choose_by_name(f"gguf:{tmp_path / name}", reason="named by a test", environment={})
-
-
-@pytest.mark.parametrize(
-    ("model", "refuses"),
-    [
-        *(("gpt-4o", False), ("claude-sonnet-4-5", False), ("qwen3-coder", False), ("gpt-5.2", False)),
-        *(("o3-mini", True), ("openai/gpt-5", True), ("claude-opus-5", True)),
-        ("us.anthropic.claude-opus-4-8-v1:0", True),
-    ],
-)
-def test_temperature_is_kept_from_models_that_refuse_it(model: str, refuses: bool) -> None:
-    assert _refuses_temperature(model) is refuses
 
 
 def test_effort_leaves_room_for_the_reply() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.errors import ModelError, UserError
+from coder.core.errors import ModelError
 from coder.core.messages import AssistantMessage, Delta, Reply, Request, ToolCall, Usage, UserMessage
 from coder.models.scripted import ScriptedModel, ScriptStep, load_script
 from tests.models.contract import ASKED
@@ -72,17 +72,6 @@ def test_scenes_may_be_replies_errors_and_functions() -> None:
         ask(model)
     assert ask(model)[0].message.text == ASKED.system
     assert ask(model)[0].message.text == "Bye."
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [("{", "the line"), ('{"txt": "a"}', "txt: Extra"), ('{"calls": [{}]}', "calls.0.name")],
-)
-def test_names_faulty_line(tmp_path: Path, line: str, message: str) -> None:
-    path = tmp_path / "script.jsonl"
-    path.write_text(f'{{"text": "a"}}\n{line}\n', encoding="utf-8")
-    with pytest.raises(UserError, match=rf"script.jsonl, line 2: {message}"):
-        load_script(path)
 
 
 def test_scene_waits_for_matching_request() -> None:

@@ -4,7 +4,6 @@ import pytest
 
 from coder.permissions.command_rules import (
     ProgramRun,
-    Rule,
     find_built_in_rule,
     find_program_runs,
     may_leave_root,
@@ -112,9 +111,3 @@ def test_detects_outside_paths_in_options() -> None:
     inside = ("/repo/a", "a/b")
     outside = ("/repository/a", "-I/etc", "--out=../x", "a/../../b", "~/x")
     assert [may_leave_root(text, "/repo") for text in (*inside, *outside)] == [False] * 2 + [True] * 5
-
-
-def test_rules_are_values() -> None:
-    assert parse_rule("pip install x", "ask") == Rule(
-        action="ask", program="pip", arguments=("install", "x"), why="as you have set"
-    )

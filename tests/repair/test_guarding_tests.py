@@ -24,14 +24,6 @@ def test_selects_quickest_tests_of_changed_function() -> None:
     assert select(TRACES) == ("quick", "slow")
 
 
-def test_selects_tests_of_file_outside_functions() -> None:
-    assert select(TRACES, "LIMIT = 1", "LIMIT = 2") == ("other", "quick", "slow")
-
-
-def test_keeps_one_slow_guard() -> None:
-    assert select(TRACES[3:]) == ("endless",)
-
-
 def test_interleaves_test_functions() -> None:
     seconds = {"told[1]": 0.1, "told[2]": 0.2, "other": 0.3, "told[0]": 0.0}
     traces = [trace(name, duration, 5) for name, duration in seconds.items()]

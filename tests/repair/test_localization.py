@@ -9,7 +9,6 @@ from coder.python.source import PythonSource
 from coder.repair.localization import (
     lower_comparison_methods,
     ochiai_scores,
-    raise_class_bodies,
     raise_failure_frames,
     raise_import_time_code,
     raise_miscalled_functions,
@@ -93,12 +92,6 @@ def test_raises_function_called_at_import_by_shared_names() -> None:
     assert scores["b.py"] == {1: pytest.approx(0.28)}
 
 
-def test_divides_suspicion_of_long_table() -> None:
-    text = "TABLE = [\n" + "    1,\n" * 62 + "]\n\ndef read():\n    return TABLE[0]\n"
-    scores = raise_import_time_code({"a.py": {67: 1.0}}, sources(text), {})["a.py"]
-    assert scores[1] == scores[64] == pytest.approx(0.4 * 0.5)
-
-
 def test_raises_function_that_builds_suspicious_data() -> None:
     makers = "def made():\n    return [1]\n\ndef other():\n    return [2]\n\n"
     text = f"{makers}TABLE = made()\nREST = other()\n\ndef read():\n    return TABLE[0]\n"
@@ -126,10 +119,3 @@ def test_raises_header_of_miscalled_function() -> None:
     failure = Failure(type="TypeError", message=message, text="")
     scores = raise_miscalled_functions({"a.py": {6: 0.5}}, sources(text), [failure])
     assert scores == {"a.py": {6: 0.5, 2: pytest.approx(0.45)}}
-
-
-def test_raises_body_of_class_that_failed() -> None:
-    text = "import x\n\n@x.made\nclass A:\n    b: int = 1\n    c: list = []\n\nclass B:\n    d = 1\n"
-    scores = raise_class_bodies({"a.py": {3: 1.3}}, sources(text))["a.py"]
-    assert scores[5] == scores[6] > 1.0
-    assert 9 not in scores

@@ -16,7 +16,6 @@ from coder.repair.proposer import (
     TemplateProposer,
     normalize_module,
     sort_by_plainness,
-    suspects_from_issue,
 )
 from tests.builders import write
 from tests.repair.fakes import FakeRunner, FakeTrials
@@ -150,19 +149,6 @@ def test_says_what_tests_leave_open(tmp_path: Path) -> None:
 def test_one_kind_of_edit_is_decided(tmp_path: Path) -> None:
     result = propose(tmp_path, trials=FakeTrials("!=", ">="), right="")
     assert (len(result.proposals), result.open_question) == (1, "")
-
-
-def test_skips_paths_that_may_not_be_written(tmp_path: Path) -> None:
-    result = propose(tmp_path, only="lib/")
-    assert (result.proposals, result.tried) == ((), 0)
-    assert result.suspects[0].place == "a.py::f"
-
-
-def test_suspects_places_from_issue_without_failing_test(tmp_path: Path) -> None:
-    write(tmp_path, {"a.py": "def total_price(): return 1\n\n\ndef clear(): return 2\n"})
-    assert suspects_from_issue(tmp_path, "The total price is wrong")[0].place == "a.py::total_price"
-    result = propose(tmp_path, tests=())
-    assert (result.proposals, result.note) == ((), "There is no failing test to search with.")
 
 
 @pytest.mark.parametrize(

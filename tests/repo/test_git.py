@@ -1,12 +1,11 @@
 import os
 import stat
-import time
 from pathlib import Path
 
 import pytest
 
 from coder.core.errors import GitError, UserError
-from coder.repo.git import Git, find_checkout, find_root
+from coder.repo.git import Git, find_checkout
 from coder.repo.worktrees import add_worktree
 from tests.builders import git, repo
 
@@ -24,19 +23,6 @@ def test_finds_the_checkout_from_a_subdirectory(tmp_path: Path) -> None:
         root / ".git",
         git(root, "rev-parse", "HEAD"),
     )
-
-
-def test_finds_the_same_root_without_git(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"src/a.py": ""})
-    assert find_root(root / "src") == find_checkout(root / "src").root
-    assert find_root(tmp_path) is None
-
-
-def test_finds_linked_worktree_and_common_git_directory(root: Path, tmp_path: Path) -> None:
-    git(root, "worktree", "add", "-q", "../linked")
-    place = find_checkout(tmp_path / "linked")
-    assert (place.root, place.common_directory) == (tmp_path / "linked", root / ".git")
-    assert place.git.git_dir == root / ".git" / "worktrees" / "linked"
 
 
 @pytest.mark.parametrize(
@@ -60,12 +46,6 @@ def fake_git(directory: Path, script: str) -> None:
     directory.mkdir()
     (directory / "git").write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
     (directory / "git").chmod(stat.S_IRWXU)
-
-
-def test_reports_missing_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UserError, match="git was not found on PATH"):
-        find_checkout(tmp_path)
 
 
 def test_reports_outdated_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,18 +101,6 @@ def test_waits_for_lock_about_to_be_released(root: Path, tmp_path: Path) -> None
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
         assert door.call("update-index", "--force-remove", "a.py").status == 0
-
-
-def test_gives_up_on_a_command_that_takes_too_long(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    door = find_checkout(root).git
-    fake_git(tmp_path / "bin", "exec sleep 5")
-    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
-    start = time.monotonic()
-    with pytest.raises(GitError, match="did not end within"):
-        door.call("slow", timeout_seconds=0.2)
-    assert time.monotonic() - start < 4
 
 
 def test_error_is_line_of_git(root: Path) -> None:

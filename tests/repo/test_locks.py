@@ -19,11 +19,6 @@ def test_one_process_holds_session_lock(tmp_path: Path) -> None:
         pass
 
 
-def test_inner_error_is_not_mistaken_for_held_lock(tmp_path: Path) -> None:
-    with pytest.raises(BlockingIOError, match="mine"), session_lock(tmp_path / "s"):
-        raise BlockingIOError("mine")
-
-
 def test_waits_for_repository_lock_and_leaves_nothing(tmp_path: Path) -> None:
     order = []
     has_entered = threading.Event()

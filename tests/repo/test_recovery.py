@@ -7,11 +7,9 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 from coder.repo.delivery import PendingDelivery
 from coder.repo.git import session_lock
-from coder.repo.recovery import RECORD_FILE, recover_abandoned
+from coder.repo.recovery import recover_abandoned
 from coder.repo.repository import open_repository
 from tests.builders import git, repo, write
 from tests.repo.opened import fingerprint, open_session_repository
@@ -98,15 +96,6 @@ def test_killed_session_changes_nothing_and_is_cleaned_up(tmp_path: Path) -> Non
     assert fingerprint(root) == before
 
 
-def test_removes_the_draft_of_a_record_that_was_never_written(tmp_path: Path) -> None:
-    state = tmp_path / "s-c0ffee"
-    state.mkdir()
-    for name in ("workspace.json.4711", "delivery.json.4711"):
-        (state / name).write_text('{"comm', encoding="utf-8")
-    recover_abandoned(tmp_path, settle_nothing)
-    assert not [path.name for path in state.iterdir() if "4711" in path.name]
-
-
 def test_cleans_up_every_partial_state(tmp_path: Path) -> None:
     root = dirty_repository(tmp_path / "r")
     state = tmp_path / "sessions" / "s-c0ffee"
@@ -158,17 +147,3 @@ def test_recovers_despite_missing_repository(tmp_path: Path) -> None:
     shutil.rmtree(root)
     assert recover_abandoned(tmp_path / "sessions", settle_nothing) == ("s1",)
     assert list(state.glob("*")) == [state / "lock"]
-
-
-def test_retries_ref_removal_next_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coder.repo.git.LOCK_SECONDS", 0.0)
-    root = dirty_repository(tmp_path / "r")
-    state = tmp_path / "sessions" / "s1"
-    open_repository(root, session="s1", state=state, base=None)
-    git(root, "pack-refs", "--all")
-    (root / ".git" / "packed-refs.lock").touch()
-    assert recover_abandoned(tmp_path / "sessions", settle_nothing) == ()
-    assert (state / RECORD_FILE).exists()
-    (root / ".git" / "packed-refs.lock").unlink()
-    assert recover_abandoned(tmp_path / "sessions", settle_nothing) == ("s1",)
-    assert private_refs(root) == ""

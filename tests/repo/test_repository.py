@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.errors import GitError, UserError
+from coder.core.errors import UserError
 from coder.core.ports import History, Repository
 from coder.core.values import Patch
 from coder.repo.delivery import INTENT_FILE
@@ -109,17 +109,6 @@ def test_partial_checkout_takes_rest_from_base(root: Path) -> None:
             assert files(place) == FILES
 
 
-def test_removes_checkout_after_error(root: Path) -> None:
-    with (
-        pytest.raises(ZeroDivisionError),
-        open_session_repository(root) as repository,
-        repository.checkout(repository.base) as place,
-    ):
-        raise ZeroDivisionError
-    assert not place.exists()
-    assert git(root, "worktree", "list").count("\n") == 0
-
-
 def test_rolls_back_to_a_checkpoint_and_to_the_base(root: Path) -> None:
     write(root, {"_version.py": "1\n"})
     with open_candidate(root) as (repository, candidate):
@@ -143,26 +132,6 @@ def test_rolls_back_to_a_checkpoint_and_to_the_base(root: Path) -> None:
         repository.rollback(candidate, candidate.base)
         assert files(candidate.worktree) == FILES | {"_version.py": "1\n"}
         assert git(root, "rev-parse", "refs/coder/20260101-abc123/heads/c1") == repository.base
-
-
-def test_every_checkpoint_can_be_restored_and_branched(root: Path) -> None:
-    with open_session_repository(root) as repository:
-        candidate, other = repository.create_candidate("c1"), repository.create_candidate("c2")
-        patches = []
-        for number in range(3):
-            write(candidate.worktree, {"a.py": f"{number}\n"})
-            repository.checkpoint(candidate, f"step {number}")
-            patches.append(repository.candidate_patch(candidate))
-        for number in (2, 0, 1):
-            repository.rollback(candidate, f"refs/coder/20260101-abc123/steps/{number + 1}")
-            assert repository.candidate_patch(candidate) == patches[number]
-        repository.rollback(other, patches[1].tree)
-        write(other.worktree, {"a.py": "another way\n"})
-        repository.checkpoint(other, "branched")
-        subjects = git(
-            root, "log", "--format=%s", f"{repository.base}..refs/coder/20260101-abc123/heads/c2"
-        ).splitlines()
-        assert subjects == ["branched", "step 1", "step 0"]
 
 
 def test_nothing_outside_private_refs_moves_before_delivery(root: Path, tmp_path: Path) -> None:
@@ -227,14 +196,6 @@ def test_unknown_revision_is_refused_without_trace(root: Path, tmp_path: Path) -
     assert not (tmp_path / "s").exists()
 
 
-def test_failed_start_leaves_nothing(root: Path, tmp_path: Path) -> None:
-    write(root, {"a.py": "dirty\n"})
-    (root / ".git" / "index").write_bytes(b"no index")
-    with pytest.raises(GitError, match="index"):
-        open_repository(root, session="s", state=tmp_path / "s", base=None)
-    assert list((tmp_path / "s").iterdir()) == []
-
-
 def test_delivers_fix_of_uncommitted_work_as_diff(root: Path) -> None:
     write(root, {"new.py": LINES})
     with open_candidate(root) as (repository, candidate):
@@ -246,18 +207,6 @@ def test_delivers_fix_of_uncommitted_work_as_diff(root: Path) -> None:
     assert (delivery.branch, delivery.commit, delivery.needs_uncommitted_work) == ("", "", True)
     assert "GIT binary patch" in delivery.diff
     assert git(root, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
-
-
-def test_fix_that_restores_head_is_no_commit(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": FIXED})
-    write(root, {"a.py": LINES})
-    with open_candidate(root) as (repository, candidate):
-        write(candidate.worktree, {"a.py": FIXED})
-        patch = repository.candidate_patch(candidate)
-        assert repository.rebase_on_head(patch) is None
-        delivery = repository.deliver(patch, message="fix", evidence="seen", slug="x")
-    assert (delivery.commit, delivery.needs_uncommitted_work) == ("", True)
-    assert delivery.diff == patch.diff != ""
 
 
 def test_delivers_same_result_with_or_without_rebase(root: Path) -> None:
@@ -306,13 +255,6 @@ def test_works_in_linked_worktree_with_own_configuration(root: Path, tmp_path: P
     git(root, "branch", "-qD", "coder/x-abc123")
     assert fingerprint(root) == before
     assert git(root, "worktree", "list").count("\n") == 1
-
-
-def test_works_in_worktree_of_bare_repository(root: Path, tmp_path: Path) -> None:
-    git(tmp_path, "clone", "-q", "--bare", str(root), "bare.git")
-    git(tmp_path / "bare.git", "worktree", "add", "-q", str(tmp_path / "linked"), "main")
-    with open_session_repository(tmp_path / "linked") as repository:
-        assert files(repository.create_candidate("c1").worktree) == FILES
 
 
 def test_includes_submodule_files_but_not_in_patch(root: Path, tmp_path: Path) -> None:
@@ -394,27 +336,6 @@ def test_attributes_from_model_run_no_filter(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def test_artifacts_stay_out_of_patch_when_unignored(root: Path) -> None:
-    write(root, {"_version.py": "1\n"})
-    with open_candidate(root) as (repository, candidate):
-        write(candidate.worktree, {".gitignore": ""})
-        assert repository.candidate_patch(candidate).paths == (".gitignore",)
-        repository.rollback(candidate, candidate.base)
-        assert (candidate.worktree / "_version.py").exists()
-
-
-def test_ignores_worktree_index_changes(root: Path) -> None:
-    with open_candidate(root) as (repository, candidate):
-        git(candidate.worktree, "update-index", "--assume-unchanged", "a.py")
-        write(candidate.worktree, {"a.py": FIXED, "new.py": "n\n"})
-        git(candidate.worktree, "add", "new.py")
-        git(candidate.worktree, "-c", "user.name=m", "commit", "-qm", "by the model")
-        git(candidate.worktree, "rm", "-q", "--cached", "b.py")
-        patch = repository.candidate_patch(candidate)
-        assert patch.paths == ("a.py", "new.py")
-        assert repository.deliver(patch, message="fix", evidence="", slug="x").diff.count("diff --git") == 2
-
-
 def test_concurrent_sessions_do_not_interfere(root: Path) -> None:
     write(root, {"b.py": "dirty\n"})
     before = fingerprint(root)
@@ -437,15 +358,3 @@ def test_concurrent_sessions_do_not_interfere(root: Path) -> None:
         git(root, "branch", "-qD", branch)
     git(root, "update-ref", "-d", "refs/notes/coder")
     assert fingerprint(root) == before
-
-
-def test_works_on_several_candidates_in_threads(root: Path) -> None:
-    with open_session_repository(root) as repository:
-
-        def attempt(number: int) -> tuple[str, ...]:
-            candidate = repository.create_candidate(f"c{number}")
-            write(candidate.worktree, {f"new{number}.py": "n\n"})
-            return repository.candidate_patch(candidate).paths
-
-        with ThreadPoolExecutor(4) as pool:
-            assert list(pool.map(attempt, range(3))) == [(f"new{number}.py",) for number in range(3)]

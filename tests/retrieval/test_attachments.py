@@ -8,7 +8,7 @@ from coder.core.messages import Image
 from coder.core.task import Attachment
 from coder.index.index import SymbolIndex
 from coder.models.scripted import ScriptedModel
-from coder.retrieval.attachments import LARGEST_IMAGE_BYTES, MOST_LINES, attach_mentions, refuse_images
+from coder.retrieval.attachments import LARGEST_IMAGE_BYTES, attach_mentions, refuse_images
 
 BOX = """\
 class Box:
@@ -114,13 +114,3 @@ def test_file_that_the_worktree_lacks_comes_from_the_checkout(root: Path, tmp_pa
     (checkout / "src" / "box.py").write_text("old\n")
     found = attach_mentions("@new.txt @src/box.py", root, SymbolIndex(root), checkout=checkout)
     assert [attachment.name for attachment in found] == ["new.txt (1 line)", "src/box.py (7 lines)"]
-
-
-def test_tree_that_cannot_be_listed_attaches_no_symbol(root: Path) -> None:
-    assert attach_mentions("@Box.size", root, SymbolIndex(root / "absent")) == ()
-
-
-def test_long_file_is_cut_and_says_so(root: Path) -> None:
-    (root / "long.txt").write_text("x\n" * (MOST_LINES + 2))
-    (attachment,) = attach("@long.txt", root)
-    assert attachment.text.endswith(f"  {MOST_LINES}| x\n[2 lines more]")

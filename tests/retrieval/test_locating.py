@@ -127,12 +127,6 @@ def test_users_of_name_rank_above_mentions(tmp_path: Path) -> None:
     assert not any(reason.startswith("uses") for reason in reasons_for(location, "a.py::first"))
 
 
-def test_named_path_counts(tmp_path: Path) -> None:
-    assert "named in the issue" in reasons_for(
-        locate_in_tree(tmp_path, "See pool/words.py: it is wrong"), "pool/words.py"
-    )
-
-
 @pytest.mark.parametrize(
     "issue",
     [
@@ -168,18 +162,6 @@ def test_excludes_tests_unless_issue_is_about_them(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("issue", ["!", "zzzz qqqq", "\N{SNOWMAN}"])
-def test_empty_issue_finds_nothing(issue: str, tmp_path: Path) -> None:
-    assert locate_in_tree(tmp_path, issue) == Localization()
-
-
-def test_the_same_question_has_the_same_answer(tmp_path: Path) -> None:
-    files = FILES | {f"pool/copy_{number}.py": LIMITS for number in range(5)}
-    assert locate_in_tree(tmp_path, "retry after a token", files) == locate_in_tree(
-        tmp_path / "again", "retry after a token", files
-    )
-
-
 def test_frames_are_read_as_python_pytest_and_ipython_write_them() -> None:
     issue = (
         'x\n  File "/a/b.py", line 3, in one\nsrc/c.py:14: in two\n    two()\n~/d/e.py in three(x)\n'
@@ -190,11 +172,6 @@ def test_frames_are_read_as_python_pytest_and_ipython_write_them() -> None:
         TracedCall(path="src/c.py", line=14, function="two"),
         TracedCall(path="~/d/e.py", line=0, function="three"),
     )
-
-
-def test_imports_are_read_from_examples() -> None:
-    issue = "x\n\n>>> from a.b import (c, d as e)\n>>> import f.g, h\n    from i import *\n"
-    assert extract_issue_terms(issue).imported == ("a.b.c", "a.b.d", "f.g", "h", "i")
 
 
 def test_follows_objects_created_in_example(tmp_path: Path) -> None:
@@ -238,11 +215,6 @@ def test_derived_files_are_no_places_beside_sources(tmp_path: Path) -> None:
 def test_declarations_are_places_where_title_is_about_types(tmp_path: Path) -> None:
     location = locate_in_tree(tmp_path, "TypeScript: the encoding of Response is no string", SCRIPTS)
     assert "index.d.ts" in [place.path for place in location.files]
-
-
-def test_derived_files_are_places_without_sources(tmp_path: Path) -> None:
-    location = locate_in_tree(tmp_path, "response lacks content", {"index.d.ts": SCRIPTS["index.d.ts"]})
-    assert [place.path for place in location.files] == ["index.d.ts"]
 
 
 def test_string_of_one_file_outranks_prose(tmp_path: Path) -> None:

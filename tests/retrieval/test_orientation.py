@@ -101,11 +101,6 @@ def test_keeps_to_its_budget(tmp_path: Path) -> None:
         assert len(overview) <= budget
 
 
-def test_empty_issue_still_gets_layout(tmp_path: Path) -> None:
-    assert issue_overview(workspace(tmp_path, FILES), "", (), 6000).text.startswith("Layout: 6 files")
-    assert issue_overview(workspace(tmp_path / "empty"), "it is broken", (), 6000).text == "Layout: 0 files"
-
-
 @pytest.mark.parametrize(
     "unit", ["\n", "```", "<!--", "**a", "a_", "a.b/", "'aa bb cc dd ", "# ", "  ", "Error: "]
 )
@@ -178,13 +173,6 @@ def test_never_cuts_the_place(tmp_path: Path, lines: int, shown: set[int]) -> No
     assert ("not shown" in overview) == (lines == 200)
 
 
-def test_lists_near_duplicate_without_showing_it(tmp_path: Path) -> None:
-    files = FILES | {"shop/old_cart.py": CART.replace("items)", "things)")}
-    overview = overview_of(tmp_path, files, "`shop.cart`: `Cart.total_price` ignores the coupon")
-    assert overview.count("The price of everything.") == 1
-    assert "  shop/old_cart.py:7 Cart.total_price" in overview.split("Less likely:")[1]
-
-
 def test_shows_most_similar_test(tmp_path: Path) -> None:
     tests = (
         "import pytest\nfrom shop.cart import (\n    Cart,\n)\n\n\ndef test_total_price():\n"
@@ -225,23 +213,6 @@ def test_function_named_in_backticks_comes_whole_with_the_tests_that_call_it(tmp
         "Tests that call spread:\n  tests/test_distance.py:9 assert spread([1], weight='hops') == 2\n"
         "  tests/test_distance.py:5 assert spread([1]) == 1"
     ) in overview
-
-
-def test_lists_the_other_definitions_of_the_likeliest_file(tmp_path: Path) -> None:
-    overview = overview_of(tmp_path, {"shop/shelf.py": LONG}, "`Shelf.render` draws nothing")
-    outline = next(part for part in overview.split("\n\n") if part.startswith("Also in "))
-    assert outline.startswith("Also in shop/shelf.py: Shelf.fill_1 10-12, .fill_2 14-16")
-    assert outline.endswith(".fill_20 86-88 and 10 more")
-    assert "_render 103" not in outline
-
-
-def test_class_that_is_shown_whole_is_not_preceded_by_its_method(tmp_path: Path) -> None:
-    body = "\n".join(f"        self.step({number})" for number in range(70))
-    code = (
-        f"class Wrapper:\n    def prepare(self):\n{body}\n\n    def split(self, text):\n        return text\n"
-    )
-    overview = overview_of(tmp_path, {"wrap.py": code}, "`Wrapper.split(text)` of `Wrapper` hangs")
-    assert overview.count("def split(self, text)") == 1
 
 
 def test_function_is_shown_rather_than_what_only_calls_it(tmp_path: Path) -> None:
@@ -288,10 +259,3 @@ def test_word_on_several_lines_of_a_long_function_points_at_them(tmp_path: Path)
     code = "\n".join(["def connect():", *body, ""])
     overview = overview_of(tmp_path, {"a.py": code}, "`connect` resolves the address")
     assert overview.count("address = read()") == 5
-
-
-def test_names_tests_of_the_likeliest_place(tmp_path: Path) -> None:
-    helpers = "import shop\n\nCART = shop.cart.Cart().total_price(None)\n"
-    space = workspace(tmp_path, FILES | {"tests/conftest.py": helpers})
-    overview = issue_overview(space, "`Cart.total_price` ignores the coupon", (), 10_000)
-    assert overview.tests == ("tests/test_cart.py::test_total_price",)

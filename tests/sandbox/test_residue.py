@@ -37,14 +37,6 @@ def test_finds_repositories_links_and_files_that_run_later(tmp_path: Path) -> No
     ]
 
 
-def test_reports_existing_files_only_when_changed(tmp_path: Path) -> None:
-    write(tmp_path, {"setup.py": "1", "conftest.py": "1"})
-    before = survey_worktree(tmp_path)
-    assert new_findings(before, survey_worktree(tmp_path)) == ()
-    write(tmp_path, {"setup.py": "22"})
-    assert [finding.path for finding in new_findings(before, survey_worktree(tmp_path))] == ["setup.py"]
-
-
 class PlantingSandbox(FakeSandbox):
     """Sandbox whose command leaves a repository, a link, a workflow, and another gitdir pointer."""
 

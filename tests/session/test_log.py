@@ -29,24 +29,6 @@ async def test_late_watcher_sees_same_lasting_events() -> None:
     assert event_texts(await late) == [(1, "a"), (2, "b")]
 
 
-async def test_follows_from_any_event_even_after_end() -> None:
-    log = EventLog(clock=ticking_clock())
-    for text in "abc":
-        log.append(Warned(text=text))
-    log.close()
-    assert event_texts(await collect_records(log, start=2)) == [(2, "b"), (3, "c")]
-
-
-async def test_forgets_departed_follower() -> None:
-    log = EventLog(clock=ticking_clock())
-    log.append(Warned(text="a"))
-    follower = log.follow()
-    await anext(follower)
-    await follower.aclose()  # type: ignore[attr-defined]  # an async generator
-    log.append(Warned(text="b"))
-    assert [record.event.text for record in log.records if isinstance(record.event, Warned)] == ["a", "b"]
-
-
 def test_events_hold_no_user_secrets() -> None:
     log = EventLog(clock=ticking_clock(), secrets=Secrets(own=("correct-horse",)))
     call = ToolCall(id="1", name="run_command", arguments='{"command": "echo correct-horse"}')
@@ -87,13 +69,6 @@ def test_stores_no_secret_quoted_in_task_or_note() -> None:
     log.append(Warned(text="It fails with postgres://u:pw@host and\npassword = word"))
     text = log.records[0].model_dump_json()
     assert "u:pw" not in text and "= word" not in text and text.count("[masked: a secret ") == 2
-
-
-def test_keeps_call_arguments_as_model_wrote_them() -> None:
-    call = ToolCall(id="1", name="apply_patch", arguments='{"diff": "+password = \'hunter2\'"}')
-    log = EventLog(secrets=Secrets(key=b"of this session"))
-    log.append(ToolStarted(candidate="c1", call=call))
-    assert log.records[0].event == ToolStarted(candidate="c1", call=call)
 
 
 async def test_threads_that_outlive_a_session_append_nothing() -> None:

@@ -1,5 +1,4 @@
 import asyncio
-import errno
 import threading
 import time
 from base64 import b64encode
@@ -10,7 +9,7 @@ from typing import Literal
 
 import pytest
 
-from coder.core.errors import GitError, IdentityError, ModelError, UserError
+from coder.core.errors import GitError, IdentityError, ModelError
 from coder.core.events import (
     BudgetSpent,
     Event,
@@ -28,7 +27,7 @@ from coder.core.messages import Image
 from coder.core.phases import Cutoff
 from coder.core.ports import Progress
 from coder.core.task import Attachment, Budget
-from coder.core.values import Candidate, Delivery, NewCommit, Patch
+from coder.core.values import Candidate, Delivery, Patch
 from coder.core.verdict import Effect, Finding, RunProblem, TestReport, Verdict, VerdictKind
 from coder.models.scripted import ScriptedCall, ScriptedModel, ScriptStep
 from coder.permissions.secrets import Secrets
@@ -180,15 +179,6 @@ def test_internal_error_ends_as_failed_with_traceback(tmp_path: Path) -> None:
     assert "in raise_error" in failed.error
 
 
-def test_full_disk_is_named_in_one_line(tmp_path: Path) -> None:
-    async def raise_error(kit: SessionContext, candidate: Candidate) -> Candidate:
-        raise OSError(errno.ENOSPC, "No space left on device", "/state/intent.json")
-
-    outcome = run_session(kit(tmp_path), raise_error)
-    summary = "A file /state/intent.json could not be written: No space left on device."
-    assert (outcome.summary, outcome.exit_code) == (summary, 2)
-
-
 def test_git_failure_is_reported_in_one_line(tmp_path: Path) -> None:
     async def raise_error(kit: SessionContext, candidate: Candidate) -> Candidate:
         raise GitError("git is gone")
@@ -281,14 +271,6 @@ def test_images_go_to_models_that_accept_them_and_stay_the_same(tmp_path: Path) 
     ]
 
 
-def test_image_of_a_remark_is_refused_in_one_line(tmp_path: Path) -> None:
-    context = kit(tmp_path, [patch(FIX)])
-    (tmp_path / "b.gif").write_bytes(PICTURE)
-    run_session(context, at_once=[Say(text="see @b.gif")])
-    assert sent_texts(context) == ["The person adds: see @b.gif"]
-    assert texts(context.log, Warned) == ["scripted:test does not accept images; b.gif is not attached."]
-
-
 def test_remark_can_be_withdrawn_until_a_request_takes_it(tmp_path: Path) -> None:
     context = kit(
         tmp_path,
@@ -350,38 +332,6 @@ async def test_stop_in_the_examination_ends_it_and_delivers_the_fix(tmp_path: Pa
     session_end = await running
     assert (session_end.kind, session_end.exit_code) == (VerdictKind.FIXED, 0)
     assert session_end.delivery is not None
-
-
-class UnmergeableRepository(FakeRepository):
-    def merge(self, delivery: Delivery) -> NewCommit:
-        raise UserError("a.py is dirty.")
-
-
-def test_refused_merge_leaves_branch(tmp_path: Path) -> None:
-    context = kit(tmp_path, [patch(FIX)], repository=UnmergeableRepository(root=tmp_path), merge=True)
-    session_end = run_session(context)
-    assert (session_end.kind, session_end.exit_code) == (VerdictKind.PROVEN, 0)
-    assert session_end.delivery is not None
-    assert (session_end.delivery.merged, session_end.delivery.branch) == (False, "coder/value-is-2-now-1")
-    assert Warned(text="Not merged: a.py is dirty.") in [record.event for record in context.log.records]
-
-
-class UnsigningRepository(FakeRepository):
-    def deliver(
-        self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None
-    ) -> Delivery:
-        delivery = super().deliver(patch, message=message, evidence=evidence, slug=slug, steps_of=steps_of)
-        return delivery.model_copy(update={"remark": "c0ffee is not signed."})
-
-    def merge(self, delivery: Delivery) -> NewCommit:
-        return NewCommit(id=delivery.commit, remark="c0ffee is not signed here.")
-
-
-def test_warns_of_unsigned_commits(tmp_path: Path) -> None:
-    context = kit(tmp_path, [patch(FIX)], repository=UnsigningRepository(root=tmp_path), merge=True)
-    assert run_session(context).kind is VerdictKind.PROVEN
-    warnings = events(context.log, Warned)
-    assert warnings == [Warned(text="c0ffee is not signed."), Warned(text="c0ffee is not signed here.")]
 
 
 class AnonymousRepository(FakeRepository):

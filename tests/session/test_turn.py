@@ -56,13 +56,6 @@ def test_opaque_parts_go_only_to_their_model(tmp_path: Path) -> None:
     assert opaque_parts(first) == [("first", "signed"), ("second", ""), ("second", "")]
 
 
-def test_sends_seed_with_each_request(tmp_path: Path) -> None:
-    model = ScriptedModel([ScriptStep(text="Yes."), ScriptStep(text="Yes.")])
-    for seed in (None, 7):
-        request_text(with_models(kit(tmp_path), model=model, seed=seed))
-    assert [request.seed for request in model.requests] == [None, 7]
-
-
 def test_role_has_own_model_and_usage(tmp_path: Path) -> None:
     reviewer = ScriptedModel([ScriptStep(text="I read it.")], name="reviewer")
     context = replace(with_models(kit(tmp_path), by_role={"reviewer": (reviewer,)}), role="reviewer")
@@ -87,10 +80,3 @@ def test_failed_request_costs_reported_usage(tmp_path: Path) -> None:
         context.budget.spent.input_tokens,
         context.budget.reservations,
     ) == (1, 70, [])
-
-
-def test_failed_request_of_unknown_cost_stays_reserved(tmp_path: Path) -> None:
-    context = kit(tmp_path, [ModelError("It broke off.", usage=Usage(input_tokens=70))])
-    with pytest.raises(ModelError):
-        request_text(context)
-    assert (context.budget.spent.requests, len(context.budget.reservations)) == (0, 1)

@@ -42,7 +42,6 @@ TEST = (
 )
 RED_BASE = TestReport(command="pytest", results=(*BASELINE.results, RED))
 UNNAMED = "a.py says 1, and 2 is right"
-NOT_YET = ReproductionResult(rejected=("tests/test_b.py::test_b: passes already on the base",))
 
 
 def call(name: str, **arguments: object) -> ScriptStep:
@@ -112,16 +111,6 @@ def test_keeps_fix_and_asks_for_missing_test(tmp_path: Path) -> None:
     assert (phases(context), request_count(context)) == (["locate", "reproduce", "edit", "verify"], 2)
     assert "no test shows the issue yet" in last_words(context)
     assert "VALUE = 2" in (tmp_path / "a.py").read_text()
-
-
-def test_states_instruction_once(tmp_path: Path) -> None:
-    verifier = FakeVerifier(reproduced=[NOT_YET, ReproductionResult(tests=("tests/test_b.py::test_b",))])
-    other = TEST.replace("1 + 1 == 2", "2 + 2 == 4").replace("assert True", "assert 1 + 1 == 2")
-    context = run_route(tmp_path, [patch(TEST), patch(other), patch(FIX)], verifier)
-    assert isinstance(context.model, ScriptedModel)
-    messages = [message.text for message in context.model.requests[1].messages if message.role == "user"]
-    assert len(messages) == 2
-    assert "passes already on the base" in messages[1]
 
 
 def test_fix_of_existing_red_test_needs_no_new_test(tmp_path: Path) -> None:
@@ -210,15 +199,6 @@ def test_answers_hand_over_without_change(tmp_path: Path) -> None:
     context = run_route(tmp_path, scenes, FakeVerifier(), issue=f"{RED.id} fails")
     assert "Nothing has changed since the last verification" in last_words(context)
     assert phases(context)[-1] == "verify"
-
-
-def test_summary_is_text_sent_with_change(tmp_path: Path) -> None:
-    scenes = [
-        call("hand_over", kind="sites", summary="It is in a.py."),
-        patch(FIX).model_copy(update={"text": "VALUE is 2.\nMore."}),
-    ]
-    context = run_route(tmp_path, scenes, FakeVerifier(), issue=f"{RED.id} fails")
-    assert Done(summary="VALUE is 2.\nMore.") in [event.note for event in events(context.log, NoteMade)]
 
 
 @pytest.mark.parametrize("kind", ["timeout", "no_tests"])

@@ -258,12 +258,6 @@ def test_without_failing_test_says_why_and_names_places(tmp_path: Path) -> None:
     )
 
 
-def test_red_tests_of_another_matter_are_not_followed(tmp_path: Path) -> None:
-    proposer = ScriptedProposer([Proposals(suspects=SUSPECTS)])
-    run_offline(tmp_path, proposer, issue="chunks(items, 2) loses the last one")
-    assert proposer.calls == [()]
-
-
 def test_follows_red_test_that_uses_what_the_issue_names(tmp_path: Path) -> None:
     text = (
         "def test_a():\n    assert table.add_index() == 2\n\n\ndef test_other():\n    assert other() == 2\n"

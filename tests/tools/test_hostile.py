@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import ToolError
-from coder.files.ripgrep import TOO_LONG, ripgrep_path
 from coder.repo.git import find_checkout
 from coder.repo.history import GitHistory
 from coder.tools.git_history import git_history
@@ -180,21 +179,6 @@ def test_control_characters_never_reach_terminal(space: Workspace) -> None:
     assert "needle" in answer_or_refusal(search, space, pattern="Loud", context=2)
 
 
-def test_does_not_show_ten_megabyte_line(space: Workspace) -> None:
-    (space.root / "long.py").write_text("x = 1\ny = '" + "z" * 10_000_000 + "needle'\n", encoding="utf-8")
-    answers = ask_all_tools(space, "long.py")
-    assert answers["search"] == f"1 match in long.py\n     2| {TOO_LONG}"
-    assert answers["read"].startswith(
-        "long.py has 10,000,019 bytes, too many to open here. Look into it with search(pattern=..."
-    )
-    assert "long.py" not in answer_or_refusal(search, space, pattern="needle")
-    (space.root / "shorter.py").write_text(
-        "def a():\n    y = '" + "z" * 3_000_000 + "needle'\n", encoding="utf-8"
-    )
-    for answer in ask_all_tools(space, "shorter.py").values():
-        assert len(answer) < 1000
-
-
 def test_reports_files_that_vanish(space: Workspace) -> None:
     call_tool(search, space, pattern="needle")
     (space.root / "plain.py").unlink()
@@ -221,31 +205,6 @@ def test_refuses_unreadable_files(space: Workspace) -> None:
     answers = ask_all_tools(space, "plain.py")
     assert answers["read"] == "plain.py cannot be read: Permission denied."
     assert "No match" in answers["text"]
-
-
-def test_counts_directory_of_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "names").write_text(
-        "".join(f"./f{number:06}.txt\0" for number in range(20_000)), encoding="utf-8"
-    )
-    (tmp_path / "rg").write_text(f"#!/bin/sh\nexec cat '{tmp_path}/names'\n", encoding="utf-8")
-    (tmp_path / "rg").chmod(0o755)
-    ripgrep_path.cache_clear()
-    monkeypatch.setenv("CODER_RG", str(tmp_path / "rg"))
-    try:
-        answer = call_tool(search, workspace(tmp_path / "tree"), pattern="")
-        missing = call_refused_tool(read, workspace(tmp_path / "tree"), path="f00001.txt")
-    finally:
-        ripgrep_path.cache_clear()
-    assert answer.startswith("20,000 files below the root\nf000000.txt\n")
-    assert answer.endswith("\n... 19,800 more lines; narrow it with path= or glob=")
-    assert missing.startswith("f00001.txt does not exist. Did you mean ")
-
-
-@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b", "(.*)*x", "a{1,1000}{1,1000}{1,1000}"])
-def test_patterns_terminate(tmp_path: Path, pattern: str) -> None:
-    space = workspace(tmp_path, {"a.txt": "a" * 50_000 + "!\n"})
-    answer = answer_or_refusal(search, space, pattern=pattern)
-    assert answer.startswith(("No match", "1 match", "ripgrep cannot search for this: "))
 
 
 def test_refuses_text_with_invalid_characters(space: Workspace) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from coder.tools.read import MOST_CHARACTERS, read
+from coder.tools.read import read
 from tests.tools.fakes import call_refused_tool, call_tool, workspace
 
 BOX = "class Box:\n    kind = 1\n\n    def size(self):\n        a = 1\n        b = 2\n        return a + b\n"
@@ -32,14 +32,6 @@ def test_shows_a_definition_whole(tmp_path: Path) -> None:
             "    6|         b = 2\n"
             "    7|         return a + b"
         )
-
-
-def test_names_definitions_above_and_below(tmp_path: Path) -> None:
-    code = "".join(f"def f{number}():\n    a = 1\n    return a\n\n\n" for number in range(9))
-    space = workspace(tmp_path, {"a.py": code})
-    assert call_tool(read, space, path="a.py", line=12, before=0, after=0).splitlines()[0] == (
-        "a.py, lines 12-12 of 45 (11 lines above: f1 at 6; 33 lines below: f2 to 13, f3 at 16)"
-    )
 
 
 def test_names_remaining_lines_of_long_definition(tmp_path: Path) -> None:
@@ -93,19 +85,6 @@ def test_lists_the_files_of_a_directory(tmp_path: Path) -> None:
     assert call_tool(read, space, path=".").startswith("5 files below the root\n.gitignore\nsetup.py\nsrc/")
 
 
-def test_no_window_is_larger_than_its_limits(tmp_path: Path) -> None:
-    space = workspace(tmp_path, {"a.py": "x = 1\n" * 1000, "wide.txt": ("y" * 390 + "\n") * 150})
-    clipped = call_tool(read, space, path="a.py", line=500, before=400, after=400)
-    assert clipped.startswith("a.py, lines 100-399 of 1000")
-    assert clipped.endswith("  399| x = 1\nClipped; line 900 was asked for: go on with line=400, before=0.")
-    assert len(call_tool(read, space, path="wide.txt", line=1, after=150)) < MOST_CHARACTERS + 500
-
-
-def test_a_long_line_is_cut(tmp_path: Path) -> None:
-    space = workspace(tmp_path, {"a.txt": "x" * 10_000 + "\n"})
-    assert call_tool(read, space, path="a.txt", line=1).endswith("x… (+9600 characters)")
-
-
 def test_explains_content_that_cannot_be_shown(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"empty.py": "", "d/box.py": BOX})
     assert call_tool(read, space, path="empty.py") == "empty.py is empty."
@@ -143,14 +122,6 @@ def test_opens_nothing_outside_worktree(tmp_path: Path) -> None:
     assert "belongs to git" in call_refused_tool(read, space, path=".GIT/config")
     assert call_refused_tool(read, space, path="circle")
     assert call_tool(read, space, path="inner", line=1).endswith("    1| x")
-
-
-def test_opens_several_definitions_and_ranges(tmp_path: Path) -> None:
-    space = workspace(tmp_path, {"box.py": BOX + "\n\ndef pack():\n    return Box()\n"})
-    text = call_tool(read, space, path="box.py", symbol="pack, 5-6, Box.size, 2")
-    heads = [line.partition(" of ")[0] for line in text.splitlines() if line.startswith("box.py")]
-    assert heads == [f"box.py, lines {lines}" for lines in ("2-2", "4-7", "5-6", "10-11")]
-    assert "lines 1 to 11" in call_refused_tool(read, space, path="box.py", symbol="pack, 90-95")
 
 
 def test_file_that_nothing_named_is_introduced_by_outline(tmp_path: Path) -> None:

@@ -55,43 +55,12 @@ def test_separates_new_old_and_fixed_failures(tmp_path: Path) -> None:
     assert tests.base_calls == [(NEW, KIND, "t.py::old")]
 
 
-def test_explains_old_failures_when_there_are_no_new_ones(tmp_path: Path) -> None:
-    tests = FakeTests(report=fake_tests(failed_result(SIZE)), before=fake_tests(failed_result(SIZE)))
-    assert "E   assert 1 == 2" in call_tool(run_tests, workspace(tmp_path, tests=tests))
-    assert tests.base_calls == [(), (SIZE,)]
-
-
-def test_many_failures_stay_readable(tmp_path: Path) -> None:
-    results = [failed_result(f"t.py::test_{number}", "x" * 5000) for number in range(300)]
-    answer = call_tool(
-        run_tests, workspace(tmp_path, tests=FakeTests(report=fake_tests(*results), before=fake_tests()))
-    )
-    assert len(answer) < 12_000
-    assert "and 274 more" in answer
-
-
-def test_failure_without_message_shows_type(tmp_path: Path) -> None:
-    result = TestResult(id=SIZE, outcome="error", when="setup", failure=Failure(type="KeyError", message=""))
-    answer = call_tool(
-        run_tests, workspace(tmp_path, tests=FakeTests(report=fake_tests(result), before=fake_tests()))
-    )
-    assert f"- {SIZE}: KeyError (at setup)" in answer
-
-
 def test_explains_inconclusive_run(tmp_path: Path) -> None:
     problem = RunProblem(kind="timeout", text="The tests took more than 60 s and were stopped.")
     tests = FakeTests(report=fake_tests(problem=problem, output="collected 9 items\n"), before=fake_tests())
     assert call_tool(run_tests, workspace(tmp_path, tests=tests)) == (
         "The run says nothing about the code: The tests took more than 60 s and were stopped.\n"
         "[pytest]\ncollected 9 items"
-    )
-
-
-def test_says_when_baseline_is_missing(tmp_path: Path) -> None:
-    problem = RunProblem(kind="crash", text="pytest crashed.")
-    tests = FakeTests(report=fake_tests(failed_result(SIZE)), before=fake_tests(problem=problem))
-    assert "Not all of them ran on the untouched code: pytest crashed." in call_tool(
-        run_tests, workspace(tmp_path, tests=tests)
     )
 
 

@@ -52,16 +52,6 @@ def test_dotted_name_selects_owner_and_shows_overrides(tmp_path: Path) -> None:
         )
 
 
-def test_an_inherited_method_is_found_by_its_subclass(tmp_path: Path) -> None:
-    files = {**FILES, "src/shop/bag.py": "from shop import Box\n\n\nclass Bag(Box):\n    pass\n"}
-    assert "src/shop/box.py:7-9" in call_tool(search, workspace(tmp_path, files), pattern="shop.bag.Bag.size")
-
-
-def test_names_re_exporting_modules(tmp_path: Path) -> None:
-    answer = call_tool(search, workspace(tmp_path, FILES), pattern="Box")
-    assert "re-exported by src/shop/__init__.py:1  from .box import Box" in answer
-
-
 def test_finds_variables_and_definitions_of_other_languages(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
     assert "src/shop/box.py:1-1  variable  LIMIT = 3" in call_tool(search, space, pattern="LIMIT")
@@ -75,20 +65,6 @@ def test_reports_number_of_omitted_results(tmp_path: Path) -> None:
     assert "  and 10 more; a dotted name or path= finds fewer" in answer
     assert "100 uses in 1 file, the first 60 shown; path= finds fewer" in answer
     assert answer.endswith("    60| run(59)")
-
-
-def test_sees_changes_since_last_query(tmp_path: Path) -> None:
-    space = workspace(tmp_path, FILES)
-    call_tool(search, space, pattern="size")
-    (tmp_path / "src/shop/bag.py").write_text("def measure(): ...\n", encoding="utf-8")
-    assert "src/shop/bag.py:1-1" in call_tool(search, space, pattern="measure")
-
-
-def test_counts_the_lines_that_are_no_code(tmp_path: Path) -> None:
-    space = workspace(tmp_path, {"a.py": "def parse(): ...\n\n\nx = 'parse'\n", "b.md": "parse\n"})
-    assert call_tool(search, space, pattern="parse").splitlines()[-1] == (
-        "2 lines of text, strings or comments with it, such as a.py:4, b.md:1: literal=true shows them."
-    )
 
 
 def test_searches_text_where_nothing_of_that_name_is_defined(tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ from coder.core.events import (
 from coder.core.messages import ToolCall, ToolMessage, UsageTotals
 from coder.core.notes import ReviewFinding
 from coder.core.verdict import (
-    EXIT_CODE,
     Counts,
     Failure,
     Finding,
@@ -41,7 +40,6 @@ from coder.store.jsonl import boundary_events, read_records
 from coder.ui import summary
 from coder.ui.describe import summarize_arguments
 from coder.ui.lines import LinePrinter, observation
-from coder.ui.summary import format_cost
 
 LOGS = Path(__file__).parent.parent / "logs"
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -198,14 +196,6 @@ def test_fix_ends_with_diff_and_a_line_each() -> None:
     assert "2 passed (before: 1 passed, 1 failed)" in text
 
 
-def test_end_without_fix_prints_report() -> None:
-    session_end = boundary_events(LOGS / "format-1-gives-up")[1]
-    assert session_end is not None
-    text = render_end(session_end)
-    assert "## What was tried\n1. The rest is dropped. (clock.py):" in text
-    assert "GAVE UP" in text
-
-
 def test_interruption_says_where_work_is() -> None:
     stopped = SessionFinished(
         kind=None, summary="Interrupted; your files are as they were.", exit_code=130, attempts=1, seconds=3.2
@@ -236,16 +226,6 @@ def test_unknown_cost_is_not_shown_as_zero() -> None:
     )
     cost = "cost     61 s, 2 requests, 12.3k tokens (3.0k cached), price unknown\n"
     assert cost in render_end(session_end)
-
-
-def test_prints_verdict_notes() -> None:
-    verdict = Verdict(
-        kind=VerdictKind.PASSING, reason="No test shows it.", notes=("a.py::test_x: passes already",)
-    )
-    text = render_lines(
-        make_records(Verified(candidate="c1", attempt=1, verdict=verdict), Warned(text="careful"))
-    )
-    assert text == "  PASSING  No test shows it.\n    noted: a.py::test_x: passes already\n  careful\n"
 
 
 EXAMINING = "  Examining ...\n"
@@ -282,14 +262,6 @@ def test_what_is_open_names_the_change_to_judge_again(rule: str, change: str, co
     assert [line for line in lines if line.startswith("open") and line.endswith(f": {command}")]
 
 
-def test_prints_end_of_output_of_failed_command() -> None:
-    failure = Failure(type=EXIT_CODE, message="exit code 2", text="make: *** [test] Error 1\nmake: stopped")
-    result = TestResult(id="make test", outcome="failed", failure=failure)
-    verdict = Verdict(kind=VerdictKind.PASSING, reason="It fails as before.", still_red=(result,))
-    text = render_lines(make_records(Verified(candidate="c1", attempt=1, verdict=verdict)))
-    assert "    make test\n      make: *** [test] Error 1\n      make: stopped\n" in text
-
-
 @pytest.mark.parametrize("still_red", [(), (TestResult(id="a.py::test_x", outcome="failed"),)])
 def test_end_of_verification_states_verdict_once(
     still_red: tuple[TestResult, ...],
@@ -300,13 +272,6 @@ def test_end_of_verification_states_verdict_once(
         kind=verdict.kind, summary=verdict.reason, verdict=verdict, report=report, exit_code=3
     )
     assert render_end(session_end).startswith(f"\n- tree: `c0ffee`\n\n{verdict.label}  Nobody knows.\n")
-
-
-def test_names_branches_and_gives_reason_of_choice() -> None:
-    text = render_lines(read_records(LOGS / "format-1-auto"))
-    assert "strategy: tree, the first attempt failed and" in text
-    assert "c2 grows out of c1: go to where the wrong value is made" in text
-    assert "goes no further: c2 has it first." in text
 
 
 def test_researchers_are_told_apart() -> None:
@@ -354,18 +319,6 @@ def test_recorded_build_shows_its_stages() -> None:
     ]
 
 
-FINISHED = SessionFinished(
-    kind=None, summary="Interrupted.", spent=UsageTotals(requests=3, input_tokens=9_000), exit_code=130
-)
-
-
-def test_cost_splits_seconds_and_leaves_out_waiting() -> None:
-    stages = {"model": 30.2, "base": 4.1, "targets": 4.0, "your answers": 200.0, "other": 5.7}
-    end = FINISHED.model_copy(update={"stages": stages, "seconds": 244.0, "spent": UsageTotals()})
-    assert format_cost(end) == "44 s (tests 8 s, model 30 s, start and delivery 6 s)"
-    assert format_cost(end.model_copy(update={"stages": {"other": 244.0}})) == "244 s"
-
-
 FAILURE = Failure(type="E", message="", frames=(Frame(path="a.py", line=5, function="f"),))
 BROKEN = TestResult(id="t.py::test_a", outcome="failed", failure=FAILURE)
 GUARDED = MutationReport(
@@ -386,9 +339,3 @@ GUARDED = MutationReport(
 def test_observation_near_a_finding(path: str, line: int, phrase: str) -> None:
     verdict = Verdict(kind=VerdictKind.BROKEN, reason="", broken=(BROKEN,), mutation=GUARDED)
     assert observation(ReviewFinding(severity="major", path=path, line=line, text=""), verdict) == phrase
-
-
-def test_says_that_nothing_was_tried() -> None:
-    finding = ReviewFinding(severity="minor", path="a.py", text="")
-    verdict = Verdict(kind=VerdictKind.PASSING, reason="")
-    assert observation(finding, verdict).endswith("whether one would notice a difference here was not tried")

@@ -7,7 +7,6 @@ import pytest
 from coder.core.errors import UserError
 from coder.repo.git import find_git
 from coder.wiring.guidance import (
-    LIST_CHARACTERS,
     Guidance,
     find_commands,
     find_skills,
@@ -57,10 +56,6 @@ def test_one_file_of_instructions_a_directory_counts(tmp_path: Path, home: Path)
     assert own == "# The user's instructions\nAnswer briefly."
 
 
-def test_nothing_is_said_where_there_is_nothing(tmp_path: Path, home: Path) -> None:
-    assert guidance_of(repo(tmp_path / "repository", {"a.py": ""})) == Guidance()
-
-
 def test_model_sees_names_and_descriptions_of_skills_only(tmp_path: Path, home: Path) -> None:
     root = repo(tmp_path / "repository", {"a.py": ""})
     write(root / ".agents/skills", skill_file("pdf"))
@@ -75,16 +70,6 @@ def test_model_sees_names_and_descriptions_of_skills_only(tmp_path: Path, home: 
     assert "- pdf: Use it for PDF files.\n- tests: Folded text.\n- own: Mine: all" in guidance.instructions
     assert "Use the tool" not in guidance.instructions
     assert [*guidance_of(root, trusted=False).skills] == ["own", "pdf"]
-
-
-def test_long_list_of_skills_ends_with_names(tmp_path: Path, home: Path) -> None:
-    names = [f"skill-{number:02}" for number in range(20)]
-    for name in names:
-        write(home / ".agents/skills", skill_file(name, "x" * 900))
-    root = repo(tmp_path / "repository", {"a.py": ""})
-    text = guidance_of(root).instructions
-    assert len(text) < LIST_CHARACTERS + 1_000
-    assert text.endswith(f"- and {', '.join(names[8:])}")
 
 
 @pytest.mark.parametrize(

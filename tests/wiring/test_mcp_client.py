@@ -127,13 +127,6 @@ def test_unattended_session_calls_no_tool_without_a_rule(
     assert not (place.repository / "called").exists()
 
 
-def test_server_that_does_not_answer_stops_no_session(place: Place, model: FakeServer) -> None:
-    place.coder("mcp", "add", "gone", "--", "/nowhere/server")
-    model.turns = [PATCH]
-    result = place.coder(*fix_arguments(model))
-    assert (result.returncode, "The MCP server gone does not answer" in result.stdout) == (0, True)
-
-
 def test_untrusted_repository_starts_no_server(place: Place, tmp_path: Path, model: FakeServer) -> None:
     entry = {"command": sys.executable, "args": [str(tmp_path / "server.py")]}
     coder = {"command": "/usr/bin/coder", "args": ["mcp", "serve"]}

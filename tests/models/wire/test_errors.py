@@ -6,7 +6,7 @@ from pydantic import SecretStr
 from pydantic_ai import exceptions
 
 from coder.models.catalog import ModelChoice
-from coder.models.request_errors import RetryPolicy, translate_error
+from coder.models.request_errors import translate_error
 
 CHOICE = ModelChoice(provider="openai", model="gpt-6-luna", reason="named by a test")
 
@@ -100,15 +100,6 @@ def test_cuts_long_body_and_masks_key() -> None:
     assert len(str(translation)) < 300
 
 
-def test_placeholder_key_masks_nothing() -> None:
-    message = "request (2990 tokens) exceeds the available context size (2048 tokens)"
-    translation = translate_error(
-        http_error(None, 400, {"message": message}), choice=CHOICE, key=SecretStr("x")
-    )
-    assert translation.context_overflow
-    assert message in str(translation)
-
-
 def test_unresolved_host_fails_at_once_by_name() -> None:
     choice = ModelChoice(provider="compatible", model="m", base_url="http://nowhere.invalid/v1", reason="")
     error = exceptions.ModelConnectionError("m", "Connection error.", phase="connect")
@@ -134,8 +125,3 @@ def test_web_page_instead_of_reply_points_to_base_url() -> None:
     for status in (413, 502):
         error = exceptions.ModelHTTPError(status, "m", body="<html>502 Bad Gateway</html>")
         assert "base URL" not in str(translate_error(error, choice=choice, key=None))
-
-
-def test_pauses_are_bounded_and_spread() -> None:
-    late = RetryPolicy(longest_pause_seconds=60.0, chance=lambda: 1.0)
-    assert [late.pause_seconds(failures, None) for failures in (1, 3, 20)] == [1.25, 5.0, 75.0]

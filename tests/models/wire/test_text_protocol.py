@@ -5,9 +5,7 @@ import pytest
 
 from coder.core.messages import (
     AssistantMessage,
-    Image,
     Message,
-    Request,
     ToolCall,
     ToolMessage,
     ToolSpec,
@@ -75,13 +73,6 @@ def test_a_diff_block_is_a_patch() -> None:
     assert (name, json.loads(arguments)) == ("apply_patch", {"diff": DIFF})
 
 
-def test_accepts_raw_newlines_in_string() -> None:
-    ((name, arguments),) = calls(
-        f'```tool\n{{"name": "apply_patch", "arguments": {{"diff": "{DIFF}"}}}}\n```'
-    )
-    assert (name, json.loads(arguments)) == ("apply_patch", {"diff": DIFF})
-
-
 @pytest.mark.parametrize(
     "raw",
     [
@@ -119,11 +110,6 @@ def test_lists_tools_in_system_prompt_only() -> None:
     assert "```diff" not in strip_tools(ASKED).system
 
 
-def test_keeps_request_without_tools() -> None:
-    bare = Request(system="Plan.", messages=(UserMessage(text="What?"),))
-    assert strip_tools(bare) == bare
-
-
 def test_sends_reply_unchanged_and_results_as_user_text() -> None:
     raw = 'I look.\n```json\n{"name":"read","arguments":{"path":"a.py"}}\n```\n'
     inner = ScriptedModel([ScriptStep(text=raw), ScriptStep(text="It is line 7.")])
@@ -143,13 +129,6 @@ def test_sends_reply_unchanged_and_results_as_user_text() -> None:
         UserMessage(text="Result of read:\n7: return 1\n\nError of read:\nno such file\n\nGo on."),
     )
     assert inner.requests[1].system == inner.requests[0].system
-
-
-def test_keeps_images_of_joined_messages() -> None:
-    image = Image(name="shot.png", media_type="image/png", base64="eA==")
-    messages = (UserMessage(text="See."), UserMessage(text="This.", images=(image,)))
-    (message,) = strip_tools(ASKED.model_copy(update={"messages": messages, "tools": TOOLS})).messages
-    assert message == UserMessage(text="See.\n\nThis.", images=(image,))
 
 
 def test_writes_native_calls_as_blocks() -> None:

@@ -9,10 +9,8 @@ from coder.repo.checkout import (
     apply_commit,
     apply_diff,
     check_commit,
-    has_delivery,
     undo_delivery,
 )
-from coder.repo.git import find_checkout
 from tests.builders import ISOLATED, git, repo, write
 from tests.repo.opened import fingerprint, open_candidate
 
@@ -133,12 +131,6 @@ def test_refuses_conflicting_change(root: Path, fix: Delivery) -> None:
     assert fingerprint(root) == before
 
 
-def test_refuses_already_applied_change(root: Path, fix: Delivery) -> None:
-    apply_commit(root, fix.commit)
-    with pytest.raises(UserError, match="already holds"):
-        apply_commit(root, fix.commit)
-
-
 def test_refuses_during_unfinished_merge(root: Path, fix: Delivery) -> None:
     git(root, "checkout", "-qb", "other")
     commit(root, {"b.py": "other\n"})
@@ -163,23 +155,6 @@ def test_ignores_user_merge_configuration(root: Path, fix: Delivery) -> None:
     git(root, "checkout", "-q", "a.py")
     apply_commit(root, fix.commit)
     assert git(root, "rev-parse", "HEAD") == fix.commit
-
-
-def test_applies_and_undoes_uncommitted_diff(root: Path, fix: Delivery) -> None:
-    write(root, {"a.py": LINES.replace("line 2\n", "line 2, dirty\n")})
-    assert apply_diff(root, fix.diff) == "The change is in the working tree, uncommitted."
-    assert (root / "a.py").read_text(encoding="utf-8") == FIXED.replace("line 2\n", "line 2, dirty\n")
-    assert git(root, "status", "--short").splitlines() == ["M a.py", "?? test_a.py"]
-    apply_diff(root, fix.diff, reverse=True)
-    assert git(root, "status", "--short").splitlines() == ["M a.py"]
-
-
-def test_applies_diff_atomically(root: Path, fix: Delivery) -> None:
-    write(root, {"test_a.py": "in the way\n"})
-    before = fingerprint(root)
-    with pytest.raises(UserError, match="does not fit the files as they are now"):
-        apply_diff(root, fix.diff)
-    assert fingerprint(root) == before
 
 
 def test_diff_cannot_write_outside_repository(root: Path, tmp_path: Path) -> None:
@@ -267,14 +242,6 @@ def test_undo_reverts_applied_change_and_keeps_other_work(
     assert "coder" not in git(root, "for-each-ref", "--format=%(refname)")
 
 
-def test_undone_change_can_be_applied_again(root: Path, fix: Delivery) -> None:
-    apply_commit(root, fix.commit)
-    undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
-    assert "reverted already" in undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
-    apply_commit(root, fix.commit)
-    assert (root / "a.py").read_text(encoding="utf-8") == FIXED
-
-
 def test_undo_takes_back_no_work_of_the_user_that_is_like_the_fix(root: Path, fix: Delivery) -> None:
     apply_commit(root, fix.commit)
     undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
@@ -286,26 +253,6 @@ def test_undo_takes_back_no_work_of_the_user_that_is_like_the_fix(root: Path, fi
     git(root, "revert", "--no-edit", "HEAD~2")
     assert (root / "a.py").read_text(encoding="utf-8") == FIXED  # the fix itself is in effect again
     assert "Reverted" in undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
-
-
-def test_reverted_change_is_no_longer_there(root: Path, fix: Delivery) -> None:
-    checkout = find_checkout(root).git
-    apply_commit(root, fix.commit)
-    git(root, "branch", "-D", fix.branch)
-    assert has_delivery(checkout, fix)
-    undo_delivery(root, branch="", commit=fix.commit, applied=fix.commit)
-    assert not has_delivery(checkout, fix)
-    apply_commit(root, fix.commit)
-    assert has_delivery(checkout, fix)
-
-
-def test_undo_of_empty_commit_says_that_it_changes_nothing(root: Path) -> None:
-    git(root, "commit", "-qm", "start", "--allow-empty")
-    git(root, "commit", "-qm", "fix", "--allow-empty")
-    empty = git(root, "rev-parse", "HEAD")
-    report = undo_delivery(root, branch="", commit=empty, applied=None)
-    assert report == f"Left {empty[:10]} in place, because it changes nothing."
-    assert git(root, "rev-parse", "HEAD") == empty
 
 
 def test_undo_refuses_a_branch_with_more_on_it(root: Path, fix: Delivery) -> None:
@@ -332,13 +279,6 @@ def test_undo_refuses_change_that_later_work_needs(root: Path, fix: Delivery) ->
         undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
     assert git(root, "rev-parse", fix.branch) == fix.commit
     assert before["refs"] != []
-
-
-def test_undo_refuses_where_another_branch_holds_the_fix(root: Path, fix: Delivery) -> None:
-    apply_commit(root, fix.commit)
-    git(root, "checkout", "-q", "-b", "elsewhere", "HEAD^")
-    with pytest.raises(UserError, match="is on main, not on the current branch"):
-        undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
 
 
 def delivery_in_steps(root: Path) -> Delivery:
@@ -384,10 +324,3 @@ def test_steps_become_one_copy_on_a_newer_head(root: Path) -> None:
     assert (root / "a.py").read_text(encoding="utf-8") == FIXED
     undo_delivery(root, branch=fix.branch, commit=fix.commit, applied=None)
     assert git(root, "diff", "--stat", newer, "HEAD") == ""
-
-
-def test_steps_leave_out_uncommitted_work(root: Path) -> None:
-    write(root, {"b.py": LINES + "mine\n"})
-    fix = delivery_in_steps(root)
-    assert "mine" not in git(root, "log", "-p", f"HEAD..{fix.branch}")
-    assert len(git(root, "rev-list", f"HEAD..{fix.branch}").split()) == 3

@@ -1,4 +1,3 @@
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -33,13 +32,6 @@ def test_commit_has_user_identity_and_no_signature(root: Path) -> None:
         git(root, "log", "-1", "--format=%an %ae|%cn|%B", commit)
         == "Ada ada@example.org|Ada|fix: it\n\nVerdict: PROVEN"
     )
-
-
-def test_commit_falls_back_to_coder_identity(root: Path) -> None:
-    git(root, "config", "--unset", "user.email")
-    git(root, "config", "--unset", "user.name")
-    commit = make_commit(find_checkout(root).git, tree="HEAD^{tree}", parent="HEAD", message="fix")
-    assert git(root, "log", "-1", "--format=%an %ae|%cn", commit) == "coder coder@localhost|coder"
 
 
 def make_user_commit(root: Path) -> NewCommit:
@@ -129,15 +121,6 @@ def test_strips_control_and_bidi_characters_from_messages_and_notes(root: Path) 
     assert git(root, "notes", "--ref=coder", "show", commit) == stripped
 
 
-def test_works_beside_branch_named_coder(root: Path) -> None:
-    git(root, "branch", "coder")
-    commit = git(root, "rev-parse", "HEAD")
-    assert (
-        make_branch(find_checkout(root).git, slug="thing", session="x", commit=commit)
-        == f"coder-thing-x-{commit[:7]}"
-    )
-
-
 def test_adds_and_removes_notes_without_trace(root: Path) -> None:
     door = find_checkout(root).git
     first, second = (
@@ -154,15 +137,3 @@ def test_adds_and_removes_notes_without_trace(root: Path) -> None:
     assert git(root, "notes", "--ref=coder", "list").split()[1] == second
     remove_notes(door, first, second)
     assert git(root, "for-each-ref", "refs/notes") == ""
-
-
-def test_keeps_notes_of_concurrent_sessions(root: Path) -> None:
-    door = find_checkout(root).git
-    commits = [
-        make_commit(door, tree="HEAD^{tree}", parent="HEAD", message=str(number)) for number in range(4)
-    ]
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda commit: add_note(door, commit, "evidence"), commits))
-    assert {line.split()[1] for line in git(root, "notes", "--ref=coder", "list").splitlines()} == set(
-        commits
-    )

@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from coder.repo.checkout import (
     apply_commit,
     undo_delivery,
 )
-from coder.repo.repository import init_repository, init_user_repository
 from tests.builders import git, repo, write
 from tests.repo.opened import open_candidate
 
@@ -47,19 +45,6 @@ def key(tmp_path: Path) -> Path:
     public = key.with_suffix(".pub").read_text(encoding="utf-8")
     write(tmp_path, {"signers": f"ada@example.org {public}"})
     return key
-
-
-@pytest.fixture
-def gnupg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A keyring with a key of the tests' author, and the agent that serves it."""
-    if shutil.which("gpg") is None:
-        pytest.skip("needs gpg")
-    home = tmp_path / "gpg"
-    home.mkdir(mode=0o700)
-    monkeypatch.setenv("GNUPGHOME", str(home))
-    run("gpg", "--batch", "--passphrase", "", "--quick-gen-key", "Ada <ada@example.org>", "ed25519", "sign")
-    yield
-    run("gpgconf", "--kill", "all")
 
 
 def run(*command: str) -> None:
@@ -117,15 +102,6 @@ def test_signs_delivery_and_its_steps_with_ssh(
     verify(root, f"{delivery.commit}^")
 
 
-def test_signs_delivery_with_gpg(
-    root: Path, tmp_path: Path, gnupg: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    configure(monkeypatch, tmp_path)
-    delivery = deliver(root)
-    assert delivery.remark == ""
-    verify(root, delivery.commit)
-
-
 def test_signs_copies_and_reverts(
     root: Path, tmp_path: Path, key: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,17 +113,6 @@ def test_signs_copies_and_reverts(
     undo_delivery(root, branch=delivery.branch, commit=delivery.commit, applied=None)
     assert git(root, "log", "-1", "--format=%s") == 'Revert "fix: line 15"'
     verify(root, "HEAD")
-
-
-def test_signs_first_commit_of_a_new_repository_of_the_user(
-    tmp_path: Path, key: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    configure(monkeypatch, tmp_path, gpg_format="ssh", user_signingKey=str(key))
-    for make in (init_repository, init_user_repository):
-        (tmp_path / make.__name__).mkdir()
-        make(tmp_path / make.__name__, message="Begin")
-    assert not is_signed(tmp_path / "init_repository", "HEAD")
-    verify(tmp_path / "init_user_repository", "HEAD")
 
 
 def test_delivers_unsigned_with_reason_if_key_is_missing(
@@ -219,15 +184,6 @@ def test_repository_chooses_key_but_no_program(
     git(root, "config", "--unset", "gpg.ssh.program")
     verify(root, delivery.commit)
     assert not mark.exists()
-
-
-def test_repository_may_do_without_signatures(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    configure(monkeypatch, tmp_path, gpg_program="false")
-    git(root, "config", "commit.gpgSign", "false")
-    delivery = deliver(root)
-    assert (is_signed(root, delivery.commit), delivery.remark) == (False, "")
 
 
 def test_invalid_setting_is_reported(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

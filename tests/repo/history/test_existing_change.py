@@ -59,18 +59,6 @@ def test_compares_commit_with_parent(root: Path) -> None:
     assert _is_change(resolve_change(root, revision="main", against=None), root, "main~1", "main")
 
 
-def test_clean_checkout_selects_its_branch(root: Path, tmp_path: Path) -> None:
-    root = shutil.copytree(root, tmp_path / "copy")
-    git(root, "checkout", "--quiet", "topic")
-    assert _is_change(resolve_change(root, revision=None, against=None), root, "main~1", "topic")
-
-
-def test_accepts_explicit_base(root: Path) -> None:
-    assert _is_change(resolve_change(root, revision="topic", against="main"), root, "main", "topic")
-    assert _is_change(resolve_change(root, revision="main..topic", against=None), root, "main", "topic")
-    assert _is_change(resolve_change(root, revision="main...topic", against=None), root, "main~1", "topic")
-
-
 @pytest.mark.parametrize(
     ("revision", "message"),
     [

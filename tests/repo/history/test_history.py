@@ -35,10 +35,6 @@ def subjects_of(message: str) -> list[str]:
     return [line.split("Ada: ")[1] for line in message.splitlines()]
 
 
-def test_lists_newest_commits_first(history: GitHistory) -> None:
-    assert subjects_of(history.log(count=2)) == ["third: about the Overflow (#12)", "second: shouts"]
-
-
 def test_lists_commits_touching_path_or_lines(history: GitHistory) -> None:
     assert subjects_of(history.log(path="a.py")) == ["second: shouts", "first: begins"]
     assert subjects_of(history.log(path="a.py", lines=(3, 3))) == ["first: begins"]
@@ -71,34 +67,11 @@ def test_blames_a_range_by_runs_of_lines(history: GitHistory) -> None:
     assert history.blame("b.py", 1, 1).endswith("Ada: third: about the Overflow (#12)")
 
 
-def test_reads_files_of_past_revisions(history: GitHistory, tmp_path: Path) -> None:
-    history = copy_of(history, tmp_path)
-    write(history.git.directory, {"a.py": "changed since\n"})
-    assert history.read_file("a.py") == "one\nTWO = overflow\nthree\n"
-    assert history.read_file("absent.py") is None
-    assert history.read_file("") is None
-
-
 def test_time_limit_returns_partial_results(history: GitHistory) -> None:
     limited_history = replace(history, seconds=0.0)
     assert limited_history.log() == "[stopped after 0 s; older commits were not looked at]"
     with pytest.raises(GitError, match="did not end within 0 seconds"):
         limited_history.blame("a.py", 1, 1)
-
-
-def test_huge_commit_lists_files_without_lines(history: GitHistory, tmp_path: Path) -> None:
-    history = copy_of(history, tmp_path)
-    write(history.git.directory, {"long.txt": "line\n" * 20_001})
-    git(history.git.directory, "add", "long.txt")
-    git(history.git.directory, "commit", "-qm", "fourth: long")
-    text = history.show("HEAD")
-    assert "long.txt | 20001 +" in text
-    assert len(text) < 500
-
-
-def test_shows_a_commit_limited_to_a_path(history: GitHistory) -> None:
-    assert "+TWO = overflow" in history.show("HEAD~1")
-    assert "+TWO" not in history.show("HEAD~1", "b.py")
 
 
 def test_runs_no_configured_program(history: GitHistory, tmp_path: Path) -> None:
@@ -156,20 +129,6 @@ def test_searches_no_private_file(history_with_private_files: GitHistory, tmp_pa
     write(history_with_private_files.git.directory, {"app.py": f"x = '{SECRET}'\n"})
     git(history_with_private_files.git.directory, "commit", "-qam", "now in code")
     assert subjects_of(history_with_private_files.log(word=SECRET).split("\n", 1)[1]) == ["now in code"]
-
-
-def test_private_commits_do_not_crowd_out_others(
-    history_with_private_files: GitHistory, tmp_path: Path
-) -> None:
-    history_with_private_files = copy_of(history_with_private_files, tmp_path)
-    root = history_with_private_files.git.directory
-    write(root, {"app.py": "word\n"})
-    git(root, "commit", "-qam", "code")
-    for number in range(3):
-        write(root, {".env": "word\n" * number})
-        git(root, "add", "-A")
-        git(root, "commit", "-qm", f"private {number}")
-    assert subjects_of(history_with_private_files.log(word="word", count=2).split("\n", 1)[1]) == ["code"]
 
 
 @pytest.mark.parametrize("revision", ["HEAD", "HEAD~1", "HEAD~2"])

@@ -51,22 +51,11 @@ def test_names_shallow_clone(origin: Path, tmp_path: Path, depth: str, revisions
             resolve_change(clone, revision=revision, against=None)
 
 
-def test_partial_clone_has_whole_range(origin: Path, tmp_path: Path) -> None:
-    clone = _clone(origin, tmp_path, "--filter=blob:none", "--no-checkout")
-    assert resolve_change(clone, revision="HEAD~2..HEAD", against=None).base
-
-
 @pytest.mark.parametrize("kind", ["--filter=blob:none", "--filter=tree:0"])
 def test_missing_objects_name_the_partial_clone(origin: Path, tmp_path: Path, kind: str) -> None:
     clone = _clone(origin, tmp_path, kind)
     with pytest.raises(UserError, match=PARTIAL):
         find_checkout(clone).git.call("read-tree", "--reset", "-u", "HEAD~1")
-
-
-def test_treeless_clone_is_named_where_a_commit_has_no_tree_here(origin: Path, tmp_path: Path) -> None:
-    clone = _clone(origin, tmp_path, "--filter=tree:0")
-    with pytest.raises(UserError, match=PARTIAL):
-        resolve_change(clone, revision="HEAD", against=None)
 
 
 def _damage_index(root: Path) -> None:

@@ -148,14 +148,3 @@ def test_links_nothing_into_tracked_files_or_through_links(root: Path, tmp_path:
         assert (modules / "left").is_symlink() and not (modules / "tracked").is_symlink()
         assert not (worktree / "packages" / "other" / "node_modules").exists()
         subprocess.run(["git", "-C", str(worktree), "diff", "--exit-code"], check=True)
-
-
-def test_linked_packages_of_another_checkout_are_used(root: Path, tmp_path: Path) -> None:
-    (root / "node_modules").rename(tmp_path / "node_modules")
-    (root / "node_modules").symlink_to(tmp_path / "node_modules")
-    with open_candidate(root) as (repository, candidate):
-        assert tmp_path / "node_modules" in repository.exposed_directories
-        modules = candidate.worktree / "node_modules"
-        assert (modules / "left").resolve() == tmp_path / "node_modules" / "left" and not modules.is_symlink()
-        assert not (modules / ".cache").exists()
-        assert repository.candidate_patch(candidate).paths == ()

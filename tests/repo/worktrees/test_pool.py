@@ -62,15 +62,6 @@ def test_reused_worktree_is_as_clean_as_a_new_one(tmp_path: Path) -> None:
             assert files(third) == {**FILES, "a.py": "fixed\n", "c.py": "new\n", "_version.py": "1\n"}
 
 
-def test_worktrees_in_use_at_the_same_time_are_distinct(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", FILES)
-    with open_session_repository(root) as repository:
-        with repository.checkout(repository.base) as one, repository.checkout(repository.base) as other:
-            assert one != other
-        assert git(root, "worktree", "list").count("\n") == 2
-    assert git(root, "worktree", "list").count("\n") == 0
-
-
 def test_replaces_a_worktree_that_cannot_be_reset(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     with open_session_repository(root) as repository:

@@ -32,11 +32,6 @@ def root(tmp_path: Path) -> Path:
     return repo(tmp_path / "r", FILES)
 
 
-def test_a_clean_tree_is_head_itself(root: Path, tmp_path: Path) -> None:
-    head = git(root, "rev-parse", "HEAD")
-    assert snapshot(root, tmp_path / "i") == worktrees.WorkTreeSnapshot(commit=head)
-
-
 def test_holds_all_uncommitted_work_and_touches_nothing(root: Path, tmp_path: Path) -> None:
     write(root, {"a.py": "staged\n", "new.py": "new\n", "planned.py": "planned\n", "noise.log": "ignored\n"})
     git(root, "add", "a.py")
@@ -65,16 +60,6 @@ def test_detects_change_with_same_timestamp(root: Path, tmp_path: Path) -> None:
     os.utime(root / "a.py", ns=(moment, moment))
     os.utime(index, ns=(moment, moment))
     assert snapshot_content(root, tmp_path / "i")["a.py"] == "z"
-
-
-def test_snapshot_commit_needs_no_identity(root: Path, tmp_path: Path) -> None:
-    git(root, "config", "--remove-section", "user")
-    write(root, {"a.py": "dirty\n"})
-    commit = snapshot(root, tmp_path / "i").commit
-    assert (
-        git(root, "log", "-1", "--format=%an %cn %P", commit)
-        == f"coder coder {git(root, 'rev-parse', 'HEAD')}"
-    )
 
 
 def test_takes_file_replacing_assume_unchanged_directory(root: Path, tmp_path: Path) -> None:
@@ -178,17 +163,6 @@ def test_refuses_home_directory(root: Path, tmp_path: Path, monkeypatch: pytest.
     write(root, {f"new{number}.py": "n\n" for number in range(3)})
     with pytest.raises(UserError, match="holds 3 untracked files"):
         snapshot_content(root, tmp_path / "i")
-
-
-def test_stages_same_files_as_git_add(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {".gitattributes": "*.txt text=auto\n", "a.txt": "one\n", "b.up": "b\n"})
-    git(root, "config", "core.autocrlf", "true")
-    git(root, "config", "core.safecrlf", "true")
-    (root / "a.txt").write_bytes(b"one\r\ntwo\r\n")
-    write(root, {"b.up": "changed\n", "é \n.py": "odd name\n"})
-    commit = snapshot(root, tmp_path / "i").commit
-    git(root, "-c", "core.safecrlf=false", "add", "--all")
-    assert git(root, "write-tree") == git(root, "rev-parse", f"{commit}^{{tree}}")
 
 
 def test_keeps_file_name_that_is_not_utf8(root: Path, tmp_path: Path) -> None:

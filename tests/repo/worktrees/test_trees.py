@@ -19,14 +19,6 @@ def commit(root: Path, files: dict[str, str | None], *, parent: str = "HEAD") ->
     return git(root, "rev-parse", "HEAD")
 
 
-def test_lists_both_names_of_a_renamed_file(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"old.py": LINES})
-    new = commit(root, {"old.py": None, "new.py": LINES})
-    patch = trees.make_patch(find_checkout(root).git, old="main", new=new)
-    assert patch.paths == ("new.py", "old.py")
-    assert "rename from old.py" in patch.diff
-
-
 def test_diff_ignores_user_configuration(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "one\n", ".gitattributes": "*.py diff=evil\n"})
     new = commit(root, {"a.py": "two\n"})
@@ -116,13 +108,6 @@ def test_rebases_bytes_and_modes_but_no_partial_binary(tmp_path: Path) -> None:
     (root / "data").write_bytes(b"\0other")
     other = commit(root, {}, parent="HEAD")
     assert trees.merge_change(door, old=old, new=new, onto=other) is None
-
-
-def test_file_in_place_of_directory_conflicts(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "a\n"})
-    new = commit(root, {"place/x.py": "x\n"})
-    onto = commit(root, {"place": "a file\n"}, parent="main")
-    assert trees.merge_change(find_checkout(root).git, old="main", new=new, onto=onto) is None
 
 
 def test_diff_is_complete_for_git_apply(tmp_path: Path) -> None:

@@ -25,25 +25,6 @@ def test_makes_a_detached_worktree_filled_from_a_tree(root: Path, tmp_path: Path
     assert git(tmp_path / "w" / "s-c1", "rev-parse", "--abbrev-ref", "HEAD") == "HEAD"
 
 
-def test_removes_only_its_own_entry(root: Path, tmp_path: Path) -> None:
-    git(root, "worktree", "add", "-q", str(tmp_path / "theirs"))
-    git(root, "worktree", "add", "-q", "--detach", str(tmp_path / "unplugged"))
-    (tmp_path / "unplugged").rename(tmp_path / "elsewhere")
-    before = git(root, "worktree", "list")
-    add_worktree(find_checkout(root), tmp_path / "w" / "s-c1", commit="HEAD", tree="HEAD")
-    (tmp_path / "w" / "s-c1" / ".git").write_text(f"gitdir: {root}/.git/worktrees/theirs\n", encoding="utf-8")
-    remove_worktree(root / ".git", tmp_path / "w" / "s-c1")
-    assert git(root, "worktree", "list") == before
-    assert not (tmp_path / "w" / "s-c1").exists()
-
-
-def test_leaves_no_empty_list_of_worktrees(root: Path, tmp_path: Path) -> None:
-    add_worktree(find_checkout(root), tmp_path / "w" / "s-c1", commit="HEAD", tree="HEAD")
-    remove_worktree(root / ".git", tmp_path / "w" / "s-c1")
-    remove_worktree(root / ".git", tmp_path / "w" / "s-c1")
-    assert not (root / ".git" / "worktrees").exists()
-
-
 def test_removes_entry_of_interrupted_worktree_creation(tmp_path: Path) -> None:
     entries = tmp_path / "common" / "worktrees"
     write(

@@ -9,7 +9,6 @@ import pytest
 
 from coder.core.ports import Limits
 from coder.sandbox.backend import SandboxBackend
-from coder.sandbox.broker import can_broker
 from coder.sandbox.process import ProcessSandbox
 from tests.builders import by_hand
 from tests.sandbox.conftest import walls_or_skip
@@ -67,28 +66,6 @@ def test_flood_of_calls_does_not_outlive_time_limit(landlock: SandboxBackend, tr
         assert time.monotonic() - start < 10
         assert marked_processes(str(tree)) == []
         assert sandbox.run(["sh", "-c", "touch x && chmod 600 x"], cwd=tree).exit_code == 0
-
-
-def test_without_broker_notice_names_the_limit(
-    landlock: SandboxBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert "modes" not in landlock.limitations
-    monkeypatch.setattr("coder.sandbox.landlock.can_broker", lambda: False)
-    without_broker = type(landlock)()
-    assert "can change modes, owners, times and attributes" in without_broker.limitations
-
-
-def test_probe_leaves_no_filter_behind() -> None:
-    def filters() -> list[str]:
-        return [
-            line
-            for line in Path("/proc/self/status").read_text().splitlines()
-            if line.startswith(("Seccomp", "NoNewPrivs"))
-        ]
-
-    before = filters()
-    assert can_broker() in (True, False)
-    assert filters() == before
 
 
 def test_only_one_listener_fits_on_a_process(landlock: SandboxBackend, tree: Path) -> None:

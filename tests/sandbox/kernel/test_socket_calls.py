@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from coder.core.ports import Limits
-from coder.sandbox import broker
 from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.process import ProcessSandbox
 from tests.sandbox.conftest import walls_or_skip
@@ -196,14 +195,6 @@ print(oct(os.stat("kept").st_mode & 0o777))
 """
     with ProcessSandbox(os.environ, backend=landlock) as sandbox:
         assert run(sandbox, code, tree) == "0o600\n"
-
-
-def test_older_kernel_takes_descriptors_from_process(
-    landlock: SandboxBackend, tree: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert broker.can_share_sockets()
-    monkeypatch.setattr(broker, "PIDFD_THREAD", 1 << 20)
-    assert broker.can_share_sockets()
 
 
 @pytest.mark.parametrize("lacking", ["can_broker", "can_share_sockets"])

@@ -3,13 +3,6 @@
 from coder.sandbox.process import LONGEST_LINE, OutputCapture
 
 
-def test_keeps_everything_that_fits() -> None:
-    capture = OutputCapture(10)
-    assert list(capture.feed(b"ab\ncd")) == ["ab"]
-    assert list(capture.feed(b"e\nf")) == ["cde"]
-    assert (capture.text, capture.truncated) == ("ab\ncde\nf", False)
-
-
 def test_drops_the_middle() -> None:
     capture = OutputCapture(6)
     for data in (b"ab", b"cdef", b"g" * 100, b"xyz"):

@@ -11,7 +11,7 @@ import pytest
 from coder.core.ports import Execution, Limits
 from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.process import ProcessSandbox
-from coder.sandbox.toolchain import MOST, BuildDirectories
+from coder.sandbox.toolchain import BuildDirectories
 from tests.builders import repo, write, write_tree
 
 CREDENTIALS = (
@@ -168,14 +168,3 @@ def test_build_directory_holds_what_was_built_from_the_same_content(tmp_path: Pa
         if content == "base":
             builds.share("run-0")
     assert found == ["", " base", " base change", " base", " base"]
-
-
-def test_keeps_few_build_directories(tmp_path: Path) -> None:
-    builds = BuildDirectories(tmp_path / "builds", {}, tmp_path / "home")
-    for number in range(MOST + 3):
-        builds.select("run-0", str(number))
-        builds.prepare("run-0", tmp_path)
-        for path in (tmp_path / "builds" / "stored").glob("*"):
-            os.utime(path, (int(path.name), int(path.name)))
-    kept = {path.name for path in (tmp_path / "builds" / "stored").iterdir()}
-    assert kept == {*map(str, range(2, MOST + 2))}

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.errors import SandboxError
 from coder.core.phases import READ_ONLY, Policy
 from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.confinement import landlock_abi
@@ -126,12 +125,6 @@ def test_skips_inaccessible_path(walls: SandboxBackend, tree: Path, tmp_path: Pa
         closed.chmod(0o700)
 
 
-def test_refuses_directory_larger_than_project(isolated_sandbox: ProcessSandbox) -> None:
-    for place in (Path("/"), Path("/tmp"), Path.home(), Path("/usr/..")):
-        with pytest.raises(SandboxError, match="more than a project"):
-            isolated_sandbox.run(["true"], cwd=place)
-
-
 def test_environment_exposes_interpreter_and_linked_projects(tmp_path: Path) -> None:
     venv, project, secrets = tmp_path / "venv", tmp_path / "project", tmp_path / "home" / "secrets"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
@@ -148,14 +141,6 @@ def test_environment_exposes_interpreter_and_linked_projects(tmp_path: Path) -> 
     paths = {*toolchain_directories(str(venv / "bin" / "python"), {}, ())}
     assert {venv, project, project / "src", Path(sys.base_prefix)} <= paths
     assert secrets not in paths
-
-
-def test_environment_pointing_to_secrets_exposes_only_itself(tmp_path: Path) -> None:
-    venv, keys = tmp_path / "venv", tmp_path / "keys"
-    write(venv, {"pyvenv.cfg": f"home = {keys}/bin\n", "bin/activate": ""})
-    write(keys, {"bin/id_rsa": "secret"})
-    (venv / "bin" / "python").symlink_to(keys / "bin" / "id_rsa")
-    assert {*toolchain_directories(str(venv / "bin" / "python"), {}, ())} == {venv}
 
 
 def test_shows_everything_except_hidden_paths(tmp_path: Path) -> None:

@@ -47,24 +47,11 @@ def test_subject_follows_the_repository(summary: str, recent: tuple[str, ...], e
     assert format_subject(summary, recent) == expected
 
 
-def test_subject_fits_git_limit() -> None:
-    line = format_subject("word " * 40, CAPITALS)
-    assert len(line) <= 60
-    assert line.endswith("word...")
-
-
 def test_message_has_subject_and_trailers_and_nothing_of_the_issue() -> None:
     text = compose_message(
         "It works.", "The issue\n\nmore", recent=CAPITALS, trailers=("Coder-Verdict: PROVEN",)
     )
     assert text == "It works\n\nCoder-Verdict: PROVEN\n"
-
-
-def test_explanation_becomes_the_body() -> None:
-    text = compose_message(
-        "It works.\n\nThe sign was lost in f().\n", "The issue", recent=CAPITALS, trailers=("T: x",)
-    )
-    assert text == "It works\n\nThe sign was lost in f().\n\nT: x\n"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 import pytest
 
 from coder.core.errors import UserError
-from coder.core.events import CandidateDropped, Event, FilesChanged, NoteMade, Record, Verified
+from coder.core.events import Event, FilesChanged, NoteMade, Record, Verified
 from coder.core.notes import Diagnosis, GiveUp, Sites
 from coder.core.verdict import Failure, Frame, TestResult, Verdict, VerdictKind
 from coder.session.report import find_attempt, session_report
@@ -64,23 +64,9 @@ def test_reports_attempts_suspects_and_last_message() -> None:
     )
 
 
-def test_names_line_of_syntax_error_without_function() -> None:
-    failure = Failure(
-        type="SyntaxError", message="invalid syntax", frames=(Frame(path="a.py", line=7, function=""),)
-    )
-    red = RED.model_copy(update={"failure": failure})
-    verdict = NOT_FIXED.model_copy(update={"still_red": (red,)})
-    text = report_text(Verified(candidate="c1", attempt=1, verdict=verdict))
-    assert text.endswith("## Where the fault may be\n- a.py:7")
-
-
 def test_has_no_empty_section_when_nothing_was_verified() -> None:
     gave_up = NoteMade(candidate="c1", phase="locate", note=GiveUp(summary="It is no bug."))
     assert report_text(gave_up) == ""
-
-
-def test_reports_nothing_when_nothing_was_done() -> None:
-    assert report_text() == ""
 
 
 BROKEN = NOT_FIXED.model_copy(update={"kind": VerdictKind.BROKEN, "broken": NOT_FIXED.still_red})
@@ -122,10 +108,3 @@ def test_next_step_names_what_the_machine_lacks() -> None:
     red = RED.model_copy(update={"cause": "environment"})
     verified = Verified(candidate="c1", attempt=1, verdict=NOT_FIXED.model_copy(update={"still_red": (red,)}))
     assert "## Next step\nProvide what the machine lacks for tests/test_a.py::test_a" in report_text(verified)
-
-
-def test_reports_dropped_candidate_with_reason() -> None:
-    gave_up = NoteMade(candidate="c1", phase="locate", note=GiveUp(summary="no"))
-    assert "- c2 went no further: The server is down." in report_text(
-        gave_up, CandidateDropped(candidate="c2", reason="The server is down.")
-    )

@@ -98,12 +98,6 @@ def review_context(
     return replace(context, revise=revise_flagged) if scenes else context
 
 
-def test_delivers_whole_change_as_verified(tmp_path: Path) -> None:
-    verifier = FakeVerifier()
-    session_end = run_with_hunks(review_context(tmp_path, verifier), (0, 1))
-    assert (session_end.kind, [name for name, _ in verifier.calls].count("verify")) == (VerdictKind.PROVEN, 1)
-
-
 def test_verifies_accepted_part_again_before_delivery(tmp_path: Path) -> None:
     verifier = FakeVerifier()
     session_end = run_with_hunks(review_context(tmp_path, verifier), (0,))
@@ -264,13 +258,6 @@ def test_comments_are_worked_on_and_reviewed_again(
     assert [text.partition(":")[0] for text in texts(context.log, Warned)] == warned
 
 
-def test_comments_without_a_model_leave_the_review_open(tmp_path: Path) -> None:
-    context = review_context(tmp_path)
-    session_end = run_with_decisions(context, decide(0, 1, comment="use 3"), decide(0, 1))
-    assert session_end.kind is VerdictKind.PROVEN
-    assert texts(context.log, Warned) == ["There is no model that could work on your comments."]
-
-
 LOCK = f"{FIX}--- /dev/null\n+++ b/uv.lock\n@@ -0,0 +1 @@\n+version = 1\n"
 
 
@@ -293,12 +280,6 @@ def test_does_not_deliver_rejected_risky_files(tmp_path: Path) -> None:
     assert session_end.summary == "Not delivered: you did not want these files changed."
     assert (session_end.kind, session_end.exit_code) == (VerdictKind.PROVEN, 4)
     assert session_end.delivery is not None and not session_end.delivery.branch
-
-
-def test_fix_of_ordinary_files_asks_nothing(tmp_path: Path) -> None:
-    context = kit(tmp_path, [patch(FIX)], attended=True)
-    assert run_with_answer(context, "drop").kind is VerdictKind.PROVEN
-    assert not any(isinstance(record.event, QuestionAsked) for record in context.log.records)
 
 
 def test_unattended_risky_files_are_reported_and_never_merged(tmp_path: Path) -> None:

@@ -133,22 +133,6 @@ def test_a_small_window_has_room_for_five_turns_between_compactions(tmp_path: Pa
         assert output.strip() in request.messages[-1].text
 
 
-def test_superseded_results_go_before_older_ones(tmp_path: Path) -> None:
-    paths = [*(f"file_{number}.py" for number in range(9)), "file_7.py", "a.py", "b.py", "c.py", "d.py"]
-    model = ScriptedModel(
-        [read_call(number, path) for number, path in enumerate(paths)],
-        context_tokens=WINDOW,
-    )
-    context = with_models(kit(tmp_path), model=model)
-    start(context)
-    converse(context, ["x" * 4_500] * len(paths))
-    event = next(r.event for r in context.log.records if isinstance(r.event, ContextCompacted))
-    results = [record.number for record in context.log.records if isinstance(record.event, ToolFinished)]
-    shortened = [number for number, result in enumerate(results) if result in event.results]
-    assert 7 in shortened
-    assert 6 not in shortened
-
-
 def test_what_was_read_stays_longer_than_other_results(tmp_path: Path) -> None:
     context, _ = window_context(tmp_path, 14)
     start(context)
@@ -158,17 +142,6 @@ def test_what_was_read_stays_longer_than_other_results(tmp_path: Path) -> None:
     results = [record.number for record in context.log.records if isinstance(record.event, ToolFinished)]
     assert event.results
     assert not {*results[:2]} & {*event.results}
-
-
-def test_result_becomes_one_line_and_the_rest_stays(tmp_path: Path) -> None:
-    context, _ = window_context(tmp_path, 10)
-    start(context)
-    converse(context, ["first line\n" * 560] * 10)
-    messages = candidate_messages(context.log.records, "c1")
-    shortened = [message.text for message in messages if message.text.startswith("[")]
-    assert shortened
-    assert all("\n" not in text and "call read again" in text for text in shortened)
-    assert messages[0].text == ISSUE
 
 
 def test_window_of_unknown_size_is_learnt(tmp_path: Path) -> None:

@@ -33,8 +33,3 @@ def test_source_directory_and_single_module(tmp_path: Path) -> None:
     flat = tomllib.loads(project_files(plan_of("tool.py"), tmp_path, [])["pyproject.toml"])
     assert flat["tool"]["setuptools"] == {"packages": [], "py-modules": ["tool"]}
     assert "scripts" not in flat["project"]
-
-
-def test_existing_project_keeps_its_files(tmp_path: Path) -> None:
-    write(tmp_path, {"setup.cfg": "", "shop/__init__.py": "", "shop/new/a.py": ""})
-    assert list(project_files(plan_of("shop/new/a.py"), tmp_path, [])) == ["shop/new/__init__.py"]

@@ -70,14 +70,6 @@ def test_runs_plan_as_user_edited_it(tmp_path: Path) -> None:
     assert [note for note in notes if isinstance(note, Plan)][:2] == [PLAN, MINE]
 
 
-def test_accepted_plan_needs_no_further_question(tmp_path: Path) -> None:
-    messages, notes = run_plan(
-        kit(tmp_path, [plan_scene(PLAN), edit_scene(2)], attended=True, reviews=True), PLAN
-    )
-    assert [note for note in notes if isinstance(note, Plan)] == [PLAN]
-    assert len(messages) == 2
-
-
 def test_refused_plan_ends_session(tmp_path: Path) -> None:
     _, notes = run_plan(kit(tmp_path, [plan_scene(PLAN)], attended=True, reviews=True), None)
     assert notes[1:] == [GiveUp(summary="You did not want this plan, so nothing was changed.")]
@@ -155,10 +147,3 @@ def test_planner_judges_step_and_may_revise_rest(tmp_path: Path, revision: Plan,
     assert "Done: It is two." in messages[2] and "+VALUE = 2" in messages[2]
     assert f"# Your step\n{expected_step}" in messages[3]
     assert [note for note in notes if isinstance(note, Plan)] == [TWO_STEPS, revision]
-
-
-def test_planner_ends_session_after_step(tmp_path: Path) -> None:
-    arguments = {"kind": "give_up", "summary": "It is no bug."}
-    give_up = Scene(calls=(ScriptedCall(name="hand_over", arguments=arguments),))
-    _, notes = run_plan(kit(tmp_path, [plan_scene(TWO_STEPS), edit_scene(2), give_up]))
-    assert notes[-1] == GiveUp(summary="It is no bug.")

@@ -7,7 +7,7 @@ import pytest
 
 from coder.core.errors import GitError
 from coder.core.notes import CheckedClaim
-from coder.strategies.citations import CitationChecker, check_claims, check_text, count_uncited_paragraphs
+from coder.strategies.citations import CitationChecker, check_claims, check_text
 from coder.workspace.workspace import Workspace
 from tests.tools.fakes import FakeHistory, workspace
 
@@ -77,11 +77,6 @@ def test_cited_lines_share_names_with_statement(
     assert checker.check(place, statement) == result
 
 
-def test_range_of_a_whole_file_confirms_nothing(checker: CitationChecker, tmp_path: Path) -> None:
-    (tmp_path / "long.py").write_text("name = 1\n" * 200)
-    assert checker.check("long.py:1-200", "`name` is 1") == "unconfirmed"
-
-
 def test_claims_without_existing_place_are_dropped(checker: CitationChecker) -> None:
     claims = (
         CheckedClaim(text="`transport` is asked", places=("src/client.py:7", "src/client.py:70")),
@@ -141,11 +136,3 @@ def test_statement_of_a_citation_is_the_text_before_it(checker: CitationChecker)
     )
     assert check_text(checker, text).count("[unconfirmed]") == 2
     assert checker.counts == {"confirmed": 1, "unconfirmed": 2}
-
-
-def test_counts_paragraphs_that_cite_nothing() -> None:
-    text = (
-        "### How it goes, and why that matters here\nThe request is sent again after a failure.\n"
-        "- It is sent again after a failure (a.py:1)\nIn short:\n```\none two three four five six\n```\n"
-    )
-    assert count_uncited_paragraphs(text) == 1

@@ -4,9 +4,6 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
-from coder.core.errors import ModelError
 from coder.core.events import CandidateDropped, CandidateForked, FilesChanged, MessageFinished, Verified
 from coder.core.task import Budget
 from coder.core.values import Candidate
@@ -92,13 +89,6 @@ def test_expands_best_candidates_and_shares_failures(tmp_path: Path) -> None:
     assert {event.candidate for event in told} == {"c2", "c3"}
 
 
-def test_model_error_ends_only_its_branch(tmp_path: Path) -> None:
-    best, context, _ = run_beam(tmp_path, {"c1": [ModelError("down")], "c2": [STILL_RED], "c3": [PROVEN]})
-    reasons = drop_reasons(context)
-    assert (best.id, reasons.pop("c1")) == ("c3", "down")
-    assert reasons in ({}, {"c2": "c3 has it first."})  # whichever of them is judged first
-
-
 async def test_branches_differ_by_approach_and_temperature(tmp_path: Path) -> None:
     context = replace(kit(tmp_path), repository=ForkingRepository(root=tmp_path))
     trunk = context.repository.create_candidate("c1")
@@ -111,11 +101,6 @@ async def test_branches_differ_by_approach_and_temperature(tmp_path: Path) -> No
     }
     approaches = [event.approach for event in events(context.log, CandidateForked)]
     assert approaches == ["", SEEDS[0].approach, SEEDS[1].approach]
-
-
-def test_reports_error_when_all_branches_fail(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="down"):
-        run_beam(tmp_path, {name: [ModelError("down")] for name in ("c1", "c2", "c3")})
 
 
 def test_keeps_best_candidate_without_proof(tmp_path: Path) -> None:

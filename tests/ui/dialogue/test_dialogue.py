@@ -165,13 +165,6 @@ def test_refusal_says_what_to_do_instead(reply: str, answer: Answer) -> None:
     assert played.prompts[1] == "y: allow, n: refuse, 2: always, or what to do instead > "
 
 
-def test_another_answer_can_be_typed() -> None:
-    options = {"options": ("'th'", "'rd'", "neither"), "default": "neither", "takes_instruction": True}
-    played = play("a bug", "'nd'", events=[QUESTION.model_copy(update=options)])
-    assert played.commands == [Answer(question="q", option="neither", instruction="'nd'")]
-    assert played.prompts[1] == "y: 'th', n: neither, 2: 'rd', or another answer > "
-
-
 def test_the_end_of_the_input_is_the_safe_answer() -> None:
     assert play("a bug", events=[QUESTION]).commands == [Answer(question="q", option="refuse")]
 
@@ -201,24 +194,10 @@ def test_commands_use_the_services(typed: str, expected: str) -> None:
     assert expected in play(typed).output
 
 
-def test_output_of_a_command_goes_with_the_next_request() -> None:
-    played = play("!ls", "a bug")
-    assert played.requests[0].outputs == (("ls", "output of ls\n[exit code 0, 0.1 s]"),)
-
-
-def test_commands_that_leave_the_sandbox_are_asked_about() -> None:
-    assert "Not run." in play("!pip install x", "n").output
-    assert "output of pip" in play("!pip install x", "y").output
-
-
 def test_rewinding_and_new_sessions_change_what_is_continued() -> None:
     played = play("a bug", "/rewind 1", "/new", "another bug")
     assert "Back before request 1 of 20260101-clock" in played.output
     assert played.requests[1].continues == ""
-
-
-def test_quit_leaves_and_nothing_is_read_after_it() -> None:
-    assert play("/quit", "a bug").requests == []
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import pytest
 from coder.ui.tui import app
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.services import OpenedRepository, SessionModel, TrustQuestion, UserRequest
-from coder.ui.tui.session_screen import TerminalAlerts
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeServices, FakeSession, stage
 
@@ -55,17 +54,6 @@ async def test_question_and_end_call_the_user() -> None:
         "\x1b]2;PROVEN - coder - clock\x07",
         "\x1b[23;2t",
     ]
-
-
-def test_alerts_are_one_clean_line_once_started() -> None:
-    sent: list[str] = []
-    alerts = TerminalAlerts(sent.append, name="a\x1b]0;evil\x07b")
-    alerts.notify("done")
-    alerts.stop()
-    assert sent == []
-    alerts.start()
-    alerts.notify("done\nand \x07more")
-    assert sent[2:] == ["\x07\x1b]9;coder: done and �more\x07", "\x1b]2;done and �more - coder - ab\x07"]
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,7 @@
 import asyncio
 import threading
-from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.events import Key, Paste
 from textual.widgets import Static
 
@@ -16,14 +14,11 @@ from coder.core.events import (
     QuestionAnswered,
     QuestionAsked,
     Say,
-    SessionCommand,
     Stop,
     Warned,
     Withdraw,
 )
 from coder.core.messages import UserMessage
-from coder.session.log import EventLog
-from coder.store.jsonl import read_records
 from coder.ui.tui.app import LEAVE_SECONDS, CoderApp
 from coder.ui.tui.services import (
     OpenedRepository,
@@ -35,9 +30,7 @@ from coder.ui.tui.services import (
 from coder.ui.tui.transcript import StatusBar, Transcript
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeServices, FakeSession, Stage, closed_log, replay_app, stage
-from tests.ui.tui.test_rewinding import FakeArchive
 
-LOGS = Path(__file__).parents[2] / "logs"
 NO_MODEL = "There is no model to ask: set a key."
 
 
@@ -58,12 +51,6 @@ async def test_blank_input_is_not_sent_and_two_lines_start_a_session() -> None:
     assert (terminal.texts, terminal.draft) == (["it\nbreaks"], "")
 
 
-async def test_keys_in_one_burst_keep_their_order() -> None:
-    async with stage() as terminal:
-        terminal.press_at_once("a", "space", "b", "u", "g", "enter")
-    assert terminal.texts == ["a bug"]
-
-
 async def test_messages_of_earlier_sessions_come_back() -> None:
     services = FakeServices()
     services.messages.append("the first bug")
@@ -73,16 +60,6 @@ async def test_messages_of_earlier_sessions_come_back() -> None:
             await terminal.pilot.press(*keys)
             assert terminal.prompt.text == text
     assert services.messages == ["the first bug", "/help"]
-
-
-async def test_resumed_session_brings_its_model() -> None:
-    names = iter(["", "acme:small"])
-    async with stage(
-        services=FakeArchive(), model=lambda: SessionModel(next(names), "no key is set")
-    ) as terminal:
-        assert "acme:small" not in terminal.text
-        await terminal.say("/resume")
-        assert "acme:small" in terminal.text
 
 
 async def test_input_during_a_session_goes_to_it_from_any_focus() -> None:
@@ -200,12 +177,6 @@ async def test_ctrl_c_copies_a_selection_and_leaves_only_the_second_time_in_a_ro
         assert terminal.is_closing
 
 
-async def test_ctrl_q_leaves_immediately_when_idle() -> None:
-    async with stage() as terminal:
-        await terminal.pilot.press("ctrl+q")
-        assert terminal.is_closing
-
-
 async def test_quitting_stops_a_session_and_waits_for_its_end() -> None:
     async with stage() as terminal:
         terminal.session.obedient = False
@@ -214,24 +185,6 @@ async def test_quitting_stops_a_session_and_waits_for_its_end() -> None:
         assert terminal.session.commands == [Stop()]
         assert not terminal.is_closing
         await terminal.end(story.INTERRUPTED)
-        assert terminal.is_closing
-
-
-async def test_first_message_is_sent() -> None:
-    async with stage(first_message="a bug\nin two lines") as terminal:
-        await terminal.settle()
-        assert "in two lines" in terminal.text
-
-
-@pytest.mark.thorough
-async def test_quitting_twice_does_not_wait() -> None:
-    async with stage() as terminal:
-        terminal.session.obedient = False
-        await terminal.fix(story.STARTED)
-        await terminal.pilot.press("ctrl+c", "ctrl+c")
-        assert not terminal.is_closing
-        terminal.pass_time(LEAVE_SECONDS)
-        await terminal.pilot.press("ctrl+c")
         assert terminal.is_closing
 
 
@@ -259,15 +212,6 @@ async def test_resolves_model_off_event_loop_and_shows_notices() -> None:
         assert "acme:small" in terminal.text
         assert "[keys] files no longer exists." in terminal.text
     assert threads != [threading.main_thread()]
-
-
-async def test_reports_missing_model_before_input() -> None:
-    def model() -> SessionModel:
-        raise UserError(NO_MODEL)
-
-    async with stage(model=model) as terminal:
-        await terminal.settle()
-        assert NO_MODEL in terminal.text
 
 
 async def test_requests_wait_until_the_repository_is_open() -> None:
@@ -331,28 +275,6 @@ async def test_recorded_session_is_read_only() -> None:
         assert "PROVEN" in terminal.text and "/undo 20260101-clock" in terminal.text
         await terminal.say("another bug")
         assert "This is the record of a session" in terminal.text
-
-
-@pytest.mark.thorough
-async def test_recorded_research_shows_its_roles() -> None:
-    log = EventLog(records=read_records(LOGS / "format-1-research"))
-    log.close()
-    async with stage(replay_app(log), size=(110, 90)) as terminal:
-        await terminal.settle()
-        assert "evaluate-2: synthesize: Enough." in terminal.text
-        assert "Key findings" in terminal.text
-
-
-async def test_starts_with_given_session() -> None:
-    session = FakeSession()
-    opened = OpenedRepository(initial_session=session)
-    async with stage(open_repository=lambda: opened, session=session, start=start_nothing) as terminal:
-        await terminal.tell(*story.LOCATED)
-        assert story.ISSUE in terminal.text
-        await terminal.say("a remark")
-        await terminal.pilot.press("escape")
-    commands: list[SessionCommand] = [Say(text="a remark"), Stop()]
-    assert session.commands == commands
 
 
 async def test_commands_are_carried_out_and_unknown_ones_refused() -> None:
@@ -426,26 +348,6 @@ async def test_queued_message_is_shown_until_taken_and_can_be_taken_back() -> No
     assert (terminal.draft, terminal.session.commands) == ("third", [*says, Withdraw(text="third")])
 
 
-async def test_message_taken_in_the_same_moment_is_not_withdrawn() -> None:
-    async with stage() as terminal:
-        await terminal.fix(story.STARTED)
-        await terminal.say("first")
-        terminal.session.log.append(TAKEN)
-        await terminal.pilot.press("up")
-        assert terminal.prompt.text == "first"  # as an earlier message, to be sent again
-    assert terminal.session.commands == [Say(text="first")]
-
-
-async def test_carriage_returns_of_a_paste_end_lines() -> None:
-    async with stage() as terminal:
-        for text in ("one\rtwo\r\n", "\r".join(["line"] * 20)):
-            terminal.app.post_message(Paste(text))
-            await terminal.pilot.pause()
-        assert terminal.prompt.text == "one\ntwo\n[pasted 20 lines]"
-        await terminal.pilot.press("enter")
-    assert terminal.texts == ["one\ntwo\n" + "\n".join(["line"] * 20)]
-
-
 async def test_long_paste_is_folded_and_sent_in_full() -> None:
     log, words = "\n".join(f"line {number}" for number in range(120)), "x" * 3_000
     async with stage() as terminal:
@@ -462,14 +364,6 @@ async def test_long_paste_is_folded_and_sent_in_full() -> None:
         await terminal.pilot.press("up")
         assert terminal.prompt.text.startswith("see [pasted 120 lines]")
     assert terminal.texts == [f"see {log}{log.upper()}{log}short{words}"]
-
-
-async def test_remark_that_came_too_late_returns_to_prompt() -> None:
-    async with stage() as terminal:
-        await terminal.fix(story.STARTED)
-        await terminal.say("and rename it")
-        terminal.session.end(story.FINISHED)
-    assert terminal.draft == "and rename it"
 
 
 def warnings_shown(terminal: Stage) -> list[int]:
@@ -506,23 +400,3 @@ async def test_start_shows_what_was_red_and_enter_fixes_it() -> None:
         terminal.prompt.clear()
         await terminal.pilot.press("enter")
     assert terminal.texts == ["test_a.py::test_b fails."]
-
-
-async def test_picture_that_cannot_be_saved_is_explained(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    async with stage() as terminal:
-        app = terminal.app
-        for reason, path in (("", None), ("Not a directory", str(tmp_path / "file" / "x"))):
-            (tmp_path / "file").write_text("")
-            app.deliver_screenshot("a.svg", path)
-            async with asyncio.timeout(10):
-                while not app._notifications:  # noqa: ASYNC110 - written by a thread of Textual's
-                    await asyncio.sleep(0.05)
-            (notice,) = app._notifications
-            app.clear_notifications()
-            if reason:
-                assert notice.message == f"Not saved: {reason}"
-            else:
-                assert str(tmp_path / "a.svg") in notice.message

@@ -1,9 +1,8 @@
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from textual.events import Key, Paste
+from textual.events import Key
 
 from coder.core.events import (
     Amend,
@@ -61,21 +60,6 @@ async def test_refusal_says_what_to_do_instead() -> None:
         await terminal.type("yes, by hand")
         await terminal.pilot.press("enter")
     assert terminal.session.commands == [Answer(question="q1", option="refuse", instruction="yes, by hand")]
-
-
-@pytest.mark.parametrize("size", [pytest.param((80, 24), marks=pytest.mark.thorough), (40, 12)])
-async def test_long_question_leaves_room_for_options_and_keys(size: tuple[int, int]) -> None:
-    words = " ".join(f"word{number}" for number in range(120))
-    question = APPROVAL.model_copy(update={"text": words, "options": ("allow", "always", "refuse")})
-    async with stage(size=size) as terminal:
-        await terminal.fix()
-        await terminal.ask(question)
-        await terminal.settle()
-        for shown in ("word0 ", "allow", "always", "refuse", "do this instead", "enter ·"):
-            assert shown in terminal.text, terminal.text
-        await terminal.pilot.press(*["pagedown"] * 12)
-        await terminal.settle()
-        assert "word119" in terminal.text, terminal.text
 
 
 async def test_y_answers_only_approvals_among_several_options() -> None:
@@ -159,15 +143,6 @@ async def test_review_describes_delivery_and_has_one_column_if_narrow() -> None:
 
 
 @pytest.mark.thorough
-async def test_review_goes_from_file_to_file() -> None:
-    async with working(size=(150, 40)) as terminal:
-        await terminal.ask(story.REVIEW)
-        await terminal.pilot.press("n", "F")
-        await terminal.pilot.press("f", "n", "enter")
-    assert terminal.session.commands == [Decide(question="q1", accepted=(1,))]
-
-
-@pytest.mark.thorough
 async def test_comments_on_hunks_are_sent_with_the_decision() -> None:
     comment = HunkComment(hunk=0, text="one constant")
     async with working() as terminal:
@@ -185,22 +160,6 @@ async def test_comments_on_hunks_are_sent_with_the_decision() -> None:
         assert "never mind" not in terminal.text
         await terminal.pilot.press("enter")
     assert terminal.session.commands == [Decide(question="q1", accepted=(0, 1, 2), comments=(comment,))]
-
-
-async def test_prompt_keys_do_not_answer_question() -> None:
-    async with working() as terminal:
-        await terminal.type("wai")
-        terminal.session.tell(story.REVIEW)
-        for _ in range(10_000):
-            if is_modal(terminal):
-                break
-            await asyncio.sleep(0)
-        terminal.press_at_once("r", "n", "enter")
-        assert is_modal(terminal) and terminal.app.focused is None
-        await terminal.wait_for_question()
-        await terminal.press("enter")
-        assert terminal.prompt.text == "wairn"
-    assert terminal.session.commands == [Decide(question="q1", accepted=(0, 1, 2))]
 
 
 @pytest.mark.thorough
@@ -243,17 +202,6 @@ async def test_slow_typing_goes_on_in_the_prompt() -> None:
     assert terminal.session.commands == []
 
 
-@pytest.mark.thorough
-async def test_paste_before_the_pause_goes_into_the_prompt() -> None:
-    async with working() as terminal:
-        await terminal.tell(story.QUESTION)
-        terminal.app.post_message(Paste("yes y"))
-        await terminal.settle()
-        assert is_modal(terminal)
-        assert terminal.prompt.text == "yes y"
-    assert terminal.session.commands == []
-
-
 async def test_refuses_plan() -> None:
     async with working() as terminal:
         terminal.session.tell(story.PLANNED)
@@ -275,17 +223,6 @@ async def test_runs_plan_as_edited() -> None:
         await terminal.wait_for_question("Plan: ctrl+s runs what you changed, 3 steps")
         await terminal.pilot.press("ctrl+s")
     assert terminal.session.commands == [Amend(question="q1", plan=new_plan)]
-
-
-@pytest.mark.thorough
-async def test_accepts_plan_with_pending_input() -> None:
-    async with working() as terminal:
-        await terminal.ask(story.PLANNED)
-        terminal.press_at_once("w", "a", "i", "t", "ctrl+s")
-    (command,) = terminal.session.commands
-    assert isinstance(command, Amend)
-    assert command.plan is not None
-    assert command.plan.summary == f"wait## The plan {story.PLAN.summary}"
 
 
 async def test_asks_questions_in_sequence_and_dismisses_those_answered_elsewhere() -> None:

@@ -3,7 +3,6 @@ from contextlib import AbstractAsyncContextManager
 
 import pytest
 
-from coder.core.errors import UserError
 from coder.ui.tui.completion import Completion
 from tests.ui.tui.fakes import FakeServices, Stage, stage
 
@@ -17,11 +16,6 @@ class Names(FakeServices):
 
     def list_symbols(self) -> Sequence[str]:
         return ["Clock", "add"]
-
-
-class UnreadableNames(Names):
-    def list_symbols(self) -> Sequence[str]:
-        raise UserError("The search took too long.")
 
 
 def completing(names: Names | None = None) -> AbstractAsyncContextManager[Stage]:
@@ -84,14 +78,6 @@ async def test_list_shows_matches_above_the_prompt() -> None:
         assert listed(terminal) == []
 
 
-async def test_list_is_whole_at_the_right_edge() -> None:
-    async with completing() as terminal:
-        terminal.prompt.insert("x" * 68)
-        await terminal.type(" @arith")
-        await terminal.settle()
-        assert "@tests/test_arithmetic.py" in terminal.text
-
-
 async def test_keys_in_one_burst_send_and_do_not_complete() -> None:
     for typed, keys, request in (("/do", " it", "it"), ("see @", "fa now", "see @fa now")):
         async with completing() as terminal:
@@ -100,14 +86,6 @@ async def test_keys_in_one_burst_send_and_do_not_complete() -> None:
             terminal.press_at_once(*("space" if key == " " else key for key in keys), "enter")
         assert (terminal.texts, terminal.draft) == ([request], "")
         assert terminal.requests[0].mode == ("change" if typed == "/do" else "fix")
-
-
-async def test_names_that_cannot_be_read_are_left_out() -> None:
-    async with completing(UnreadableNames()) as terminal:
-        await terminal.type("see @face")
-        await terminal.settle()
-        await terminal.pilot.press("tab")
-    assert (terminal.texts, terminal.draft) == ([], "see @clock/face.py ")
 
 
 async def test_escape_closes_the_list_and_stops_nothing() -> None:

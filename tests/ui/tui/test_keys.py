@@ -5,7 +5,7 @@ import pytest
 from textual.binding import Binding
 
 from coder.core.errors import UserError
-from coder.core.events import Amend, Answer, Decide, Stop
+from coder.core.events import Amend, Answer, Decide
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.dialogs import AnswerList, PlanScreen, VimScroll
 from coder.ui.tui.keys import BINDINGS, CLOSING_KEYS, KeyedApp, describe_removed_bindings, read_key_bindings
@@ -73,15 +73,6 @@ async def test_prompt_uses_the_keys_of_the_settings() -> None:
     assert (terminal.texts, terminal.draft) == (["a\nb"], "")
 
 
-async def test_stop_and_leave_can_trade_their_keys() -> None:
-    keys = read_key_bindings({"stop": "ctrl+x", "leave": "ctrl+c", "copy": "ctrl+q"})
-    async with stage(keys=keys) as terminal:
-        await terminal.say("a bug")
-        await terminal.pilot.press("escape")
-        await terminal.pilot.press("ctrl+x")
-    assert terminal.session.commands == [Stop()]
-
-
 async def test_help_shows_the_keys_that_hold() -> None:
     async with stage(keys=read_key_bindings({"help": "f2"}), size=WIDE) as terminal:
         for key in ("f2", "question_mark"):
@@ -118,18 +109,6 @@ async def test_review_has_the_keys_of_vim() -> None:
     ]
 
 
-async def test_review_uses_the_keys_of_the_settings_and_shows_them() -> None:
-    changed = {"accept": "space", "turn": "z", "reject": "x", "confirm": "ctrl+s"}
-    async with stage(keys=read_key_bindings(changed), size=WIDE) as terminal:
-        await terminal.fix(story.STARTED)
-        await terminal.ask(story.REVIEW)
-        text = " ".join(terminal.text.split())
-        assert "space accept · x reject" in text and "ctrl+s confirm" in text
-        assert "ctrl+s delivers the whole fix" in text
-        await terminal.press("x", "space", "x", "ctrl+s")
-    assert terminal.session.commands == [Decide(question="q1", accepted=(1,))]
-
-
 @pytest.mark.thorough
 async def test_plan_and_question_use_the_keys_of_the_settings() -> None:
     async with stage(keys=read_key_bindings({"save": "f5", "reject": "x"}), size=WIDE) as terminal:
@@ -142,15 +121,3 @@ async def test_plan_and_question_use_the_keys_of_the_settings() -> None:
         assert "x, esc refuse" in terminal.text
         await terminal.press("x")
     assert [type(command) for command in terminal.session.commands] == [Amend, Answer]
-
-
-async def test_help_scrolls_as_vim_does() -> None:
-    async with stage(size=(100, 24)) as terminal:
-        await terminal.press("f1")
-        text = terminal.app.screen.query_one("#help")
-        places = []
-        for key in ("ctrl+d", "j", "ctrl+u", "G", "k", "g"):
-            await terminal.press(key)
-            places.append(text.scroll_y)
-        half, last = text.size.height // 2, text.max_scroll_y
-        assert places == [half, half + 1, 1, last, last - 1, 0]

@@ -7,15 +7,11 @@ from coder.core.events import (
     Event,
     Failed,
     MessageFinished,
-    PhaseEntered,
     QuestionAnswered,
-    SessionFinished,
-    StageChanged,
     TextStreamed,
     ToolStarted,
 )
-from coder.core.messages import AssistantMessage, UserMessage
-from coder.core.phases import StageState
+from coder.core.messages import AssistantMessage
 from coder.core.verdict import VerdictKind
 from coder.ui.tui.narrator import CallFold, ReplyView
 from coder.ui.tui.transcript import Transcript
@@ -57,18 +53,6 @@ async def test_streamed_text_stays_when_finished() -> None:
         assert "- `hour % 24`" in terminal.text
 
 
-async def test_answer_is_rendered_once_when_it_is_complete() -> None:
-    answer = "# Why\n\nBecause `add` is **wrong**:\n\n- one\n- two"
-    screen = await render_events(
-        PhaseEntered(candidate="c1", phase="answer", attempt=1),
-        *streamed_events(answer),
-        finished_message(answer),
-        SessionFinished(kind=None, summary="Nothing was changed.", report=answer, exit_code=0),
-    )
-    assert screen.count("Because add is wrong:") == 1
-    assert "**" not in screen and "• one" in screen
-
-
 async def test_shows_retried_reply_once_and_an_empty_one_not() -> None:
     whole, empty = "A whole thought.", [*streamed_events("\n\n"), finished_message("")]
     async with showing(
@@ -89,20 +73,6 @@ async def test_question_is_shown_once_and_stays_above_its_answer() -> None:
         lines = [line.strip() for line in terminal.text.splitlines()]
     (place,) = [place for place, line in enumerate(lines) if line.startswith("Allow run_command")]
     assert "refuse: by hand" in lines[place : place + 3]
-
-
-async def test_separates_candidates_remarks_and_refused_calls() -> None:
-    both = zip(streamed_events("first candidate"), streamed_events("other candidate", "c2"), strict=True)
-    refused = story.finished_call(story.READ, "read was not allowed.", ok=False, seconds=0.0)
-    screen = await render_events(
-        MessageFinished(candidate="c1", message=UserMessage(text="The person adds: smaller")),
-        *(event for pair in both for event in pair),
-        ToolStarted(candidate="c1", call=story.READ),
-        refused.model_copy(update={"refused": True}),
-    )
-    for words in ("▸ sent to the model  The person adds: smaller", "first candidate", "other candidate"):
-        assert words in screen
-    assert ("refused" in screen, "failed" in screen) == (True, False)
 
 
 async def test_keeps_partial_reply_and_call_when_interrupted() -> None:
@@ -127,22 +97,6 @@ async def test_call_expands_on_enter_and_click(way: str) -> None:
         await terminal.settle()
         assert "pattern: def add" in terminal.text
         assert "7:def add(clock" in terminal.text
-
-
-async def test_expanded_call_shows_output_on_arrival() -> None:
-    async with showing(ToolStarted(candidate="c1", call=story.SEARCH)) as terminal:
-        await terminal.press("shift+tab", "enter")
-        assert "running" in terminal.text
-        await terminal.tell(story.finished_call(story.SEARCH, "clock/arithmetic.py:7"))
-        assert "clock/arithmetic.py:7" in terminal.text
-        assert "running" not in terminal.text
-
-
-async def test_shows_malformed_arguments_verbatim() -> None:
-    call = story.SEARCH.model_copy(update={"arguments": '{"pattern": '})
-    async with showing(ToolStarted(candidate="c1", call=call)) as terminal:
-        await terminal.press("shift+tab", "enter")
-        assert terminal.text.count('{"pattern":') == 2
 
 
 async def test_follows_newest_until_user_scrolls_up() -> None:
@@ -171,19 +125,6 @@ async def test_foreign_escape_sequences_never_reach_terminal() -> None:
         await terminal.press("shift+tab", "enter")
         controls = {character for character in terminal.text if not character.isprintable()} - {"\n"}
         assert (controls, "owned" in terminal.text) == (set(), False)
-
-
-async def test_stage_of_a_build_is_updated_in_place() -> None:
-    def change(component: str, state: StageState, remark: str = "") -> StageChanged:
-        return StageChanged(stage="GENERATE", component=component, state=state, remark=remark)
-
-    running = [change("", "running"), change("words", "running"), change("counts", "running")]
-    screen = await render_events(
-        *running, change("counts", "done"), change("words", "failed", "It broke off.")
-    )
-    assert [line.strip() for line in screen.splitlines() if "GENERATE" in line] == [
-        "GENERATE …  words ✗  counts ✓  It broke off."
-    ]
 
 
 async def test_shows_verdict_once_and_outcome_that_differs_from_it() -> None:

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from coder.core.events import Decide, ReviewAsked
-from coder.core.values import EditedHunk, HunkComment, HunkDecisions
+from coder.core.values import EditedHunk, HunkDecisions
 from coder.ui.tui.review import HunkChoice, ReviewApp, ReviewPurpose, restore_lines
 from tests.ui.tui import story
 from tests.ui.tui.fakes import Stage, stage
@@ -106,19 +106,6 @@ async def test_change_without_lines_is_decided_as_a_whole() -> None:
     assert terminal.session.commands == [Decide(question="q1", accepted=(0,))]
 
 
-async def test_review_goes_on_with_all_decisions() -> None:
-    edits = (EditedHunk(hunk=0, body=EDITED),)
-    comments = (HunkComment(hunk=1, text="one constant"),)
-    review = story.REVIEW.model_copy(update={"accepted": (0, 1), "edits": edits, "comments": comments})
-    async with reviewing(review) as terminal:
-        assert "clock/arithmetic.py · edited" in terminal.text
-        assert "comment: one constant" in terminal.text
-        await terminal.press("escape")
-    assert terminal.session.commands == [
-        Decide(question="q1", accepted=(0, 1), edits=edits, comments=comments, refused=True)
-    ]
-
-
 @pytest.mark.parametrize(
     ("lines", "edited", "restored"),
     [
@@ -156,12 +143,6 @@ async def test_reading_decides_nothing() -> None:
     assert "[accepted]" not in text and "[rejected]" not in text
     assert "PROVEN  1 test failed before and passes now" in text
     assert result is None
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("key", ["q", "escape", "ctrl+c"])
-async def test_reading_ends_without_a_decision(key: str) -> None:
-    assert (await shown_by("read", key))[1] is None
 
 
 async def test_applying_takes_no_comments_and_returns_the_choice() -> None:

@@ -53,21 +53,3 @@ async def test_escape_twice_goes_back_and_offers_the_request_again() -> None:
         await terminal.pilot.press("enter")
     assert archive.points == [(story.STARTED.session, 2, "both")]
     assert terminal.requests[-1].continues == "point"
-
-
-async def test_rewinding_to_a_named_request_asks_for_the_part_alone() -> None:
-    archive = FakeArchive()
-    async with finished_session(archive) as terminal:
-        await terminal.say("/rewind")
-        await terminal.wait_for_question()
-        await terminal.press("escape")
-        await terminal.say("/rewind 3")
-        assert "There is no request 3: this conversation has 2." in terminal.text
-        assert archive.points == []
-        terminal.prompt.clear()
-        await terminal.say("/rewind 1")
-        await terminal.wait_for_question("What goes back to before request 1?")
-        await terminal.pilot.press("up", "enter")
-        await terminal.settle()
-        assert len(terminal.app.screen.query(IssueText)) == 2  # as sent, and as the log has it
-    assert archive.points == [(story.STARTED.session, 1, "code")]

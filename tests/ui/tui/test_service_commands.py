@@ -6,8 +6,7 @@ import pytest
 
 from coder.core.errors import UserError
 from coder.ui.tui.services import SessionModel, UserRequest
-from tests.ui.tui import story
-from tests.ui.tui.fakes import FakeServices, FakeSession, Stage, stage
+from tests.ui.tui.fakes import FakeServices, Stage, stage
 
 
 class World(FakeServices):
@@ -115,43 +114,3 @@ async def test_commands_show_their_answer(world: World) -> None:
             assert shown not in terminal.text
             await terminal.say(command)
             assert shown in terminal.text
-
-
-@pytest.mark.parametrize(
-    ("before", "command", "used", "remembered"),
-    [
-        ("nord", "/theme dracula", "dracula", "dracula"),
-        pytest.param("gone", "/help", "textual-dark", "", marks=pytest.mark.thorough),
-    ],
-)
-async def test_known_theme_is_taken_and_remembered(
-    world: World, before: str, command: str, used: str, remembered: str
-) -> None:
-    async with world.stage(theme=before) as terminal:
-        assert terminal.app.theme == (before if before == "nord" else used)
-        await terminal.say(command)
-        assert terminal.app.theme == used
-    assert world.values["theme"] == remembered
-
-
-async def test_newest_answer_is_copied(world: World) -> None:
-    async with world.stage() as terminal:
-        await terminal.fix(*story.LOCATED, *story.SPEAKING, *story.PATCHED)
-        await terminal.end(story.FINISHED)
-        await terminal.say("/copy")
-        assert terminal.app.clipboard == story.SAID
-
-
-async def test_judging_own_work_is_nothing_to_continue(world: World) -> None:
-    sessions = [FakeSession(), FakeSession()]
-    judging = sessions[0]
-
-    async def start(_: UserRequest) -> FakeSession:
-        return sessions.pop(0)
-
-    async with world.stage(start=start) as terminal:
-        await terminal.say("/verify")
-        judging.end(*story.LOCATED, story.FINISHED)
-        await terminal.settle()
-        await terminal.say("a bug")
-    assert terminal.requests == [UserRequest("", "verify"), UserRequest("a bug", "fix")]

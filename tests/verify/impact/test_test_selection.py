@@ -8,7 +8,6 @@ import pytest
 from coder.verify.select import (
     find_data_tests,
     find_paths_in_sources,
-    find_tests,
     resolve_data_tests,
     select_test_files,
 )
@@ -63,10 +62,6 @@ def test_changed_tests_come_first(select_tests: Reached) -> None:
 def test_conftest_and_helper_reach_their_users(select_tests: Reached) -> None:
     assert select_tests({"tests/unit/conftest.py": "x = 1\n"}) == ("tests/unit/test_unit.py",)
     assert select_tests({"tests/helpers.py": "def shown():\n    return 2\n"}) == ("tests/unit/test_unit.py",)
-
-
-def test_prose_reaches_nothing(select_tests: Reached) -> None:
-    assert select_tests({"README.md": "text", "docs/api.html": "x", "CHANGES": "x"}) == ()
 
 
 @pytest.mark.parametrize("path", ["pyproject.toml", "shop/data.json", "pytest.ini", "shop/fast.c"])
@@ -136,18 +131,6 @@ def test_examples_in_texts_are_tests(
     base = {**SHOP, "guide.md": examples, "pytest.ini": f"[pytest]\naddopts = {options}\n"}
     change = {"shop/page.py": SHOP["shop/page.py"].replace("str(", "repr(")}
     assert select_tests(change, base) == (*text, "tests/test_page.py")
-
-
-def test_counts_tests(tmp_path: Path) -> None:
-    write(tmp_path, {**SHOP, "tests/test_all.py": "from tests.test_cart import test_total\n"})
-    assert len(find_tests(tmp_path)) == 6
-
-
-def test_selects_deleted_test_file_on_base(tmp_path: Path) -> None:
-    write(tmp_path / "old", SHOP)
-    write(tmp_path / "new", {path: text for path, text in SHOP.items() if path != "tests/test_user.py"})
-    part = select_test_files(tmp_path / "old", tmp_path / "new", ["tests/test_user.py"])
-    assert part is not None and part.files == ("tests/test_user.py",)
 
 
 def test_changed_import_reaches_users_of_name(select_tests: Reached) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.project import NO_COVERAGE, Command, named_interpreter, parse_command
+from coder.verify.project import NO_COVERAGE, Command, parse_command
 from tests.builders import write
 
 PYTHON = Path("/venv/bin/python")
@@ -79,29 +79,10 @@ def test_options_of_interpreter_become_environment() -> None:
     )
 
 
-def test_keeps_pytest_script_of_project(tmp_path: Path) -> None:
-    (tmp_path / "pytest").touch()
-    assert parse_command("pytest -q", tmp_path / "python").argv == (
-        str(tmp_path / "python"),
-        str(tmp_path / "pytest"),
-        "-q",
-    )
-
-
 @pytest.mark.parametrize("text", ["", "A=1", "pytest 'open"])
 def test_refuses_invalid_command(text: str) -> None:
     with pytest.raises(ValueError, match=r"command|quotation"):
         parse_command(text, PYTHON)
-
-
-def test_absolute_interpreter_path_is_used(tmp_path: Path) -> None:
-    for name in ("python3", "python", "pytest"):
-        (tmp_path / name).touch()
-    assert named_interpreter(f"A=1 {tmp_path}/python3 -m pytest") == tmp_path / "python3"
-    assert named_interpreter(f"{tmp_path}/pytest -q") == tmp_path / "python"
-    assert named_interpreter("python -m pytest") is None
-    assert named_interpreter(f"{tmp_path}/python2 -m pytest") is None
-    assert named_interpreter("'") is None
 
 
 @pytest.mark.parametrize(("options", "code"), [((), 1), (NO_COVERAGE[1:], 0)])

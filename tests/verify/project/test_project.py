@@ -55,12 +55,6 @@ def test_falls_back_to_pytest_of_own_interpreter(tmp_path: Path, sandbox: Proces
     )
 
 
-def test_other_languages_name_no_interpreter(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    write(tmp_path, {"go.mod": "module example.com/x\n", "x_test.go": "package x\n"})
-    project = discover(tmp_path, sandbox)
-    assert project.why == ("Test command: go test ./..., from the project's use of go.",)
-
-
 @pytest.mark.parametrize(
     ("files", "options"),
     [
@@ -185,32 +179,12 @@ def test_missing_pytest_names_install_command(tmp_path: Path, sandbox: ProcessSa
     assert "uv add --dev pytest pytest-cov" in str(discover(tmp_path, sandbox).problem)
 
 
-def test_missing_plugin_names_install_command(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    write(
-        tmp_path,
-        {
-            "pytest.ini": (
-                "[pytest]\nrequired_plugins = pytest-no-such>=1 pytest-xdist\n"
-                "addopts = -p no_such_plugin -p pytester"
-            )
-        },
-    )
-    problem = discover(tmp_path, sandbox).problem
-    assert problem is not None
-    assert "pytest needs no-such-plugin, pytest-no-such, named in" in problem.text
-
-
 @pytest.mark.parametrize(
     "path", ["testing/loop.py", "src/testing/loop/__init__.py", "plugins/testing/loop.py"]
 )
 def test_plugin_in_the_repository_is_not_missing(tmp_path: Path, sandbox: ProcessSandbox, path: str) -> None:
     write(tmp_path, {path: "", "pytest.ini": "[pytest]\naddopts = -p testing.loop"})
     assert discover(tmp_path, sandbox).problem is None
-
-
-def test_reports_broken_interpreter(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    fake_venv(tmp_path / ".venv").write_text("#!/bin/sh\nexit 3\n")
-    assert "could not be asked for its pytest" in str(discover(tmp_path, sandbox).problem)
 
 
 @pytest.mark.parametrize(

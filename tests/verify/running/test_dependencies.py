@@ -100,18 +100,6 @@ def test_failed_installation_is_reported_without_trace(tmp_path: Path, sandbox: 
     assert installer.install(["--index-url=x"]) != ""
 
 
-def test_overlay_is_named_after_its_contents(tmp_path: Path) -> None:
-    overlay = Overlay(interpreter=Path("/usr/bin/python3"), root=tmp_path, chosen_file=tmp_path / "c")
-    other = overlay.model_copy(update={"interpreter": Path("/opt/python")})
-    names = {
-        overlay.directory_of(["a", "b"]),
-        overlay.directory_of(["b", "a"]),
-        overlay.directory_of(["a"]),
-        other.directory_of(["a", "b"]),
-    }
-    assert len(names) == 3
-
-
 @pytest.mark.thorough
 def test_works_in_sandbox(tmp_path: Path) -> None:
     walls = choose_backend().backend

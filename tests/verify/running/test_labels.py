@@ -50,11 +50,6 @@ def test_translates_file_to_label(
     assert (run.arguments, run.root, tuple(run.labels.values())) == (arguments, root, (path,))
 
 
-def test_whole_suite_keeps_arguments(tmp_path: Path) -> None:
-    parsed = parse_command("python -m unittest discover -s tests", PYTHON)
-    assert prepare_labelled_run(parsed, (), tmp_path).arguments == ("discover", "-s", "tests")
-
-
 def test_leaves_out_files_without_label(tmp_path: Path) -> None:
     parsed = parse_command("python manage.py test", PYTHON)
     run = prepare_labelled_run(parsed, ["gis_tests/tests.py", "shop/test-a.py", "shop/test_b.py"], tmp_path)

@@ -6,7 +6,6 @@ import pytest
 
 from coder.core.verdict import LineCoverage, TestReport, TestResult, VerdictKind
 from coder.verify.base import join_lines
-from coder.verify.report import merge_lines
 from coder.verify.trees import find_changed_lines
 from coder.verify.verdict import Facts, decide
 from tests.builders import write_tree
@@ -115,13 +114,6 @@ def test_lines_are_unknown_where_the_file_has_another_path(tmp_path: Path, make_
     assert make_runner(root).run(root, lines={"real/calc.py": ALL}).lines is None
 
 
-def test_lines_are_unknown_where_a_test_traces(tmp_path: Path, make_runner: Run) -> None:
-    test = "import sys\nimport calc\n\ndef test_it():\n    sys.settrace(None)\n    calc.plain(1)\n"
-    root = write_tree(tmp_path, {"calc.py": SOURCE, "test_calc.py": test})
-    lines = make_runner(root).run(root, lines={"calc.py": ALL}).lines
-    assert lines is None or 11 not in lines["calc.py"][1]
-
-
 @pytest.mark.parametrize(
     ("old", "new", "lines"),
     [
@@ -135,12 +127,6 @@ def test_lines_are_unknown_where_a_test_traces(tmp_path: Path, make_runner: Run)
 )
 def test_changed_lines(old: str, new: str, lines: list[int]) -> None:
     assert find_changed_lines(old, new) == lines
-
-
-def test_line_counts_as_run_where_one_of_the_runs_runs_it() -> None:
-    first, second = {"a.py": ((1, 2, 3), (1, 2))}, {"a.py": ((1, 2, 3), (2, 3))}
-    assert merge_lines([first, second]) == {"a.py": ((1, 2, 3), (2,))}
-    assert merge_lines([first, None]) is None
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Test runs on all cores, with the real runner."""
 
 import socket
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ from coder.core.verdict import TestReport
 from coder.verify import run
 from coder.verify.run import ParallelRunner
 from coder.verify.run_store import SuiteHistory
-from coder.verify.target.coder_selection import files_of_shard
 from tests.builders import by_hand, write
 from tests.verify.conftest import Run
 
@@ -41,16 +39,6 @@ def _run(
 
     runner.run = watched_run  # type: ignore[method-assign]
     return ParallelRunner(runner, history, cores=2).run_parallel(root, tests), history, shards
-
-
-def test_files_are_shared_out_evenly_and_completely() -> None:
-    counts = {f"test_{number}.py": number for number in range(1, 9)}
-    shares = [files_of_shard(counts, {}, index, 3) for index in range(3)]
-    assert Counter(file for share in shares for file in share) == Counter(counts.keys())
-    assert [sum(counts[file] for file in share) for share in shares] == [13, 12, 11]
-    seconds = {**dict.fromkeys(counts, 1.0), "test_1.py": 100.0}
-    known = [files_of_shard(counts, seconds, index, 2) for index in range(2)]
-    assert {"test_1.py"} in known
 
 
 @pytest.mark.parametrize("command", ["python -m unittest", *by_hand("")])
@@ -143,12 +131,3 @@ def test_project_that_distributes_tests_itself_is_left_to_it(tmp_path: Path, mak
     assert len(_run(tmp_path / "one", make_runner, files)[2]) == 2
     files["pytest.ini"] = "[pytest]\naddopts = -n 2\n"
     assert _run(tmp_path / "two", make_runner, files)[2] == [None]
-
-
-@pytest.mark.thorough
-def test_named_tests_are_split_by_their_number(tmp_path: Path, make_runner: Run) -> None:
-    files = {f"test_{number}.py": COUNTED.format(number=number) for number in range(4)}
-    report, _, shards = _run(tmp_path, make_runner, files, tests=("test_1.py::test_1", "test_2.py::test_2"))
-    assert (len(report.results), sorted(map(str, shards))) == (2, ["(0, 2)", "(1, 2)"])
-    _, _, shards = _run(tmp_path / "one", make_runner, files, tests=("test_1.py::test_1",))
-    assert shards == [None]

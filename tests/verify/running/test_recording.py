@@ -45,10 +45,6 @@ def test_merges_phases_and_reports_first_failure(tmp_path: Path) -> None:
     )
 
 
-def test_rerun_test_has_no_result_yet(tmp_path: Path) -> None:
-    assert read_recording(tmp_path, phase_line("a", "call", "rerun", failure="X")).results == ()
-
-
 def test_reads_torn_last_line_once_complete(tmp_path: Path) -> None:
     whole = phase_line("a", "call", "passed")
     recording = read_recording(tmp_path, whole, whole.replace(b'"a"', b'"b"')[:10])
@@ -78,13 +74,6 @@ def test_reports_running_test_and_progress(tmp_path: Path) -> None:
         ("b",),
         "1 of 2 tests, 1 red",
     )
-
-
-def test_progress_counts_no_tests_where_none_was_collected(tmp_path: Path) -> None:
-    begun = (record_line(kind="session"), record_line(kind="collected", count=0))
-    assert read_recording(tmp_path, *begun).progress == "collecting tests"
-    failed = phase_line("test_a.py", "collect", "failed", failure="ImportError")
-    assert read_recording(tmp_path, *begun, failed).progress == "collecting tests, 1 red"
 
 
 def test_missing_file_means_no_session(tmp_path: Path) -> None:

@@ -42,17 +42,6 @@ def test_failure_has_assertion_frames_and_output(tmp_path: Path, make_runner: Ru
     assert (report.problem, report.exit_code, report.by_exit_code) == (None, 1, False)
 
 
-def test_reports_exception_of_doctest_example(tmp_path: Path, make_runner: Run) -> None:
-    code = 'def half(n):\n    """Half.\n\n    >>> half(4)\n    2\n    """\n    raise ValueError("odd")\n'
-    root = write_tree(tmp_path, {"calc.py": code})
-    (result,) = make_runner(root, command="pytest --doctest-modules").run(root).failures
-    assert result.failure is not None
-    assert (result.failure.type, result.failure.message) == ("ValueError", "odd")
-    assert [(frame.path, frame.line) for frame in result.failure.frames if frame.path == "calc.py"] == [
-        ("calc.py", 7)
-    ]
-
-
 @pytest.mark.thorough
 def test_cut_run_keeps_finished_results(tmp_path: Path, make_runner: Run) -> None:
     tests = "import time\n\n\ndef test_a():\n    pass\n\n\ndef test_b():\n    time.sleep(60)\n"
@@ -193,16 +182,6 @@ def test_dead_process_is_crash_of_running_test(tmp_path: Path, make_runner: Run)
     )
 
 
-@pytest.mark.thorough
-def test_session_ended_by_test_is_crash(tmp_path: Path, make_runner: Run) -> None:
-    root = write_tree(
-        tmp_path, {"test_it.py": "import pytest\ndef test_a(): pytest.exit('enough', 0)\ndef test_b(): pass"}
-    )
-    assert problem_text(make_runner(root).run(root), "crash").startswith(
-        "pytest ended before its end, after 0 of 2 tests"
-    )
-
-
 def test_the_time_limit_keeps_the_results_so_far(tmp_path: Path, make_runner: Run) -> None:
     root = write_tree(
         tmp_path, {"test_it.py": "import time\ndef test_a(): pass\ndef test_b(): time.sleep(60)"}
@@ -262,15 +241,6 @@ def test_slow_test_among_slow_ones_is_not_endless(
     }
 
 
-@pytest.mark.thorough
-def test_leaves_timer_of_project_alone(tmp_path: Path, make_runner: Run) -> None:
-    conftest = "import signal\nsignal.signal(signal.SIGPROF, signal.SIG_IGN)\n"
-    root = write_tree(tmp_path, {**ENDLESS, "conftest.py": conftest})
-    assert problem_text(make_runner(root).run(root, timeout_seconds=3.0), "timeout").endswith(
-        "in test_it.py::test_b."
-    )
-
-
 def test_nothing_to_run_is_a_problem(tmp_path: Path, make_runner: Run) -> None:
     root = write_tree(tmp_path, {"calc.py": ""})
     problem_text(make_runner(root).run(root), "no_tests")
@@ -297,22 +267,11 @@ def test_plugin_of_the_repository_is_loaded(tmp_path: Path, make_runner: Run) ->
     assert outcomes(make_runner(root).run(root)) == {"test_it.py::test_two": "passed"}
 
 
-def test_reports_broken_conftest(tmp_path: Path, make_runner: Run) -> None:
-    root = write_tree(tmp_path, {**CALC, "conftest.py": "import nowhere"})
-    assert "No module named 'nowhere'" in problem_text(make_runner(root).run(root), "usage")
-
-
 @pytest.mark.parametrize(("code", "outcome"), [(0, "passed"), (3, "failed")])
 def test_other_command_counts_by_exit_code(tmp_path: Path, make_runner: Run, code: int, outcome: str) -> None:
     root = write_tree(tmp_path, {"run.sh": f"exit {code}"})
     report = make_runner(root, command="sh run.sh").run(root)
     assert (report.by_exit_code, outcomes(report), report.problem) == (True, {"sh run.sh": outcome}, None)
-
-
-def test_any_command_that_starts_pytest_reports_test_by_test(tmp_path: Path, make_runner: Run) -> None:
-    root = write_tree(tmp_path, {**CALC, "run.sh": "cd tests && exec python -m pytest"})
-    runner = make_runner(root, command="sh run.sh")
-    assert outcomes(runner.run(root)) == {"tests/test_calc.py::test_add": "failed"}
 
 
 @pytest.mark.thorough

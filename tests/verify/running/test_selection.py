@@ -82,25 +82,6 @@ def test_selects_first_command_that_works(tmp_path: Path, tree: Path) -> None:
     assert accepted_candidate(candidates[:3], memory) is None
 
 
-def test_no_working_command_is_a_problem(tmp_path: Path, tree: Path) -> None:
-    candidates = [candidate("python -m pytest"), candidate("python manage.py test")]
-    suites = Suites(
-        {
-            "python -m pytest": results(5, UNCONFIGURED),
-            "python manage.py test": results(25, Failure(type="RuntimeError", message="no app label")),
-        }
-    )
-    selection = CommandSelection(candidates, make_runner=suites.make, memory=tmp_path / "memory")
-    selection.settle(tree)
-    assert selection.project.problem == RunProblem(
-        kind="unusable",
-        text="No test command of the project works here. `python -m pytest`: 5 of 5 tests fail with "
-        "ImproperlyConfigured: settings are not configured; `python manage.py test`: 25 of 25 tests fail "
-        "with RuntimeError: no app label. Name the command with --test.",
-    )
-    assert not (tmp_path / "memory").exists()
-
-
 def test_missing_package_is_left_to_installation(tmp_path: Path, tree: Path) -> None:
     missing = Failure(type="ModuleNotFoundError", message="No module named 'attrs'")
     candidates = [candidate("python -m pytest")]
@@ -160,10 +141,3 @@ def test_sample_is_spread_over_directories(tmp_path: Path) -> None:
         },
     )
     assert sample_files(tmp_path) == ("a/test_small.py", "b/test_other.py", "a/test_large.py")
-
-
-def test_without_sample_takes_first_usable_command(tmp_path: Path) -> None:
-    candidates = (candidate("pytest", "pytest is not installed"), candidate("python -m unittest"))
-    selection = CommandSelection(candidates, make_runner=lambda _: pytest.fail(), memory=tmp_path / "memory")
-    selection.settle(tmp_path)
-    assert selection.project == candidates[1]

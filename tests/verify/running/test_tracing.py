@@ -89,12 +89,6 @@ def test_separates_lines_by_test_failing_first(trace: Trace) -> None:
     assert traces.tests[0].result.failure is not None
 
 
-def test_traces_file_that_its_directory_would_not_be_asked_for(trace: Trace) -> None:
-    files = {"shop.py": FILES["shop.py"], "tests.py": "import shop\n\ndef test_a():\n    assert not shop\n"}
-    traces = trace(files, ["tests.py::test_a"])
-    assert [test.result.id for test in traces.tests] == ["tests.py::test_a"]
-
-
 @pytest.mark.thorough
 def test_time_limit_leaves_only_failing_tests_run(trace: Trace) -> None:
     assert [test.result.id for test in trace(FILES, [EMPTY], seconds=0.0).tests] == [EMPTY]
@@ -113,22 +107,6 @@ def test_a_test_that_hangs_is_a_failing_test(trace: Trace) -> None:
         "TooLong",
         {"loop.py": (2, 3)},
     )
-
-
-@pytest.mark.thorough
-def test_a_suite_that_cannot_start_is_a_problem(trace: Trace) -> None:
-    traces = trace(
-        {"conftest.py": "import not_there\n", "test_a.py": "def test_a(): pass\n"}, ["test_a.py::test_a"]
-    )
-    assert traces.problem is not None
-    assert "not_there" in traces.problem.text
-
-
-@pytest.mark.thorough
-def test_disabling_tracing_affects_only_that_test(trace: Trace) -> None:
-    tests = "import sys, a\n\ndef test_a():\n    sys.settrace(None)\n    a.f()\n\ndef test_b():\n    a.f()\n"
-    traces = trace({"a.py": "def f():\n    return 1\n", "test_a.py": tests}, ["test_a.py::test_a"])
-    assert [(test.result.outcome, test.lines.get("a.py", ())) for test in traces.tests][1] == ("passed", (2,))
 
 
 @pytest.mark.thorough
@@ -158,15 +136,6 @@ def test_calls_outside_project_keep_tracing(trace: Trace) -> None:
         ["tests/test_shop.py::test_late"],
     )
     assert [dict(test.lines) for test in traces.tests] == [{"shop.py": (2,)}]
-
-
-def test_import_time_lines_belong_to_no_test(trace: Trace) -> None:
-    shop = "def half(price):\n    return price / 2\n\nTABLE = {price: half(price) for price in (2, 4)}\n"
-    a = "def test_a():\n    import shop\n    assert shop.half(2) == 2\n"
-    b = "def test_b():\n    import shop\n    assert shop.TABLE[4] == 2\n"
-    traces = trace({"shop.py": shop, "test_shop.py": f"{a}\n{b}"}, ["test_shop.py::test_a"])
-    assert [dict(test.lines).get("shop.py", ()) for test in traces.tests] == [(2,), ()]
-    assert traces.imported["shop.py"] == (1, 2, 4)
 
 
 @pytest.mark.thorough

@@ -161,13 +161,6 @@ def test_collects_without_running(tmp_path: Path, make_runner: Run) -> None:
 
 
 @pytest.mark.thorough
-def test_directory_means_its_test_files(tmp_path: Path, make_runner: Run) -> None:
-    write(tmp_path, TREE)
-    runner = make_runner(tmp_path, command="python -m unittest")
-    assert outcomes(runner.run(tmp_path, ["tests"])) == outcomes(runner.run(tmp_path))
-
-
-@pytest.mark.thorough
 def test_records_script_with_runner_of_its_own(tmp_path: Path, make_runner: Run) -> None:
     write(tmp_path, {**TREE, "tests/runtests.py": SCRIPT})
     runner = make_runner(tmp_path, command="python tests/runtests.py")
@@ -187,16 +180,6 @@ def test_error_before_tests_is_a_problem(tmp_path: Path, make_runner: Run) -> No
         "The test command ended with exit code 1 before any test ran: "
         "RuntimeError: settings are not configured",
     )
-
-
-@pytest.mark.thorough
-def test_dead_process_is_crash_of_running_test(tmp_path: Path, make_runner: Run) -> None:
-    code = "import os, unittest\nclass A(unittest.TestCase):\n    def test_a(self): pass\n"
-    write(tmp_path, {"test_a.py": f"{code}    def test_b(self): os._exit(3)\n"})
-    report = make_runner(tmp_path, command="python -m unittest").run(tmp_path)
-    assert report.problem is not None
-    assert report.problem.kind == "crash"
-    assert outcomes(report) == {"test_a.py::A::test_a": "passed", "test_a.py::A::test_b": "error"}
 
 
 @pytest.mark.parametrize(

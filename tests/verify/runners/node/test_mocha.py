@@ -1,6 +1,5 @@
 """The adapter of Mocha, with a report and an error as Mocha writes them."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -9,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from coder.verify.runners.adapter import Run
-from coder.verify.runners.javascript import REPORT, Mocha
+from coder.verify.runners.javascript import Mocha
 from coder.verify.runners.workspaces import read_results
-from tests.builders import write
 
 MISSING_MODULE = """\
 
@@ -47,14 +45,6 @@ def test_file_that_cannot_be_loaded_is_named(tmp_path: Path, output: str, tests:
     assert result.failure is not None
     assert result.failure.frames[-1].path == "test/bad.test.js"
     assert "Error: " in result.failure.message
-
-
-def test_reads_report(tmp_path: Path) -> None:
-    test = {"title": "halves", "fullTitle": "half halves", "file": f"{tmp_path}/test/half.test.js"}
-    report = {"passes": [{**test, "duration": 1500}], "failures": [], "pending": []}
-    write(tmp_path, {REPORT: json.dumps(report)})
-    (result,) = Mocha().read_results(Run(argv=("mocha",), tree=tmp_path, place=tmp_path))
-    assert (result.id, result.outcome, result.seconds) == ("test/half.test.js::half > halves", "passed", 1.5)
 
 
 RUN = """

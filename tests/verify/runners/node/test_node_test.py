@@ -74,13 +74,6 @@ def test_runs_the_selected_files_alone(tmp_path: Path) -> None:
     assert [result.id for result in results] == ["half.test.js::even"]
 
 
-def test_expands_patterns_that_old_versions_do_not(tmp_path: Path) -> None:
-    for name in ("a.test.js", "b.test.js"):
-        (tmp_path / name).touch()
-    run = Run(argv=("node", "--test", "*.test.js"), tree=tmp_path, place=tmp_path)
-    assert NodeTest().prepare(run).argv[-3:] == ("--test", "a.test.js", "b.test.js")
-
-
 ESM_TESTS = 'import test from "node:test";\n'
 CJS_TESTS = 'const { test } = require("node:test");\n'
 

@@ -52,16 +52,6 @@ def test_keeps_variables_that_a_script_sets(tmp_path: Path) -> None:
     assert recognized.environment == {"NODE_OPTIONS": "--experimental-vm-modules"}
 
 
-def test_scripts_that_call_each_other_end(tmp_path: Path) -> None:
-    scripts = {
-        "test": "npm run a && npm run a",
-        "a": "npm test && npm run b && npm run b",
-        "b": "npm test; mocha",
-    }
-    recognized = recognize_script(tmp_path, **scripts)
-    assert recognized is not None and recognized.adapter == "mocha"
-
-
 def test_run_of_the_whole_suite_wins_over_runs_of_parts(tmp_path: Path) -> None:
     scripts = {
         "tz": "date && jest test/tz.test",
@@ -76,11 +66,6 @@ def test_run_of_the_whole_suite_wins_over_runs_of_parts(tmp_path: Path) -> None:
 )
 def test_leaves_other_scripts_alone(tmp_path: Path, script: str) -> None:
     assert recognize_script(tmp_path, test=script) is None
-
-
-def test_finds_runner_of_dependency_without_script(tmp_path: Path) -> None:
-    (tmp_path / "package.json").write_text(json.dumps({"devDependencies": {"vitest": "^3"}}))
-    assert [command for command, _ in find_commands(tmp_path)] == ["vitest"]
 
 
 @pytest.mark.parametrize(
@@ -130,21 +115,8 @@ def test_expectation_has_no_frames_of_the_error_that_it_quotes(tmp_path: Path) -
     ]
 
 
-def test_expectation_about_a_promise_is_an_assertion(tmp_path: Path) -> None:
-    text = 'Error: promise resolved "{}" instead of rejecting\n    at a.test.js:1:2'
-    assert parse_error(text, tmp_path).type == "AssertionError"
-
-
 def test_message_of_the_code_under_test_is_no_assertion(tmp_path: Path) -> None:
     assert parse_error("Error: Expected a number\n    at a.js:1:2", tmp_path).type == "Error"
-
-
-def test_finds_error_below_the_source_line(tmp_path: Path) -> None:
-    text = (
-        "file:///x/a.test.js:1\nimport {b} from './b.js'\n\nSyntaxError: no export named 'b'\n    at a.js:1:2"
-    )
-    failure = parse_error(text, tmp_path)
-    assert (failure.type, failure.message) == ("SyntaxError", "no export named 'b'")
 
 
 def test_keeps_values_of_options_when_dropping_paths(tmp_path: Path) -> None:
