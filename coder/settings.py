@@ -42,8 +42,6 @@ class Config(Value):
     """Seed sent to providers that support it: OpenAI-compatible servers, Google."""
     width: int = Field(default=3, ge=1, le=5)
     """Candidates of a tree."""
-    minimise: bool = False
-    """Whether only the hunks that the verdict needs are delivered."""
     keep_steps: bool = False
     """Whether each step is delivered as a commit of its own, with the verdict on the last."""
     offline_first: bool = True
@@ -159,7 +157,7 @@ SETTING_GROUPS: Mapping[str, tuple[str, ...]] = {
         *("max_usd", "max_usd_per_day", "max_usd_per_month", "max_tokens", "max_seconds", "max_requests"),
         *("attempts", "attempts_per_side"),
     ),
-    "Strategy": ("strategy", "offline_first", "width", "minimise", "keep_steps"),
+    "Strategy": ("strategy", "offline_first", "width", "keep_steps"),
     "Tests and verdicts": (
         *("test", "build", "wait", "suite_seconds", "behavior_seconds", "checks", "require"),
         *("test_network", "test_environment"),
@@ -211,6 +209,7 @@ REMOVED_SETTINGS: Mapping[str, str] = {
     "branch_models": "all candidates of a tree are written by `model`",
     "fallback_models": "a model that is down is asked again, then the session ends; --model names another",
     "keep_sessions_days": "`coder clean --older-than DAYS` removes old sessions",
+    "minimise": "the review marks the hunks that no test needs",
     "requests_per_minute": "a provider's own limit is waited for",
     "review_rounds": "what reviewers flag is repaired twice; `coder build --max-iterations` is an option",
     "suite": NEAREST_FIRST,

@@ -86,11 +86,7 @@ def parse_issues(lines: Iterable[str]) -> tuple[tuple[BatchIssue, ...], tuple[Re
 
 
 def _parse_line(line: str) -> BatchIssue:
-    """Parse one line.
-
-    Raises:
-        ValueError: it is no issue; the message is fit for the user.
-    """
+    """Parse one line."""
     try:
         content = parse_json(line)
         json.dumps(content, ensure_ascii=False).encode()

@@ -133,11 +133,7 @@ class Batch:
             yield entry.issue.id, call
 
     def _prepare(self, entry: IssueProgress, *, remaining: int) -> SessionCall:
-        """Return the call for an issue, whose limits are its own or an equal share of what is left for all.
-
-        Raises:
-            CoderError: its repository or its settings cannot be used, or a limit of the batch is reached.
-        """
+        """Return the call for an issue; its limits are its own, or an equal share of what is left for all."""
         issue, options = entry.issue, self._options
         seconds = None if self._deadline is None else self._deadline - self._clock()
         if seconds is not None and seconds < LEAST_SECONDS:
@@ -196,11 +192,7 @@ class Batch:
                     yield entry.issue
 
     def _share_of_money(self, remaining: int, own: Decimal | None) -> Decimal | None:
-        """Return the money limit of the next session; what earlier ones did not spend goes to later ones.
-
-        Raises:
-            UserError: nothing is left.
-        """
+        """Return the money limit of the next session; what earlier ones did not spend goes to later ones."""
         if self._options.max_usd is None:
             return own
         reserved = sum((entry.reserved_usd for entry in self.progress.values()), Decimal(0))
@@ -250,11 +242,7 @@ class Batch:
 
 
 def _resolve_base(checkout: Checkout, issue: BatchIssue) -> str:
-    """Return the commit that an issue starts from.
-
-    Raises:
-        UserError: there is none.
-    """
+    """Return the commit that an issue starts from."""
     base = checkout.git.resolve_commit(issue.base)
     if base is None:
         raise UserError(f"{checkout.root} has no revision {issue.base!r}")

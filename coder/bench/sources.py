@@ -228,11 +228,7 @@ def _read_literal(text: str) -> object:
 
 
 def _find_row_checkout(row: Mapping[str, Any], checkouts: Path) -> tuple[Path, str]:
-    """Return the checkout of a row's repository, and its base there.
-
-    Raises:
-        UserError: there is none, or it lacks the base.
-    """
+    """Return the checkout of a row's repository, and its base there."""
     repository = str(row.get("repo", "")).replace("/", "__")
     instance = checkouts / str(row["instance_id"])
     place = instance if instance.is_dir() else checkouts / repository

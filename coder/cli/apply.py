@@ -109,11 +109,7 @@ def find_earlier_deliveries(repo: Path, id: str) -> "tuple[Delivery, ...]":
 
 
 def _find_delivered_session(repo: Path, id: str) -> Path:
-    """Return the directory of a session.
-
-    Raises:
-        UserError: `last` has no delivery, or it was taken back since.
-    """
+    """Return the directory of a session."""
     from coder.repo.checkout import has_delivery
     from coder.repo.git import find_checkout as place
     from coder.store.jsonl import find_session
@@ -127,11 +123,7 @@ def _find_delivered_session(repo: Path, id: str) -> Path:
 
 
 def _load_delivered_session(repo: Path, id: str) -> "tuple[Task, SessionFinished]":
-    """Return the task and the last event of a session that delivered something.
-
-    Raises:
-        UserError: the session is unknown, or it delivered nothing.
-    """
+    """Return the task and the last event of a session that delivered something."""
     from coder.store.jsonl import boundary_events
     from coder.wiring.conversations import recover_sessions
 
@@ -200,11 +192,7 @@ def _decode_line(data: bytes) -> str:
 def _apply_tried(
     repo: Path, name: str, attempt: int | None, candidate: int | None, *, check: bool, reverse: bool
 ) -> int:
-    """Bring a change that a session tried or offered into the files, and say what is known of it.
-
-    Raises:
-        UserError: there is no such session, attempt or candidate, or its diff cannot be applied.
-    """
+    """Bring a change that a session tried or offered into the files, and say what is known of it."""
     from coder.permissions.secrets import PLACEHOLDER
     from coder.repo.git import find_checkout
     from coder.session.report import find_attempt, find_offer
@@ -252,11 +240,7 @@ def _describe_change(file: "ChangedFile") -> str:
 
 
 def _apply_reviewed(repo: Path, id: str) -> str:
-    """Show what a session delivered, and apply what the user accepts of it; return a sentence.
-
-    Raises:
-        UserError: as `apply_session` does.
-    """
+    """Show what a session delivered, and apply what the user accepts of it; return a sentence."""
 
     from coder.patching.git_hunks import rebuild_diff, split_git_diff
     from coder.repo.checkout import apply_diff, preview_commit

@@ -70,9 +70,6 @@ def bench(
     on: OnOption = "",
     attempts: Annotated[int, typer.Option(min=1, help="Failed attempts allowed.")] = 3,
     max_requests: Annotated[int | None, typer.Option(min=1, metavar="N", help="Requests of a run.")] = None,
-    max_candidates: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Edits that a run without a model may try.")
-    ] = None,
     max_usd: Annotated[float | None, typer.Option(metavar="X", help="Money limit of a run.")] = None,
     max_tokens: Annotated[int | None, typer.Option(metavar="N", help="Token limit of a run.")] = None,
     max_seconds: Annotated[float | None, typer.Option(metavar="N", help="Time limit of a run.")] = None,
@@ -107,7 +104,6 @@ def bench(
         tokens=max_tokens,
         seconds=max_seconds,
         requests=max_requests,
-        candidates=max_candidates,
         attempts=attempts,
     )
     strategies = strategy or (["linear"] if model else ["offline"])

@@ -87,11 +87,7 @@ def build(
 
 
 def _prepare_directory(directory: Path) -> bool:
-    """Make the directory a repository if it is none; return whether it holds no files yet.
-
-    Raises:
-        UserError: it holds files without a repository, or lies inside another repository.
-    """
+    """Make the directory a repository if it is none; return whether it holds no files yet."""
     from coder.repo.git import find_checkout
     from coder.repo.repository import init_user_repository
 

@@ -288,9 +288,6 @@ def _run_request(request: "Task", options: Options, *, output: Path | None, pr: 
 
     Its issue is as given on the command line: text, @file, - or an issue's address. With `pr`, a draft is
     opened of what was delivered.
-
-    Raises:
-        UserError: before anything was started, or no draft could be opened.
     """
     argument = request.issue
     issue = find_issue_address(argument) if request.mode != "ask" else None
@@ -312,11 +309,7 @@ def _run_request(request: "Task", options: Options, *, output: Path | None, pr: 
 
 
 def _require_trust(options: Options) -> None:
-    """Refuse to push from an untrusted repository, whose configuration the user's git follows.
-
-    Raises:
-        UserError: it is not trusted.
-    """
+    """Refuse to push from an untrusted repository, whose configuration the user's git follows."""
     from coder.repo.git import find_checkout
     from coder.trust import is_trusted
 
@@ -328,11 +321,7 @@ def _require_trust(options: Options) -> None:
 
 
 def _open_draft(finish_event: "SessionFinished", issue: "ForgeIssue | None", options: Options) -> None:
-    """Open a draft of a change that the user accepts, and print its address.
-
-    Raises:
-        UserError: it cannot be opened; the branch is kept.
-    """
+    """Open a draft of a change that the user accepts, and print its address."""
     delivery = finish_event.delivery
     if delivery is None or not delivery.branch or finish_event.exit_code:
         print("No draft was opened, because there is no branch that fulfils --require.", file=sys.stderr)
@@ -363,11 +352,7 @@ def _run_session(
 
 
 def _require_match(repo: Path, patterns: Sequence[str]) -> None:
-    """Refuse --only if no file of the repository matches any of its paths.
-
-    Raises:
-        UserError: none does.
-    """
+    """Refuse --only if no file of the repository matches any of its paths."""
     from coder.repo.git import find_checkout
     from coder.verify.select import project_files
     from coder.workspace.workspace import matches_path

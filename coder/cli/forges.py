@@ -238,11 +238,7 @@ def _parse_remote(url: str) -> ForgeProject | None:
 
 
 def _run_git(root: Path, *arguments: str, accept: tuple[int, ...] = (0,)) -> str:
-    """Run the user's own git, with their credentials and hooks, and return its output.
-
-    Raises:
-        UserError: it fails.
-    """
+    """Run the user's own git, with their credentials and hooks, and return its output."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_DIR")}
     result = subprocess.run(
         ["git", "-C", str(root), *arguments], env=environment, capture_output=True, text=True, check=False

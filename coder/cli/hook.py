@@ -206,11 +206,7 @@ def _show_heartbeat(activity: str) -> Iterator[None]:
 
 
 def _find_agent(owner: HookOwner) -> "Agent":
-    """Return the agent.
-
-    Raises:
-        UserError: it has no hook of its own; the message says what serves it.
-    """
+    """Return the agent."""
     from coder.hooks.agents import AGENTS, OTHER_AGENTS
 
     if advice := OTHER_AGENTS.get(owner):
@@ -219,21 +215,13 @@ def _find_agent(owner: HookOwner) -> "Agent":
 
 
 def _settings_path(agent: "Agent", repo: Path, *, user: bool, team: bool) -> Path:
-    """Return the settings file to write.
-
-    Raises:
-        UserError: a link of the repository leads out of it.
-    """
+    """Return the settings file to write."""
     paths = _settings_paths(agent, repo, user=user)
     return paths[-1] if team else paths[0]
 
 
 def _settings_paths(agent: "Agent", repo: Path, *, user: bool) -> list[Path]:
-    """Return the settings files behind all links, in a repository the user's own first.
-
-    Raises:
-        UserError: a link of the repository leads out of it.
-    """
+    """Return the settings files behind all links, in a repository the user's own first."""
     from coder.repo.git import find_git
 
     root = (Path.home() if user else find_git(repo).directory).resolve()

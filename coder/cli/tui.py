@@ -504,11 +504,7 @@ class InterfaceServices:
         return self.change_setting("effort", EFFORTS[(place + 1) % len(EFFORTS)])
 
     def _replace(self, name: str, value: str | None) -> None:
-        """Replace a setting if it is valid.
-
-        Raises:
-            UserError: it is not.
-        """
+        """Replace a setting if it is valid."""
         from coder.settings import load_config
         from coder.wiring.session import choose_approach
 

@@ -160,11 +160,7 @@ def _pushed_range() -> tuple[str | None, str | None]:
 
 
 def _check_reports(files: Sequence[Path]) -> None:
-    """Refuse reports that cannot be written, and remove those of an earlier run.
-
-    Raises:
-        UserError: a format or place is wrong.
-    """
+    """Refuse reports that cannot be written, and remove those of an earlier run."""
     from coder.cli.running import check_writable
 
     for file in files:
@@ -193,11 +189,7 @@ def _write_report(file: Path, verdict: "Verdict") -> None:
 
 
 def _check_command(stored_command: str | None, repo: Path) -> str | None:
-    """Print and return the test command that evidence names; evidence from elsewhere may not introduce one.
-
-    Raises:
-        UserError: the repository does not name this command.
-    """
+    """Print and return the test command of evidence; evidence from elsewhere may not introduce one."""
     from coder.repo.git import find_checkout
     from coder.verify.project import find_hints
 
@@ -228,11 +220,7 @@ def read_diff(change: str | None, repo: Path) -> str | None:
 
 
 def _read_attestation(file: Path | None, change: str | None) -> "Attestation":
-    """Return the content of an evidence file.
-
-    Raises:
-        UserError: it is missing or invalid, or what it attests cannot be judged again.
-    """
+    """Return the content of an evidence file."""
     from coder.core.attestation import Attestation, extract_evidence
 
     if file is None or change is not None:

@@ -127,7 +127,7 @@ class Repository(Protocol):
     def rebase_on_head(self, patch: Patch) -> Patch | None:
         """Rebase a change onto HEAD without the uncommitted work, as a tree and diff.
 
-        None where it does not apply.
+        None where it does not apply, or changes nothing there.
         """
 
     def on_head(self) -> "Repository":

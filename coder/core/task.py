@@ -19,7 +19,7 @@ Restore = Literal["both", "conversation", "code"]
 """Parts of a session that return to an earlier point; the other stays as it is."""
 
 
-class Budget(Value):
+class Budget(EventValue):
     """Limits of one session; None is no limit."""
 
     usd: Decimal | None = None
@@ -30,8 +30,6 @@ class Budget(Value):
     tokens: int | None = None
     seconds: float | None = None
     requests: int | None = None
-    candidates: int | None = None
-    """Edits that a search without a model may try."""
     attempts: int = 3
     """Failed verifications before giving up."""
     attempts_per_side: int = 2
@@ -91,8 +89,6 @@ class Task(EventValue):
     """Paths or globs, relative to the repository's root, that patches may write to; empty is all."""
     dry_run: bool = False
     merge: bool = False
-    minimise: bool = False
-    """Deliver only what the verdict depends on."""
     keep_steps: bool = False
     """The branch has a commit for each change that led to the fix, not just the fix."""
     trusted: bool = False

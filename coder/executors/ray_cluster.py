@@ -189,11 +189,7 @@ class RayExecutor:
         )
 
     def _probe_nodes(self) -> tuple[frozenset[str], tuple[str, ...]]:
-        """Return the nodes that cannot run calls, and a line on each.
-
-        Raises:
-            UserError: none can.
-        """
+        """Return the nodes that cannot run calls, and a line on each."""
         ray = self._ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 

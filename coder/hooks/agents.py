@@ -272,11 +272,7 @@ def _own_hooks(group: object, agent: Agent) -> list[object]:
 
 
 def _read_settings(path: Path) -> dict[str, Any]:
-    """Return the settings in a file; none if there is no file.
-
-    Raises:
-        UserError: it is no JSON, or its hooks have another form than those of agents.
-    """
+    """Return the settings in a file; none if there is no file."""
     try:
         settings: Any = parse_json(path.read_text(encoding="utf-8-sig")) if path.exists() else {}
     except ValueError:  # no UTF-8 included

@@ -268,11 +268,7 @@ def _find_enabling_variable(provider: Provider, environment: Mapping[str, str]) 
 
 
 def _check_usable(provider: Provider, model: str, environment: Mapping[str, str]) -> None:
-    """Check that a named model of a provider can be asked.
-
-    Raises:
-        UserError: its name, a key, an address or a library is missing.
-    """
+    """Check that a named model of a provider can be asked."""
     if not model:
         raise UserError(
             f"{provider.name} has no default model: name one of your account's, as in {provider.name}:NAME."
@@ -289,11 +285,7 @@ def _check_usable(provider: Provider, model: str, environment: Mapping[str, str]
 
 
 def _check_library(provider: Provider) -> None:
-    """Check that a provider's library is installed.
-
-    Raises:
-        UserError: it is not.
-    """
+    """Check that a provider's library is installed."""
     package, _, _ = provider.module.partition(".")
     if provider.module and (find_spec(package) is None or find_spec(provider.module) is None):
         raise UserError(

@@ -486,9 +486,6 @@ def _find_by_suffix(patch: FilePatch, tree: ConfinedTree, root: Path) -> str:
     """Return the only file deeper in the tree whose path ends as the header says.
 
     Empty where the header is a new file's.
-
-    Raises:
-        PatchError: there is none, or several that the hunks fit.
     """
     name = _name(patch.header)
     if patch.hunks and all(map(_is_whole_file, patch.hunks)):
@@ -526,9 +523,6 @@ def _find_without_header(patch: FilePatch, tree: ConfinedTree, root: Path) -> st
     """Return the file of hunks without a header.
 
     It is named in the lines above, or the only one of the tree that the hunks fit.
-
-    Raises:
-        PatchError: there is none, or several.
     """
     hints = [
         hint

@@ -4,14 +4,14 @@ import ast
 import difflib
 import re
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
 from coder.core.paths import match_test_ids
-from coder.core.ports import AnswerClasses, Edit, Progress, TestRunner, Tracer, TrialResult, Trials
+from coder.core.ports import AnswerClasses, Edit, Progress, TestRunner, Tracer, Trials
 from coder.core.value_text import shorten_value
 from coder.core.values import Proposal, Proposals, Suspect
 from coder.files.regular_files import temporary_edits
@@ -363,32 +363,3 @@ def suspects_from_issue(tree: Path, issue: str) -> tuple[Suspect, ...]:
     return tuple(
         Suspect(place=match.name, line=match.item.start, score=0.0) for match in matches if match.item
     )
-
-
-class CountedTrials:
-    """Tries a limited number of edits in all; without a limit, as many as the time allows.
-
-    Unlike a time limit, the number is the same on every machine.
-    """
-
-    def __init__(self, trials: Trials, *, max_edits: int | None) -> None:
-        self._trials = trials
-        self._left = max_edits
-
-    def try_out(
-        self,
-        tree: Path,
-        tests: Sequence[str],
-        edits: Sequence[Edit],
-        *,
-        seconds: float,
-        patient: bool = False,
-    ) -> Generator[TrialResult]:
-        allowed = edits if self._left is None else edits[: self._left]
-        if not allowed:
-            return
-        with closing(self._trials.try_out(tree, tests, allowed, seconds=seconds, patient=patient)) as results:
-            for result in results:
-                if self._left is not None:
-                    self._left -= 1
-                yield result

@@ -234,11 +234,7 @@ def _check_branch(git: Git, branch: str, *, tip: str, commit: str) -> None:
 
 
 def _find_applied(git: Git, commits: Iterable[str], *, branch: str) -> list[str]:
-    """Return the commit through which HEAD contains the fix, as a list of at most one.
-
-    Raises:
-        UserError: another branch holds it.
-    """
+    """Return the commit through which HEAD contains the fix, as a list of at most one."""
     for commit in commits:
         if git.resolve_commit(commit) is None:
             continue

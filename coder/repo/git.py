@@ -350,9 +350,6 @@ class Git:
         """Wait for git to end.
 
         If that takes long, check that git does not wait for a named pipe in the place of a file.
-
-        Raises:
-            UserError: there is such a pipe; git was stopped.
         """
         try:
             return process.communicate(timeout=min(timeout_seconds, PIPE_CHECK_SECONDS))

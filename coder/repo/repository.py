@@ -211,10 +211,6 @@ class SessionRepository:
 
     @contextmanager
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:
-        """Provide a clean temporary worktree at `base` with the content of `tree`, until exit.
-
-        With `paths`, only these are taken from `tree`.
-        """
         with self._pool.checkout(self._content(tree, paths)) as path:
             yield path
 
@@ -234,15 +230,10 @@ class SessionRepository:
         return self._contents[key]
 
     def changed_paths(self, tree: str) -> tuple[str, ...]:
-        """Return the paths that differ between `base` and `tree`, sorted."""
         patch = self._patches.get(tree)
         return patch.paths if patch else trees.changed_paths(self.user_checkout.git, old=self.base, new=tree)
 
     def rebase_on_head(self, patch: Patch) -> Patch | None:
-        """Return the change on HEAD without the uncommitted work.
-
-        None if it does not apply there, or changes nothing: the uncommitted work alone needs it.
-        """
         if not self.dirty:
             return patch
         git = self.user_checkout.git
@@ -253,7 +244,6 @@ class SessionRepository:
         return trees.make_patch(self.user_checkout.git, old=self.head, new=tree)
 
     def on_head(self) -> "SessionRepository":
-        """Return the same repository with plain HEAD as the base, for verifying a rebased change there."""
         return self.since(self.head)
 
     def since(self, commit: str) -> "SessionRepository":
@@ -314,24 +304,15 @@ class SessionRepository:
         return pending.complete().model_copy(update={"remark": commit.remark})
 
     def merge(self, delivery: Delivery) -> NewCommit:
-        """Bring a delivered commit onto the user's current branch.
-
-        Return the resulting commit: the delivered one, or an unverified copy of it.
-
-        Raises:
-            UserError: it no longer fits, or a path it needs is dirty; nothing was changed.
-        """
         return bring_commit(self.user_checkout.git, delivery.commit)
 
     def recent_subjects(self, count: int) -> tuple[str, ...]:
-        """Return the newest commit subjects, as examples of their style."""
         output = self.user_checkout.git.call(
             "log", "--no-merges", "--format=%s", f"--max-count={count}", self.head
         ).stdout
         return tuple(output.decode("utf-8", "replace").splitlines())
 
     def close(self) -> None:
-        """Remove worktrees and private refs; deliveries stay."""
         self.gate.close()
         remove_traces(self.paths)
 

@@ -50,7 +50,6 @@ class Landlock:
 
     @property
     def limitations(self) -> str:
-        """A sentence for the user about what Landlock does not isolate."""
         metadata = (
             ""
             if self._metadata

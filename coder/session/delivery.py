@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from coder.core.errors import GitError, IdentityError, UserError
-from coder.core.events import NoteMade, Verified, Warned
+from coder.core.events import NoteMade, Warned
 from coder.core.notes import Diagnosis, Done, Plan, ResearchReport, Sites, WrittenAnswer, format_report
 from coder.core.paths import is_test_path
 from coder.core.plan import format_plan
@@ -24,11 +24,11 @@ from coder.core.text import sanitize_text
 from coder.core.value_text import shorten_value
 from coder.core.values import Candidate, Delivery, Patch, Value
 from coder.core.verdict import Finding, Verdict, VerdictKind, required_exit_code
-from coder.patching import PatchError, apply
+from coder.patching import apply
 from coder.patching.git_hunks import split_git_diff
 from coder.python.imports import module_of_path
 from coder.session.context import SessionContext
-from coder.session.judging import attempt_number, verify_change
+from coder.session.judging import verify_change
 from coder.session.report import (
     KeptChange,
     components_section,
@@ -40,11 +40,7 @@ from coder.session.review import (
     RevisionRequest,
     confirm_open_lines,
     confirm_risky_files,
-    hunk_location,
-    judge_hunks,
     offer_acceptance,
-    removable_hunk_numbers,
-    restore_change,
     review_change,
     unreviewed_files,
     warn_of_risky_files,
@@ -99,8 +95,6 @@ async def conclude(context: SessionContext, candidate: Candidate) -> SessionOutc
     ):
         outcome = _outcome_without_delivery(context, candidate, newest)
         return await keep_change(context, outcome)
-    if context.task.minimise:
-        patch, newest = await minimize_change(context, candidate, patch, newest)
     newest = newest.model_copy(
         update={
             "notes": (*newest.notes, *summarize_reviews(reviewer_findings(context.log.records, candidate.id)))
@@ -474,34 +468,6 @@ def _describe_test_edits(context: SessionContext, candidate: Candidate, verdict:
 
 def _first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
-
-
-async def minimize_change(
-    context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict
-) -> tuple[Patch, Verdict]:
-    """Return the change without the hunks that no test needs, and its verdict; whole if that is worse.
-
-    What is returned is left in the candidate's worktree.
-    """
-    hunks = split_git_diff(patch.diff)
-    removable = removable_hunk_numbers(patch.diff, verdict.mutation, wording=True)
-    remaining = [number for number in range(len(hunks)) if number not in removable]
-    if not removable or not remaining:
-        return patch, verdict
-    try:
-        part, new_verdict = await judge_hunks(context, candidate, patch, verdict, remaining)
-    except PatchError:
-        await asyncio.to_thread(context.repository.rollback, candidate, patch.tree)
-        return patch, verdict
-    is_as_good = new_verdict.kind.is_as_good_as(verdict.kind)
-    if not is_as_good or not set(verdict.targets) <= set(new_verdict.targets):
-        await restore_change(context, candidate, patch, verdict)
-        return patch, verdict
-    places = ", ".join(hunk_location(hunks[number]) for number in removable)
-    note = f"left out, for it changes no verdict: {places}"
-    new_verdict = new_verdict.model_copy(update={"notes": (*new_verdict.notes, note)})
-    context.log.append(Verified(candidate=candidate.id, attempt=attempt_number(context), verdict=new_verdict))
-    return part, new_verdict
 
 
 SUBJECT_CHARACTERS = 60

@@ -260,7 +260,7 @@ def find_kept_change(records: Sequence[Record], *, any_word: bool) -> KeptChange
     An edit without a verdict has passed the search, and what is no edit is a failing test for the issue.
     """
     changes: list[KeptChange] = []
-    edit, tests = "", ()
+    edit, tests = "", tuple[str, ...]()
     for record in records:
         match record.event:
             case NoteMade(note=Reproduction(tests=tests)):

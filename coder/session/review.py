@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from pathlib import PurePosixPath
 
 from coder.core.events import FilesChanged, ReviewAnswered, ReviewAsked, Verified, Warned
 from coder.core.notes import ReviewFinding
@@ -290,42 +289,21 @@ async def restore_change(
     context.log.append(Verified(candidate=candidate.id, attempt=attempt_number(context), verdict=verdict))
 
 
-DOCUMENTATION_SUFFIXES = frozenset({".adoc", ".md", ".rst", ".txt"})
+DOCUMENTATION_SUFFIXES = (".adoc", ".md", ".rst", ".txt")
 
 
-def removable_hunk_numbers(
-    diff: str, guarded: MutationReport | None, *, wording: bool = False
-) -> tuple[int, ...]:
-    """Return the numbers of hunks whose removal no test notices.
-
-    Hunks of tests are never among them. With `wording`, hunks of comments, docstrings and documentation are
-    included; otherwise such lines keep a hunk.
-    """
-    unguarded_lines = (
-        {(place.path, place.line) for place in guarded.survivors if place.whole_hunk} if guarded else set()
+def removable_hunk_numbers(diff: str, guarded: MutationReport | None) -> tuple[int, ...]:
+    """Return the numbers of hunks whose removal no test notices; those of tests are never among them."""
+    survivors = guarded.survivors if guarded else ()
+    unguarded = {(place.path, place.line) for place in survivors if place.whole_hunk}
+    return tuple(
+        number
+        for number, hunk in enumerate(split_git_diff(diff))
+        if (places := {(hunk.path, line) for line in changed_line_starts(hunk)})
+        and places <= unguarded
+        and not is_test_path(hunk.path)
+        and not hunk.path.endswith(DOCUMENTATION_SUFFIXES)
     )
-    wording_lines = set(guarded.wording) if guarded else set()
-    numbers = []
-    for number, hunk in enumerate(split_git_diff(diff)):
-        if _is_documentation(hunk):
-            is_removable = wording
-        else:
-            places = {(hunk.path, line) for line in changed_line_starts(hunk)}
-            is_removable = bool(places) and places <= (
-                unguarded_lines | wording_lines if wording else unguarded_lines
-            )
-        if is_removable and not is_test_path(hunk.path):
-            numbers.append(number)
-    return tuple(numbers)
-
-
-def hunk_location(hunk: Hunk) -> str:
-    """Return the location of a hunk, such as `shop.py:12`."""
-    return f"{hunk.path}:{next(changed_line_starts(hunk), 1)}"
-
-
-def _is_documentation(hunk: Hunk) -> bool:
-    return PurePosixPath(hunk.path).suffix in DOCUMENTATION_SUFFIXES
 
 
 RISKY_GLOBS = {

@@ -200,11 +200,7 @@ def _describe_call(tool: Tool, call: ToolCall, arguments: Mapping[str, Any]) -> 
 
 
 def _check_kind(phase: Phase, note: Note) -> Note:
-    """Return a note that ends the phase.
-
-    Raises:
-        ToolError: it is of a kind for another one.
-    """
+    """Return a note that ends the phase."""
     if note.kind not in (phase.note, "give_up"):
         raise ToolError(
             f"This is the {phase.name} phase: it ends with {phase.end_marker} or with "

@@ -35,8 +35,6 @@ from coder.session.judging import (
 )
 
 SEARCH_SECONDS = 60.0
-COUNTED_SECONDS = 600.0
-"""Time limit if candidates are counted: only a safeguard, so that a slow machine finds the same edits."""
 SEARCH_SHARE = 0.6
 """Share of the remaining time for the search, since the result must still be proven."""
 MAX_NEW_GUARDS = 20
@@ -254,14 +252,11 @@ async def propose_edits(
     candidate: Candidate,
     tests: Sequence[str],
     *,
-    max_seconds: float | None = None,
+    max_seconds: float = SEARCH_SECONDS,
     guards: Sequence[str] = (),
 ) -> Proposals:
     """Run the proposer for a share of the remaining time, at most `max_seconds`."""
     remaining = context.budget.seconds_left
-    max_seconds = max_seconds or (
-        SEARCH_SECONDS if context.task.budget.candidates is None else COUNTED_SECONDS
-    )
     seconds = max_seconds if remaining is None else min(max_seconds, remaining * SEARCH_SHARE)
     may_write = context.workspace(candidate).may_write
     progress = context.log.progress_listener(candidate.id)

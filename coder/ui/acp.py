@@ -467,11 +467,7 @@ class EditorSession:
         return "max_turn_requests" if finished.kind is VerdictKind.LIMIT else "end_turn"
 
     async def _open_repository(self) -> None:
-        """Check the repository before its first request, and have the user trust it where that is needed.
-
-        Raises:
-            CoderError: it cannot be worked on.
-        """
+        """Check the repository before its first request, and have the user trust it where that is needed."""
         if self._is_opened:
             return
         opened = await asyncio.to_thread(self.repository.open)

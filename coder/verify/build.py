@@ -173,7 +173,6 @@ class BuiltTrees:
 
     @contextmanager
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:
-        """Check out `base` with the content of `tree`, all of it or at `paths` only, until exit."""
         with self._trees.checkout(tree, paths) as place:
             if self.inputs or self.builds_all:
                 _write_files(self._build(tree, paths, place), place)

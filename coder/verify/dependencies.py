@@ -75,7 +75,6 @@ class OverlayInstaller:
         )
 
     def missing_system_package(self, report: TestReport) -> SystemPackage | None:
-        """Return the package of the operating system for want of which a run or a build failed."""
         texts = [
             f"{result.failure.message}\n{result.failure.text}" for result in report.failures if result.failure
         ]
@@ -83,7 +82,6 @@ class OverlayInstaller:
         return find_missing_package("\n".join((problem, report.output, *texts)))
 
     def install_system_package(self, package: SystemPackage) -> str:
-        """Run the command of a package on this machine; return why that failed, or an empty string."""
         if output := run_install_command(package.command):
             return find_error_line(output)
         self._installed(f"Installed on this machine: {package.what} ({package.command}).")
@@ -114,7 +112,6 @@ class OverlayInstaller:
         }
 
     def install(self, packages: Sequence[str]) -> str:
-        """Install packages into a new overlay and select it; return why it failed, or an empty string."""
         overlay = self._project.overlay
         if overlay is None:
             return "there is no place for it"

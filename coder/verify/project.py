@@ -347,11 +347,7 @@ class Hint(Value):
 
 
 def _parsed_hints(root: Path, interpreter: Path) -> Iterator[tuple[Hint, Command]]:
-    """Yield the hints of a project whose commands can be parsed.
-
-    Raises:
-        UserError: the command in coder's own settings cannot be.
-    """
+    """Yield the hints of a project whose commands can be parsed."""
     for hint in find_hints(root):
         try:
             yield hint, parse_command(hint.command, interpreter, root=root)
@@ -389,11 +385,7 @@ def use_interpreter(project: Project, interpreter: Path, environment: Mapping[st
 
 
 def _check_program(project: Project, root: Path, sandbox: Sandbox) -> None:
-    """Refuse a test command whose program is not there.
-
-    Raises:
-        UserError: the program is neither in the repository nor on the search path of the sandbox.
-    """
+    """Refuse a test command whose program is not there."""
     program = project.command.argv[0]
     path = project.environment.get("PATH", os.environ.get("PATH"))
     is_there = program == str(project.interpreter) or (root / program).is_file()

@@ -107,7 +107,6 @@ class PytestRunner:
 
     @property
     def command(self) -> str:
-        """The test command as the user would type it."""
         return self._project.command.text
 
     def run(
@@ -133,7 +132,6 @@ class PytestRunner:
 
     @property
     def is_recorded(self) -> bool:
-        """True if each test is recorded, so that single tests can be run."""
         return self._project.command.is_recorded
 
     @property
@@ -143,7 +141,6 @@ class PytestRunner:
 
     @property
     def collects_file_by_file(self) -> bool:
-        """Whether large runs collect each test file only after those before it have run."""
         return self._project.command.is_pytest
 
     def is_configured(self, options: Sequence[str], tree: Path) -> bool:
@@ -160,7 +157,6 @@ class PytestRunner:
         timeout_seconds: float | None = None,
         progress: Progress | None = None,
     ) -> TestReport:
-        """Collect the suite, or only `tests`, in `tree` without running it."""
         options: RunOptions = {"timeout_seconds": timeout_seconds, "progress": progress}
         return self._run(tree, tests, {"collect": True, "stream": bool(tests)}, options)
 
@@ -525,7 +521,6 @@ class ParallelRunner:
 
     @property
     def command(self) -> str:
-        """The test command as the user would type it."""
         return self._runner.command
 
     @property
@@ -541,7 +536,6 @@ class ParallelRunner:
         return self._runner.collects_file_by_file
 
     def run(self, tree: Path, tests: Sequence[str] = (), **options: Unpack[RunOptions]) -> TestReport:
-        """Run the suite, or only `tests`, in one process."""
         return self._run(tree, tests, stream=False, **options)
 
     def _run(
@@ -559,7 +553,6 @@ class ParallelRunner:
         timeout_seconds: float | None,
         cut: threading.Event | None = None,
     ) -> int | None:
-        """Run tests without our plugin and return the exit code, None where that says nothing."""
         return self._runner.run_plainly(tree, tests, timeout_seconds=timeout_seconds, cut=cut)
 
     def collect(
@@ -570,13 +563,11 @@ class ParallelRunner:
         timeout_seconds: float | None = None,
         progress: Progress | None = None,
     ) -> TestReport:
-        """Collect the suite, or only `tests`, in `tree` without running it."""
         return self._runner.collect(tree, tests, timeout_seconds=timeout_seconds, progress=progress)
 
     def run_parallel(
         self, tree: Path, tests: Sequence[str] = (), **options: Unpack[RunOptions]
     ) -> TestReport:
-        """Run the suite, or only `tests`, on all cores if that is worth it."""
         if not self._is_worth_splitting(tree, tests):
             return self._run(tree, tests, stream=True, **options)
         progress = _CombinedProgress(options.get("progress"))

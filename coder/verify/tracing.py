@@ -45,7 +45,6 @@ class PytestTracer:
     def trace(
         self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
     ) -> Traces:
-        """Run `tests` and their neighbours and return the lines that each of them executed."""
         if self._project.problem is not None:
             return Traces(problem=self._project.problem)
         tree = tree.resolve()

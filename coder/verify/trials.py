@@ -41,7 +41,6 @@ class PytestTrials:
         seconds: float,
         patient: bool = False,
     ) -> Generator[TrialResult]:
-        """Yield the outcome of each edit, in order, within the time limit."""
         with closing(
             self._go_through(tree, [*tests], edits, seconds=seconds, request={"patient": patient})
         ) as records:

@@ -144,10 +144,6 @@ class WorktreeVerifier:
     def baseline(
         self, progress: Progress | None = None, *, whole: bool = False, near: Sequence[str] = ()
     ) -> TestReport:
-        """Return the report of the suite on the untouched base, measured once.
-
-        Where it is too long for that, the tests `near` the issue run for as long, once.
-        """
         report = self._base.measure(progress, whole=whole)
         if not near or report.problem is None or report.problem.kind != "timeout":
             return report
@@ -220,7 +216,6 @@ class WorktreeVerifier:
         *,
         tell: RunListener | None = None,
     ) -> ReproductionResult:
-        """Run the tests of a patch without its source part, and return which fail for the right reason."""
         if unbuilt := self._build_sides(patch, progress):
             return ReproductionResult(rejected=(unbuilt.reason,))
         before = self._base.report or TestReport(command=self._runner.command)
@@ -310,7 +305,6 @@ class WorktreeVerifier:
         return base is not None and base.kind == problem.kind and problem.kind in NO_RUN
 
     def issue_ties(self) -> Mapping[str, IssueTie]:
-        """Return how red tests of the base are tied to the issue; empty before the base was measured."""
         before = self._base.report
         if before is None or not self._purpose.needs_ties:
             return {}
@@ -338,14 +332,12 @@ class WorktreeVerifier:
             return {**dict.fromkeys(earlier, "identifier"), **ties}
 
     def describe_examples(self) -> tuple[str, ...]:
-        """Return what the issue's examples give on the untouched code, a sentence each."""
         if self._examples is None or not find_runnable_code(self._purpose.issue):
             return ()
         with self._trees.checkout(self._trees.base, ()) as tree:
             return self._examples.describe(tree, self._purpose.issue)
 
     def reproduce_example(self) -> ReproducedExample | str:
-        """Return the issue's example as a failing test, or why there is none; it is run once."""
         if self._examples is None:
             return "the issue's example is a stranger's text, which is run in a sandbox only"
         with self._example_lock:
@@ -357,7 +349,6 @@ class WorktreeVerifier:
             return self._example
 
     def write_example(self, tree: Path, call: str, right: str) -> ReproducedExample | str:
-        """Return a test that a call gives a literal, or raises an exception; else why there is none."""
         return write_example(tree, call, right)
 
     def _answer_example(self, change: JudgedChange) -> ExampleAnswer | None:
@@ -381,7 +372,6 @@ class WorktreeVerifier:
         return result is not None and result.red
 
     def accept_test_edits(self) -> None:
-        """Take edits of tests that contradict a change as meant, from the next verdict on."""
         self._purpose = self._purpose.model_copy(update={"accepts_test_edits": True})
 
     def verify(
@@ -393,10 +383,6 @@ class WorktreeVerifier:
         excluded: Sequence[str] = (),
         tell: RunListener | None = None,
     ) -> Verdict:
-        """Judge a change and return the verdict; `excluded` tests are not about the issue.
-
-        `tell` hears of each run and of the targets at once.
-        """
         started = time.monotonic()
         is_left_out = match_test_ids(excluded)
         named = [test for test in named if not is_left_out(test)]
@@ -535,11 +521,6 @@ class WorktreeVerifier:
             return order_by_nearness(new, sources, first=first) if reaching is None else reaching
 
     def examine(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
-        """Return the latest verdict with what an examination shows.
-
-        It takes about as long as the first stage at most, and ends at once where the user asks for it; what
-        it did not come to is left open.
-        """
         if verdict.tree not in self._judged or not verdict.is_examinable:
             return verdict.model_copy(update={"is_examined": True})
         change, facts, runs = self._judged[verdict.tree]
@@ -601,7 +582,6 @@ class WorktreeVerifier:
         *,
         around: WorktreeContext = nullcontext,
     ) -> TestReport:
-        """Run tests on uncommitted code."""
         with around():
             if error := self._trees.rebuild(worktree, paths):
                 problem = RunProblem(kind="unusable", text=error)
@@ -609,11 +589,9 @@ class WorktreeVerifier:
             return self._runner.run(worktree, tests, progress=progress)
 
     def explain_failure(self, verdict: Verdict) -> str:
-        """Return a summary of the verdict for the model."""
         return summarize_failures(verdict)
 
     def environment(self) -> Environment:
-        """Return the environment in which tests have run so far."""
         return self._describe_environment()
 
     def _all_circumstances(self) -> tuple[str, ...]:

@@ -160,11 +160,7 @@ def _places(root: Path | None, kind: str) -> Iterator[tuple[Path, Path | None]]:
 
 
 def _read_skill(file: Path) -> Skill:
-    """Return the skill that a SKILL.md describes.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """Return the skill that a SKILL.md describes."""
     fields, _ = _split_front_matter(read_regular_text(file, within=file.resolve().parent))
     name, description = fields.get("name"), fields.get("description")
     if not isinstance(name, str) or not SKILL_NAME.fullmatch(name):
@@ -178,11 +174,7 @@ def _read_skill(file: Path) -> Skill:
 
 
 def _split_front_matter(text: str) -> tuple[Mapping[str, Any], str]:
-    """Return the YAML fields at the top of a Markdown file, and its body.
-
-    Raises:
-        ValueError: the fields cannot be parsed.
-    """
+    """Return the YAML fields at the top of a Markdown file, and its body."""
     match = re.match(r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", text, re.DOTALL | re.MULTILINE)
     if match is None:
         return {}, text.strip()

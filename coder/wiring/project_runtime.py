@@ -72,8 +72,6 @@ class ProjectRuntime:
     """Command that builds both sides; empty builds what is detected, where the change touches it."""
     builds_code: bool = False
     """Whether the change is new code, whose coverage is measured."""
-    max_candidates: int | None = None
-    """Number of edits that a search may try; None for no limit."""
     sandbox_remedies: Mapping[Denied, str] = field(default_factory=dict)
     cutoff: Cutoff = field(default_factory=Cutoff)
     """The verifiers' large test runs in progress."""
@@ -139,11 +137,11 @@ class ProjectRuntime:
         )
 
     def proposer(self) -> Proposer:
-        from coder.repair.proposer import CountedTrials, TemplateProposer
+        from coder.repair.proposer import TemplateProposer
 
         return TemplateProposer(
             tracer=self.tracer(),
-            trials=CountedTrials(self.trials(), max_edits=self.max_candidates),
+            trials=self.trials(),
             runner=self.runner(),
             classify=self._classify_edits,
         )
@@ -312,7 +310,6 @@ def build_project_runtime(
         build_command=config.build or "",
         builds_code=task.mode == "build",
         behavior_seconds=0.0 if task.mode == "build" else config.behavior_seconds,
-        max_candidates=task.budget.candidates,
         sandbox_remedies=remedies,
     )
 

@@ -122,11 +122,7 @@ def take_out(regression: Regression, root: Path) -> None:
 
 
 def _resolve_test(runner: PytestRunner, tree: Path, test: str) -> str:
-    """Return the id of the Python test that has a name; any other text as it is, for the runner to judge.
-
-    Raises:
-        UserError: several tests have this name.
-    """
+    """Return the id of the Python test that has a name; any other text as it is, for the runner to judge."""
     from coder.verify.select import find_tests
 
     files = sorted({test_file_of(id) for id in find_tests(tree) if id.endswith(f"::{test}")})

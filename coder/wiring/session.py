@@ -135,7 +135,6 @@ class SessionSetup:
         defaults: dict[str, Any] = {
             "test_command": config.test,
             "trusted": self.trusted,
-            "minimise": config.minimise,
             "keep_steps": config.keep_steps,
             "require": config.require,
             "budget": budget,

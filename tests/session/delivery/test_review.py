@@ -17,7 +17,14 @@ from coder.core.events import (
 )
 from coder.core.task import Mode
 from coder.core.values import Candidate, EditedHunk, HunkComment, Patch
-from coder.core.verdict import Finding, ReplacedAssertion, Verdict, VerdictKind
+from coder.core.verdict import (
+    Finding,
+    MutationReport,
+    ReplacedAssertion,
+    UntestedPlace,
+    Verdict,
+    VerdictKind,
+)
 from coder.core.verdict_summary import describe_open
 from coder.models.scripted import ScriptStep
 from coder.permissions.secrets import Secrets
@@ -390,3 +397,12 @@ async def test_edits_of_tests_in_a_given_change_are_accepted_at_the_terminal(
                 context.approval.deliver_answer(Answer(question=record.event.question, option=answer))
                 break
     assert (await asking).kind == kind
+
+
+def test_review_marks_untested_hunks(tmp_path: Path) -> None:
+    place = UntestedPlace(path="b.py", line=1, what="is as it was before", whole_hunk=True)
+    idle = PROVEN.model_copy(update={"mutation": MutationReport(survivors=(place,))})
+    context = review_context(tmp_path, FakeVerifier(verdicts=[idle]))
+    run_with_hunks(context, (0, 1))
+    (review,) = events(context.log, ReviewAsked)
+    assert review.droppable == (1,)
