@@ -10,9 +10,13 @@ import venv
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from coder.verify.project import Project
+
 
 ISOLATED = {
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -30,6 +34,13 @@ def by_hand(*cases: Any) -> list[Any]:
         pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.thorough)
         for case in cases
     ]
+
+
+def find_project(root: Path, **options: Any) -> "Project":
+    """Return the likeliest way to test the project at `root`."""
+    from coder.verify.project import find_candidates
+
+    return find_candidates(root, **options)[0]
 
 
 def git(directory: Path, *arguments: str) -> str:

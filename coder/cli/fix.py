@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coder.cli.options import (
+    CHANGING,
     CONVERSATION,
     LIMITS,
     MODEL,
     RUNNING,
+    DryRunOption,
     Options,
     PullRequestOption,
     StrategyName,
@@ -36,21 +38,7 @@ COMMAND_MODES: "Mapping[str, Mode]" = {"fix": "fix", "do": "change", "ask": "ask
 PARALLEL_STRATEGIES = ("tree", "committee", "auto")
 
 
-@with_options(
-    *(*CONVERSATION, *MODEL, *LIMITS, *RUNNING),
-    *(
-        "attempts",
-        "test",
-        "not_test",
-        "wait",
-        "only",
-        "accept_test_edits",
-        "require",
-        "approve",
-        "install",
-        "on",
-    ),
-)
+@with_options(*CHANGING, "not_test", "on")
 def fix(
     issue: Annotated[
         str, typer.Argument(metavar="ISSUE", help="What is wrong: text, @file, or - for standard input.")
@@ -60,9 +48,7 @@ def fix(
         typer.Option(help="Strategy.", show_default="linear; offline without a model"),
     ] = None,
     offline: Annotated[bool, typer.Option("--offline", help="Use no model and no network.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the fix as a diff and keep nothing.")
-    ] = False,
+    dry_run: DryRunOption = False,
     base: Annotated[
         str | None, typer.Option(metavar="REV", help="Start from REV, without uncommitted work.")
     ] = None,
@@ -117,27 +103,12 @@ def fix(
     return _run_request(request, replace(options, strategy=strategy_name), output=output, pr=pr)
 
 
-@with_options(
-    *(*CONVERSATION, *MODEL, *LIMITS, *RUNNING),
-    *(
-        "attempts",
-        "test",
-        "not_test",
-        "wait",
-        "only",
-        "accept_test_edits",
-        "require",
-        "approve",
-        "install",
-    ),
-)
+@with_options(*CHANGING, "not_test")
 def do(
     change: Annotated[
         str, typer.Argument(metavar="CHANGE", help="What to change: text, @file, or - for standard input.")
     ],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the change as a diff and keep nothing.")
-    ] = False,
+    dry_run: DryRunOption = False,
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the change there as a diff, too.")
     ] = None,
@@ -220,10 +191,7 @@ def ask(
     return _run_request(request, replace(options, strategy="offline" if offline else None), output=output)
 
 
-@with_options(
-    *(*CONVERSATION, *MODEL, *LIMITS, *RUNNING),
-    *("attempts", "test", "wait", "only", "accept_test_edits", "require", "approve", "install"),
-)
+@with_options(*CHANGING)
 def run(
     name: Annotated[
         str, typer.Argument(metavar="[NAME]", help="Its name; without one, all are listed.")
@@ -231,9 +199,7 @@ def run(
     words: Annotated[
         list[str] | None, typer.Argument(metavar="[WORDS]...", help="What its placeholders stand for.")
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the change as a diff and keep nothing.")
-    ] = False,
+    dry_run: DryRunOption = False,
     *,
     options: Options,
 ) -> int:

@@ -145,6 +145,7 @@ NotTestOption = Annotated[
         help="A failing test that is not about the issue (repeatable).",
     ),
 ]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the change as a diff and keep nothing.")]
 PullRequestOption = Annotated[
     bool,
     typer.Option("--pr", help="Push the branch, and open a draft of a pull request with the evidence."),
@@ -290,6 +291,11 @@ LIMITS = ("max_usd", "max_tokens", "max_seconds", "max_requests")
 CONVERSATION = ("repo", "continues", "session")
 RUNNING = ("trust", "unsafe_no_sandbox", "json", "verbose")
 """Groups of names that commands share."""
+CHANGING = (
+    *(*CONVERSATION, *MODEL, *LIMITS, *RUNNING, "attempts", "test", "wait", "only", "accept_test_edits"),
+    *("require", "approve", "install"),
+)
+"""Options of commands that change code."""
 
 
 CONFLICTS: Sequence[tuple[str, str, tuple[str, ...]]] = (

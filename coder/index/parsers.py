@@ -499,13 +499,9 @@ def _blank(code: bytearray, nodes: "Iterable[Node]") -> None:
         code[node.start_byte : node.end_byte] = b"\n".join(b" " * len(line) for line in text.split(b"\n"))
 
 
-def _text(node: "Node") -> str:
-    return (node.text or b"").decode("utf-8", "replace")
-
-
 def _plain(node: "Node") -> str:
     """Return a name without its type arguments, its parts joined with dots."""
-    if (text := _text(node)).isidentifier():
+    if (text := node_text(node)).isidentifier():
         return text
     text = re.sub(r"<.*>|\[.*\]|^[&*\s]+|^extends\s+", "", text, flags=re.DOTALL)
     return re.sub(r"\s*(?:::|\.)\s*", ".", text).strip(" .")
@@ -635,10 +631,10 @@ def _bases_by_type(
 
 def _imports(module: "Node", statement: "Node") -> Iterator[Import]:
     line = statement.start_point[0] + 1
-    module_text = re.sub(r"\s+", "", _text(module)) if "{" not in _text(module) else _text(module)
+    module_text = re.sub(r"\s+", "", node_text(module)) if "{" not in node_text(module) else node_text(module)
     name = module_text.strip("\"'`<>").replace("::", ".")
     head = (
-        _text(statement)[: module.start_byte - statement.start_byte]
+        node_text(statement)[: module.start_byte - statement.start_byte]
         if statement.type in ("import_statement", "export_statement")
         else ""
     )

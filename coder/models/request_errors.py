@@ -72,10 +72,7 @@ def _permanent_error(error: Exception, choice: ModelChoice, message: str) -> Mod
             variables = " or ".join(KEY_VARIABLES.get(choice.provider, ())) or "the server's own settings"
             return ModelError(f"{name} refused the key or its rights: {message} Check {variables}.")
         case wrong.ModelContextWindowExceededError():
-            return ModelError(
-                f"The conversation does not fit into the context of {name}: {message} {CONTEXT_ADVICE}",
-                context_overflow=True,
-            )
+            return _overflow_error(name, message)
         case wrong.ModelNotFoundError():
             return ModelError(
                 f"{name} was not found: {message} Check the name, and the address if you gave one; "
@@ -153,6 +150,11 @@ def _is_refusal(error: BaseException) -> bool:
     return isinstance(body, dict) and "message" in body and not TRANSIENT_ERROR.search(json.dumps(body))
 
 
+def _overflow_error(name: str, message: str) -> ModelError:
+    text = f"The conversation does not fit into the context of {name}: {message} {CONTEXT_ADVICE}"
+    return ModelError(text, context_overflow=True)
+
+
 def _rejection_error(name: str, error: wrong.ModelAPIError, message: str) -> ModelError:
     """Return the error for a rejected request, whose reason only the text tells.
 
@@ -163,10 +165,7 @@ def _rejection_error(name: str, error: wrong.ModelAPIError, message: str) -> Mod
         text = f"The request is larger than {name}, or a gateway before it, accepts: {message}"
         return ModelError(text, context_overflow=True)
     if OVERFLOW_ERROR.search(message):
-        return ModelError(
-            f"The conversation does not fit into the context of {name}: {message} {CONTEXT_ADVICE}",
-            context_overflow=True,
-        )
+        return _overflow_error(name, message)
     return ModelError(f"{name} rejected the request: {message}", retryable=status in (408, 409, 425))
 
 

@@ -15,7 +15,6 @@ from coder.patching.plan import ConfinedTree, decode_source
 from coder.repo.git import Git
 
 REGULAR = ("100644", "100755")
-MISSING_MODE = "000000"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,6 +40,11 @@ from coder.strategies.citations import CitationChecker, check_text
 from coder.strategies.diagnosis import newest_diagnoses, unaddressed_places
 from coder.strategies.verify_phase import preflight_objections
 
+UNCHANGED = (
+    "Nothing has changed since the last verification. Change the code with apply_patch, or "
+    "hand_over(kind='give_up')."
+)
+
 FIRST_LOOK_CHARACTERS = 10_000
 """Most of the overview; half of it is usual."""
 EXPLANATION_CHARACTERS = 1_500
@@ -300,10 +305,7 @@ async def _settle_edit(context: SessionContext, candidate: Candidate, state: Pha
             return objection
         return state.note or Done(summary=_summary(context, candidate))
     if state.note is not None:
-        return (
-            "Nothing has changed since the last verification. Change the code with apply_patch, or "
-            "hand_over(kind='give_up')."
-        )
+        return UNCHANGED
     return None
 
 

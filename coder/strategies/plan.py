@@ -18,7 +18,7 @@ from coder.session.judging import attempt_number, attempts_left
 from coder.session.phase import PhaseSpec, PhaseState, run_phase
 from coder.session.turn import add_user_message
 from coder.strategies.candidate_status import is_repairable
-from coder.strategies.phases import PHASE_SPECS
+from coder.strategies.phases import PHASE_SPECS, UNCHANGED
 from coder.strategies.verify_phase import preflight_objections
 from coder.tools.registry import PLANNING_TOOLS
 
@@ -249,10 +249,7 @@ def step_phase(plan: Plan, step: Step, *, failure: str = "") -> PhaseSpec:
         ):
             return objection
         if state.note is not None and newest and newest.tree == state.patch.tree:
-            return (
-                "Nothing has changed since the last verification. Change the code with apply_patch, or "
-                "hand_over(kind='give_up')."
-            )
+            return UNCHANGED
         return state.note or (Done(summary=step.intent) if state.changed else None)
 
     return PhaseSpec(phase=EDIT, opening=opening, settle=settle)

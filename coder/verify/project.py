@@ -190,17 +190,6 @@ class Project(Value):
         return tuple(dict.fromkeys((*import_roots(tree), *editable)))
 
 
-def find_project(
-    root: Path, *, sandbox: Sandbox, environment: Mapping[str, str], test_command: str | None = None
-) -> Project:
-    """Return the likeliest way to test the repository at `root`, as `find_candidates` finds it.
-
-    Raises:
-        UserError: `test_command` cannot be parsed.
-    """
-    return find_candidates(root, sandbox=sandbox, environment=environment, test_command=test_command)[0]
-
-
 def find_candidates(
     root: Path, *, sandbox: Sandbox, environment: Mapping[str, str], test_command: str | None = None
 ) -> tuple[Project, ...]:

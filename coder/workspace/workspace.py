@@ -344,7 +344,6 @@ LINE = re.compile(r"(?::|#L|,? line |\()(\d{1,7})(?!\w)")
 FILE_NAME = re.compile(r"[\w+@-][\w.+@-]*\.[A-Za-z][A-Za-z0-9]{0,7}")
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 LONGEST = 400
-MOST_PARTS = 12
 MOST_PLACES = 300
 MOST_NAMESAKES = 3
 

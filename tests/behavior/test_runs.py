@@ -15,9 +15,8 @@ from coder.core.ports import Execution, Limits
 from coder.core.verdict import BehaviorReport, Finding
 from coder.core.verdict_summary import REMEDIES
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.project import find_project
 from coder.verify.run import PytestRunner
-from tests.builders import by_hand
+from tests.builders import by_hand, find_project
 
 BASE = """
 import sys

@@ -9,9 +9,9 @@ import pytest
 
 from coder.core.ports import Execution, Limits
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.project import PROBE, find_project
+from coder.verify.project import PROBE
 from coder.verify.run import PytestRunner
-from tests.builders import plain_environment
+from tests.builders import find_project, plain_environment
 
 Run = Callable[..., PytestRunner]
 

@@ -14,8 +14,7 @@ from coder.verify.example import (
     claimed_examples,
     write_example,
 )
-from coder.verify.project import find_project
-from tests.builders import write
+from tests.builders import find_project, write
 
 CLAIMS = {
     "`total([1, 2])` returns 4 instead of 3": ("total([1, 2])", "4", "3"),

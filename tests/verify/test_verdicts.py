@@ -16,10 +16,9 @@ from coder.sandbox.process import ProcessSandbox
 from coder.verify.base import NO_HISTORY
 from coder.verify.example import IssueCode
 from coder.verify.issue import Purpose
-from coder.verify.project import find_project
 from coder.verify.run import ParallelRunner
 from coder.verify.verifier import WorktreeVerifier
-from tests.builders import read_case, write
+from tests.builders import find_project, read_case, write
 from tests.verify.conftest import Run
 from tests.verify.fakes import FakeTrees
 

@@ -8,9 +8,8 @@ import pytest
 from coder.sandbox.process import ProcessSandbox
 from coder.settings import Config
 from coder.verify.base import SuiteLimits
-from coder.verify.project import find_project
 from coder.wiring.project_runtime import command_environment, suite_limits
-from tests.builders import write
+from tests.builders import find_project, write
 
 
 def test_all_tests_run_where_the_user_waits() -> None:

@@ -6,8 +6,7 @@ import pytest
 from coder.core.ports import Limits
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.build import Build, Builder, find_build
-from coder.verify.project import find_project
-from tests.builders import write
+from tests.builders import find_project, write
 
 MESON = "[build-system]\nbuild-backend = 'mesonpy'\n"
 

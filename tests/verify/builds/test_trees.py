@@ -16,10 +16,9 @@ from coder.verify.base import NO_HISTORY
 from coder.verify.build import Builder
 from coder.verify.issue import Purpose
 from coder.verify.launch import TARGET
-from coder.verify.project import find_project
 from coder.verify.run import ParallelRunner, PytestRunner
 from coder.verify.verifier import WorktreeVerifier
-from tests.builders import git, repo, write
+from tests.builders import find_project, git, repo, write
 from tests.repo.opened import open_session_repository
 from tests.walls import walls
 

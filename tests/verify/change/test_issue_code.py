@@ -6,8 +6,7 @@ import pytest
 
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.example import IssueCode, IssueCodeAnswers, quoted_code
-from coder.verify.project import find_project
-from tests.builders import by_hand, write
+from tests.builders import by_hand, find_project, write
 
 SOURCE = """import math
 

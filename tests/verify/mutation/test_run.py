@@ -7,9 +7,8 @@ from coder.core.ports import Edit, Limits, TrialResult
 from coder.core.verdict import UntestedPlace
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.mutate import mutate_change
-from coder.verify.project import find_project
 from coder.verify.trials import PytestTrials
-from tests.builders import write
+from tests.builders import find_project, write
 
 OLD = "def low(x):\n    return x\n\n\ndef high(x):\n    return x\n"
 NEW = "def low(x):\n    return x + 1\n\n\ndef high(x):\n    return x + 2\n"

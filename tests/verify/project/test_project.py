@@ -8,8 +8,8 @@ import pytest
 
 from coder.core.errors import UserError
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.project import DEFAULT_COMMAND, Project, find_project
-from tests.builders import by_hand, write
+from coder.verify.project import DEFAULT_COMMAND, Project
+from tests.builders import by_hand, find_project, write
 
 OWN = {"PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))}
 

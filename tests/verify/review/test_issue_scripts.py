@@ -5,8 +5,7 @@ from pathlib import Path
 
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.example import IssueCode, code_in_issue
-from coder.verify.project import find_project
-from tests.builders import write
+from tests.builders import find_project, write
 
 ISSUE = """Adding fails:
 

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.project import find_project
 from coder.verify.runners.adapter import Run
 from coder.verify.runners.javascript import Mocha
 from coder.verify.runners.registry import find_commands, recognize_command
 from coder.verify.runners.workspaces import prepare_run
-from tests.builders import write, write_tree
+from tests.builders import find_project, write, write_tree
 
 MANIFESTS = {
     "go.mod": ("go", "go test ./..."),

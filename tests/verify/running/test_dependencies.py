@@ -15,9 +15,9 @@ from coder.sandbox.choice import choose_backend
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.dependencies import OverlayInstaller
 from coder.verify.launch import TARGET
-from coder.verify.project import Overlay, Project, find_project
+from coder.verify.project import Overlay, Project
 from coder.verify.run import PytestRunner
-from tests.builders import write
+from tests.builders import find_project, write
 from tests.verify.fakes import failed_result
 
 TESTS = "import answers\n\n\ndef test_answer():\n    assert answers.ANSWER == 42\n"

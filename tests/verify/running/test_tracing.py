@@ -8,9 +8,8 @@ import pytest
 
 from coder.core.ports import Limits, Traces
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.project import find_project
 from coder.verify.tracing import PytestTracer
-from tests.builders import write
+from tests.builders import find_project, write
 
 FILES = {
     "shop.py": """\

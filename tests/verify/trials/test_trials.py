@@ -17,9 +17,8 @@ from coder.core.ports import Edit, Limits, TextChange
 from coder.sandbox.choice import choose_backend
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.launch import TARGET
-from coder.verify.project import find_project
 from coder.verify.trials import PytestTrials
-from tests.builders import write
+from tests.builders import find_project, write
 
 Outcomes = Callable[..., list[tuple[str, str]]]
 SHOP = {

@@ -13,10 +13,9 @@ from coder.core.verdict import LintReport, TestReport, Verdict, VerdictKind
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.examination import ExaminationTools, ExaminedChange, examine_change
 from coder.verify.example import IssueCodeAnswers
-from coder.verify.project import find_project
 from coder.verify.trials import PytestTrials
 from coder.verify.verdict import Facts, decide
-from tests.builders import write
+from tests.builders import find_project, write
 from tests.verify.fakes import FakeIssueCode, NoTrials, passed_result
 
 SOURCE = "def add(a, b):\n    return a + b\n"
