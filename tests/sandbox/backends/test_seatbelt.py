@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import SandboxError
-from coder.core.phases import Policy
+from coder.core.phases import READ_ONLY, Policy
 from coder.sandbox.choice import suggest_remedy
 from coder.sandbox.process import ProcessSandbox
-from coder.sandbox.seatbelt import Seatbelt, build_profile
+from coder.sandbox.seatbelt import Seatbelt, build_profile, find_stored_spelling, list_names
 from coder.sandbox.view import FileSystemView
 from tests.builders import repo, write
 
@@ -158,6 +158,27 @@ def test_nothing_that_carries_a_rule_can_be_renamed(home: Path, tmp_path: Path) 
     assert not profile.allows("file-link", project / "link")
 
 
+def test_own_terminals_work_and_link_targets_are_reached(home: Path, tmp_path: Path) -> None:
+    (home / ".local/bin/link").symlink_to("tool")
+    (home / "tools").symlink_to(".local/bin")
+    argv, _ = wrap(home / "project", tmp_path, path=f"{home}/tools:/usr/bin")
+    profile = Profile(argv[2])
+    assert all(
+        profile.allows(operation, "/dev/ptmx")
+        for operation in ("file-read-data", "file-write-data", "file-ioctl")
+    )
+    assert profile.allows("file-read-data", home / "tools"), "the link itself"
+    assert profile.allows("file-read-data", home / ".local/bin/link")
+    assert not profile.allows("sysctl-read", "kern.procargs2")
+
+
+def test_read_only_policy_covers_worktree(home: Path, tmp_path: Path) -> None:
+    argv, scratch = wrap(home / "project", tmp_path, READ_ONLY)
+    profile = Profile(argv[2])
+    assert not profile.allows("file-write-data", home / "project/a.py")
+    assert profile.allows("file-write-data", scratch / "x")
+
+
 def test_network_reaches_no_socket_of_another_program(home: Path, tmp_path: Path) -> None:
     for policy in (Policy(network=False), Policy(network=True)):
         argv, scratch = wrap(home / "project", tmp_path, policy)
@@ -190,6 +211,30 @@ def test_quotes_paths_and_refuses_control_characters(tmp_path: Path) -> None:
     broken = FileSystemView(hidden=(), readable=(), writable=(tmp_path / "a\nb",), protected=(), masked=())
     with pytest.raises(SandboxError, match=r"a sandbox profile cannot contain the path '.*a\\nb'"):
         build_profile(broken, network=False)
+
+
+def test_profile_names_files_as_directories_spell_them(tmp_path: Path) -> None:
+    # Two names of one file, of which the directory lists one, stand for a file system that ignores case.
+    write(tmp_path, {"Clé.txt": "key", "other.txt": ""})
+    (tmp_path / "cle\u0301.TXT").hardlink_to(tmp_path / "Clé.txt")
+
+    def list_stored(directory: Path) -> list[str]:
+        return ["Clé.txt", "OTHER.TXT"] if directory == tmp_path else [*list_names(directory)]
+
+    def spell(name: str) -> str:
+        return find_stored_spelling(tmp_path / name, list_stored).name
+
+    assert spell("cle\u0301.TXT") == "Clé.txt"
+    assert spell("other.txt") == "other.txt", "another file of a system that heeds case"
+    assert spell("none.txt") == "none.txt"
+    assert find_stored_spelling(tmp_path / "none/x", list_names) == tmp_path / "none/x"
+
+
+def test_profile_that_is_too_long_says_what_to_do(tmp_path: Path) -> None:
+    private = tuple(tmp_path / f"directory-{number}/.env" for number in range(1000))
+    view = FileSystemView(hidden=(), readable=(), writable=(tmp_path,), protected=(), masked=private)
+    with pytest.raises(SandboxError, match=r"bytes, and macOS may take .* names 1,000 private files: move"):
+        build_profile(view, network=False)
 
 
 def test_reports_profile_that_does_not_compile() -> None:
