@@ -209,6 +209,7 @@ class Limits(Value):
     open_files: int = 4096
     """Per process."""
     file_bytes: int = 2 << 30
+    """Per file."""
     disk_bytes: int = 4 << 30
     """Free space that the command may use up on a writable file system."""
     output_bytes: int = 2 << 20
@@ -224,6 +225,7 @@ class Execution(Value):
     timed_out: bool = False
     """The time limit was reached, or the command was cut short."""
     killed_after: float | None = None
+    """Seconds after which it was killed for that."""
     truncated: bool = False
     exceeded: str = ""
     """The other limit that it was killed for, in words, such as `more than 1024 processes`."""

@@ -47,6 +47,7 @@ class ScriptStep(Value):
     reasoning: str = ""
     calls: tuple[ScriptedCall, ...] = ()
     finish: Literal["stop", "calls", "length", "refusal"] | None = None
+    """None for `calls` if there are any, else `stop`."""
     usage: Usage = Usage(cost_usd=Decimal(0))
     error: ScriptedError | None = None
     when: str = ""

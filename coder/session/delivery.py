@@ -474,32 +474,10 @@ SUBJECT_CHARACTERS = 60
 BRANCH_CHARACTERS = 40
 _IDENTIFIER = re.compile(r"\w*(?:_|\(|\.\w|[a-z][A-Z]|\d)")
 """Matches a line whose first word is an identifier, which keeps its case."""
-_FUNCTION_WORDS = frozenset(
-    {
-        *(
-            "a",
-            "an",
-            "the",
-            "of",
-            "in",
-            "on",
-            "to",
-            "and",
-            "or",
-            "as",
-            "at",
-            "by",
-            "for",
-            "from",
-            "with",
-            "without",
-            "is",
-            "are",
-        ),
-        *("be", "not", "it", "its", "that", "this", "when", "where", "if", "than"),
-    }
+_FUNCTION_WORD = re.compile(
+    r"an?|the|of|in|on|to|and|or|as|at|by|for|from|with(?:out)?|is|are|be|not|its?|that|this|when|where|if|than"
 )
-"""Words that cannot end a phrase."""
+"""Matches a word that cannot end a phrase."""
 _CHATTER = re.compile(
     r"(?:(?:done|ok|okay|great|perfect|sure)[.!,:]+ +"
     r"|(?:now |so )?(?:I|we)(?:'ve| have)?(?: now| just)? (?=(?:made|\w+ed)\b))+",
@@ -566,7 +544,7 @@ def format_subject(summary: str, recent: Sequence[str]) -> str:
 def branch_slug(subject_line: str) -> str:
     """Return the readable part of a branch name: a few lower-case words with hyphens."""
     words = re.findall(r"[a-z0-9]+", _CONVENTIONAL.sub("", subject_line).lower())[:6]
-    while words and (len("-".join(words)) > BRANCH_CHARACTERS or words[-1] in _FUNCTION_WORDS):
+    while words and (len("-".join(words)) > BRANCH_CHARACTERS or _FUNCTION_WORD.fullmatch(words[-1])):
         words.pop()
     return "-".join(words) or "fix"
 

@@ -144,6 +144,7 @@ class CallRecorder:
             self.write({"kind": "cut"})
 
     def kind_of(self, code: types.CodeType) -> int:
+        """Return the kind of a function, 0 for one that is not recorded."""
         path = code.co_filename
         if not path.startswith(self.prefix) or code.co_name.startswith("<") or code.co_flags & UNCALLABLE:
             return 0

@@ -32,6 +32,7 @@ class LineRecorder:
     def __init__(self, tree: str, lines: dict[str, list[int]]) -> None:
         self.paths = {os.path.join(tree, path): path for path in lines}
         self.functions = {file: find_lines(file) for file in self.paths}
+        """Lines of each function by its first one, by file."""
         self.watched = {
             path: {line for part in self.functions[file].values() for line in part} & {*lines[path]}
             for file, path in self.paths.items()
