@@ -194,14 +194,8 @@ TABLE_SETTINGS = ("keys",)
 OWN_SETTINGS = ("test_network", "test_environment")
 """Settings that the user makes for single repositories, below `[repositories."PATH"]` of their file."""
 LOWERABLE_SETTINGS = (
-    "attempts",
-    "max_usd",
-    "max_tokens",
-    "max_seconds",
-    "max_requests",
-    "suite_seconds",
-    "sandbox_memory_mb",
-    "sandbox_processes",
+    *("attempts", "max_usd", "max_tokens", "max_seconds", "max_requests", "suite_seconds"),
+    *("sandbox_memory_mb", "sandbox_processes"),
 )
 """Settings that a repository may lower but not raise."""
 NEAREST_FIRST = "tests that use the changed code run nearest first; `wait = true` runs all of them"

@@ -140,13 +140,7 @@ class Batch:
             raise UserError("the time limit of the batch is reached")
         own_flags = issue.model_dump(
             include={
-                "strategy",
-                "model",
-                "test",
-                "attempts",
-                "max_usd",
-                "max_tokens",
-                "max_seconds",
+                *("strategy", "model", "test", "attempts", "max_usd", "max_tokens", "max_seconds"),
                 "max_requests",
             }
         )

@@ -24,22 +24,8 @@ FETCH_SECONDS = 20.0
 LARGEST_PACKAGE_BYTES = 40_000_000
 BLOCK_TAGS = frozenset(
     {
-        "article",
-        "br",
-        "dd",
-        "div",
-        "dt",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "li",
-        "p",
-        "pre",
-        "section",
-        "tr",
+        *("article", "br", "dd", "div", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "li", "p", "pre"),
+        *("section", "tr"),
     }
 )
 PACKAGE_SUFFIXES = (".py", ".pyi", ".pyx", ".md", ".rst", ".txt")

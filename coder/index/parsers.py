@@ -392,20 +392,8 @@ LEAST_SPECIFIC_KINDS = frozenset({"variable", "type"})
 """Kinds less specific than any other that a query finds for the same name."""
 SOFT_KEYWORDS = frozenset(
     {
-        "get",
-        "set",
-        "of",
-        "from",
-        "type",
-        "target",
-        "meta",
-        "module",
-        "open",
-        "record",
-        "to",
-        "uses",
-        "with",
-        "print",
+        *("get", "set", "of", "from", "type", "target", "meta", "module", "open", "record", "to", "uses"),
+        *("with", "print"),
     }
 )
 """Keywords only in certain contexts."""
@@ -668,16 +656,7 @@ LINE = re.compile(
     rf"^(?P<indent>[ \t]*)(?:(?:{MODIFIERS})\s+)*(?P<word>{DEFINITION_KEYWORDS})\s+(?:\([^)]*\)\s*)?(?P<name>[A-Za-z_$][\w$]*)"
 )
 TYPES = (
-    "class",
-    "struct",
-    "interface",
-    "trait",
-    "enum",
-    "impl",
-    "module",
-    "namespace",
-    "type",
-    "protocol",
+    *("class", "struct", "interface", "trait", "enum", "impl", "module", "namespace", "type", "protocol"),
     "object",
 )
 STRING_OR_COMMENT = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"|/\*.*?\*/|//[^\n]*', re.DOTALL)

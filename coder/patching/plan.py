@@ -407,17 +407,8 @@ MAX_FILES_OPENED = 5_000
 LARGEST_BYTES = 1_000_000
 EXCLUDED_DIRECTORIES = frozenset(
     {
-        ".git",
-        ".hg",
-        ".svn",
-        ".tox",
-        ".nox",
-        ".venv",
-        "venv",
-        "node_modules",
-        "__pycache__",
-        ".mypy_cache",
-        ".ruff_cache",
+        *(".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", "node_modules", "__pycache__"),
+        *(".mypy_cache", ".ruff_cache"),
     }
 )
 

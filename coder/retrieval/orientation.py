@@ -28,13 +28,7 @@ from coder.workspace.workspace import (
 
 LAYOUT_FOLDERS = 10
 ROOT_FILES = (
-    "pyproject.toml",
-    "setup.cfg",
-    "setup.py",
-    "tox.ini",
-    "noxfile.py",
-    "Makefile",
-    "conftest.py",
+    *("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "noxfile.py", "Makefile", "conftest.py"),
     "pytest.ini",
 )
 SHOWN_PLACES = 3

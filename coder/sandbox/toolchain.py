@@ -14,26 +14,11 @@ from contextlib import suppress
 from pathlib import Path
 
 TOOL_DIRECTORIES = (
-    *(
-        ".pyenv",
-        ".asdf",
-        ".rye/py",
-        ".volta",
-        ".nvm/versions",
-        ".cargo/bin",
-        ".rustup",
-        ".sdkman/candidates",
-        ".rbenv",
-    ),
+    *(".pyenv", ".asdf", ".rye/py", ".volta", ".nvm/versions", ".cargo/bin", ".rustup"),
+    *(".sdkman/candidates", ".rbenv"),
     *("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", ".conda/envs"),
-    *(
-        ".local/bin",
-        ".local/lib",
-        ".local/pipx/venvs",
-        ".local/share/mise",
-        ".local/share/rtx",
-        ".local/share/pipx/venvs",
-    ),
+    *(".local/bin", ".local/lib", ".local/pipx/venvs", ".local/share/mise", ".local/share/rtx"),
+    ".local/share/pipx/venvs",
     *(
         ".local/share/uv/python",
         ".local/share/uv/tools",

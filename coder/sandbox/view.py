@@ -43,16 +43,8 @@ SHOWN_DIRECTORIES = (
 RESOLVERS = ("/run/systemd/resolve", "/run/NetworkManager/resolv.conf", "/run/resolvconf")
 """Possible targets of /etc/resolv.conf."""
 MASKED_PATHS = (
-    *(
-        "/etc/shadow",
-        "/etc/gshadow",
-        "/etc/shadow-",
-        "/etc/gshadow-",
-        "/etc/sudoers",
-        "/etc/sudoers.d",
-        "/etc/ssh",
-        "/etc/ssl/private",
-    ),
+    *("/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-", "/etc/sudoers"),
+    *("/etc/sudoers.d", "/etc/ssh", "/etc/ssl/private"),
     *(
         "/etc/NetworkManager/system-connections",
         "/etc/wireguard",
@@ -225,23 +217,8 @@ def find_private_files(tree: Path, patterns: Sequence[str]) -> tuple[Path, ...]:
 
 ALLOWED_VARIABLES = frozenset(
     {
-        "HOME",
-        "LANG",
-        "LANGUAGE",
-        "LC_ALL",
-        "LC_COLLATE",
-        "LC_CTYPE",
-        "LC_MESSAGES",
-        "LC_MONETARY",
-        "LC_NUMERIC",
-        "LC_TIME",
-        "LOGNAME",
-        "PATH",
-        "PYENV_ROOT",
-        "SHELL",
-        "TZ",
-        "USER",
-        "VIRTUAL_ENV",
+        *("HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY"),
+        *("LC_NUMERIC", "LC_TIME", "LOGNAME", "PATH", "PYENV_ROOT", "SHELL", "TZ", "USER", "VIRTUAL_ENV"),
     }
 )
 
@@ -269,11 +246,7 @@ def private_directories(directory: Path, environment: Mapping[str, str]) -> dict
 def git_identity(environment: Mapping[str, str]) -> str:
     """Return a git configuration with the user's name, address and first branch, as far as they are set."""
     query = (
-        "git",
-        "config",
-        "--global",
-        "--null",
-        "--get-regexp",
+        *("git", "config", "--global", "--null", "--get-regexp"),
         r"^(user\.(name|email)|init\.defaultbranch)$",
     )
     try:

@@ -377,12 +377,7 @@ def _incomplete_run_problem(recording: Recording, execution: Execution, runner: 
 def find_error_line(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip(" =")]
     for mark in (
-        r": error: ",
-        r"^E  ",
-        r"^ERROR: ",
-        r"^INTERNALERROR> \w*(Error|Exception)",
-        r"Error: ",
-        r"^! ",
+        *(r": error: ", r"^E  ", r"^ERROR: ", r"^INTERNALERROR> \w*(Error|Exception)", r"Error: ", r"^! "),
         r"Exit:",
     ):
         if error_line := next((line for line in lines if re.search(mark, line)), None):

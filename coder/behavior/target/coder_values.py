@@ -33,25 +33,9 @@ NOT_COMPARED = "not compared"
 MOST_ITEMS = 30
 EFFECTS = frozenset(
     [
-        "os.remove",
-        "os.rename",
-        "os.rmdir",
-        "os.mkdir",
-        "os.link",
-        "os.symlink",
-        "os.truncate",
-        "os.chmod",
-        "os.kill",
-        "os.system",
-        "os.exec",
-        "os.posix_spawn",
-        "os.putenv",
-        "shutil.rmtree",
-        "shutil.move",
-        "subprocess.Popen",
-        "socket.connect",
-        "socket.bind",
-        "sqlite3.connect",
+        *("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate"),
+        *("os.chmod", "os.kill", "os.system", "os.exec", "os.posix_spawn", "os.putenv", "shutil.rmtree"),
+        *("shutil.move", "subprocess.Popen", "socket.connect", "socket.bind", "sqlite3.connect"),
     ]
 )
 INSTANCE = "an instance"
