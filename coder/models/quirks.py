@@ -432,9 +432,14 @@ def _rejects(*names: str) -> re.Pattern[str]:
     )
 
 
+def _unknown(*fields: str, rejected: tuple[str, ...] = ()) -> Quirk:
+    """Return the quirk of servers that do not know some fields; `rejected` are their names in messages."""
+    return Quirk(fields[0], _rejects(*(rejected or fields)), partial(_drop, frozenset(fields)))
+
+
 QUIRKS = (
     # vLLM and LiteLLM before 2024, Azure, many gateways; must stand before `stream`, which its name contains.
-    Quirk("stream_options", _rejects("stream_options"), partial(_drop, frozenset({"stream_options"}))),
+    _unknown("stream_options"),
     # Ollama, llama.cpp, LM Studio and Mistral know the old name only; OpenAI's reasoning models the new one.
     Quirk(
         "max_completion_tokens",
@@ -443,34 +448,19 @@ QUIRKS = (
     ),
     Quirk("max_tokens", _rejects("max_tokens"), partial(_rename, "max_tokens", "max_completion_tokens")),
     # LM Studio, Groq and Bedrock behind LiteLLM.
-    Quirk(
-        "parallel_tool_calls",
-        _rejects("parallel_tool_calls"),
-        partial(_drop, frozenset({"parallel_tool_calls"})),
-    ),
+    _unknown("parallel_tool_calls"),
     # vLLM without --enable-auto-tool-choice rejects "auto" as a whole, which turns tools off (text protocol).
-    Quirk(
-        "tool_choice",
-        _rejects("tool_choice", "tool_?config"),
-        partial(_drop, frozenset({"tool_choice", "toolConfig"})),
-    ),
+    _unknown("tool_choice", "toolConfig", rejected=("tool_choice", "tool_?config")),
     # OpenAI's reasoning models and proxies before them.
-    Quirk("temperature", _rejects("temperature"), partial(_drop, frozenset({"temperature"}))),
-    Quirk("seed", _rejects("seed"), partial(_drop, frozenset({"seed"}))),
+    _unknown("temperature"),
+    _unknown("seed"),
     # Servers and proxies with Anthropic's messages, for older models behind OpenRouter and Vertex AI as well.
-    Quirk("cache_control", _rejects("cache_control"), partial(_drop, frozenset({"cache_control"}))),
+    _unknown("cache_control"),
     # Servers with OpenAI's responses: models that do not reason, vLLM, LiteLLM, LM Studio.
-    Quirk(
-        "include",
-        _rejects("include", "encrypted.content"),
-        partial(_drop, frozenset({"include"})),
-    ),
-    Quirk(
-        "prompt cache",
-        _rejects("prompt_cache_\\w+"),
-        partial(
-            _drop, frozenset({"prompt_cache_options", "prompt_cache_breakpoint", "prompt_cache_retention"})
-        ),
+    _unknown("include", rejected=("include", "encrypted.content")),
+    _unknown(
+        *("prompt_cache_options", "prompt_cache_breakpoint", "prompt_cache_retention"),
+        rejected=(r"prompt_cache_\w+",),
     ),
     # DeepSeek and Moonshot want it back with each call, of another model, too; Groq does not know it.
     Quirk(
@@ -480,12 +470,10 @@ QUIRKS = (
         ),
         partial(_map_messages, _with_reasoning),
     ),
-    Quirk(
-        "reasoning_content", _rejects("reasoning_content"), partial(_drop, frozenset({"reasoning_content"}))
-    ),
-    Quirk("effort", _rejects("reasoning_effort"), partial(_drop, frozenset({"reasoning_effort"}))),
-    Quirk("store", _rejects("store"), partial(_drop, frozenset({"store"}))),
-    Quirk("reasoning", _rejects("reasoning(?:\\.\\w+)?"), partial(_drop, frozenset({"reasoning"}))),
+    _unknown("reasoning_content"),
+    _unknown("reasoning_effort"),
+    _unknown("store"),
+    _unknown("reasoning", rejected=(r"reasoning(?:\.\w+)?",)),
     # Proxies of models without it; the whole reply is read as a stream.
     Quirk("stream", _rejects("stream", "streaming"), _without_streaming),
     # LM Studio, DeepSeek and most gateways do not know OpenAI's new name of the role.
