@@ -11,7 +11,7 @@
    and by how often a family was right in real fixes, one table of counts.
 3. **Try**: a process that has collected the tests forks for each candidate (`verify/trials.py`).
 4. **Compare**: what passes is grouped by its answers to the tests' calls and to variations of them
-   (`behavior/classes.py`), plainest first. One class is judged like any change. Several are PASSING: the
+   (`behavior/comparison.py`), plainest first. One class is judged like any change. Several are PASSING: the
    first is delivered, the call that decides is shown, and each can be applied.
 5. **Prove**: what is offered is judged and delivered as any fix. Tests that it breaks guard a second
    search. Where nothing passes, the issue's example stays on a branch as a failing test.

@@ -9,8 +9,7 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from coder import __version__
-from coder.behavior.classes import group_by_answers
-from coder.behavior.comparison import read_answers
+from coder.behavior.comparison import group_by_answers, read_answers
 from coder.behavior.runs import BehaviorRuns, Side, call_request, find_changed_code
 from coder.core.phases import Cutoff
 from coder.core.ports import (

@@ -1,7 +1,6 @@
 """Alternatives grouped by their answers to the same calls."""
 
-from coder.behavior.classes import group_by_answers
-from coder.behavior.comparison import CallAnswer, CallAnswers, CallKey
+from coder.behavior.comparison import CallAnswer, CallAnswers, CallKey, group_by_answers
 from coder.core.ports import AnswerClasses
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.verify.checks.special_cases import overfitting_signs
+from coder.verify.checks.review import overfitting_signs
 
 TEST = "def test_style():\n    assert style((1, 2, 3)) == 'x'\n"
 LENGTH = "chooses by the length of the test's own input"

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.behavior.classes import group_by_answers
-from coder.behavior.comparison import read_answers
+from coder.behavior.comparison import group_by_answers, read_answers
 from coder.behavior.runs import TARGET as BEHAVIOR_TARGET
 from coder.core.ports import Edit, Limits, TextChange
 from coder.sandbox.choice import choose_backend
