@@ -85,8 +85,7 @@ def bench(
     from coder.bench.runner import plan_jobs as planned
     from coder.bench.runner import read_outcomes
     from coder.bench.suites import load_suite
-    from coder.bench.swebench import write_predictions
-    from coder.bench.tables import compare_runs, describe_own_bugs, remember_results
+    from coder.bench.tables import compare_runs, describe_own_bugs, remember_results, write_predictions
     from coder.core.task import Budget
     from coder.repo.git import find_checkout
     from coder.wiring.session import RuntimeOptions

@@ -48,7 +48,7 @@ def doctor(
 
 def _try_tests(directory: Path, *, trust: bool) -> int:
     """Print how the tests of HEAD run, and what came of it; return 1 if they cannot be run."""
-    from coder.wiring.trial_run import try_tests
+    from coder.wiring.session import try_tests
 
     project, report, count = try_tests(directory, trusted=trust)
     command = project.command

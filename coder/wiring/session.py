@@ -19,6 +19,7 @@ from coder.core.paths import extract_node_ids, find_command_tests, test_file_of
 from coder.core.ports import Model, Progress, Verifier
 from coder.core.task import Budget, Mode, Task
 from coder.core.values import Candidate, Patch, SuspectRanking
+from coder.core.verdict import TestReport
 from coder.directories import index_database, sandbox_notice_file, sessions_directory
 from coder.index.index import SymbolIndex
 from coder.models.catalog import ModelChoice, choose_beside, choose_by_name, choose_model
@@ -792,3 +793,24 @@ def scripted_approach(script: Path, config: Config, *, mode: Mode = "fix") -> Ap
         raise UserError(f"There is no script {script}, so the scripted model has nothing to say.")
     strategy = choose_strategy(config.model_copy(update={"offline_first": False}), mode)
     return Approach(model=ScriptedModel(load_script(script)), strategy=strategy, reason="as scripted")
+
+
+def try_tests(directory: Path, **options: Unpack[RuntimeOptions]) -> tuple[Project, TestReport, int]:
+    """Run one test of HEAD, or all where none can be selected; return how, the report, and the count.
+
+    Raises:
+        UserError: the repository cannot be worked on.
+    """
+    with (
+        open_runtime(directory, **options) as (repository, runtime),
+        repository.checkout(repository.head) as tree,
+    ):
+        runtime.selection.settle(tree)
+        runner = runtime.runner()
+        if not runtime.project.command.is_recorded:
+            report = runner.run(tree)
+            return runtime.project, report, len(report.results)
+        listed = runner.collect(tree)
+        if listed.problem is not None or not listed.collected:
+            return runtime.project, listed, len(listed.collected)
+        return runtime.project, runner.run(tree, listed.collected[:1]), len(listed.collected)

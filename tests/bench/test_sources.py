@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.bench.sources import find_fixes, make_benchmark, match_benchmark_names, read_rows
-from coder.bench.swebench import write_predictions
-from coder.bench.tables import describe_own_bugs
+from coder.bench.tables import describe_own_bugs, write_predictions
 from coder.core.verdict import VerdictKind
 from coder.repo.git import find_git
 from coder.wiring.session import RuntimeOptions as Settings
