@@ -86,20 +86,34 @@ import coder_calls, shop, test_shop
 answers = os.path.join(sys.argv[2], "answers")
 request = {"answers": answers, "changed": [["shop.py", "ordinal"]], "literals": [], "ignored": [],
            "targets": ["t"], "tests": ["test_shop.py"], "seconds": 20}
-coder_calls.CallRecorder(request, sys.argv[2]).begin("t")
+coder_calls.CALL_SECONDS, coder_calls.FORK_SECONDS, coder_calls.VARIED_SECONDS = 0.05, 1.0, 0.1
+recorder = coder_calls.CallRecorder(request, sys.argv[2])
+recorder.begin("t")
 test_shop.test_new()
 sys.setprofile(None)
+sys.exit(recorder.is_late)
 """
 
 
 def test_varies_calls_that_reach_a_changed_function(tmp_path: Path) -> None:
-    (tmp_path / "shop.py").write_text(BASE + "\n\ndef page(number):\n    return 'page ' + ordinal(number)\n")
-    (tmp_path / "test_shop.py").write_text("import shop\n\n\ndef test_new():\n    shop.page(11)\n")
-    argv = [sys.executable, "-c", RECORDING, str(TARGET), str(tmp_path)]
-    subprocess.run(argv, check=True)
-    rows = [json.loads(line) for line in (tmp_path / "answers").read_text().splitlines()]
+    rows = record(tmp_path, BASE + "\n\ndef page(number):\n    return 'page ' + ordinal(number)\n")
     calls = {(row["kind"], row["call"]): row["answer"] for row in rows if row["name"] == "page"}
     assert calls["near", "page(12)"] == "'page 12nd'"
+
+
+def test_varied_calls_that_do_not_end_leave_time_for_others(tmp_path: Path) -> None:
+    text = "def ordinal(number):\n    while number != 11:\n        pass\n"
+    rows = record(tmp_path, text + "\n\ndef page(number):\n    return ordinal(number)\n")
+    assert ("own", "page(11)") in {(row["kind"], row["call"]) for row in rows}
+
+
+def record(place: Path, text: str) -> list[dict[str, Any]]:
+    """Return the answers of a target that calls `page(11)`, all of which are recorded."""
+    (place / "shop.py").write_text(text)
+    (place / "test_shop.py").write_text("import shop\n\n\ndef test_new():\n    shop.page(11)\n")
+    argv = [sys.executable, "-c", RECORDING, str(TARGET), str(place)]
+    subprocess.run(argv, check=True)
+    return [json.loads(line) for line in (place / "answers").read_text().splitlines()]
 
 
 class WatchedSandbox(ProcessSandbox):

@@ -55,6 +55,8 @@ CALL_SECONDS, FORK_SECONDS = 0.5, 4.0
 MOST_PICKLED, MOST_VARIED = 20_000, 2_000
 """Bytes of the arguments of a call that a test makes, and of a variation."""
 TARGETS_SHARE = 0.7
+VARIED_SECONDS, VARIED_SHARE = 1.0, 0.25
+"""Time for variations of one call, at most this share of all that is left: the calls to come need some."""
 UNCALLABLE = inspect.CO_ASYNC_GENERATOR
 REPORTS = "from_item_and_call"
 """Function of pytest that describes how a phase of a test ended."""
@@ -290,10 +292,11 @@ class CallRecorder:
             rows += [("far", {**site.arguments, name: site.defaults[name]}) for name in optional]
             rows += variations(site.arguments, self.literals, near=NEAR, far=FAR, read=code.co_names)
         known = set()
+        until = time.monotonic() + min(VARIED_SECONDS, self.seconds * VARIED_SHARE)
         self.is_affected = not self.changed  # with no changed function, every call is of interest
         for kind, row_arguments in rows:
             is_own = kind in ("own", "again")
-            if not is_own and not self.is_affected:
+            if not is_own and not (self.is_affected and time.monotonic() < until):
                 return
             varied = site.written_arguments(row_arguments)
             shown = text if is_own else describe_call(code, varied, self.texts)
