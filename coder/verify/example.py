@@ -36,21 +36,28 @@ from coder.verify.report import NETWORK_MESSAGES
 from coder.verify.select import project_files
 
 _ADVERB = r"(?:(?:now|currently|always|still|wrongly|incorrectly|just|only)\s+)*"
+_WORDS = r"(?:(?!(?:should|must|instead|but|and|or|not)\b)[\w'-]+,?\s+){0,5}?"
+"""Words between a call and what is said of it, such as `on Windows` or `called twice`."""
 _GIVES = re.compile(
-    rf"[`)]?\s*{_ADVERB}(?:returns?|gives?|yields?|is|evaluates? to|prints?|outputs?|produces?|->|=>|→|==)\s+"
+    rf"[`)]*\s*{_WORDS}(?:returns?|gives?|yields?|is|evaluates? to|prints?|outputs?|produces?|->|=>|→|==)\s+"
     rf"{_ADVERB}"
 )
 _RAISES = re.compile(
-    rf"[`)]?\s*{_ADVERB}(?:raises?|throws?|fails with|crashes with|dies with|gives)\s+(?:an?\s+)?`?"
+    rf"[`)]*\s*{_WORDS}(?:raises?|throws?|fails with|crashes with|dies with|gives)\s+(?:an?\s+)?`?"
     r"(?P<type>\w*(?:Error|Exception))\b(?::[^\n`]{0,80})?`?"
 )
 _INSTEAD = re.compile(
-    r"(?i)`?\s*(?:[,;(]?\s*(?:instead of|rather than|and not|where|not)"
+    r"(?i)`*\s*(?:(?:for|on|in|with|under|since)\s+(?:[\w.'-]+\s+){1,3}?)?"
+    r"(?:[,;(]?\s*(?:instead of|rather than|and not|where|not)"
     r"|[,;(.]?\s*(?:(?:but|and|while)\s+)?(?:(?:it|this|that|I|we)\s+)?"
     r"(?:(?:should|must|ought to)(?: have)? (?:be|been|return(?:ed)?|give|given|print(?:ed)?"
     r"|(?P<raise>raised?|throw|thrown))"
     r"|(?:would have |had )?expect(?:ed|s)?(?: is| was| to get| it to (?:be|return|give))?:?))\s+"
     r"(?P<raising>raising\s+)?(?:returning\s+|giving\s+)?(?:an?\s+(?=`?\w*(?:Error|Exception)\b))?"
+)
+_WANTED = re.compile(
+    rf"[`)]*\s*{_WORDS}(?:should|must|ought to|has to|is expected to)\s+{_ADVERB}"
+    r"(?:be|return|give|yield|print|output|produce|equal|evaluate to|(?P<raise>raise|throw))\s+(?:an?\s+)?"
 )
 _EXPECTED = re.compile(r"(?i)(?:expected|should (?:be|give|return|print))(?: output| result)?:?\s+`?")
 _SUBJECT = re.compile(r"(?i)\s*(?:(?:this|it|that|which|the above)\s+)?")
@@ -73,7 +80,9 @@ LEAST_MESSAGE = 6
 """Shorter messages may occur in any issue by chance."""
 _INLINE = re.compile(r"(?<!`)`(?P<code>[^`\n]{3,200})`(?!`)")
 
-_CALL_BEGIN, _CALL_END = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*\("), re.compile(r"[])]")
+_CALL_BEGIN = re.compile(r"(?<![\w.])(?:[A-Za-z_][\w.]*\(|[\[{](?=[^\n]*\bfor\b))")
+"""Matches the beginning of a call, or of a comprehension that may hold one."""
+_CALL_END = re.compile(r"[])}]")
 _ATTRIBUTES = re.compile(r"(?:\.[A-Za-z_]\w*)+(?![\w(])")
 LONGEST_CALL = 200
 _FENCE = re.compile(r"^[ \t]*```.*?^[ \t]*```", re.MULTILINE | re.DOTALL)
@@ -617,17 +626,24 @@ def _imports_of(text: str) -> Iterator[str]:
 
 
 def _nearest_test_file(tree: Path, function: str, imports: list[str]) -> str:
-    """Return the test file that names the function most often, or that its module would have."""
+    """Return the test file that names the function most often, or that its module has, or would have.
+
+    A module has the file of its name, else the one that names it most often, else the only one.
+    """
     tests = [path for path in project_files(tree) if path.endswith(".py") and is_test_file(path)]
-    counts = {path: len(re.findall(rf"\b{function}\b", read_regular_text(tree / path))) for path in tests}
-    best = max(counts, key=lambda path: counts[path], default="")
-    if best and counts[best]:
-        return best
     words = imports[0].split() if imports else ["", function]
     stem = words[1].rpartition(".")[2]
-    named = [path for path in tests if Path(path).name == f"test_{stem}.py"]
+
+    def nearness(path: str) -> tuple[int, bool, int]:
+        text = read_regular_text(tree / path)
+        function_count, stem_count = (len(re.findall(rf"\b{name}\b", text)) for name in (function, stem))
+        return function_count, Path(path).stem in (f"test_{stem}", f"{stem}_test"), stem_count
+
+    best = max(tests, key=nearness, default="")
+    if best and (any(nearness(best)) or len(tests) == 1):
+        return best
     folder = "tests/" if (tree / "tests").is_dir() else "test/" if (tree / "test").is_dir() else ""
-    return named[0] if named else f"{folder}test_{stem}.py"
+    return f"{folder}test_{stem}.py"
 
 
 def _is_quoted(value: str, prose: str) -> bool:
@@ -722,13 +738,20 @@ def claimed_examples(issue: str) -> Iterator[ClaimedExample]:
 def _from_text(call: str, rest: str, setup: str = "") -> Iterator[ClaimedExample]:
     if raised := _RAISES.match(rest):
         instead = _INSTEAD.match(rest, raised.end())
-        right = _read_result(rest, instead) if instead else ""
+        is_error = instead and (instead["raising"] or instead["raise"])
+        right = _read_result(rest, instead.end(), is_error=bool(is_error)) if instead else ""
         yield ClaimedExample(call=call, wrong=f"raises {raised['type']}", right=right, setup=setup)
     elif gives := _GIVES.match(rest):
         wrong, position = _read_value(rest, gives.end())
         instead = _INSTEAD.match(rest, position) if wrong else None
-        if instead and (right := _read_result(rest, instead)):
+        is_error = instead and (instead["raising"] or instead["raise"])
+        if instead and (right := _read_result(rest, instead.end(), is_error=bool(is_error))):
             yield ClaimedExample(call=call, wrong=wrong, right=right, setup=setup)
+    elif wanted := _WANTED.match(rest):
+        right = _read_result(rest, wanted.end(), is_error=bool(wanted["raise"]))
+        # Alone, a bare word may be prose: `total(x) should return the sum`.
+        if right and (wanted["raise"] or rest[wanted.end()] == "`" or _literal(right) is not None):
+            yield ClaimedExample(call=call, right=right, setup=setup)
 
 
 def _from_assertions(code: str) -> Iterator[ClaimedExample]:
@@ -759,20 +782,20 @@ def _from_session(code: str, issue: str) -> Iterator[ClaimedExample]:
         yield ClaimedExample(call=call, wrong=wrong, right=right, setup=setup.rstrip())
 
 
-def _read_result(text: str, instead: re.Match[str]) -> str:
+def _read_result(text: str, position: int, *, is_error: bool) -> str:
     """Return what a text writes behind the words for what should be."""
-    if instead["raising"] or instead["raise"]:
-        found = _NAME.match(text, instead.end())
+    if is_error:
+        found = _NAME.match(text, position)
         return f"raises {found['type']}" if found else ""
-    return _read_value(text, instead.end())[0]
+    return _read_value(text, position)[0]
 
 
 def _read_value(text: str, position: int) -> tuple[str, int]:
     """Return a value that a text writes at a position, and where it ends; empty if there is none."""
     rest = text[position : position + LONGEST_VALUE]
     if rest.startswith("`"):
-        end = rest.find("`", 1)
-        return (rest[1:end], position + end + 1) if end > 1 else ("", position)
+        quoted = re.match(r"(`+)(.+?)\1", rest)
+        return (quoted[2].strip(), position + quoted.end()) if quoted else ("", position)
     if number := _NUMBER.match(rest):
         return number[0], position + number.end()
     if rest[:1] in ("'", '"', "[", "(", "{") or rest[:2] in ("b'", 'b"'):

@@ -40,6 +40,23 @@ CLAIMS = {
     ),
     "`total([])` gives 0. It must raise a `TypeError`.": ("total([])", "0", "raises TypeError"),
     "total([]) returns 0 instead of raising an IndexError": ("total([])", "0", "raises IndexError"),
+    "total([1, 2]) should return 3": ("total([1, 2])", "", "3"),
+    "`size(1000)` should give `1.0 kB`, but I get 1000": ("size(1000)", "", "1.0 kB"),
+    "nth(13) should be '13th'.": ("nth(13)", "", "'13th'"),
+    "total('') must raise a ValueError": ("total('')", "", "raises ValueError"),
+    "total([1, 2]) on Windows wrongly returns 4 instead of 3": ("total([1, 2])", "4", "3"),
+    "total([1, 2]) returns 4 on my machine instead of 3": ("total([1, 2])", "4", "3"),
+    "``total([1, 2])`` returns ``4`` instead of ``3``": ("total([1, 2])", "4", "3"),
+    "[nth(n) for n in (1, 13)] gives ['1st', '13rd'] instead of ['1st', '13th']": (
+        "[nth(n) for n in (1, 13)]",
+        "['1st', '13rd']",
+        "['1st', '13th']",
+    ),
+    "`{n: nth(n) for n in [13]}` is `{13: '13rd'}`, should be `{13: '13th'}`": (
+        "{n: nth(n) for n in [13]}",
+        "{13: '13rd'}",
+        "{13: '13th'}",
+    ),
 }
 SESSION = ">>> cart = Cart()\n>>> cart.add(2)\n>>> cart.total()\n3\n\nI expected `2`."
 SNIPPET = (
@@ -65,7 +82,8 @@ def test_statements_before_the_call_belong_to_the_example(
 PROSE = (
     "total([1, 2]) is slow",
     "total returns 4 instead of 3",
-    "total([1, 2]) should return 3",
+    "total([1, 2]) should return the sum",
+    "total([1, 2]) should be faster",
     "total([1, 2]) returns something instead",
 )
 
@@ -121,6 +139,25 @@ def test_reproduced_example_is_a_test_in_the_nearest_file(tmp_path: Path) -> Non
     assert found.test == "tests/test_cart.py::test_total_example"
     added = "\n\ndef test_total_example():\n    assert total([1, 2]) == 3\n"
     assert found.text == FILES["tests/test_cart.py"] + added
+
+
+@pytest.mark.parametrize(
+    ("tests", "path"),
+    [
+        ({"tests/test_cart.py": "", "tests/test_b.py": "from shop import cart\n"}, "tests/test_cart.py"),
+        ({"tests/test_a.py": "import re\n", "tests/test_b.py": "from shop import cart\n"}, "tests/test_b.py"),
+        ({"tests/test_all.py": "import re\n"}, "tests/test_all.py"),
+        ({"tests/test_a.py": "", "tests/test_b.py": "import re\n"}, "tests/test_cart.py"),
+    ],
+    ids=["name of the module", "names the module", "only one", "none is near"],
+)
+def test_example_of_an_untested_function_lands_nearby(
+    tmp_path: Path, tests: dict[str, str], path: str
+) -> None:
+    files = {name: text for name, text in FILES.items() if not name.startswith("tests")} | tests
+    found = reproduce(tmp_path, ISSUE, value("4"), files=files)
+    assert isinstance(found, ReproducedExample)
+    assert found.path == path
 
 
 @pytest.mark.parametrize(
