@@ -509,7 +509,8 @@ SHELL = re.compile(r"[|&;<>`$\n]")
 def parse_command(text: str, interpreter: Path, *, root: Path | None = None) -> Command:
     """Parse a test command, replacing `pytest` and `python` by those of `interpreter`.
 
-    A launcher that precedes them is dropped. Scripts are looked up in `root`.
+    A launcher that precedes them is dropped, also from the text, which says what runs. Scripts are looked up
+    in `root`.
 
     Raises:
         ValueError: quotes do not match, or there is no command.
@@ -529,6 +530,9 @@ def parse_command(text: str, interpreter: Path, *, root: Path | None = None) -> 
     if SHELL.search(text):
         return Command(text=text, argv=("sh", "-c", text), runner=OTHER)
     runner, index = _find_runner(words, root)
+    if runner != OTHER and not LAUNCHERS.isdisjoint({*words[:index]} - {"-m", "--"}):
+        start = "python " if runner == "django" else "python -m " if words[index - 1] == "-m" else ""
+        text = f"{_assignments(environment)}{start}{shlex.join(words[index:])}"
     environment = {**_interpreter_settings(words[:index]), **environment}
     match runner:
         case "pytest":
