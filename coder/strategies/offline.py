@@ -93,7 +93,7 @@ def search_repair() -> Strategy:
                 break
             guards = (*guards, *broken[:MAX_NEW_GUARDS])
             _log_phase(context, candidate, "locate")
-        summary = _describe_failure(found, why)
+        summary = _describe_failure(found, why, tests)
         _log_note(context, candidate, "repair", GiveUp(summary=summary, places=_places(found), test=example))
         return candidate
 
@@ -368,14 +368,19 @@ def _describe_offers(found: Proposals) -> Iterator[str]:
         yield f"a test decides: assert {found.call} == ..."
 
 
-def _describe_failure(found: Proposals, why: str) -> str:
+def _describe_failure(found: Proposals, why: str, tests: Sequence[str]) -> str:
     """Say what was tried, where the fault may be and what to do next."""
-    places = ", ".join(place.rpartition("::")[2] for place in _places(found)[:3])
-    where = f" Likeliest places: {places}." if places else ""
+    places = ", ".join(
+        f"{suspect.place.rpartition('::')[2]} ({suspect.place.partition('::')[0]}:{suspect.line})"
+        for suspect in found.suspects[:3]
+    )
+    basis = "what the tests run" if tests else "the issue's words"
+    where = f" Likeliest places, by {basis}: {places}." if places else ""
     if why:
         tried = f"{why[0].upper()}{why[1:]}."
         return f"{tried}{where} Name a failing test with --test, or use a model: coder fix --model MODEL."
-    tried = f"No small edit was found that passes and breaks nothing ({found.note})."
+    more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
+    tried = f"No small edit was found that makes {tests[0]}{more} pass and breaks nothing ({found.note})."
     return f"{tried}{where} {NEXT_COMMAND}."
 
 

@@ -174,7 +174,7 @@ class IssueCodeAnswers(Value):
     examples: tuple[BehaviorExample, ...] = ()
 
 
-NO_CLAIM = "the issue quotes no call with its wrong and its right result"
+NO_CLAIM = "the issue quotes no call with what it should give"
 
 
 class IssueCode:
@@ -575,24 +575,33 @@ def _write_test(
     while name in existing:
         name += "_again"
     known = {*_imports_of(before)}
-    lines = [statement for statement in imports if statement not in known]
+    lines, written, written_setup = [], call, setup
+    for statement in imports:
+        needed, spelling = _find_lacking_import(before, statement)
+        lines += needed
+        pattern = rf"(?<![\w.]){spelling.rpartition('.')[2]}(?=\()"
+        written, written_setup = (
+            re.sub(pattern, spelling, code) if spelling else code for code in (written, written_setup)
+        )
+    if '"' in before and before.count('"') > before.count("'") and re.fullmatch(r"'[^'\"\\\\]*'", right):
+        right = f'"{right[1:-1]}"'
     is_class = "TestCase)" in before and not re.search(r"^def test_", before, re.MULTILINE)
     is_float = isinstance(_literal(right), ast.Constant) and isinstance(ast.literal_eval(right), float)
     if right.startswith("raises "):
         error = right.removeprefix("raises ")
         raising = "self.assertRaises" if is_class else "pytest.raises"
-        body = [f"with {raising}({error}):", f"    {call}"]
+        body = [f"with {raising}({error}):", f"    {written}"]
     elif not right:
-        body = [call]
+        body = [written]
     elif is_class:
         check = "assertAlmostEqual" if is_float else "assertEqual"
-        body = [f"self.{check}({call}, {right})"]
+        body = [f"self.{check}({written}, {right})"]
     else:
         comparison = "is" if right in ("None", "True", "False") else "=="
-        body = [f"assert {call} {comparison} {f'pytest.approx({right})' if is_float else right}"]
+        body = [f"assert {written} {comparison} {f'pytest.approx({right})' if is_float else right}"]
     if not is_class and "pytest." in "".join(body) and "import pytest" not in known:
         lines.insert(0, "import pytest")
-    body = [*lines, *([""] if lines else []), *setup.splitlines(), *body]
+    body = [*lines, *([""] if lines else []), *written_setup.splitlines(), *body]
     if is_class:
         owner = f"{''.join(part.title() for part in function.strip('_').split('_'))}ExampleTest"
         header = [f"class {owner}(unittest.TestCase):", f"    def {name}(self):"]
@@ -614,6 +623,27 @@ def _write_test(
         imports=tuple(imports),
         setup=setup,
     )
+
+
+def _find_lacking_import(text: str, statement: str) -> tuple[list[str], str]:
+    """Return the import that a test file lacks, if any, and how it spells the imported name, if otherwise.
+
+    The file may import the name from another module of the package, or call it as `package.name()`.
+    """
+    if statement in _imports_of(text):
+        return [], ""
+    match parse_or_empty(statement).body:
+        case [ast.ImportFrom(module=str() as module, names=[ast.alias(name=name)])]:
+            package = module.partition(".")[0]
+        case _:
+            return [statement], ""
+    bound = [found for found in _imports_of(text) if re.match(rf"(?:import|from) {package}\b", found)]
+    if any(found.endswith(f" import {name}") for found in bound):
+        return [], ""
+    owners = {found.rpartition(" ")[2] for found in bound}
+    qualifiers = re.findall(rf"\b([A-Za-z_][\w.]*)\.{name}\(", text)
+    owner = next((qualifier for qualifier in qualifiers if qualifier in owners), "")
+    return ([], f"{owner}.{name}") if owner else ([statement], "")
 
 
 def _imports_of(text: str) -> Iterator[str]:

@@ -177,7 +177,7 @@ class FakeVerifier:
     excluded: list[tuple[str, ...]] = field(default_factory=list)
     """Tests that are no targets, of each verification."""
     examples: tuple[str, ...] = ()
-    example: ReproducedExample | str = "the issue quotes no call with its wrong and its right result"
+    example: ReproducedExample | str = "the issue quotes no call with what it should give"
 
     def baseline(
         self, progress: Progress | None = None, *, whole: bool = False, near: Sequence[str] = ()

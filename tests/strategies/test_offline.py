@@ -252,9 +252,9 @@ def test_without_failing_test_says_why_and_names_places(tmp_path: Path) -> None:
     (gave_up,) = notes(entries, GiveUp)
     assert gave_up.places == PLACES
     assert gave_up.summary == (
-        "No test fails because of the issue, and the issue quotes no call with its wrong and its right "
-        "result. Likeliest places: value, other. Name a failing test with --test, or use a model: coder fix "
-        "--model MODEL."
+        "No test fails because of the issue, and the issue quotes no call with what it should give. "
+        "Likeliest places, by the issue's words: value (a.py:1), other (b.py:7). Name a failing test with "
+        "--test, or use a model: coder fix --model MODEL."
     )
 
 

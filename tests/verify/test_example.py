@@ -142,6 +142,32 @@ def test_reproduced_example_is_a_test_in_the_nearest_file(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    ("start", "line"),
+    [
+        ("import shop\n\nassert shop.total([]) == 'x'\n", "    assert shop.total([1, 2]) == 3\n"),
+        ("from shop import cart\n\ncart.total([1])\n", "    assert cart.total([1, 2]) == 3\n"),
+        ("from shop import total\n\ntotal([1])\n", "    assert total([1, 2]) == 3\n"),
+        (
+            "import re\n\nre.total([1])\n",
+            "    from shop.cart import total\n\n    assert total([1, 2]) == 3\n",
+        ),
+    ],
+    ids=["package", "module", "exported name", "namesake elsewhere"],
+)
+def test_writes_names_as_the_test_file_does(tmp_path: Path, start: str, line: str) -> None:
+    found = reproduce(tmp_path, ISSUE, value("4"), files={**FILES, "tests/test_cart.py": start})
+    assert isinstance(found, ReproducedExample)
+    assert found.text == f"{start}\n\ndef test_total_example():\n{line}"
+
+
+def test_writes_text_in_the_quotes_of_the_test_file(tmp_path: Path) -> None:
+    files = {**FILES, "tests/test_cart.py": 'from shop.cart import total\n\nassert total("") == ""\n'}
+    found = reproduce(tmp_path, "total([1]) returns 'a' instead of 'b'", value("'a'"), files=files)
+    assert isinstance(found, ReproducedExample)
+    assert found.text.endswith('    assert total([1]) == "b"\n')
+
+
+@pytest.mark.parametrize(
     ("tests", "path"),
     [
         ({"tests/test_cart.py": "", "tests/test_b.py": "from shop import cart\n"}, "tests/test_cart.py"),
@@ -207,7 +233,7 @@ def test_writes_method_beside_test_cases(tmp_path: Path) -> None:
             "what `total([1])` should give is not a value that can be compared",
         ),
         ("cart.nothing([1]) returns 4 instead of 3", [value("4")], "`cart` is not defined at the top level"),
-        ("it is slow", [value("4")], "the issue quotes no call with its wrong and its right result"),
+        ("it is slow", [value("4")], "the issue quotes no call with what it should give"),
     ],
     ids=["other result", "exception", "chance", "not run", "prose", "unknown name", "no example"],
 )
