@@ -154,7 +154,8 @@ def _run_mutants(change: ExaminedChange, tools: ExaminationTools) -> MutationRep
 
     None if nothing can be mutated or run.
     """
-    tests, seconds = change.facts.targets, min(MUTANT_SECONDS, change.facts.target_seconds)
+    tests = tuple(test for test in change.facts.targets if test not in change.facts.dependent)
+    seconds = min(MUTANT_SECONDS, change.facts.target_seconds)
     if tools.is_new_code:
         tests, seconds = _new_green_tests(change), NEW_CODE_SECONDS
     if not tests or not change.sources:

@@ -299,8 +299,35 @@ class Judge:
             return
         facts.target_seconds = on_change.seconds
         self._targets = Targets(on_change=on_change, on_base=on_base)
+        self._run_with_company([red.id for red in on_change.failures if test_file_of(red.id) not in aims])
+        on_change, on_base = self._targets.on_change, self._targets.on_base
         if self._check_packages(on_change, merge_reports(change.before, on_base)):
             self._classify(self._targets)
+
+    def _run_with_company(self, tests: Sequence[str]) -> list[str]:
+        """Run tests that fail alone once with their class or file, and return those that pass there.
+
+        The results of these count, on both sides, and those of the base are red.
+        """
+        groups = {test: test_function_of(test).rpartition("::")[0] or test_file_of(test) for test in tests}
+        groups = {test: group for test, group in groups.items() if group != test}
+        if not groups or self._change.before.whole_only:
+            return []
+        names = tuple(dict.fromkeys(groups.values()))
+        on_change, on_base = self.runs.run_both(
+            SideRun(f"{TARGETS}, with others", "change", names, QUICK_COMPANY),
+            SideRun(f"{TARGETS_ON_BASE}, with others", "tests", names, QUICK_COMPANY),
+        )
+        helped = [
+            test
+            for test in groups
+            if passes(on_change, test) and (red := match_result(on_base, test)) and red.red
+        ]
+        self._facts.dependent |= {test: groups[test] for test in helped}
+        targets = self._targets
+        targets.on_change = merge_reports(targets.on_change, tests_among(on_change, helped))
+        targets.on_base = merge_reports(targets.on_base, tests_among(on_base, helped))
+        return helped
 
     def _run_old_versions(self) -> None:
         """Run the tests that the change edits or removes as the base has them, on both sources."""
@@ -846,7 +873,7 @@ class Judge:
         return bool(facts.targets) and not facts.still_red and facts.target_seconds < QUICK_TARGETS
 
     def _run_targets_again(self) -> tuple[TestReport, TestReport]:
-        targets = self._facts.targets
+        targets = self._facts.select(self._facts.targets)
         return self.runs.run_both(
             SideRun(TARGETS_AGAIN, "change", targets), SideRun(TARGETS_ON_BASE_AGAIN, "tests", targets)
         )
@@ -868,6 +895,9 @@ class Judge:
             if (not passes(on_change, test) and (on_change.problem is None or match_result(on_change, test)))
             or ((red := match_result(on_base, test)) is not None and not red.red)
         ]
+        helped = self._run_with_company([test for test in unsteady if not passes(on_change, test)])
+        targets.reds |= {red.id: red for red in targets.on_base.failures if red.id in helped}
+        unsteady = [test for test in unsteady if test not in helped]
         if not unsteady:
             return
         facts.targets = tuple(test for test in facts.targets if test not in unsteady)

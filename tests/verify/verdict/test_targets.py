@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from coder.core.events import RunEvent
-from coder.core.verdict import RunProblem, TestReport, TestResult, Verdict
+from coder.core.verdict import RunProblem, TestReport, TestResult, Verdict, VerdictKind
 from coder.verify.issue import Purpose
 from coder.verify.run_store import RunStore, SuiteFacts, SuiteHistory
 from coder.verify.verifier import WorktreeVerifier
@@ -208,3 +208,34 @@ def test_access_by_old_tests_of_a_touched_file_is_not_new(tmp_path: Path) -> Non
     verifier, trees, _ = make_verifier(tmp_path, FIX, runner=Watching(run_suite))
     verdict = verifier.verify(trees.patch, ())
     assert verdict.label == "FIXED", verdict.reason
+
+
+class SharedState(FakeRunner):
+    """Fails `test_b` of a class, whose state `test_a` makes, where it runs alone."""
+
+    def _report(self, tree: Path, tests: Sequence[str]) -> TestReport:
+        report = super()._report(tree, tests)
+        results = tuple(failed_result(SECOND) if SECOND in tests else test for test in report.results)
+        return report.model_copy(update={"results": results})
+
+
+FIRST, SECOND = f"{SUITE}::TestFlow::test_a", f"{SUITE}::TestFlow::test_b"
+
+
+@pytest.mark.parametrize("named", [(SECOND,), ()])
+@pytest.mark.parametrize("is_fixed", [True, False])
+def test_test_that_fails_alone_is_judged_with_its_class(
+    tmp_path: Path, named: tuple[str, ...], is_fixed: bool
+) -> None:
+    def run_class(files: Files) -> list[TestResult]:
+        second = passed_result(SECOND) if "fixed" in files["calc.py"] else failed_result(SECOND)
+        return [passed_result(FIRST), second]
+
+    base = {**BASE, SUITE: f"import calc\n{OLD_TESTS}"}
+    trees = FakeTrees(tmp_path, base, {"calc.py": "fixed" if is_fixed else "other"})
+    verifier = WorktreeVerifier(trees=trees, runner=SharedState(run_class), purpose=Purpose())
+    verdict = verifier.examine(verifier.verify(trees.patch, named))
+    if is_fixed:
+        assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, (SECOND,))
+    else:
+        assert verdict.kind is (VerdictKind.NOT_FIXED if named else VerdictKind.PASSING)
