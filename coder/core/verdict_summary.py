@@ -190,6 +190,7 @@ REMEDIES: Mapping[str, str] = {
     "undecided-edits": "add a test that decides, or take another one: coder apply last --candidate 2",
     "search-cut": "add a test that decides",
     "no-target": "add a test of the new behavior, or name one: coder verify{of} --test ID",
+    "uncollected": "rename it, or name one of its tests: coder verify{of} --test FILE::TEST",
     "untied-target": "use a name or value of the issue in the test, or name it: coder verify{of} --test ID",
     "contradicted-test": "look at the edits, then accept them: coder verify{of} --accept-test-edits",
     "part": "coder verify{of} --wait",

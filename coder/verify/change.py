@@ -7,6 +7,7 @@ from functools import cached_property
 
 from coder.core.paths import (
     is_prose,
+    is_test_path,
     match_test_ids,
     most_general_ids,
     test_file_of,
@@ -29,7 +30,7 @@ from coder.verify.issue import (
 )
 from coder.verify.languages import SUFFIXES, find_edited_definitions
 from coder.verify.report import merge_reports
-from coder.verify.select import SuiteSelection, find_data_tests, find_tests
+from coder.verify.select import SuiteSelection, defines_asserting_tests, find_data_tests, find_tests
 from coder.verify.test_edits import find_replaced_assertions
 from coder.verify.test_files import (
     CODE,
@@ -180,6 +181,21 @@ class JudgedChange:
     def helpers(self) -> tuple[str, ...]:
         """Changed files of the tests' side that hold no tests themselves, such as fixtures and data."""
         return tuple(path for path in self.tests if path not in self.test_files)
+
+    @property
+    def uncollected_tests(self) -> tuple[str, ...]:
+        """New files, and files of tests, in Python whose test functions the runner does not collect."""
+        if self.before.indirect:
+            return ()
+        old, new = self._texts
+        return tuple(
+            path
+            for path, text in new.items()
+            if path.endswith(".py")
+            and path not in self.test_files
+            and (path not in old or is_test_path(path))
+            and defines_asserting_tests(text)
+        )
 
     @property
     def edits_helpers(self) -> bool:

@@ -56,6 +56,7 @@ from coder.verify.failures import (
     rejection_reason,
     with_cause,
 )
+from coder.verify.layout import option_words, pytest_options
 from coder.verify.report import (
     describe_old_failures,
     find_regressions,
@@ -1018,7 +1019,10 @@ class Judge:
                     text = f"nothing ties what went from red to green to the issue: {condense_tests(untied)}"
                     self._facts.cap(UNTIED, text)
                     return
-                self._facts.cap("no-target", f"no test went from red to green{because}")
+                if uncollected := self._describe_uncollected():
+                    self._facts.cap("uncollected", uncollected)
+                else:
+                    self._facts.cap("no-target", f"no test went from red to green{because}")
             return
         if self._find_ties is None or any(map(self._is_named, tests)):
             return
@@ -1030,6 +1034,20 @@ class Judge:
         is_own = any(map(self._change.changes_test, tests))
         effect: Effect = "cap" if not is_own or self._change.is_off_topic(reds) else "open"
         self._facts.findings += findings(UNTIED, [text], effect=effect)
+
+    def _describe_uncollected(self) -> str:
+        """Return which changed files have tests that the runner does not collect, and why; empty if none."""
+        files = self._change.uncollected_tests
+        if not files:
+            return ""
+        command = self._change.before.command
+        runner = f"`{command}`"
+        if "pytest" in command:
+            with self._change.split.read("change") as tree:
+                patterns = pytest_options(tree)[1].get("python_files", "test_*.py *_test.py")
+            runner = f"pytest (python_files = {' '.join(option_words(patterns))})"
+        verb = "is" if len(files) == 1 else "are"
+        return f"{', '.join(files[:SHOWN])} {verb} not collected by {runner}"
 
     def _find_untied(self) -> list[str]:
         """Return the red tests of the base that are green on the change, which nothing ties to the issue."""

@@ -383,6 +383,11 @@ def has_test_functions(tree: Path) -> bool:
     )
 
 
+def defines_asserting_tests(text: str) -> bool:
+    """Tell whether a Python source has a function named like a test, and an assertion."""
+    return _TEST.search(text) is not None and re.search(r"\bassert\w*\b", text) is not None
+
+
 def changes_import_effects(old: str, new: str) -> bool:
     """Tell whether a text has other statements that run at import and do more than bind names."""
     return _import_effects(old) != _import_effects(new)

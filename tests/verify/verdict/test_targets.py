@@ -8,6 +8,7 @@ import pytest
 
 from coder.core.events import RunEvent
 from coder.core.verdict import RunProblem, TestReport, TestResult, Verdict, VerdictKind
+from coder.core.verdict_summary import describe_open
 from coder.verify.issue import Purpose
 from coder.verify.run_store import RunStore, SuiteFacts, SuiteHistory
 from coder.verify.verifier import WorktreeVerifier
@@ -239,3 +240,17 @@ def test_test_that_fails_alone_is_judged_with_its_class(
         assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, (SECOND,))
     else:
         assert verdict.kind is (VerdictKind.NOT_FIXED if named else VerdictKind.PASSING)
+
+
+@pytest.mark.parametrize("path", ["tests/check_sum.py", "spec_sum.py"])
+def test_names_changed_tests_that_are_not_collected(tmp_path: Path, path: str) -> None:
+    def run_suite_alone(files: Files) -> list[TestResult]:
+        return [result for result in run_suite(files) if not result.id.startswith(path)]
+
+    base = {**BASE, SUITE: f"import calc\n{OLD_TESTS}"}
+    change = {"calc.py": "fixed", path: "import calc\ndef test_new():\n    assert calc\n"}
+    trees = FakeTrees(tmp_path, base, change)
+    verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(run_suite_alone), purpose=Purpose())
+    verdict = verifier.verify(trees.patch, ())
+    line = f"{path} is not collected by pytest (python_files = test_*.py *_test.py)"
+    assert [text.partition(":")[0] for text in describe_open(verdict)] == [line]
