@@ -531,8 +531,8 @@ def parse_command(text: str, interpreter: Path, *, root: Path | None = None) -> 
         return Command(text=text, argv=("sh", "-c", text), runner=OTHER)
     runner, index = _find_runner(words, root)
     if runner != OTHER and not LAUNCHERS.isdisjoint({*words[:index]} - {"-m", "--"}):
-        start = "python " if runner == "django" else "python -m " if words[index - 1] == "-m" else ""
-        text = f"{_assignments(environment)}{start}{shlex.join(words[index:])}"
+        python = "python " if runner == "django" else "python -m " if words[index - 1] == "-m" else ""
+        text = f"{_assignments(environment)}{python}{shlex.join(words[index:])}"
     environment = {**_interpreter_settings(words[:index]), **environment}
     match runner:
         case "pytest":
