@@ -63,7 +63,6 @@ def verify(
     test_command: str | None = None,
     accept_test_edits: bool = False,
     unrelated_tests: tuple[str, ...] = (),
-    wait: bool = False,
     trust: bool = False,
     unsafe_no_sandbox: bool = False,
     in_turn: bool = False,
@@ -82,7 +81,6 @@ def verify(
         test_command: the project's test command; None: detected.
         accept_test_edits: tests whose assertions the change replaces have been looked at.
         unrelated_tests: ids of failing tests that are not about the issue.
-        wait: all tests that use the changed code run, for `suite_seconds` at most.
         trust: run the repository's code without a full sandbox.
         unsafe_no_sandbox: run it without any sandbox.
         in_turn: an agent waits: tests beside the targets get 20 s, the examination 10 s.
@@ -98,7 +96,7 @@ def verify(
     directory = Path(repository)
     setup = prepare_session(
         directory,
-        flags={"test": test_command, "wait": wait or None},
+        flags={"test": test_command},
         trusted=trust,
         unsafe=unsafe_no_sandbox,
         approach=judging_approach(directory, revision=revision, diff=diff, against=against),

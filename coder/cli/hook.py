@@ -167,7 +167,7 @@ def _judge_push(*, remote: str, unsafe_no_sandbox: bool) -> int:
     def judge(commit: str, **options: Any) -> "Result":
         print("coder judges the push (git push --no-verify skips this)", file=sys.stderr)
         with _show_heartbeat("coder judges the push"):
-            return api.verify(commit, wait=True, unsafe_no_sandbox=unsafe_no_sandbox, **options)
+            return api.verify(commit, unsafe_no_sandbox=unsafe_no_sandbox, **options)
 
     try:
         for branch, result in judge_push(Path(), sys.stdin.read(), remote=remote, judge=judge):

@@ -1,6 +1,5 @@
 """`coder hook` in real repositories: what an agent or a push leaves is judged by the real command."""
 
-import io
 import json
 import os
 import shlex
@@ -10,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from coder import api
-from coder.cli import hook
 from coder.trust import forget_repository, is_trusted, trust_repository
-from tests.builders import git, repo
+from tests.builders import git
 from tests.place import Place, run_coder
 from tests.portable import coder_command
 from tests.walls import flags
@@ -302,27 +299,3 @@ def test_hooks_elsewhere_are_refused_with_one_line(place: Place, tmp_path: Path)
     put_coder_on_path(place, tmp_path)
     result = place.coder("hook", "install", "git")
     assert (result.returncode, result.stderr.count("\n"), ".husky" in result.stderr) == (2, 1, True)
-
-
-def test_push_waits_for_all_tests_that_use_the_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = repo(tmp_path / "project", {"a.py": "1\n"})
-    git(tmp_path, "init", "-q", "--bare", "remote.git")
-    git(root, "remote", "add", "origin", str(tmp_path / "remote.git"))
-    git(root, "push", "-q", "origin", "main")
-    pushed = git(root, "rev-parse", "HEAD")
-    (root / "a.py").write_text("2\n")
-    git(root, "commit", "-qam", "edit")
-    lines = f"refs/heads/main {git(root, 'rev-parse', 'HEAD')} refs/heads/main {pushed}\n"
-    asked = []
-
-    def verify(revision: str, **options: Any) -> api.Result:
-        asked.append(options)
-        return api.Result(session="s", label="PASSING", exit_code=3, summary="Nothing broke.", report="")
-
-    monkeypatch.setattr(api, "verify", verify)
-    monkeypatch.setattr("sys.stdin", io.StringIO(lines))
-    monkeypatch.chdir(root)
-    assert hook.run("git", ["origin"]) == 0
-    assert [options["wait"] for options in asked] == [True]
