@@ -496,31 +496,17 @@ def words_of(text: str) -> frozenset[str]:
 
 
 DYNAMIC = frozenset(
-    [
-        "__import__",
-        "entry_points",
-        "exec_module",
-        "find_loader",
-        "find_spec",
-        "import_module",
-        "import_string",
-        "load_module",
-        "pytest_plugins",
-    ]
+    {
+        *("__import__", "entry_points", "exec_module", "find_loader", "find_spec", "import_module"),
+        *("import_string", "load_module", "pytest_plugins"),
+    }
 )
 """Words of a source that imports files by names that are not known."""
 STARTING = frozenset(
-    [
-        "create_subprocess_exec",
-        "create_subprocess_shell",
-        "exec",
-        "pexpect",
-        "pytester",
-        "runpy",
-        "script_runner",
-        "subprocess",
-        "testdir",
-    ]
+    {
+        *("create_subprocess_exec", "create_subprocess_shell", "exec", "pexpect", "pytester", "runpy"),
+        *("script_runner", "subprocess", "testdir"),
+    }
 )
 """Words of tests that run programs, which may use any file."""
 _STARTS = re.compile(r"\bos\.(?:system|popen|exec\w+|spawn\w+)\b")
