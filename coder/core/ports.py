@@ -414,6 +414,8 @@ class ReproducedExample(Value):
     """Statements that import what the call names."""
     setup: str = ""
     """Statements of the issue that come before the call."""
+    is_wish: bool = False
+    """Whether the issue says only what should be: as a test it is the session's, and no verdict rests on it."""
 
     @property
     def code(self) -> str:

@@ -5,7 +5,7 @@ import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,6 +76,8 @@ class Runs:
         self.tell = tell or (lambda _event: None)
         self._cut = threading.Event()
         self._shares_ports = False
+        self._running = 0
+        self._turns = threading.Condition()
         self.changed = split.changed
         """Paths of all changed files."""
         self.is_cut = False
@@ -156,7 +158,7 @@ class Runs:
     ) -> TestReport:
         """Run tests, or the whole suite, on one side of the change; it ends after `seconds`, or once cut."""
         started = time.monotonic()
-        with self._split.checkout(side) as place:
+        with self._take_turn(), self._split.checkout(side) as place:
             expected = (*self._split.sources, *self._extensions)
             sources = [path for path in expected if (place / path).is_file()]
             self.tell(TestsStarted(label=label, tests=len(tests)))
@@ -198,6 +200,19 @@ class Runs:
         elif side != "sources":
             self.reached_on_base.update(report.reached)
         return report
+
+    @contextmanager
+    def _take_turn(self) -> Iterator[None]:
+        """Wait for all other runs to end once tests have found their ports taken."""
+        with self._turns:
+            self._turns.wait_for(lambda: not (self._shares_ports and self._running))
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._turns:
+                self._running -= 1
+                self._turns.notify_all()
 
     def count_lines(self) -> LineCoverage | None:
         """Return how many lines of the change the tests ran; None if unknown."""

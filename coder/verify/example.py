@@ -160,6 +160,8 @@ class ClaimedExample(Value):
     """As the issue writes it; `raises X` for an exception, empty if only an exception is unwanted."""
     setup: str = ""
     """Statements before the call."""
+    is_wish: bool = False
+    """Whether the text says what should be, and not what is."""
 
     @property
     def code(self) -> str:
@@ -276,7 +278,7 @@ class IssueCode:
                 continue
             outcome = self._check(tree, example, imports)
             if isinstance(outcome, ReproducedExample):
-                return outcome
+                return outcome.model_copy(update={"is_wish": example.is_wish})
             reason = outcome
         return reason
 
@@ -781,7 +783,7 @@ def _from_text(call: str, rest: str, setup: str = "") -> Iterator[ClaimedExample
         right = _read_result(rest, wanted.end(), is_error=bool(wanted["raise"]))
         # Alone, a bare word may be prose: `total(x) should return the sum`.
         if right and (wanted["raise"] or rest[wanted.end()] == "`" or _literal(right) is not None):
-            yield ClaimedExample(call=call, right=right, setup=setup)
+            yield ClaimedExample(call=call, right=right, setup=setup, is_wish=True)
 
 
 def _from_assertions(code: str) -> Iterator[ClaimedExample]:

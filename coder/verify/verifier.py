@@ -354,7 +354,7 @@ class WorktreeVerifier:
     def _answer_example(self, change: JudgedChange) -> ExampleAnswer | None:
         """Return what the issue's example gives on a change; None if the base does not show it wrong."""
         example = self.reproduce_example()
-        if self._examples is None or isinstance(example, str):
+        if self._examples is None or isinstance(example, str) or example.is_wish:
             return None
         with change.split.checkout("change") as tree:
             return ExampleAnswer(example=example, answer=self._examples.answer_again(tree, example))
