@@ -415,7 +415,7 @@ class ReproducedExample(Value):
     setup: str = ""
     """Statements of the issue that come before the call."""
     is_wish: bool = False
-    """Whether the issue says only what should be: as a test it is the session's, and no verdict rests on it."""
+    """True if words alone say what should be: that is enough for a test to try, and not for a verdict."""
 
     @property
     def code(self) -> str:

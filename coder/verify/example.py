@@ -161,7 +161,7 @@ class ClaimedExample(Value):
     setup: str = ""
     """Statements before the call."""
     is_wish: bool = False
-    """Whether the text says what should be, and not what is."""
+    """True if it is of the form `X should return B`."""
 
     @property
     def code(self) -> str:
@@ -322,7 +322,8 @@ class IssueCode:
             return f"what `{example.call}` should give is not a value that can be compared"
         if right == shown:
             return f"on the untouched code `{example.call}` {_describe_result(shown)} already"
-        return _write_test(tree, example.call, shown, right, imports, setup=example.setup)
+        found = _write_test(tree, example.call, shown, right, imports, setup=example.setup)
+        return found.model_copy(update={"is_wish": example.is_wish})
 
     def run_request(self, request: str, tree: Path) -> str:
         """Run `coder_script.py` on a request in a tree; return its output, empty if it cannot be run."""

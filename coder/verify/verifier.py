@@ -352,7 +352,10 @@ class WorktreeVerifier:
         return write_example(tree, call, right)
 
     def _answer_example(self, change: JudgedChange) -> ExampleAnswer | None:
-        """Return what the issue's example gives on a change; None if the base does not show it wrong."""
+        """Return what the issue's example gives on a change; None if the base does not show it wrong.
+
+        What words alone say should be is no target: they may leave out when.
+        """
         example = self.reproduce_example()
         if self._examples is None or isinstance(example, str) or example.is_wish:
             return None

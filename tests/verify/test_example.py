@@ -141,6 +141,13 @@ def test_reproduced_example_is_a_test_in_the_nearest_file(tmp_path: Path) -> Non
     assert found.text == FILES["tests/test_cart.py"] + added
 
 
+@pytest.mark.parametrize(("issue", "is_wish"), [(ISSUE, False), ("total([1, 2]) should return 3", True)])
+def test_words_on_the_right_result_alone_are_a_wish(tmp_path: Path, issue: str, is_wish: bool) -> None:
+    found = reproduce(tmp_path, issue, value("4"))
+    assert isinstance(found, ReproducedExample)
+    assert (found.is_wish, found.right) == (is_wish, "3")
+
+
 @pytest.mark.parametrize(
     ("start", "line"),
     [
