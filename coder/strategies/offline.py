@@ -163,7 +163,7 @@ def _select_reds(
 ) -> tuple[str, ...]:
     """Return the red tests that the issue is about: all if it names no code, and nothing relates any."""
     issue, tree = context.task.issue, candidate.worktree
-    tests = _related_tests(issue, reds) or _find_users(tree, issue, reds)
+    tests = tuple(dict.fromkeys((*_related_tests(issue, reds), *_find_users(tree, issue, reds))))
     if not isinstance(example, str):
         return tuple(test for test in tests if _calls_same(tree / test_file_of(test), example.call))
     return tests if tests or _names_code(issue) else tuple(result.id for result in reds)

@@ -269,6 +269,16 @@ def test_follows_red_test_that_uses_what_the_issue_names(tmp_path: Path) -> None
     assert verifier.calls[0] == ("reproduces", (RED.id,))
 
 
+def test_every_red_test_about_the_issue_must_pass(tmp_path: Path) -> None:
+    doctest = RED.model_copy(update={"id": "b.py::b.first_price"})
+    report = TestReport(command="pytest", results=(doctest, RED))
+    verifier = FakeVerifier(report=report)
+    context = offline_context(tmp_path, proposals(2), verifier=verifier, issue="`first_price` is off by one")
+    write(tmp_path, {"tests/test_a.py": "def test_a():\n    assert first_price() == 2\n"})
+    run_strategy(search_repair(), context)
+    assert verifier.calls[0] == ("reproduces", (doctest.id, RED.id))
+
+
 def test_uses_test_named_in_issue(tmp_path: Path) -> None:
     verifier = FakeVerifier(report=REDS)
     run_offline(tmp_path, proposals(2), verifier=verifier, issue="tests/test_a.py::test_a fails")
