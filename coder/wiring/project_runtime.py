@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from coder.repair.localization import SpectrumFaults
 
 UNSAFE_REMEDY = f"{UNSAFE_FLAG} runs them without a sandbox"
-LEAST_COMPARED_SECONDS, COMPARED_SECONDS, MOST_COMPARED_TESTS = 1.0, 10.0, 20
+LEAST_COMPARED_SECONDS, COMPARED_SECONDS, MOST_COMPARED_TESTS = 1.0, 4.0, 20
 """Time for the answers to calls under one of several edits, and number of tests beside the failing ones."""
 
 
