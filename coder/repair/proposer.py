@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -138,20 +139,12 @@ class TemplateProposer:
         """Try candidates in their order; those that a fork cannot judge, in fresh processes at the end."""
         state = SearchState()
         until, last = (deadline - seconds * (1 - share) for share in (SEARCH_SHARE, EMPTY_SHARE))
+        try_edits = partial(_try_in_forks, self._trials, case, state=state, until=until, progress=progress)
         if not case.has_collection_error:
-            _try_in_forks(self._trials, case, candidates, state, until=until, last=last, progress=progress)
+            try_edits(candidates, last=last)
             if state.late and not state.survivors:
                 late, state.late = state.late[:MAX_FRESH], []
-                _try_in_forks(
-                    self._trials,
-                    case,
-                    late,
-                    state,
-                    until=until,
-                    last=deadline,
-                    progress=progress,
-                    patient=True,
-                )
+                try_edits(late, last=deadline, patient=True)
         fresh = candidates if case.has_collection_error else state.cold[:MAX_FRESH]
         for candidate in fresh:
             if time.monotonic() > last or len(state.survivors) >= MAX_PROPOSALS:
@@ -242,8 +235,8 @@ def _try_in_forks(
     trials: Trials,
     case: FaultCase,
     candidates: Sequence[RepairCandidate],
-    state: SearchState,
     *,
+    state: SearchState,
     until: float,
     last: float,
     progress: Progress | None,

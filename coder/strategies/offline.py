@@ -35,7 +35,7 @@ from coder.session.judging import (
 )
 
 SEARCH_SECONDS = 60.0
-SEARCH_SHARE = 0.6
+SEARCH_SHARE = 0.5
 """Share of the remaining time for the search, since the result must still be proven."""
 MAX_NEW_GUARDS = 20
 """Most broken tests to add as guards after each search; these suffice to exclude similar edits."""

@@ -168,7 +168,7 @@ class ProjectRuntime:
         )
         share = max(LEAST_COMPARED_SECONDS, min(COMPARED_SECONDS, seconds / len(edits)))
         request = call_request(tree, code, targets=targets, command=self.runner().command, seconds=share)
-        request["others"] = [*tests[:MOST_COMPARED_TESTS]]
+        request |= {"others": [*tests[:MOST_COMPARED_TESTS]], "hurried": True}
         text = old[edits[0].path]
         same = tuple(
             change.model_copy(update={"text": text[change.start : change.end]}) for change in edits[0].changes

@@ -454,7 +454,7 @@ def test_passes_on_only_paths_and_remaining_time(tmp_path: Path) -> None:
     run_offline(tmp_path, proposer, budget=Budget(seconds=50.0), only=("lib",))
     assert proposer.may_write is not None
     may_write = [proposer.may_write(path) for path in ("lib/a.py", "a.py")]
-    assert (may_write, proposer.seconds) == ([True, False], 30.0)
+    assert (may_write, proposer.seconds) == ([True, False], 25.0)
 
 
 class AskedVerifier(FakeVerifier):

@@ -79,6 +79,8 @@ class CallRecorder:
         self.test_files = frozenset(request["tests"])
         self.seconds = float(request["seconds"])
         """Left for answers."""
+        self.is_hurried = bool(request.get("hurried"))
+        """True if a varied call that does not end in time is not called again, with patience."""
         self.descriptor = os.open(request["answers"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self.kinds: dict[types.CodeType, int] = {}
         self.counts: dict[types.CodeType, int] = {}
@@ -305,7 +307,8 @@ class CallRecorder:
             if not is_own and shown in known:
                 continue
             known.add(shown)
-            answer = in_fork(lambda varied=varied: self.answer(site, varied), CALL_SECONDS)
+            is_last = self.is_hurried and not is_own
+            answer = in_fork(lambda varied=varied: self.answer(site, varied), CALL_SECONDS, last=is_last)
             if answer[:1] in (ENTERED, BESIDE):
                 self.is_affected = call["changed"] or self.is_affected or answer[0] == ENTERED
                 answer = answer[1:]
