@@ -70,6 +70,13 @@ class PythonSource:
         functions = [node for node in ast.walk(self.tree) if isinstance(node, Function)]
         return tuple(sorted(functions, key=lambda node: (node.lineno, node.col_offset)))
 
+    def names_in(self, function_name: str) -> set[str]:
+        """Return the names and attributes in the functions of one name."""
+        functions = [function for function in self.functions if function.name == function_name]
+        nodes = [node for function in functions for node in ast.walk(function)]
+        names = {node.id for node in nodes if isinstance(node, ast.Name)}
+        return names | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+
     @cached_property
     def top_level(self) -> tuple[ast.stmt, ...]:
         """The statements of the module and of its classes, without those inside functions."""

@@ -115,22 +115,9 @@ class SpectrumFaults:
 
 def _names_in_tests(tree: Path, tests: Sequence[str]) -> frozenset[str]:
     """Return the names and attributes that the functions of these tests read."""
-    names: set[str] = set()
-    for path, function_name in {
-        (test.split("::")[0], test.rpartition("::")[2].partition("[")[0]) for test in tests
-    }:
-        source = read_source(tree, path)
-        for function in (
-            (definition for definition in source.functions if definition.name == function_name)
-            if source
-            else ()
-        ):
-            names |= {
-                node.id if isinstance(node, ast.Name) else node.attr
-                for node in ast.walk(function)
-                if isinstance(node, ast.Name | ast.Attribute)
-            }
-    return frozenset(names)
+    functions = {(test.split("::")[0], test.rpartition("::")[2].partition("[")[0]) for test in tests}
+    sources = [(read_source(tree, path), name) for path, name in functions]
+    return frozenset(found for source, name in sources if source for found in source.names_in(name))
 
 
 def read_source(tree: Path, path: str) -> PythonSource | None:

@@ -1,6 +1,5 @@
 """Repair without a model: a proposer searches for edits, and the verifier judges them."""
 
-import ast
 import asyncio
 import builtins
 import re
@@ -14,12 +13,12 @@ from coder.core.notes import Done, GiveUp, Note, Offers, Reproduction, Sites
 from coder.core.paths import test_file_of
 from coder.core.phases import PhaseName
 from coder.core.ports import ReproducedExample
-from coder.core.values import Candidate, Proposals
+from coder.core.values import Candidate, Patch, Proposals
 from coder.core.verdict import Finding, ReproductionResult, TestResult, Verdict, VerdictKind
 from coder.index.index import SymbolIndex
 from coder.index.snapshot import IndexedPlace
 from coder.patching import apply
-from coder.python.source import decode_text, parse_module
+from coder.python.source import PythonSource, decode_text
 from coder.retrieval.issue_terms import extract_issue_terms, is_code_like
 from coder.retrieval.orientation import related_failures
 from coder.retrieval.ranking import locate_issue
@@ -68,12 +67,8 @@ def search_repair() -> Strategy:
                 tests, guards = ((*tests, *test), guards) if is_red else (tests, (*guards, *test))
                 if test and (tried.open_question or found.more):
                     continue  # the search goes on with the answer as a test
-            _log_note(
-                context,
-                candidate,
-                "locate",
-                Sites(summary=tried.note, places=_places(found), tests=tests),
-            )
+            sites = Sites(summary=tried.note, places=_places(found), tests=tests)
+            _log_note(context, candidate, "locate", sites)
             broken: list[str] = []
             while tried.proposals and left:
                 _log_offers(context, candidate, tried)
@@ -198,8 +193,7 @@ async def _log_written_test(
 ) -> None:
     """Record that a failing test is in the worktree, so that it is kept however the session ends."""
     _log_note(context, candidate, "reproduce", Reproduction(summary=summary, tests=tests))
-    patch = await context.read_patch(candidate)
-    context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+    _log_change(context, candidate, await context.read_patch(candidate))
 
 
 async def _check_red(
@@ -223,19 +217,11 @@ def _find_users(tree: Path, issue: str, failing: Sequence[TestResult]) -> tuple[
 
 
 def _names_in_test(tree: Path, test: str) -> set[str]:
-    function = test.rpartition("::")[2].partition("[")[0]
+    path, name = test_file_of(test), test.rpartition("::")[2].partition("[")[0]
     try:
-        module = parse_module(decode_text((tree / test_file_of(test)).read_bytes()))
+        return PythonSource(path, decode_text((tree / path).read_bytes())).names_in(name)
     except (OSError, SyntaxError, ValueError):
         return set()
-    functions = [
-        node
-        for node in ast.walk(module)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == function
-    ]
-    nodes = [inner for node in functions for inner in ast.walk(node)]
-    names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    return names | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
 
 
 def _names_code(issue: str) -> bool:
@@ -337,13 +323,13 @@ async def _judge_proposal(
     _log_phase(context, candidate, "edit")
     await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
     patch = await context.read_patch(candidate)
-    context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+    _log_change(context, candidate, patch)
     _log_note(context, candidate, "edit", Done(summary=proposal.summary))
     _log_phase(context, candidate, "verify")
     verdict = await judge_change(context, candidate, patch, tests, findings=undecided_findings(found))
     if not verdict.is_deliverable:
         await asyncio.to_thread(context.repository.rollback, candidate, start.tree or candidate.base)
-        context.log.append(FilesChanged(candidate=candidate.id, paths=start.paths, diff=start.diff))
+        _log_change(context, candidate, start)
     return verdict
 
 
@@ -390,6 +376,10 @@ def _places(found: Proposals) -> tuple[str, ...]:
 
 def _log_phase(context: SessionContext, candidate: Candidate, phase: PhaseName) -> None:
     context.log.append(PhaseEntered(candidate=candidate.id, phase=phase, attempt=attempt_number(context)))
+
+
+def _log_change(context: SessionContext, candidate: Candidate, patch: Patch) -> None:
+    context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
 
 
 def _log_note(context: SessionContext, candidate: Candidate, phase: PhaseName, note: Note) -> None:
@@ -446,10 +436,10 @@ async def _prove(
     if not verdict.is_good_enough:
         await asyncio.to_thread(context.repository.rollback, candidate, candidate.base)
         return False
-    note = Sites(summary=found.note, places=_places(found), tests=tests)
-    _log_note(context, candidate, "locate", note)
+    sites = Sites(summary=found.note, places=_places(found), tests=tests)
+    _log_note(context, candidate, "locate", sites)
     _log_phase(context, candidate, "edit")
-    context.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+    _log_change(context, candidate, patch)
     _log_note(context, candidate, "edit", Done(summary=proposal.summary))
     _log_phase(context, candidate, "verify")
     for event in verdicts:
