@@ -586,25 +586,18 @@ def _write_test(
         written, written_setup = (
             re.sub(pattern, spelling, code) if spelling else code for code in (written, written_setup)
         )
-    if '"' in before and before.count('"') > before.count("'") and re.fullmatch(r"'[^'\"\\\\]*'", right):
-        right = f'"{right[1:-1]}"'
+    quotes_double = before.count('"') > before.count("'") and re.fullmatch(r"'[^'\"\\\\]*'", right)
+    written_right = f'"{right[1:-1]}"' if quotes_double else right
     is_class = "TestCase)" in before and not re.search(r"^def test_", before, re.MULTILINE)
-    is_float = isinstance(_literal(right), ast.Constant) and isinstance(ast.literal_eval(right), float)
-    if right.startswith("raises "):
-        error = right.removeprefix("raises ")
-        raising = "self.assertRaises" if is_class else "pytest.raises"
-        body = [f"with {raising}({error}):", f"    {written}"]
-    elif not right:
-        body = [written]
-    elif is_class:
-        check = "assertAlmostEqual" if is_float else "assertEqual"
-        body = [f"self.{check}({written}, {right})"]
-    else:
-        comparison = "is" if right in ("None", "True", "False") else "=="
-        body = [f"assert {written} {comparison} {f'pytest.approx({right})' if is_float else right}"]
+    body = [*written_setup.splitlines(), *_write_check(written, written_right, is_class=is_class)]
+    if same := _find_test_with(before, body):
+        return ReproducedExample(
+            call=call, wrong=wrong, right=right, path=path, text=before,
+            test=f"{path}::{same}", imports=tuple(imports), setup=setup,
+        )  # fmt: skip
     if not is_class and "pytest." in "".join(body) and "import pytest" not in known:
         lines.insert(0, "import pytest")
-    body = [*lines, *([""] if lines else []), *written_setup.splitlines(), *body]
+    body = [*lines, *([""] if lines else []), *body]
     if is_class:
         owner = f"{''.join(part.title() for part in function.strip('_').split('_'))}ExampleTest"
         header = [f"class {owner}(unittest.TestCase):", f"    def {name}(self):"]
@@ -626,6 +619,31 @@ def _write_test(
         imports=tuple(imports),
         setup=setup,
     )
+
+
+def _write_check(call: str, right: str, *, is_class: bool) -> list[str]:
+    """Return the lines that check a call: for a value, for `raises X`, or for no exception if empty."""
+    if right.startswith("raises "):
+        raising = "self.assertRaises" if is_class else "pytest.raises"
+        return [f"with {raising}({right.removeprefix('raises ')}):", f"    {call}"]
+    if not right:
+        return [call]
+    is_float = isinstance(_literal(right), ast.Constant) and isinstance(ast.literal_eval(right), float)
+    if is_class:
+        return [f"self.{'assertAlmostEqual' if is_float else 'assertEqual'}({call}, {right})"]
+    comparison = "is" if right in ("None", "True", "False") else "=="
+    return [f"assert {call} {comparison} {f'pytest.approx({right})' if is_float else right}"]
+
+
+def _find_test_with(text: str, body: Sequence[str]) -> str:
+    """Return the test of a file that ends with these lines, such as one that an earlier session left."""
+    wanted = [line.strip() for line in body]
+    for node in parse_or_empty(text).body:
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
+            lines = (ast.get_source_segment(text, node) or "").splitlines()
+            if [line.strip() for line in lines[-len(wanted) :]] == wanted:
+                return node.name
+    return ""
 
 
 def _find_lacking_import(text: str, statement: str) -> tuple[list[str], str]:

@@ -141,6 +141,13 @@ def test_reproduced_example_is_a_test_in_the_nearest_file(tmp_path: Path) -> Non
     assert found.text == FILES["tests/test_cart.py"] + added
 
 
+def test_test_that_is_there_already_is_not_written_again(tmp_path: Path) -> None:
+    first = reproduce(tmp_path, ISSUE, value("4"))
+    assert isinstance(first, ReproducedExample)
+    again = reproduce(tmp_path, ISSUE, value("4"), files={**FILES, first.path: first.text})
+    assert again == first
+
+
 @pytest.mark.parametrize(("issue", "is_wish"), [(ISSUE, False), ("total([1, 2]) should return 3", True)])
 def test_words_on_the_right_result_alone_are_a_wish(tmp_path: Path, issue: str, is_wish: bool) -> None:
     found = reproduce(tmp_path, issue, value("4"))
@@ -172,6 +179,7 @@ def test_writes_text_in_the_quotes_of_the_test_file(tmp_path: Path) -> None:
     found = reproduce(tmp_path, "total([1]) returns 'a' instead of 'b'", value("'a'"), files=files)
     assert isinstance(found, ReproducedExample)
     assert found.text.endswith('    assert total([1]) == "b"\n')
+    assert found.right == "'b'"
 
 
 @pytest.mark.parametrize(
