@@ -21,11 +21,11 @@ from coder.repo.trees import changed_entries, encode_diff, make_patch, merge_cha
 from coder.repo.worktrees import find_filter_drivers
 
 UNFINISHED_OPERATIONS = {
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
     "MERGE_HEAD": "a merge",
     "CHERRY_PICK_HEAD": "a cherry-pick",
     "REVERT_HEAD": "a revert",
-    "rebase-merge": "a rebase",
-    "rebase-apply": "a rebase",
     "BISECT_LOG": "a bisect",
 }
 FAST_FORWARD_COMMAND = (

@@ -523,4 +523,5 @@ def describe_missing_tests(before: TestReport, after: TestReport) -> str:
     lines = [line.strip(" =") for line in after.output.splitlines() if line.strip(" =")]
     tail = " | ".join(lines[-OUTPUT_LINES:])
     printed = f"`{after.command}` printed: {tail}" if tail else f"`{after.command}` printed nothing"
+    where += ", where files that git ignores are absent"
     return f"No test was found, {where}: name the command with --test, or add a test. {printed}"

@@ -140,6 +140,17 @@ def test_refuses_during_unfinished_merge(root: Path, fix: Delivery) -> None:
         apply_commit(root, fix.commit)
 
 
+def test_names_rebase_and_not_its_cherry_pick(root: Path, fix: Delivery) -> None:
+    git(root, "checkout", "-qb", "other")
+    commit(root, {"b.py": "other\n"})
+    git(root, "checkout", "-q", "main")
+    commit(root, {"b.py": "main\n"})
+    with pytest.raises(AssertionError):
+        git(root, "rebase", "-q", "other")
+    with pytest.raises(UserError, match="A rebase is under way"):
+        apply_commit(root, fix.commit)
+
+
 def test_ignores_user_merge_configuration(root: Path, fix: Delivery) -> None:
     taste = {
         "merge.ff": "false",
