@@ -9,7 +9,7 @@ from itertools import starmap
 from typing import Any, Literal, NamedTuple
 
 from coder.core.ports import AnswerClasses
-from coder.core.value_text import shorten_value
+from coder.core.value_text import ARGUMENTS, shorten_value
 from coder.core.values import Value
 from coder.core.verdict import BehaviorExample, BehaviorReport, Effect, Finding, describe_example
 
@@ -625,8 +625,8 @@ def _shape(text: str) -> str:
     return text.partition(":")[0] if text.startswith(RAISES) else "time-out" if text == TIME_OUT else "result"
 
 
-ARGUMENTS, STATE = "; arguments now ", "; state "
-"""Parts of an answer: what the call did to its arguments, and what no representation shows."""
+STATE = "; state "
+"""Part of an answer: what no representation shows."""
 SHARED, SHARED_TEXT = "\x1d", "the same "
 """Mark of an object that came before, and its text."""
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 ELLIPSIS = "…"
 MOST_CHARACTERS = 70
 """Length of a shown call or value, unless stated."""
+ARGUMENTS = "; arguments now "
+"""In a result: what follows is the call as its object and its arguments are afterwards."""
 DEEPEST = 20
 """Nested brackets that are told apart."""
 _TOKENS = re.compile(
@@ -42,6 +44,26 @@ def shorten_value(text: str, *, other: str = "", limit: int = MOST_CHARACTERS) -
     """
     text, other = (" ".join(_CUT.sub(ELLIPSIS, value).split("\n")) for value in (text, other))
     return text if len(text) <= limit else _shorten(_parse(text), _parse(other), limit)
+
+
+def shorten_results(before: str, after: str, *, limit: int = MOST_CHARACTERS) -> tuple[str, str]:
+    """Return two results of one call, each shortened around the difference.
+
+    Where they differ in what the call did to its object or arguments alone, only this is returned.
+    """
+    (old, _, old_state), (new, _, new_state) = (text.partition(ARGUMENTS) for text in (before, after))
+    if old != new or old_state == new_state:
+        return shorten_value(before, other=after, limit=limit), shorten_value(
+            after, other=before, limit=limit
+        )
+    states = [_parse(state) for state in (old_state, new_state)]
+    methods = {_join(parts[2:]) for parts in states if parts}
+    texts = [_join(parts[:2] if len(methods) == 1 else parts) for parts in states]
+    first, second = (
+        f"leaves {shorten_value(text, other=other, limit=limit)}" if text else "leaves all as it was"
+        for text, other in (texts, texts[::-1])
+    )
+    return first, second
 
 
 def _parse(text: str) -> list[_Part]:

@@ -8,7 +8,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from coder.core.paths import test_function_of
-from coder.core.value_text import shorten_value
+from coder.core.value_text import shorten_results, shorten_value
 from coder.core.values import EventValue, Value
 
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
@@ -451,8 +451,7 @@ def describe_example(example: BehaviorExample) -> str:
     """Return a call with what it gave and gives, each shortened around the difference."""
     if example.before == example.after:
         return f"{shorten_value(example.call)}  {shorten_value(example.after)}  as before"
-    before = shorten_value(example.before, other=example.after)
-    after = shorten_value(example.after, other=example.before)
+    before, after = shorten_results(example.before, example.after)
     return f"{shorten_value(example.call)}  {before} → {after}{'' if example.tested else '  not tested'}"
 
 

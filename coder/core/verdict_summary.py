@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from coder.core.paths import test_file_of
 from coder.core.text import join_first
-from coder.core.value_text import shorten_value
+from coder.core.value_text import shorten_results, shorten_value
 from coder.core.verdict import (
     DENIED,
     ISSUE_EXAMPLE,
@@ -288,8 +288,7 @@ def _lines_of_example(example: BehaviorExample) -> tuple[str, ...]:
     if len(line) <= LINE_CHARACTERS or example.before == example.after:
         return (line,)
     limit = LINE_CHARACTERS - 25
-    before = shorten_value(example.before, other=example.after, limit=limit)
-    after = shorten_value(example.after, other=example.before, limit=limit)
+    before, after = shorten_results(example.before, example.after, limit=limit)
     remark = "" if example.tested else "  not tested"
     call = shorten_value(example.call, limit=LINE_CHARACTERS)
     return (call, f"  before  {before}", f"  now     {after}{remark}")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.core.value_text import shorten_value
+from coder.core.value_text import shorten_results, shorten_value
 
 PERIODS = [f"Period({start}, {start + 90})" for start in range(0, 1080, 90)]
 LIST = f"[{', '.join(PERIODS)}]"
@@ -36,3 +36,37 @@ LIST = f"[{', '.join(PERIODS)}]"
 )
 def test_leaves_out_whole_elements(text: str, other: str, expected: str) -> None:
     assert shorten_value(text, other=other) == expected
+
+
+CACHE = "LRUCache(_size=2, _data={{1: 'updated', 2: 2}}, _max=2, _order=OrderedDict{{{}}})"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        ("5", "6", ("5", "6")),
+        (
+            f"None; arguments now {CACHE.format('1: None, 2: None')}.__setitem__(1, 'updated')",
+            f"None; arguments now {CACHE.format('2: None, 1: None')}.__setitem__(1, 'updated')",
+            (
+                "leaves LRUCache(…, _order=OrderedDict{1: None, 2: None})",
+                "leaves LRUCache(…, _order=OrderedDict{2: None, 1: None})",
+            ),
+        ),
+        (
+            "None; arguments now f([1, 2], 3)",
+            "None; arguments now f([2, 1], 3)",
+            ("leaves f([1, 2], 3)", "leaves f([2, 1], 3)"),
+        ),
+        ("2", "2; arguments now T(n=1).count(3)", ("leaves all as it was", "leaves T(n=1)")),
+        (
+            "2; arguments now T(n=1).add(3)",
+            "3; arguments now T(n=1).add(3)",
+            ("2; arguments now T(n=1).add(3)", "3; arguments now T(n=1).add(3)"),
+        ),
+    ],
+)
+def test_results_that_differ_in_state_alone_show_the_state(
+    before: str, after: str, shown: tuple[str, str]
+) -> None:
+    assert shorten_results(before, after, limit=55) == shown
