@@ -3,7 +3,7 @@
 Runs in the project's interpreter. Standard library only, Python 3.8 or later.
 """
 
-# ruff: noqa: PTH118, PTH119, PTH123 - nothing is imported that the project may have a module for
+# ruff: noqa: PTH114, PTH118, PTH119, PTH123 - nothing is imported that the project may have a module for
 from __future__ import annotations
 
 import dis
@@ -122,8 +122,8 @@ class LineRecorder:
         names = {os.path.basename(file) for file in self.paths}
         return any(
             isinstance(file, str)
-            and os.path.basename(file) in names
             and file not in self.paths
+            and (os.path.basename(file) in names or os.path.islink(file))
             and os.path.realpath(file) in self.paths
             for file in files
         )

@@ -104,14 +104,19 @@ def test_lines_are_unknown_where_a_test_starts_a_process(tmp_path: Path, make_ru
     assert report.lines == {"calc.py": ((11,), ())}, "all of them have run here"
 
 
-def test_lines_are_unknown_where_the_file_has_another_path(tmp_path: Path, make_runner: Run) -> None:
+@pytest.mark.parametrize(("link", "to"), [("link", "real"), ("link/calc.py", "../real/body.py")])
+def test_lines_are_unknown_where_the_file_has_another_path(
+    tmp_path: Path, make_runner: Run, link: str, to: str
+) -> None:
     test = (
         "import os, sys\nsys.path.insert(0, os.path.dirname(__file__) + '/link')\n"
         "import calc\n\ndef test_it():\n    calc.plain(1)\n"
     )
-    root = write_tree(tmp_path, {"real/calc.py": SOURCE, "test_calc.py": test})
-    (root / "link").symlink_to("real")
-    assert make_runner(root).run(root, lines={"real/calc.py": ALL}).lines is None
+    file = "real/body.py" if "body" in to else "real/calc.py"
+    root = write_tree(tmp_path, {file: SOURCE, "test_calc.py": test})
+    (root / link).parent.mkdir(exist_ok=True)
+    (root / link).symlink_to(to)
+    assert make_runner(root).run(root, lines={file: ALL}).lines is None
 
 
 @pytest.mark.parametrize(
