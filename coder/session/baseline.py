@@ -21,7 +21,7 @@ async def measure_baseline(
     """Measure the baseline and log it; return None if it takes longer than `wait_seconds`.
 
     It is then still measured in the background. A slow suite is cut off or not tried, and the tests `near`
-    run in its place; with `whole` it has all of its time.
+    run in its place; with `whole` it has all of its time. One that was not tried is not logged.
     """
     progress = context.log.progress_listener(candidate.id)
     measure = partial(context.verifier.baseline, progress, whole=whole, near=near)
@@ -38,6 +38,8 @@ async def measure_baseline(
         seconds=report.seconds,
         problem=report.problem.text if report.problem else "",
     )
+    if report.problem is not None and report.problem.kind == "timeout" and not report.seconds:
+        return report
     logged = [record.event for record in context.log.records if isinstance(record.event, BaselineMeasured)]
     if event not in logged and not (event.problem and event.problem in {other.problem for other in logged}):
         context.log.append(event)

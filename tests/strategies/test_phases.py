@@ -50,10 +50,11 @@ async def test_tests_that_cannot_pass_in_the_sandbox_are_no_failing_tests(tmp_pa
 async def test_slow_suite_is_told_once(tmp_path: Path) -> None:
     slow = RunProblem(kind="timeout", text="The tests did not end within 60 s.")
     report = TestReport(command="pytest", problem=slow)
+    cut = report.model_copy(update={"seconds": 60.0})
     near = report.model_copy(update={"results": (WRONG,), "seconds": 70.0})
     verifier = FakeVerifier(report=report)
     context = offline_context(tmp_path, Proposals(), verifier=verifier)
-    for verifier.report in (near, report):
+    for verifier.report in (report, near, cut):
         await measure_baseline(context, context.repository.create_candidate("c1"))
     measured = [r.event for r in context.log.records if isinstance(r.event, BaselineMeasured)]
     assert [event.problem for event in measured] == [slow.text]

@@ -85,6 +85,7 @@ VERDICTS = {
             "broken": (RED,),
             "findings": (),
             "after": Counts(passed=17, failed=1),
+            "mutation": None,
         }
     ),
     "gave_up": FIXED.model_copy(
@@ -94,6 +95,8 @@ VERDICTS = {
             "targets": (),
             "still_red": (RED,),
             "findings": (),
+            "after": Counts(passed=17, failed=1),
+            "mutation": None,
             "behavior": None,
         }
     ),
