@@ -254,3 +254,23 @@ def test_names_changed_tests_that_are_not_collected(tmp_path: Path, path: str) -
     verdict = verifier.verify(trees.patch, ())
     line = f"{path} is not collected by pytest (python_files = test_*.py *_test.py)"
     assert [text.partition(":")[0] for text in describe_open(verdict)] == [line]
+
+
+def test_flaky_target_is_not_held_against_an_issue_that_nobody_gave(tmp_path: Path) -> None:
+    class OnlyWithAll(FakeRunner):
+        def _report(self, tree: Path, tests: Sequence[str]) -> TestReport:
+            report = super()._report(tree, tests)
+            is_part = any("::" in test for test in tests)
+            results = tuple(
+                failed_result(SECOND) if is_part and test.id == SECOND else test for test in report.results
+            )
+            return report.model_copy(update={"results": results})
+
+    def run_class(files: Files) -> list[TestResult]:
+        return [passed_result(SECOND) if files["calc.py"] == "fixed" else failed_result(SECOND)]
+
+    base = {**BASE, SUITE: f"import calc\n{OLD_TESTS}"}
+    trees = FakeTrees(tmp_path, base, {"calc.py": "fixed"})
+    verifier = WorktreeVerifier(trees=trees, runner=OnlyWithAll(run_class), purpose=Purpose())
+    (line,) = describe_open(verifier.verify(trees.patch, ()))
+    assert line == f"{SECOND} is flaky, so nothing shows that the issue is fixed"
