@@ -313,6 +313,10 @@ def is_unbuilt(failure: Failure, tree: Path) -> bool:
     return is_source or any(re.search(rf"\b{name}\b", text) for text in texts)
 
 
+_MISSING_SOURCE = (
+    r"(?:Cannot find (?:module|package)|Failed to (?:load url|resolve import)|cannot load such file --) "
+    r"[\"']?(?:[^\s\"']*/)?(?P<module>[\w.-]+?)(?:\.(?:[cm]?[jt]sx?|rb))?(?=[\s\"']|$)"
+)
 _MISSING_NAMES = {
     "TypeError": r"got an unexpected keyword argument '(?P<name>\w+)'"
     r"|(?P<function>\w+)\(\) (?:takes|missing)"
@@ -325,10 +329,14 @@ _MISSING_NAMES = {
     "CollectionError": r"undefined: (?:\w+\.)?(?P<name>\w+)"
     r"|(?:cannot find \w+|no \w+(?: or \w+)*(?: item)? named|unresolved import) `(?:\w+::)*(?P<item>\w+)`"
     r"|symbol:\s+(?:method|class|variable) (?P<value>\w+)"
-    r"|(?:Property|exported member|Cannot find name) '(?P<member>\w+)'",
+    r"|(?:Property|exported member|Cannot find name) '(?P<member>\w+)'"
+    rf"|{_MISSING_SOURCE}",
+    "Error": _MISSING_SOURCE,
     "SyntaxError": r"does not provide an export named '?(?P<name>\w+)",
 }
 """Messages of Python, JavaScript, and the compilers of Go, Rust, Java and TypeScript by type."""
+_LOADER_ERROR = re.compile(r"(?P<type>\w*Error)(?: \[\w+\])?: ")
+"""How the message of a test file that could not be loaded begins where an exception was raised."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -337,14 +345,15 @@ def find_missing_name(failure: Failure) -> str:
 
     `name()` stands for parameters that a function does not take.
     """
-    if not (pattern := _MISSING_NAMES.get(failure.type)) or not (
-        match := re.search(pattern, failure.message)
-    ):
+    pattern = _MISSING_NAMES.get(failure.type)
+    if failure.type == "CollectionError" and (cause := _LOADER_ERROR.match(failure.message)):
+        pattern = _MISSING_NAMES.get(cause["type"], pattern)
+    if not pattern or not (match := re.search(pattern, failure.message)):
         return ""
     groups = match.groupdict()
     if function := groups.get("function"):
         return f"{function}()"
-    found = (groups.get(group) for group in ("name", "value", "item", "member"))
+    found = (groups.get(group) for group in ("name", "value", "item", "member", "module"))
     return next(filter(None, found), "")
 
 

@@ -13,7 +13,7 @@ from coder.core.verdict import Failure, Frame, TestResult
 from coder.files.regular_files import read_regular_text
 
 LONGEST_TEXT = 6000
-ERROR_LINE = re.compile(r"\b\w*(?:Error|Exception): ")
+ERROR_LINE = re.compile(r"\b\w*(?:Error|Exception)(?: \[\w+\])?: ")
 STACK = re.compile(r"\n(?:\s+at |/\S+:\d+$)", re.M)
 """The first line of a stack trace below a message."""
 ASSERTIONS = frozenset(

@@ -13,6 +13,33 @@ MISSING = {
     "import": ("ImportError", "cannot import name 'join' from 'items' (items.py)", "join"),
     "module": ("ModuleNotFoundError", "No module named 'shop.joining'", "joining"),
     "JavaScript": ("TypeError", "(0 , items.join) is not a function", "join"),
+    "required in a test": ("Error", "Cannot find module './shop/joining'", "joining"),
+    **{
+        f"file of {runner}": ("CollectionError", message, name)
+        for runner, message, name in (
+            ("jest", "Cannot find module '../shop/joining' from 'test/it.test.js'", "joining"),
+            ("mocha", "Error: Cannot find module '../shop/joining'", "joining"),
+            (
+                "node --test",
+                "Error [ERR_MODULE_NOT_FOUND]: Cannot find module 'shop/joining.js' imported from it.js",
+                "joining",
+            ),
+            (
+                "vitest",
+                "Error: Failed to load url ./shop/joining.ts (resolved id: ./shop/joining.ts)",
+                "joining",
+            ),
+            ("vitest 3", 'Error: Failed to resolve import "./shop/joining" from "it.test.ts".', "joining"),
+            ("tsc", "error TS2307: Cannot find module './shop/joining' or its type declarations.", "joining"),
+            ("RSpec", "LoadError: cannot load such file -- shop/joining", "joining"),
+            (
+                "modules",
+                "SyntaxError: The requested module './items.js' does not provide an export named 'join'",
+                "join",
+            ),
+            ("mocha, outside of tests", "TypeError: items.join is not a function", "join"),
+        )
+    },
 }
 OLD = {"items.py": "def split(text):\n    return text.split(',')\n"}
 NEW = {
