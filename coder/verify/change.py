@@ -37,6 +37,7 @@ from coder.verify.test_files import (
     WHOLE_FILE,
     ChangedTests,
     TestLocator,
+    differs_by_imports_alone,
     find_changed_tests,
     is_example,
 )
@@ -128,6 +129,11 @@ class JudgedChange:
             self.split.changes_tests_of(path) and _selects(self.changed_tests_in(path), path, test)
             for path in self.files_of(test)
         )
+
+    def edits_only_imports(self, test: str) -> bool:
+        """Tell whether the change edits nothing but imports in the files that define a test."""
+        files = [[texts.get(path, "") for texts in self._texts] for path in self.files_of(test)]
+        return bool(files) and all(differs_by_imports_alone(old, new) for old, new in files)
 
     def is_new(self, test: str) -> bool:
         """Tell whether the change adds a test, by the syntax of its file or else by what the base has."""

@@ -479,8 +479,9 @@ class Judge:
             is_accepted = change.purpose.accepts_test_edits or self._is_tied(red)
             if self._old.is_contradicted(earlier) and not is_accepted:
                 return
-            if earlier != test and passes(self._old.on_base, earlier) and self._lacks_added_name(red):
-                return  # it passed before, elsewhere
+            is_as_before = earlier != test or (red.when == "collect" and change.edits_only_imports(test))
+            if is_as_before and passes(self._old.on_base, earlier) and self._lacks_added_name(red):
+                return  # it passed before, elsewhere or under other imports
         targets.green.append(test)
         targets.reds[test] = red.model_copy(update={"id": test})
 

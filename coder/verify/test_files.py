@@ -38,6 +38,20 @@ class ChangedTests(NamedTuple):
 
 
 WHOLE_FILE = ChangedTests(is_whole=True)
+_IMPORT = re.compile(
+    r"""^[ \t]*(?:
+        from[ ]\S+[ ]import[ ]+(?:\([^)]*\)|[^(\n]*$)  # Python
+        |import[ ]+[\w.]+(?:[ ]as[ ]\w+)?[ \t]*$
+        |import\b[^;"'`()]*["'][^"'\n]+["'];?  # JavaScript
+        |(?:const|let|var)\s+(?:\w+|\{[^{}=]*\})\s*=\s*require\([^()\n]*\);?
+    )""",
+    re.M | re.X,
+)
+
+
+def differs_by_imports_alone(old: str, new: str) -> bool:
+    """Tell whether two versions of a test file of Python or JavaScript differ in what they import only."""
+    return _IMPORT.sub("", old).split() == _IMPORT.sub("", new).split()
 
 
 def find_changed_tests(path: str, old: str, new: str) -> ChangedTests:

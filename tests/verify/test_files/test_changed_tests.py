@@ -4,7 +4,7 @@ from textwrap import dedent
 
 import pytest
 
-from coder.verify.test_files import ChangedTests, find_changed_tests
+from coder.verify.test_files import ChangedTests, differs_by_imports_alone, find_changed_tests
 
 OLD = """
 import os
@@ -80,3 +80,22 @@ def test_new_file_adds_all_tests() -> None:
     found = find_changed_tests("t.py", "", OLD)
     assert found.added == ("t.py::Base::test_shared", *BOX, "t.py::test_cart", "t.py::test_plain")
     assert find_changed_tests("t.py", OLD, "").removed == found.added
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "from shop import add\n{}",
+            "from shop import (\n    add,\n    sub,\n)\nimport shop.items as items\n{}",
+        ),
+        ("import {{add}} from './m';\n{}", "import {{\n  add,\n  sub,\n}} from './m';\nimport './n.js'\n{}"),
+        ("const {{add}} = require('../m')\n{}", "const {{add, sub: minus}} = require('../m');\n{}"),
+    ],
+    ids=["Python", "ES modules", "CommonJS"],
+)
+def test_imports_are_told_from_tests(old: str, new: str) -> None:
+    before, after = "test('adds', () => {})\n", "test('adds', () => { sub() })\n"
+    assert differs_by_imports_alone(old.format(before), new.format(before))
+    assert not differs_by_imports_alone(old.format(before), new.format(after))
+    assert not differs_by_imports_alone(old.format(before), new.format(before + after))

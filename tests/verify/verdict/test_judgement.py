@@ -742,6 +742,21 @@ def test_case_that_is_taken_out_and_would_fail_is_contradicted(tmp_path: Path) -
     assert verdict.open_findings == ()
 
 
+@pytest.mark.parametrize(("test", "kind"), [("assert add", "PASSING"), ("assert sub", "PROVEN")])
+def test_new_import_makes_no_target_of_a_test_that_is_as_before(tmp_path: Path, test: str, kind: str) -> None:
+    def importing(files: Files) -> list[TestResult]:
+        if "sub" in files[TEST] and "sub" not in files["calc.py"]:
+            return [
+                failed_result(TEST, "ImportError", "cannot import name 'sub' from 'calc'", when="collect")
+            ]
+        return [passed_result(f"{TEST}::test_add")]
+
+    function = "def test_add():\n    {}\n"
+    base = {"calc.py": "add = 1\n", TEST: f"from calc import add\n{function.format('assert add')}"}
+    change = {"calc.py": "add = sub = 1\n", TEST: f"from calc import add, sub\n{function.format(test)}"}
+    assert judge(tmp_path, change, base=base, ending=importing).kind is VerdictKind[kind]
+
+
 def test_ids_with_timestamps_are_not_broken(tmp_path: Path) -> None:
     moments = iter(range(100))
 
