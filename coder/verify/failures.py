@@ -125,7 +125,7 @@ def rejection_reason(
         return f"{early}: {summary}"
     innermost = frames_in_tree(failure)[-1:]
     if failure.type == NEVER_ENDING and (
-        is_existing_test or (innermost and not is_test_path(innermost[0].path))
+        is_existing_test or not innermost or not is_test_path(innermost[0].path)
     ):
         return _slowness_reason(result, after)
     if (

@@ -7,7 +7,7 @@ import secrets
 import select
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from hmac import compare_digest
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from coder.core.ports import Execution
 from coder.core.verdict import BodyExecution, Failure, Frame, LinesRun, Outcome, RunProblem, TestResult
+from coder.verify.failures import NEVER_ENDING
 from coder.verify.project import RECORDED
 
 
@@ -71,6 +72,14 @@ class Recording:
     def running_tests(self) -> tuple[str, ...]:
         """Tests that have begun and not ended."""
         return tuple(self._open)
+
+    def end_running(self, began: float) -> Iterator[TestResult]:
+        """Yield a red result for each test that runs now: the run began at this moment and is cut."""
+        seconds = time.monotonic() - max(self._arrived.values(), default=began)
+        text = f"the test did not end within {seconds:.0f} s"
+        failure = Failure(type=NEVER_ENDING, message=text, text=text)
+        for test in self.running_tests:
+            yield TestResult(id=test, outcome="failed", seconds=seconds, failure=failure)
 
     @property
     def has_ended_early(self) -> bool:

@@ -315,11 +315,12 @@ class PytestRunner:
             adapted = read_results(self._adapter, finished, tests, builds) if self._adapter else None
         if execution.killed_after is not None:
             recording.drop_failures_since(began + execution.killed_after)
-        self._update_limits(recording.results)
+        is_cut = execution.timed_out and cut is not None and cut.is_set()
+        endless = tuple(recording.end_running(began)) if is_cut else ()
+        self._update_limits((*recording.results, *endless))
         execution = execution.model_copy(
             update={"output": execution.output.replace(f"{tree}/", "")}
         )  # the path of the worktree is meaningless later
-        is_cut = execution.timed_out and cut is not None and cut.is_set()
         problem = (
             CUT_SHORT
             if is_cut
@@ -331,7 +332,8 @@ class PytestRunner:
             )
         )
         report = self._build_report(recording, execution, tree, problem, adapted)
-        report = report.model_copy(update={"results": mark_sandbox_failures(report.results, self._denied)})
+        results = (*mark_sandbox_failures(report.results, self._denied), *endless)
+        report = report.model_copy(update={"results": results})
         if pipe.forged_lines and not report.problem:
             return report.model_copy(update={"problem": FORGED})
         return (

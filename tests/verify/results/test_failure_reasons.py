@@ -139,7 +139,10 @@ def test_endless_loop_counts_when_change_ends_it() -> None:
         update={"seconds": 60.0}
     )
     itself = failed_result(ID, "TooLong", "the test did not end", frames=SOURCE[:1])
+    cut = stuck.model_copy(update={"failure": Failure(type="TooLong", message="it did not end")})
     after = {seconds: passed_result(ID).model_copy(update={"seconds": seconds}) for seconds in (0.1, 50.0)}
+    assert rejection_reason(cut, issue="", is_existing_test=False, after=after[0.1]) == ""
+    assert "slow only" in rejection_reason(cut, issue="", is_existing_test=False, after=after[50.0])
     assert rejection_reason(stuck, issue="", is_existing_test=False) == ""
     assert rejection_reason(itself, issue="", is_existing_test=True) == ""
     assert rejection_reason(itself, issue="", is_existing_test=False).startswith("fails in the test itself")

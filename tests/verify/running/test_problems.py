@@ -32,3 +32,12 @@ def test_command_that_is_unknown_did_not_start(output: str, exit_code: int) -> N
 def test_failing_tests_are_no_problem() -> None:
     assert problem_kind("1 test failed\nmake: *** No rule to make target 'x'.\n", 2) is None
     assert problem_kind("1 test failed\nmake: *** [Makefile:2: test] Error 1\n", 2) is None
+
+
+def test_test_that_runs_when_the_run_is_cut_did_not_end() -> None:
+    recording = Recording()
+    for kind, test in (("start", "a"), ("passed", "a"), ("start", "b")):
+        recording.add({"kind": kind, "id": test, "seconds": 0.1})
+    (result,) = recording.end_running(began=0.0)
+    assert (result.id, result.red, result.failure and result.failure.type) == ("b", True, "TooLong")
+    assert 0 <= result.seconds < 10

@@ -43,7 +43,7 @@ def test_failure_has_assertion_frames_and_output(tmp_path: Path, make_runner: Ru
 
 
 @pytest.mark.thorough
-def test_cut_run_keeps_finished_results(tmp_path: Path, make_runner: Run) -> None:
+def test_cut_run_keeps_results_and_tells_what_it_waited_for(tmp_path: Path, make_runner: Run) -> None:
     tests = "import time\n\n\ndef test_a():\n    pass\n\n\ndef test_b():\n    time.sleep(60)\n"
     root, cut = write_tree(tmp_path, {"test_it.py": tests}), threading.Event()
 
@@ -52,7 +52,7 @@ def test_cut_run_keeps_finished_results(tmp_path: Path, make_runner: Run) -> Non
             cut.set()
 
     report = make_runner(root).run(root, progress=cut_after_first, cut=cut)
-    assert outcomes(report) == {"test_it.py::test_a": "passed"}
+    assert outcomes(report) == {"test_it.py::test_a": "passed", "test_it.py::test_b": "failed"}
     assert (report.selected, report.problem) == (2, CUT_SHORT)
 
 
