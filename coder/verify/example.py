@@ -48,13 +48,21 @@ _RAISES = re.compile(
 )
 _INSTEAD = re.compile(
     r"(?i)`*\s*(?:(?:for|on|in|with|under|since)\s+(?:[\w.'-]+\s+){1,3}?)?"
-    r"(?:[,;(]?\s*(?:instead of|rather than|and not|where|not)"
+    r"(?:[,;(]?\s*(?:instead of|rather than|and not|not|where"
+    r"(?: (?:I|we|you|one) (?:would )?(?:expect|want)(?:ed)?)?)"
     r"|[,;(.]?\s*(?:(?:but|and|while)\s+)?(?:(?:it|this|that|I|we)\s+)?"
     r"(?:(?:should|must|ought to)(?: have)? (?:be|been|return(?:ed)?|give|given|print(?:ed)?"
     r"|(?P<raise>raised?|throw|thrown))"
     r"|(?:would have |had )?expect(?:ed|s)?(?: is| was| to get| it to (?:be|return|give))?:?))\s+"
     r"(?P<raising>raising\s+)?(?:returning\s+|giving\s+)?(?:an?\s+(?=`?\w*(?:Error|Exception)\b))?"
 )
+NO_VALUES = frozenset(
+    {
+        *("a", "an", "everyone", "i", "it", "nobody", "nothing", "one", "something", "that", "the", "they"),
+        *("this", "we", "what", "you"),
+    }
+)
+"""Words that begin a phrase where a value might stand."""
 _WANTED = re.compile(
     rf"[`)]*\s*{_WORDS}(?:should|must|ought to|has to|is expected to)\s+{_ADVERB}"
     r"(?:be|return|give|yield|print|output|produce|equal|evaluate to|(?P<raise>raise|throw))\s+(?:an?\s+)?"
@@ -441,8 +449,12 @@ def _in_type_of(written: str, answer: CodeAnswer) -> str | None:
         return written if written or answer.error else None
     literal = _literal(written)
     is_text = answer.error is None and answer.value[:1] in ("'", '"')
-    if is_text and not (
-        literal is not None and isinstance(literal, ast.Constant) and isinstance(literal.value, str)
+    if is_text and written.lower() in NO_VALUES:
+        return None
+    if (
+        is_text
+        and written not in ("None", "True", "False")
+        and not (literal is not None and isinstance(literal, ast.Constant) and isinstance(literal.value, str))
     ):
         return repr(written)
     return ast.unparse(literal) if literal is not None else None
@@ -796,7 +808,10 @@ def _from_text(call: str, rest: str, setup: str = "") -> Iterator[ClaimedExample
         wrong, position = _read_value(rest, gives.end())
         instead = _INSTEAD.match(rest, position) if wrong else None
         is_error = instead and (instead["raising"] or instead["raise"])
-        if instead and (right := _read_result(rest, instead.end(), is_error=bool(is_error))):
+        right = _read_result(rest, instead.end(), is_error=bool(is_error)) if instead else ""
+        # A bare word behind `where` begins a clause: `'' where everyone expects ...`.
+        is_clause = instead and instead[0].strip().endswith("where") and _literal(right) is None
+        if right and (is_error or not is_clause):
             yield ClaimedExample(call=call, wrong=wrong, right=right, setup=setup)
     elif wanted := _WANTED.match(rest):
         right = _read_result(rest, wanted.end(), is_error=bool(wanted["raise"]))

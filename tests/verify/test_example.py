@@ -46,6 +46,8 @@ CLAIMS = {
     "total('') must raise a ValueError": ("total('')", "", "raises ValueError"),
     "total([1, 2]) on Windows wrongly returns 4 instead of 3": ("total([1, 2])", "4", "3"),
     "total([1, 2]) returns 4 on my machine instead of 3": ("total([1, 2])", "4", "3"),
+    "name(3) returns '' where I expect 'three', and so for all": ("name(3)", "''", "'three'"),
+    "name(3) gives 'three' instead of `None`": ("name(3)", "'three'", "None"),
     "``total([1, 2])`` returns ``4`` instead of ``3``": ("total([1, 2])", "4", "3"),
     "[nth(n) for n in (1, 13)] gives ['1st', '13rd'] instead of ['1st', '13th']": (
         "[nth(n) for n in (1, 13)]",
@@ -85,6 +87,8 @@ PROSE = (
     "total([1, 2]) should return the sum",
     "total([1, 2]) should be faster",
     "total([1, 2]) returns something instead",
+    "name(3) returns '' where everyone expects 'three'",
+    "name(3) returns 'three' where docs say 'trio'",
 )
 
 
@@ -206,10 +210,11 @@ def test_example_of_an_untested_function_lands_nearby(
     [
         ("total([1]) returns 4.0 instead of 2.5", "4.0", "assert total([1]) == pytest.approx(2.5)"),
         ("total([1]) returns 'a' instead of b", "'a'", "assert total([1]) == 'b'"),
+        ("total([1]) returns 'a' instead of None", "'a'", "assert total([1]) is None"),
         ("head([]) raises IndexError", "", "head([])"),
         ("head([]) raises IndexError instead of None", "", "assert head([]) is None"),
     ],
-    ids=["float", "text without quotes", "unwanted exception", "value for exception"],
+    ids=["float", "text without quotes", "no text", "unwanted exception", "value for exception"],
 )
 def test_writes_expectation_in_type_of_result(tmp_path: Path, issue: str, answer: str, body: str) -> None:
     found = reproduce(tmp_path, issue, value(answer) if answer else ERROR)
