@@ -802,13 +802,14 @@ def _from_text(call: str, rest: str, setup: str = "") -> Iterator[ClaimedExample
     if raised := _RAISES.match(rest):
         instead = _INSTEAD.match(rest, raised.end())
         is_error = instead and (instead["raising"] or instead["raise"])
-        right = _read_result(rest, instead.end(), is_error=bool(is_error)) if instead else ""
-        yield ClaimedExample(call=call, wrong=f"raises {raised['type']}", right=right, setup=setup)
+        wrong = f"raises {raised['type']}"
+        right = _read_right(rest, instead.end(), wrong, is_error=bool(is_error)) if instead else ""
+        yield ClaimedExample(call=call, wrong=wrong, right=right, setup=setup)
     elif gives := _GIVES.match(rest):
         wrong, position = _read_value(rest, gives.end())
         instead = _INSTEAD.match(rest, position) if wrong else None
         is_error = instead and (instead["raising"] or instead["raise"])
-        right = _read_result(rest, instead.end(), is_error=bool(is_error)) if instead else ""
+        right = _read_right(rest, instead.end(), wrong, is_error=bool(is_error)) if instead else ""
         # A bare word behind `where` begins a clause: `'' where everyone expects ...`.
         is_clause = instead and instead[0].strip().endswith("where") and _literal(right) is None
         if right and (is_error or not is_clause):
@@ -843,7 +844,7 @@ def _from_session(code: str, issue: str) -> Iterator[ClaimedExample]:
     wrong = f"raises {raised['type']}" if raised else shown[0]
     behind = issue.rpartition(lines[-1])[2][:LONGEST_VALUE]
     expected = _EXPECTED.search(behind)
-    right = _read_value(behind, expected.end())[0] if expected else ""
+    right = _read_right(behind, expected.end(), wrong) if expected else ""
     if raised or right:
         yield ClaimedExample(call=call, wrong=wrong, right=right, setup=setup.rstrip())
 
@@ -854,6 +855,19 @@ def _read_result(text: str, position: int, *, is_error: bool) -> str:
         found = _NAME.match(text, position)
         return f"raises {found['type']}" if found else ""
     return _read_value(text, position)[0]
+
+
+def _read_right(text: str, position: int, wrong: str, *, is_error: bool = False) -> str:
+    """Return what a text writes for the right result; empty where a bare word is prose, or part of more.
+
+    Whoever quotes the wrong text quotes the right one as well, unless it looks like no word.
+    """
+    right = _read_result(text, position, is_error=is_error)
+    if is_error or text[position : position + 1] == "`" or _literal(right) is not None:
+        return right
+    is_whole = all(right.count(opening) == right.count(closing) for opening, closing in ("()", "[]", "{}"))
+    is_prose = wrong[:1] in "'\"" and (right.isalpha() or " " in wrong)
+    return right if is_whole and not is_prose else ""
 
 
 def _read_value(text: str, position: int) -> tuple[str, int]:

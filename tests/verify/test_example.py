@@ -89,6 +89,9 @@ PROSE = (
     "total([1, 2]) returns something instead",
     "name(3) returns '' where everyone expects 'three'",
     "name(3) returns 'three' where docs say 'trio'",
+    "name(3) returns 'three' instead of something shorter",
+    "name(3) gives 'three of a kind' instead of x = 3",
+    "size(1) gives 1B instead of Size(1, 2)",
 )
 
 
@@ -209,7 +212,7 @@ def test_example_of_an_untested_function_lands_nearby(
     ("issue", "answer", "body"),
     [
         ("total([1]) returns 4.0 instead of 2.5", "4.0", "assert total([1]) == pytest.approx(2.5)"),
-        ("total([1]) returns 'a' instead of b", "'a'", "assert total([1]) == 'b'"),
+        ("total([1]) returns 'a' instead of 1b", "'a'", "assert total([1]) == '1b'"),
         ("total([1]) returns 'a' instead of None", "'a'", "assert total([1]) is None"),
         ("head([]) raises IndexError", "", "head([])"),
         ("head([]) raises IndexError instead of None", "", "assert head([]) is None"),
