@@ -519,7 +519,8 @@ class WorktreeVerifier:
             if report.whole_only or not (report.results or change.base):
                 return None
             known = Counter(test_file_of(test.id) for test in report.results)
-            counts = {**self._count_tests(change.changed), **known} if change.base else known
+            listed = self._count_tests(change.changed) if change.base else {}
+            counts = {**dict.fromkeys(first, 1), **listed, **known}  # the change may add files
             return rank_by_nearness(counts, sources, first=first)
         with self._trees.read(self._trees.base, ()) as old, self._trees.read(change.tree) as new:
             reaching = select_test_files(old, new, change.changed)

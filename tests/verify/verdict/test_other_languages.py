@@ -452,3 +452,12 @@ def test_large_suite_is_not_run_as_a_whole(
     verdict = judge(tmp_path, base, change, runner)
     assert (verdict.label, () in runner.ran) == (label, False)
     assert verdict.targets == ("double.test.js::doubles",)
+
+
+def test_tests_of_new_file_count_among_all(tmp_path: Path) -> None:
+    base = {"a.js": "n+1", "a.test.js": "test(keeps a.js n\n", "b.test.js": "", "b.js": "n"}
+    change = {"b.js": "n*2", "b.test.js": "test(doubles b.js *\n"}
+    runner = FileRunner("a.test.js", "b.test.js")
+    verdict = judge(tmp_path, base, change, runner)
+    assert (verdict.label, runner.ran.count(("a.test.js",))) == ("FIXED", 1)
+    assert "2 of the 2 tests that use the changed code ran" in verdict.reason
