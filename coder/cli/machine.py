@@ -294,6 +294,7 @@ def explain(
     from coder.settings import (
         LIST_SETTINGS,
         OWN_SETTINGS,
+        REMOVED_SETTINGS,
         TABLE_SETTINGS,
         Config,
         describe_settings,
@@ -302,6 +303,8 @@ def explain(
     )
 
     name = name.removeprefix("CODER_").removeprefix("--").lower().replace("-", "_")
+    if name in REMOVED_SETTINGS:
+        raise UserError(f"{name!r} no longer exists: {REMOVED_SETTINGS[name]}.")
     if name not in Config.model_fields:
         raise UserError(
             f"{name!r} is no setting. {suggest_name(name, Config.model_fields)}All settings: coder config"

@@ -57,6 +57,7 @@ MESSAGES = {
         "Copilot CLI runs Claude Code's hooks where it trusts the directory: coder hook install claude"
     ),
     "config set a b": "coder config set does not exist. Settings are set in a file: see coder config",
+    "config explain minimise": "'minimise' no longer exists: the review marks the hunks that no test needs.",
     "config explain atempts": "'atempts' is no setting. Did you mean attempts? All settings: coder config",
     "fix 'It fails.' --offline --trust --test 'pytset -q'": (
         "The test command 'pytset -q' cannot start: there is no program 'pytset'. Did you mean pytest? "
