@@ -15,6 +15,7 @@ from coder.core.phases import Cutoff
 from coder.core.ports import Progress, RunListener, RunOptions, SelectiveTestRunner
 from coder.core.values import Value
 from coder.core.verdict import Counts, LineCoverage, LinesRun, RunProblem, TestReport, TestResult, TestRun
+from coder.verify.failures import NEVER_ENDING
 from coder.verify.report import merge_lines, merge_reports
 from coder.verify.run import has_found_port_taken, processor_count, with_label
 from coder.verify.run_store import MOST_RED, NO_STORE, RunStore, SuiteHistory, content_key
@@ -275,7 +276,15 @@ class Runs:
         with self._cutoff.offer(self._cut) if self._cutoff and is_offered else nullcontext():
             report = self._runner.run_parallel(place, tests, **options)
         is_partial = report.problem is not None and report.problem.kind == "timeout"
-        self.is_cut |= is_partial and self._cut.is_set()
+        if is_partial and self._cut.is_set():
+            self.is_cut = True
+            # What ran when the user cut it short had no time to end: that says nothing.
+            ended = [
+                result
+                for result in report.results
+                if result.failure is None or result.failure.type != NEVER_ENDING
+            ]
+            return report.model_copy(update={"results": tuple(ended)})
         return report
 
 

@@ -8,6 +8,7 @@ import pytest
 from coder.core.phases import Cutoff
 from coder.core.verdict import RunProblem, TestReport, TestResult, Verdict, VerdictKind
 from coder.verify.base import SuiteLimits
+from coder.verify.failures import NEVER_ENDING
 from coder.verify.issue import Purpose
 from coder.verify.run import CUT_SHORT
 from coder.verify.scope import choose_scope, next_chunk_size
@@ -95,6 +96,16 @@ def test_user_may_have_the_change_judged_now(tmp_path: Path) -> None:
     assert "The user asked to deliver now" in verdict.reason
     assert requests.count(True) == 1
     assert requests[0] is False  # targets are never cut short
+
+
+def test_test_that_runs_when_the_user_cuts_it_short_is_not_red(tmp_path: Path) -> None:
+    cutoff, slow = Cutoff(), failed_result("tests/test_other.py::test_slow", NEVER_ENDING)
+
+    def ending(files: Files) -> list[TestResult]:
+        return [*suite(files), *([slow] if cutoff.request() else [])]
+
+    verdict = verify(tmp_path, runner=FakeRunner(ending), cutoff=cutoff)
+    assert (verdict.kind, verdict.cut_short, verdict.still_red) == (VerdictKind.FIXED, True, ())
 
 
 def test_large_suite_is_measured_on_the_base_only_when_needed(tmp_path: Path) -> None:
