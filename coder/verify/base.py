@@ -93,6 +93,11 @@ class Runs:
         self._lines: list[LinesRun | None] = []
 
     @property
+    def command(self) -> str:
+        """The test command, as the report of a run names it."""
+        return self._runner.command
+
+    @property
     def can_list(self) -> bool:
         """Whether the tests of a side can be listed without running them."""
         return self._runner.is_recorded

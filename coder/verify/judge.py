@@ -242,6 +242,8 @@ class Judge:
             facts.targets = tuple(red.id for red in reds)
             facts.findings += find_weaknesses(change, facts.targets).findings
             facts.leave_open("exit-code", f"`{after.command}` gives an exit code only: {unknown}")
+            if self._harness:
+                self._cap_runner_files()
         else:
             facts.cap("exit-code", f"it gives an exit code only: {unknown}")
 
@@ -830,7 +832,7 @@ class Judge:
             with_helpers = self.runs.run("again, with the change's own helpers", "change", blamed)
             if helped := [test for test in blamed if passes(with_helpers, test)]:
                 verb = "passes" if len(helped) == 1 else "pass"
-                if side == "harness":
+                if self._harness:
                     self._cap_runner_files()
                 else:
                     helpers = ", ".join(self._change.helpers[:SHOWN])
@@ -917,8 +919,9 @@ class Judge:
     @cached_property
     def _harness(self) -> tuple[str, ...]:
         """Changed files that decide how tests run."""
-        self._change.split.harness = find_harness(self._change)
-        return self._change.split.harness
+        runs, split = self.runs, self._change.split
+        split.harness = find_harness(self._change, runs.command, is_indirect=not runs.can_list)
+        return split.harness
 
     def _check_harness(self) -> None:
         """Find out whether targets of a change that touches how tests run are green without that, too."""
@@ -926,7 +929,7 @@ class Judge:
         if not self._harness or facts.broken or facts.still_red:
             return
         files = ", ".join(self._harness[:SHOWN])
-        if facts.targets and not self._targets.on_change.indirect:
+        if facts.targets and not self._change.before.whole_only:
             report = self.runs.run(AS_BEFORE, "harness", facts.targets)
             if all(passes(report, test) for test in facts.targets):
                 facts.note("runner-files", f"the targets are green without the change of {files}, too")

@@ -191,12 +191,18 @@ class Project(Value):
 
 
 def find_candidates(
-    root: Path, *, sandbox: Sandbox, environment: Mapping[str, str], test_command: str | None = None
+    root: Path,
+    *,
+    sandbox: Sandbox,
+    environment: Mapping[str, str],
+    test_command: str | None = None,
+    base: Path | None = None,
 ) -> tuple[Project, ...]:
     """Return the ways in which the repository at `root` may be tested, likeliest first, changing nothing.
 
-    `root` is the user's checkout: a worktree has no environment in it. A command that the user names is the
-    only one.
+    `root` is the user's checkout: a worktree has no environment in it. Where that contains the change to be
+    judged, the commands are those of `base`, the tree without it. A command that the user names is the only
+    one.
 
     Raises:
         UserError: `test_command` cannot be parsed.
@@ -218,6 +224,7 @@ def find_candidates(
         reasons.append("uv.lock is here but no .venv: `uv sync` would make it.")
     reasons += filter(None, [_describe_packages(root)])
     activation = _activation_environment(interpreter, environment)
+    naming = base if base and next(find_hints(base), None) else root
     editable = editable_roots(interpreter.parent.parent, root.resolve())
     candidates = [
         Project(
@@ -230,7 +237,7 @@ def find_candidates(
             environment=activation,
             editable_roots=editable,
         )
-        for command, where in _candidate_commands(root, interpreter, test_command)
+        for command, where in _candidate_commands(naming, interpreter, test_command)
     ]
     if test_command is not None:
         _check_program(candidates[0], root, sandbox)

@@ -41,7 +41,7 @@ from coder.verify.runners.adapter import Run, collection_failure
 from coder.verify.runners.registry import find_adapter
 from coder.verify.runners.reports import parse_reports
 from coder.verify.runners.workspaces import missing_results_problem, output_tail, prepare_run, read_results
-from coder.verify.select import find_tests, resolve_data_tests
+from coder.verify.select import find_tests, project_files, resolve_data_tests
 
 OUTPUT_TAIL = 4000
 PRINTED_BYTES = 64 << 20
@@ -405,7 +405,9 @@ class PytestRunner:
             results = (*recording.results, *(adapted or ()), *crash_results(recording, problem))
             return report.model_copy(update={"results": results, "problem": problem})
         if adapted == ():
-            return report.model_copy(update={"problem": missing_results_problem(self.command, execution)})
+            has_tests = any(is_test_path(path) for path in project_files(tree))
+            missing = missing_results_problem(self.command, execution, has_tests=has_tests)
+            return report.model_copy(update={"problem": missing})
         reported = adapted or parse_reports(
             self._project.command.argv,
             "" if execution.truncated else execution.output,

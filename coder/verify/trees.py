@@ -19,7 +19,7 @@ from coder.verify.test_files import adds_only_tests
 
 Side = Literal["base", "change", "tests", "sources", "harness"]
 """The base, the whole change, the base with only the tests or only the sources of the change, or the change
-with the base's version of what decides how tests run.
+with the base's version of what decides how tests run, which `sources` has, too, once it is known.
 """
 
 
@@ -102,10 +102,9 @@ class ChangeSplit:
                 context = self._trees.checkout(self.tree)
             case "tests":
                 context = self._trees.checkout(self.tree, self.tests)
-            case "sources":
-                context = self._trees.checkout(self.tree, self.sources)
-            case "harness":
-                kept = tuple(path for path in self.changed if path not in self.harness)
+            case "sources" | "harness":
+                paths = self.sources if side == "sources" else self.changed
+                kept = tuple(path for path in paths if path not in self.harness)
                 context = self._trees.checkout(self.tree, kept)
         with context as place:
             if side in ("tests", "sources") and self.inline_tests:

@@ -3,6 +3,7 @@
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
@@ -256,11 +257,18 @@ def build_project_runtime(
     root: Path,
     sandbox: ProcessSandbox,
     mask: Callable[[str], str] = lambda text: text,
+    repository: Repository | None = None,
 ) -> ProjectRuntime:
-    """Return what runs the code of the project at `root`; `mask` hides secrets in what is kept of it."""
-    candidates = find_candidates(
-        root, sandbox=sandbox, environment=os.environ, test_command=task.test_command
-    )
+    """Return what runs the code of the project at `root`; `mask` hides secrets in what is kept of it.
+
+    A change that was made before it was given to be judged does not decide how tests run: the base of the
+    `repository` does.
+    """
+    has_change = repository is not None and task.given and task.test_command is None
+    with repository.read(repository.base, ()) if has_change and repository else nullcontext() as base:
+        candidates = find_candidates(
+            root, sandbox=sandbox, environment=os.environ, test_command=task.test_command, base=base
+        )
     limits = Limits(wall_seconds=config.suite_seconds, memory_bytes=None)
     strict = config.checks == "block"
     packages_path = index_database(root).with_suffix(".packages.json")

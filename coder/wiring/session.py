@@ -203,7 +203,9 @@ class SessionSetup:
             attachments, refusals = refuse_images(task.attachments, chosen_approach.model)
             task = _mask_request(task.model_copy(update={"attachments": attachments}), private)
             log = EventLog(store, secrets=private, records=records)
-            runtime = build_project_runtime(task, config, root=root, sandbox=sandbox, mask=private.mask)
+            runtime = build_project_runtime(
+                task, config, root=root, sandbox=sandbox, mask=private.mask, repository=repository
+            )
             judging, reset_baselines = _set_up_judging(task, earlier, repository, runtime)
             server_tools, server_problems = (
                 ((), ())

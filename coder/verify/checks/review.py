@@ -59,7 +59,6 @@ class _Sides(NamedTuple):
 
 def find_weaknesses(change: JudgedChange, targets: Sequence[str]) -> Weaknesses:
     """Return what weakens the proof that the targets, which are green on the change, give."""
-    before = change.before
     files = sorted({path for target in targets for path in change.files_of(target)})
     with change.split.read("base") as old, change.split.read("change") as new:
         sides = _Sides(old, new)
@@ -76,20 +75,14 @@ def find_weaknesses(change: JudgedChange, targets: Sequence[str]) -> Weaknesses:
             ("unread", "cap", _unread_sources(new, change.sources)),
         ]
         found = [finding for rule, effect, texts in rules for finding in findings(rule, texts, effect=effect)]
-    with change.split.read("base") as old, change.split.read("change") as new:
-        manifests = [path for path in change.changed if PurePosixPath(path).name == "package.json"]
-        texts = [read_texts(tree, manifests, (".json",)) for tree in (old, new)]
-        alike = [path for path in manifests if runs_alike(*(each.get(path, "") for each in texts))]
-    decisive = [path for path in change.changed if path not in (*change.split.registrations, *alike)]
-    runner_files = changed_runner_files(before.command, decisive, is_indirect=before.indirect)
-    if runner_files:
-        text = f"the change touches how tests run ({', '.join(runner_files[:SHOWN])})"
-        found += findings("runner-files", [text])
     return Weaknesses(found, hashes)
 
 
-def find_harness(change: JudgedChange) -> tuple[str, ...]:
-    """Return the changed files that decide how tests run, or what is imported in the place of a source."""
+def find_harness(change: JudgedChange, command: str, *, is_indirect: bool) -> tuple[str, ...]:
+    """Return the changed files that decide how tests run, or what is imported in the place of a source.
+
+    `is_indirect` tells that the command's runner is not watched in its own process.
+    """
     with change.split.read("base") as old, change.split.read("change") as new:
         configured = [
             path
@@ -101,7 +94,12 @@ def find_harness(change: JudgedChange) -> tuple[str, ...]:
         sources = tuple(f"/{source.removeprefix('src/')}" for source in change.sources)
         twins = [path for path in change.tests if not (old / path).exists() and path.endswith(sources)]
         injected = [path for path in change.changed if is_injected(old, path)]
-    return tuple(dict.fromkeys((*configured, *injected, *(twins if sources else ()))))
+        manifests = [path for path in change.changed if PurePosixPath(path).name == "package.json"]
+        texts = [read_texts(tree, manifests, (".json",)) for tree in (old, new)]
+        alike = [path for path in manifests if runs_alike(*(each.get(path, "") for each in texts))]
+    decisive = [path for path in change.changed if path not in (*change.split.registrations, *alike)]
+    runner_files = changed_runner_files(command, decisive, is_indirect=is_indirect)
+    return tuple(dict.fromkeys((*configured, *injected, *(twins if sources else ()), *runner_files)))
 
 
 def _find_wording(change: JudgedChange, sides: _Sides) -> Iterator[str]:

@@ -65,8 +65,9 @@ def read_results(
     )
 
 
-def missing_results_problem(command: str, execution: Execution) -> RunProblem:
-    if execution.exit_code == 0:
+def missing_results_problem(command: str, execution: Execution, *, has_tests: bool) -> RunProblem:
+    """Return why a run gave no result; runners differ in their exit code for a project without a test."""
+    if execution.exit_code == 0 or not has_tests:
         text = f"`{command}` found no test. Name a test command with --test, or add a test."
         return RunProblem(kind="no_tests", text=text)
     text = f"`{command}` ended with exit code {execution.exit_code} before any test ran"

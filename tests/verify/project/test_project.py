@@ -251,3 +251,18 @@ def test_command_that_lacks_a_plugin_gives_way(tmp_path: Path, sandbox: ProcessS
 def test_unparsable_command_is_user_error(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     with pytest.raises(UserError, match="cannot be understood"):
         discover(tmp_path, sandbox, command="pytest 'open")
+
+
+@pytest.mark.parametrize(
+    ("base", "command"),
+    [('{"scripts": {"test": "mocha test"}}', "mocha test"), ("{}", "mocha test -g one")],
+    ids=["altered", "first"],
+)
+def test_a_change_does_not_decide_how_tests_run(
+    tmp_path: Path, sandbox: ProcessSandbox, base: str, command: str
+) -> None:
+    write(
+        tmp_path, {"new/package.json": '{"scripts": {"test": "mocha test -g one"}}', "old/package.json": base}
+    )
+    project = find_project(tmp_path / "new", sandbox=sandbox, environment=OWN, base=tmp_path / "old")
+    assert project.command.text == command

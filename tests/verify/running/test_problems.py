@@ -4,6 +4,7 @@ import pytest
 
 from coder.core.ports import Execution
 from coder.verify.recording import Recording, run_problem
+from coder.verify.runners.workspaces import missing_results_problem
 
 
 def problem_kind(output: str, exit_code: int) -> str | None:
@@ -32,6 +33,15 @@ def test_command_that_is_unknown_did_not_start(output: str, exit_code: int) -> N
 def test_failing_tests_are_no_problem() -> None:
     assert problem_kind("1 test failed\nmake: *** No rule to make target 'x'.\n", 2) is None
     assert problem_kind("1 test failed\nmake: *** [Makefile:2: test] Error 1\n", 2) is None
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "has_tests", "kind"),
+    [(0, True, "no_tests"), (1, False, "no_tests"), (1, True, "no_report")],
+)
+def test_runner_may_fail_for_want_of_tests(exit_code: int, has_tests: bool, kind: str) -> None:
+    execution = Execution(exit_code=exit_code, output="No test files found", seconds=1.0)
+    assert missing_results_problem("mocha", execution, has_tests=has_tests).kind == kind
 
 
 def test_test_that_runs_when_the_run_is_cut_did_not_end() -> None:

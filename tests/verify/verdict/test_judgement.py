@@ -451,6 +451,22 @@ def test_break_that_a_hook_hides_is_found(tmp_path: Path) -> None:
     assert verdict.tests_ran == 3  # the new test, which ran on the change alone, is among them
 
 
+@pytest.mark.parametrize("path", ["jest.config.js", "package.json", "packages/a/.mocharc.yml"])
+def test_break_that_the_configuration_of_another_runner_hides_is_found(tmp_path: Path, path: str) -> None:
+    """All contents run with the base's configuration."""
+
+    class Runner(FakeRunner):
+        is_recorded = False
+
+    def run_configured(files: Files) -> list[TestResult]:
+        return [result for result in suite(files) if result.id != OTHER or path not in files]
+
+    trees = FakeTrees(tmp_path, BASE, {"calc.py": "breaks", path: "{}"})
+    verifier = WorktreeVerifier(trees=trees, runner=Runner(run_configured), purpose=Purpose())
+    verdict = verifier.verify(trees.patch, ())
+    assert (verdict.kind, [red.id for red in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
+
+
 def test_break_that_a_configuration_hides_is_no_fix(tmp_path: Path) -> None:
     def run_configured(files: Files) -> list[TestResult]:
         hides = "hides" in files["tox.ini"]
