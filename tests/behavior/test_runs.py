@@ -88,8 +88,9 @@ request = {"answers": answers, "changed": [["shop.py", "ordinal"]], "literals": 
            "targets": ["t"], "tests": ["test_shop.py"], "seconds": 20}
 coder_calls.CALL_SECONDS, coder_calls.FORK_SECONDS, coder_calls.VARIED_SECONDS = 0.05, 1.0, 0.1
 recorder = coder_calls.CallRecorder(request, sys.argv[2])
-recorder.begin("t")
-test_shop.test_new()
+for test in sys.argv[3:]:
+    recorder.begin(test)
+    test_shop.test_new()
 sys.setprofile(None)
 sys.exit(recorder.is_late)
 """
@@ -107,11 +108,17 @@ def test_varied_calls_that_do_not_end_leave_time_for_others(tmp_path: Path) -> N
     assert ("own", "page(11)") in {(row["kind"], row["call"]) for row in rows}
 
 
-def record(place: Path, text: str) -> list[dict[str, Any]]:
-    """Return the answers of a target that calls `page(11)`, all of which are recorded."""
+def test_records_calls_of_a_target_that_other_tests_made_before(tmp_path: Path) -> None:
+    text = BASE + "\n\ndef page(number):\n    return 'page ' + ordinal(number)\n"
+    rows = record(tmp_path, text, tests=("a", "b", "t"))
+    assert {row["test"] for row in rows if row["kind"] == "own" and row["target"]} == {"t"}
+
+
+def record(place: Path, text: str, tests: Sequence[str] = ("t",)) -> list[dict[str, Any]]:
+    """Return the answers of tests that call `page(11)`, all of which are recorded; `t` is a target."""
     (place / "shop.py").write_text(text)
     (place / "test_shop.py").write_text("import shop\n\n\ndef test_new():\n    shop.page(11)\n")
-    argv = [sys.executable, "-c", RECORDING, str(TARGET), str(place)]
+    argv = [sys.executable, "-c", RECORDING, str(TARGET), str(place), *tests]
     subprocess.run(argv, check=True)
     return [json.loads(line) for line in (place / "answers").read_text().splitlines()]
 

@@ -84,7 +84,7 @@ class CallRecorder:
         self.descriptor = os.open(request["answers"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self.kinds: dict[types.CodeType, int] = {}
         self.counts: dict[types.CodeType, int] = {}
-        self.seen: dict[tuple[types.CodeType, str], int] = {}
+        self.seen: dict[tuple[types.CodeType, str, bool], int] = {}
         self.states: dict[tuple[types.CodeType, str], str] = {}
         self.test = ""
         self.is_target = self.is_cut = self.is_busy = False
@@ -246,7 +246,8 @@ class CallRecorder:
         """Answer a call in a fork and wait for it; tell whether it ended in time."""
         code = site.code
         text = self.text_of(code, site.written_arguments(site.arguments))
-        times = self.seen[code, text] = self.seen.get((code, text), 0) + 1
+        seen = code, text, self.is_target
+        times = self.seen[seen] = self.seen.get(seen, 0) + 1
         if times > (REPEATED if self.is_target and kind == CHANGED else 1):
             return True
         self.counts[code] = self.counts.get(code, 0) + 1
