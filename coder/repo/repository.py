@@ -126,6 +126,10 @@ class SessionRepository:
     def base_tree(self) -> str:
         return self.user_checkout.git.resolve_tree(self.base)
 
+    def paths_beside_base(self) -> list[str]:
+        """Return the tracked paths at which the user's checkout differs from `base`."""
+        return self.user_checkout.git.items("diff", "--name-only", "-z", self.base)
+
     @property
     def dirty(self) -> bool:
         return self.base != self.head

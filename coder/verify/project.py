@@ -25,9 +25,11 @@ from coder.core.values import Value
 from coder.core.verdict import RunProblem
 from coder.files.regular_files import read_regular_text
 from coder.python.source import parse_or_empty
+from coder.verify.checks.how_tests_run import RUNNER_FILES, RUNNER_SCRIPTS
 from coder.verify.layout import (
     CODER_FILE,
     DISTRIBUTION_OF_MODULE,
+    PYTEST_FILES,
     import_roots,
     needed_distributions,
     needed_modules,
@@ -651,6 +653,8 @@ CI_FILES = (
     ".gitlab-ci.yml",
     "azure-pipelines.yml",
 )
+NAMING_FILES = frozenset({*RUNNER_FILES, *RUNNER_SCRIPTS, *PYTEST_FILES})
+"""Files that may name the test command."""
 PLACEHOLDERS = (
     (re.compile(r"\{posargs:?([^{}]*)\}"), r"\1"),
     (re.compile(r"\{envpython\}|\$[({](?:PYTHON3?|PY)[)}]"), "python"),
@@ -661,6 +665,11 @@ PLACEHOLDERS = (
 IN_FOLDER = re.compile(
     r"cd (?P<folder>[\w./-]+) && (?P<python>\S*python[\d.]* )?(?:\./)?(?P<rest>(?:runtests|manage)\.py.*)"
 )
+
+
+def may_name_command(path: str) -> bool:
+    """Tell whether a file may name the test command."""
+    return PurePath(path).name in NAMING_FILES or any(map(PurePath(path).match, CI_FILES))
 
 
 def find_hints(root: Path) -> Iterator[Hint]:

@@ -36,7 +36,7 @@ from coder.verify.example import IssueCode
 from coder.verify.issue import Purpose
 from coder.verify.launch import search_path
 from coder.verify.linters import LinterChecks
-from coder.verify.project import Overlay, Project, find_candidates, use_interpreter
+from coder.verify.project import Overlay, Project, find_candidates, may_name_command, use_interpreter
 from coder.verify.report import Denied
 from coder.verify.run import CommandSelection, ParallelRunner, PytestRunner
 from coder.verify.run_store import NO_STORE, RunStore, SuiteHistory, describe_environment
@@ -264,8 +264,10 @@ def build_project_runtime(
     A change that was made before it was given to be judged does not decide how tests run: the base of the
     `repository` does.
     """
-    has_change = repository is not None and task.given and task.test_command is None
-    with repository.read(repository.base, ()) if has_change and repository else nullcontext() as base:
+    is_given = repository is not None and task.given and not task.test_command
+    paths = repository.paths_beside_base() if repository and is_given else []
+    is_changed = any(map(may_name_command, paths))
+    with repository.read(repository.base, ()) if repository and is_changed else nullcontext() as base:
         candidates = find_candidates(
             root, sandbox=sandbox, environment=os.environ, test_command=task.test_command, base=base
         )
