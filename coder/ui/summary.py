@@ -113,11 +113,10 @@ def fence_diffs(text: str) -> str:
 
 
 def report_body(finish_event: SessionFinished) -> str:
-    """Return the report without its heading and the reason that the summary lines repeat."""
-    heading, _, rest = finish_event.report.partition(f"\n\n{finish_event.summary}\n")
-    return (
-        rest.strip("\n") if rest and heading.startswith("# ") and "\n" not in heading else finish_event.report
-    )
+    """Return the report; empty if it is the verdict's evidence, which the summary lines say in short."""
+    heading, found, _ = finish_event.report.partition(f"\n\n{finish_event.summary}\n")
+    is_evidence = found and heading.startswith("# ") and "\n" not in heading
+    return "" if is_evidence else finish_event.report
 
 
 def summary_lines(

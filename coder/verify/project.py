@@ -452,6 +452,18 @@ def _probe_pytest(project: Project, root: Path, sandbox: Sandbox) -> Project:
     )
 
 
+MISSING_NAME = re.compile(r"\bNo module named '(\w+)'")
+
+
+def install_advice(text: str, tree: Path, interpreter: Path) -> str:
+    """Return, as a sentence that follows it, how to install what a message calls missing; or nothing."""
+    missing = MISSING_NAME.search(text)
+    if missing is None or _is_in_tree(missing[1], tree):
+        return ""
+    package = DISTRIBUTION_OF_MODULE.get(missing[1], missing[1].replace("_", "-"))
+    return f". Install it: {_install_command(interpreter, [package], tree)}"
+
+
 def _is_in_tree(module: str, root: Path) -> bool:
     """Tell whether a repository has a file of that module, wherever it is imported from."""
     name = module.replace(".", "/")

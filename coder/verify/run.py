@@ -33,7 +33,7 @@ from coder.verify.launch import (
 )
 from coder.verify.layout import module_name, pytest_options, source_roots
 from coder.verify.packages import PackageRun
-from coder.verify.project import Project
+from coder.verify.project import Project, install_advice
 from coder.verify.recording import Recording, RecordPipe, run_problem, wrong_code_problem
 from coder.verify.report import mark_sandbox_failures, merge_lines, merge_reports
 from coder.verify.run_store import SuiteHistory
@@ -331,6 +331,10 @@ class PytestRunner:
                 wall_seconds=limits.wall_seconds,
             )
         )
+        if problem is not None and problem.kind in ("usage", "no_report"):
+            problem = problem.model_copy(
+                update={"text": problem.text + install_advice(problem.text, tree, self._project.interpreter)}
+            )
         report = self._build_report(recording, execution, tree, problem, adapted)
         results = (*mark_sandbox_failures(report.results, self._denied), *endless)
         report = report.model_copy(update={"results": results})

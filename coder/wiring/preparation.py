@@ -23,7 +23,7 @@ from coder.verify.launch import TARGET
 from coder.verify.project import Project, find_candidates
 from coder.verify.run import accepted_candidate
 
-UNKNOWN_PURPOSE = "(no description)"
+UNKNOWN_PURPOSE = "(a change without a description)"
 """Issue of a change that is judged without one."""
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from coder.core.errors import UserError
 from coder.sandbox.process import ProcessSandbox
-from coder.verify.project import DEFAULT_COMMAND, Project
+from coder.verify.project import DEFAULT_COMMAND, Project, install_advice
 from tests.builders import by_hand, find_project, write
 
 OWN = {"PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))}
@@ -266,3 +266,16 @@ def test_a_change_does_not_decide_how_tests_run(
     )
     project = find_project(tmp_path / "new", sandbox=sandbox, environment=OWN, base=tmp_path / "old")
     assert project.command.text == command
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("ModuleNotFoundError: No module named 'yaml'", ". Install it: /p/python -m pip install PyYAML"),
+        ("ModuleNotFoundError: No module named 'shop'", ""),
+        ("no such option: --x", ""),
+    ],
+)
+def test_names_the_command_that_installs_a_missing_package(tmp_path: Path, text: str, advice: str) -> None:
+    write(tmp_path, {"src/shop/__init__.py": ""})
+    assert install_advice(text, tmp_path, Path("/p/python")) == advice
