@@ -254,6 +254,8 @@ def delivered_diff(records: Sequence[Record]) -> str:
 class Status(Value):
     session: str = ""
     model: str = ""
+    judges: bool = False
+    """Whether the session judges an existing change."""
     phase: str = ""
     attempt: int = 0
     """The highest of any candidate; planners and reviewers make none."""
@@ -324,8 +326,8 @@ def outcome_label(finished: SessionFinished) -> str:
 
 def _status_update(status: Status, event: Event) -> dict[str, object]:
     match event:
-        case SessionStarted(session=session, model=model):
-            return {"session": session, "model": model}
+        case SessionStarted(session=session, model=model, task=task):
+            return {"session": session, "model": model, "judges": task.given}
         case PhaseEntered(candidate=name, phase=phase, attempt=attempt):
             return {
                 "phase": phase,

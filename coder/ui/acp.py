@@ -110,6 +110,7 @@ class UpdateTranslator:
         """Id of the newest finished call that may have changed files."""
         self._hunks: frozenset[Hunk] = frozenset()
         self._judging = ""
+        self._judges = False
         """Id of the verification that runs."""
         self._runs: list[str] = []
         self._steps: list[str] = []
@@ -125,7 +126,7 @@ class UpdateTranslator:
     def translate(self, record: events.Record) -> Iterator[Update]:
         match record.event:
             case events.SessionStarted(session=session, task=task):
-                self._session = session
+                self._session, self._judges = session, task.given
                 if self._is_replay:
                     yield schema.UserMessageChunk(content=_text(task.issue))
             case events.ToolStarted() | events.ToolFinished():
@@ -250,7 +251,8 @@ class UpdateTranslator:
         report = report_body(event).strip()
         if report and report != self._newest_reply:
             yield _message(f"{report}\n\n")
-        lines = [line.plain for line in summary_lines(event, session=self._session, command="/{}")]
+        shown = summary_lines(event, session=self._session, command="/{}", is_judged=self._judges)
+        lines = [line.plain for line in shown]
         yield _message(_fence("\n".join(lines)))
 
 

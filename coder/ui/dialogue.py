@@ -197,8 +197,9 @@ class Dialogue:
         await printer.show(log.follow())
         if log.records and isinstance(finished := log.records[-1].event, SessionFinished):
             print_result(self._console, finished)
-            session = session_status(log.records[:1]).session
-            self._print(line.plain for line in summary_lines(finished, session=session, command="/{}"))
+            status = session_status(log.records[:1])
+            lines = summary_lines(finished, session=status.session, command="/{}", is_judged=status.judges)
+            self._print(line.plain for line in lines)
 
     async def _read_fresh_line(self, prompt: str) -> str | None:
         """Read an answer and forget what was typed before; None if the session has ended meanwhile."""

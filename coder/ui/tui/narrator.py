@@ -207,7 +207,8 @@ class Narrator:
             self._newest_reply.remove()  # the report is the same text, rendered
         session = self._status.session
         command = f"/{{}} {session}" if self._is_recorded else "/{}"
-        lines = [line.plain for line in summary_lines(event, session=session, command=command)]
+        shown = summary_lines(event, session=session, command=command, is_judged=self._status.judges)
+        lines = [line.plain for line in shown]
         if lines[0] == self._shown_verdict:
             lines[0] = ""
         self._add(*_summary_widgets(event, lines))
