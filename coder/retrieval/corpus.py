@@ -107,8 +107,8 @@ REPETITION_WEIGHT = 0.3
 SATURATION, LENGTH_SHARE = 1.2, 0.75
 """BM25's k1 and b."""
 MOST_WORDS = 70
-MAX_DOCUMENT_SHARE = 0.2
-"""A word in more than this share of all documents is matched in names only."""
+MAX_DOCUMENT_SHARE, FEW_DOCUMENTS = 0.2, 10
+"""A word in more than this share of all documents, and in more than a few, is matched in names only."""
 HEAVIEST, HEAVIEST_ANYWHERE = 8, 10
 """So many of the rarest words make up a zone's whole."""
 
@@ -181,7 +181,7 @@ def _add_word(terrain: Corpus, result: TextMatches, word: str, postings: list[in
     weight = result.weights[word] * (SATURATION + 1)
     lengths, owners, documents = terrain.lengths, terrain.owners, result.documents
     fixed, scaled = SATURATION * (1 - LENGTH_SHARE), SATURATION * LENGTH_SHARE / terrain.average_length
-    is_common = len(postings) > MAX_DOCUMENT_SHARE * terrain.count
+    is_common = len(postings) > max(FEW_DOCUMENTS, MAX_DOCUMENT_SHARE * terrain.count)
     counts: dict[int, int] = defaultdict(int)
     for entry in postings:
         document = entry >> 8

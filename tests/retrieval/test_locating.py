@@ -207,9 +207,18 @@ SCRIPTS = {
 }
 
 
+def test_a_small_tree_has_no_words_too_common_to_tell(tmp_path: Path) -> None:
+    tree = {"cart.py": "def total(prices, discount):\n    return sum(prices) - discount\n"}
+    location = locate_in_tree(tmp_path, "The discount is lost", tree)
+    assert [place.path for place in location.files] == ["cart.py"]
+
+
 def test_derived_files_are_no_places_beside_sources(tmp_path: Path) -> None:
     location = locate_in_tree(tmp_path, "response of dist/bundle.js lacks content and encoding", SCRIPTS)
-    assert {place.path for place in (*location.files, *location.symbols)} == {"lib/response.js"}
+    assert {place.path for place in (*location.files, *location.symbols)} == {
+        "lib/response.js",
+        "lib/http.js",
+    }
 
 
 def test_declarations_are_places_where_title_is_about_types(tmp_path: Path) -> None:
