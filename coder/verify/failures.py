@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 
-from coder.core.paths import is_test_path
+from coder.core.paths import is_test_path, test_file_of
 from coder.core.verdict import Cause, Failure, Frame, TestReport, TestResult
 from coder.files.regular_files import read_regular_text
 from coder.linux_distribution import install_hint
@@ -119,7 +119,7 @@ def rejection_reason(
     summary = failure.headline
     if is_existing_test and _is_project_failure(result, failure):
         return ""
-    if not is_existing_test and lacks_added_name(failure, added_names):
+    if not is_existing_test and lacks_added_name(result, added_names):
         return ""
     if early := _early_failure(result, failure):
         return f"{early}: {summary}"
@@ -136,16 +136,16 @@ def rejection_reason(
     ):
         return ""
     if failure.type in ASSERTIONS:
-        return _own_assertion(failure, edited_sources)
+        return _own_assertion(result, failure, edited_sources)
     if not innermost or is_test_path(innermost[0].path):
         return f"fails in the test itself{_location(innermost)} and not in an assertion: {summary}"
     return ""
 
 
-def _own_assertion(failure: Failure, edited_sources: Collection[str]) -> str:
+def _own_assertion(result: TestResult, failure: Failure, edited_sources: Collection[str]) -> str:
     """Return that an assertion is in a source which the change edits; empty for one of a test or a helper."""
     innermost = frames_in_tree(failure)[-1:]
-    if not innermost or innermost[0].path not in edited_sources or is_test_path(innermost[0].path):
+    if not innermost or innermost[0].path not in edited_sources or _has_tests(innermost[0].path, result):
         return ""
     return f"fails in an assertion of the changed code{_location(innermost)}: {failure.headline}"
 
@@ -210,14 +210,21 @@ def frames_in_tree(failure: Failure) -> tuple[Frame, ...]:
     )
 
 
-def lacks_added_name(failure: Failure, added_names: Collection[str]) -> bool:
+def lacks_added_name(result: TestResult, added_names: Collection[str]) -> bool:
     """Tell whether a test fails because a name is missing that the change adds."""
-    frames = frames_in_tree(failure)
+    failure = result.failure
+    frames = frames_in_tree(failure) if failure else ()
     return (
-        find_missing_name(failure) in added_names
-        and (not frames or is_test_path(frames[-1].path))
+        failure is not None
+        and find_missing_name(failure) in added_names
+        and (not frames or _has_tests(frames[-1].path, result))
         and not OUTSIDE_PATH.search(failure.message)
     )
+
+
+def _has_tests(path: str, result: TestResult) -> bool:
+    """Tell whether a file is one of tests, or the source in which this test is defined."""
+    return is_test_path(path) or path == test_file_of(result.id)
 
 
 def _has_type_of_issue(failure: Failure, issue: str) -> bool:

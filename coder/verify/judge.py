@@ -488,7 +488,7 @@ class Judge:
         targets.reds[test] = red.model_copy(update={"id": test})
 
     def _lacks_added_name(self, red: TestResult) -> bool:
-        return red.failure is not None and lacks_added_name(red.failure, self._added_names)
+        return lacks_added_name(red, self._added_names)
 
     def _find_earlier(self, test: str) -> str:
         """Return the id that a test of the change has on the base, where it may have moved; empty if new."""

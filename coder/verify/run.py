@@ -40,7 +40,13 @@ from coder.verify.run_store import SuiteHistory
 from coder.verify.runners.adapter import Run, collection_failure
 from coder.verify.runners.registry import find_adapter
 from coder.verify.runners.reports import parse_reports
-from coder.verify.runners.workspaces import missing_results_problem, output_tail, prepare_run, read_results
+from coder.verify.runners.workspaces import (
+    missing_results_problem,
+    output_tail,
+    prepare_run,
+    read_results,
+    select_results,
+)
 from coder.verify.select import find_tests, project_files, resolve_data_tests
 
 OUTPUT_TAIL = 4000
@@ -312,7 +318,7 @@ class PytestRunner:
             answers += read_json_lines(place / "answers")
             finished = own.model_copy(update={"output": "" if execution.truncated else execution.output})
             builds = self._project.command.builds
-            adapted = read_results(self._adapter, finished, tests, builds) if self._adapter else None
+            found = read_results(self._adapter, finished, (), builds) if self._adapter else None
         if execution.killed_after is not None:
             recording.drop_failures_since(began + execution.killed_after)
         is_cut = execution.timed_out and cut is not None and cut.is_set()
@@ -335,7 +341,7 @@ class PytestRunner:
             problem = problem.model_copy(
                 update={"text": problem.text + install_advice(problem.text, tree, self._project.interpreter)}
             )
-        report = self._build_report(recording, execution, tree, problem, adapted)
+        report = self._build_report(recording, execution, tree, problem, found, tests)
         results = (*mark_sandbox_failures(report.results, self._denied), *endless)
         report = report.model_copy(update={"results": results})
         if pipe.forged_lines and not report.problem:
@@ -391,8 +397,11 @@ class PytestRunner:
         execution: Execution,
         tree: Path,
         problem: RunProblem | None,
-        adapted: tuple[TestResult, ...] | None,
+        found: tuple[TestResult, ...] | None,
+        tests: Sequence[str],
     ) -> TestReport:
+        """Return what is known of a run of these tests; an adapter may have `found` results of others too."""
+        adapted = None if found is None else select_results(found, tests)
         report = TestReport(
             command=self.command,
             seconds=execution.seconds,
@@ -421,7 +430,7 @@ class PytestRunner:
         exit_result = exit_code_result(self.command, execution)
         if not reported:
             return report.model_copy(update={"results": (exit_result,), "by_exit_code": True})
-        is_explained = not exit_result.red or any(result.red for result in reported)
+        is_explained = not exit_result.red or any(result.red for result in found or reported)
         return report.model_copy(update={"results": reported if is_explained else (*reported, exit_result)})
 
 

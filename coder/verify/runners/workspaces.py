@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -50,19 +50,25 @@ def read_results(
 ) -> tuple[TestResult, ...]:
     """Return the results of those tests that were asked for; of all if there are none.
 
-    A file that could not be loaded is reported whichever of its tests were asked for. `builds` are the
-    commands that ran before.
+    `builds` are the commands that ran before.
     """
-    is_asked = match_test_ids(tests)
-    files = frozenset(map(test_file_of, tests))
     results = with_unique_ids([*adapter.read_results(run)])
     if builds:
         results = (*with_source_ids(results, run.tree),) or (*read_failed_build(run),)
     return tuple(
         result.with_texts(lambda text: text.replace(f"{run.tree}/", ""))  # each run has another worktree
-        for result in results
-        if not tests or is_asked(result.id) or result.id in files
+        for result in select_results(results, tests)
     )
+
+
+def select_results(results: Iterable[TestResult], tests: Sequence[str]) -> tuple[TestResult, ...]:
+    """Return the results of those tests that were asked for; of all if there are none.
+
+    A file that could not be loaded is reported whichever of its tests were asked for.
+    """
+    is_asked = match_test_ids(tests)
+    files = frozenset(map(test_file_of, tests))
+    return tuple(result for result in results if not tests or is_asked(result.id) or result.id in files)
 
 
 def missing_results_problem(command: str, execution: Execution, *, has_tests: bool) -> RunProblem:

@@ -1,5 +1,7 @@
 """Names that a change adds, and failures for want of them."""
 
+from typing import Literal
+
 import pytest
 
 from coder.verify.failures import find_added_names, find_missing_name, rejection_reason
@@ -65,3 +67,21 @@ def test_added_names_are_definitions_without_local_variables() -> None:
         *("keep", "split()", "join", "join()", "items", "joining", "shop", "Joiner", "glue", "last"),
         *("__init__", "__init__()", "self"),
     }
+
+
+@pytest.mark.parametrize(
+    ("type_", "message", "when"),
+    [
+        ("AssertionError", "assertion `left == right` failed", "call"),
+        ("CollectionError", "error[E0425]: cannot find function `join` in module `super`", "collect"),
+    ],
+)
+def test_a_test_within_a_source_is_red_for_the_right_reason(
+    type_: str, message: str, when: Literal["call", "collect"]
+) -> None:
+    test = "src/items.rs::tests::joins"
+    result = failed_result(test, type_, message, when=when, frames=(("src/items.rs", 9, "joins"),))
+    reason = rejection_reason(
+        result, issue="", is_existing_test=False, edited_sources=["src/items.rs"], added_names={"join"}
+    )
+    assert reason == ""

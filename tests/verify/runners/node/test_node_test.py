@@ -10,6 +10,7 @@ from coder.verify.runners.adapter import Run
 from coder.verify.runners.javascript import NodeTest
 from coder.verify.runners.registry import find_commands
 from tests.builders import write
+from tests.verify.conftest import Run as MakeRunner
 from tests.verify.runners.running import run_adapter
 
 TESTS = """\
@@ -27,6 +28,15 @@ FILES = {
     "half.test.js": TESTS,
     "other.test.js": 'import { missing } from "./half.js";\n',
 }
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_a_failure_beside_the_tests_asked_for_explains_the_exit_code(
+    tmp_path: Path, make_runner: MakeRunner
+) -> None:
+    write(tmp_path, FILES)
+    report = make_runner(tmp_path).run(tmp_path, ["half.test.js::even"])
+    assert [(result.id, result.outcome) for result in report.results] == [("half.test.js::even", "passed")]
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
