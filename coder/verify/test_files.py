@@ -42,6 +42,8 @@ _IMPORT = re.compile(
     r"""^[ \t]*(?:
         from[ ]\S+[ ]import[ ]+(?:\([^)]*\)|[^(\n]*$)  # Python
         |import[ ]+[\w.]+(?:[ ]as[ ]\w+)?[ \t]*$
+        |(?:\w+[ ]*=[ ]*)?(?:importlib[.])?(?:import_module|__import__)\(["'][^()\n]*\)[ \t]*$
+        |pytest_plugins[ ]*=[ ]*(?:[\[(][^\])]*[\])]|["'][\w.]+["'])[ \t]*$
         |import\b[^;"'`()]*["'][^"'\n]+["'];?  # JavaScript
         |(?:const|let|var)\s+(?:\w+|\{[^{}=]*\})\s*=\s*require\([^()\n]*\);?
     )""",
@@ -50,7 +52,7 @@ _IMPORT = re.compile(
 
 
 def differs_by_imports_alone(old: str, new: str) -> bool:
-    """Tell whether two versions of a test file of Python or JavaScript differ in what they import only."""
+    """Tell whether two versions of a test file of Python or JavaScript differ in what they load only."""
     return _IMPORT.sub("", old).split() == _IMPORT.sub("", new).split()
 
 

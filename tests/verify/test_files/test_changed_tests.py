@@ -89,10 +89,14 @@ def test_new_file_adds_all_tests() -> None:
             "from shop import add\n{}",
             "from shop import (\n    add,\n    sub,\n)\nimport shop.items as items\n{}",
         ),
+        (
+            "import m\n{}",
+            "import importlib\npytest_plugins = ['m.plugin']\nimportlib.import_module('m.n')\n{}",
+        ),
         ("import {{add}} from './m';\n{}", "import {{\n  add,\n  sub,\n}} from './m';\nimport './n.js'\n{}"),
         ("const {{add}} = require('../m')\n{}", "const {{add, sub: minus}} = require('../m');\n{}"),
     ],
-    ids=["Python", "ES modules", "CommonJS"],
+    ids=["Python", "by string", "ES modules", "CommonJS"],
 )
 def test_imports_are_told_from_tests(old: str, new: str) -> None:
     before, after = "test('adds', () => {})\n", "test('adds', () => { sub() })\n"
