@@ -42,6 +42,13 @@ OVERFLOW_ERROR = re.compile(
     r"|maximum number of tokens|exceeds? the (available|model)",
     re.I,
 )
+_UNIT = r"(?:ms|milliseconds?|s|sec(?:ond)?s?|m|min(?:ute)?s?|h|hours?)"
+PAUSE = re.compile(
+    rf"\b(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)? ?(?:{_UNIT}\b[ ,]*|[hm](?=\d)))+)", re.I
+)
+"""The pause that a message asks for, where no header does: `in 17 seconds`, `in 6m0s`."""
+PAUSE_PART = re.compile(r"(\d+(?:\.\d+)?) ?(ms|mil|[hms])", re.I)
+UNIT_SECONDS = {"ms": 0.001, "mil": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 NO_TOOLS_ERROR = re.compile(
     r"does not support (tools|tool|function)|endpoints found that support tool"
     r"|tools? (param|choice) requires (--jinja|--enable-auto)"
@@ -112,11 +119,13 @@ def _transient_error(error: Exception, choice: ModelChoice, message: str) -> Mod
             return ModelError(
                 f"{name} asks for a pause{_pause_text(error)}: {message}",
                 retryable=True,
-                retry_after_seconds=error.retry_after,
+                retry_after_seconds=_requested_pause(error),
             )
         case wrong.ModelUnavailableError() | wrong.ModelServerError():
             return ModelError(
-                f"{name} failed on its side: {message}", retryable=True, retry_after_seconds=error.retry_after
+                f"{name} failed on its side: {message}",
+                retryable=True,
+                retry_after_seconds=_requested_pause(error),
             )
         case wrong.ModelTimeoutError() | wrong.ModelRequestTimeout() | httpx2.TimeoutException():
             return ModelError(f"{name} did not answer in time: {message}", retryable=True)
@@ -193,8 +202,18 @@ def _provider_message(error: Exception, secret: str) -> str:
     return f"{status}{text[:QUOTED_CHARACTERS].rstrip('.')}."
 
 
+def _requested_pause(error: wrong.ModelAPIError) -> float | None:
+    """Return the seconds that a server asks to wait, by a header or else in words."""
+    if error.retry_after is not None:
+        return error.retry_after
+    match = PAUSE.search(f"{error} {getattr(error, 'body', '')}")
+    parts = PAUSE_PART.findall(match[1]) if match else []
+    return sum(float(number) * UNIT_SECONDS[unit.lower()] for number, unit in parts) if parts else None
+
+
 def _pause_text(error: wrong.ModelAPIError) -> str:
-    return "" if error.retry_after is None else f" of {error.retry_after:.0f} s"
+    seconds = _requested_pause(error)
+    return "" if seconds is None else f" of {seconds:.0f} s"
 
 
 @dataclass(frozen=True, kw_only=True)
