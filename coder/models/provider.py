@@ -627,8 +627,9 @@ def to_assistant_message(response: ModelResponse) -> AssistantMessage:
     What text and calls do not express (signed reasoning, ids) is kept in `opaque`.
 
     Raises:
-        ModelError: arguments nest too deep, or a text contains a lone surrogate, which cannot be stored.
+        ModelError: arguments nest too deep, or contain a lone surrogate, which cannot be stored.
     """
+    response = replace(response, parts=[_with_whole_characters(part) for part in response.parts])
     text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
     calls = tuple(
         ToolCall(
@@ -644,10 +645,18 @@ def to_assistant_message(response: ModelResponse) -> AssistantMessage:
             f"The arguments of a call of {too_deep.name[:80]!r} nest deeper than {NESTING_DEPTH} levels.",
             retryable=True,
         )
-    if _SURROGATE.search("".join([text, *(f"{call.id}{call.name}{call.arguments}" for call in calls)])):
+    if _SURROGATE.search("".join(f"{call.id}{call.name}{call.arguments}" for call in calls)):
         raise ModelError("The reply holds half of a surrogate pair, which is no text.", retryable=True)
     is_plain = list(response.parts) == _plain_parts(text, calls)
     return AssistantMessage(text=text, calls=calls, opaque="" if is_plain else _serialize_response(response))
+
+
+def _with_whole_characters(part: ModelResponsePart) -> ModelResponsePart:
+    """Return a text with the halves of surrogate pairs joined, as a server may stream them; lone ones go."""
+    if not isinstance(part, TextPart | ThinkingPart) or not _SURROGATE.search(part.content):
+        return part
+    content = part.content.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return replace(part, content=content)
 
 
 def _plain_parts(text: str, calls: tuple[ToolCall, ...]) -> list[ModelResponsePart]:
@@ -690,8 +699,8 @@ def open_model(
             asked, others are tried until they refuse.
         images: whether the model accepts images; None: as far as its name or its server tells.
     """
-    # Warnings about fields that the libraries do not know yet are of no use to the user.
-    warnings.filterwarnings("ignore", category=UserWarning, module=r"(google\.genai|pydantic_ai)\b")
+    # Warnings about fields that the libraries do not know or miss are of no use to the user.
+    warnings.filterwarnings("ignore", category=Warning, module=r"(google\.genai|pydantic_ai)\b")
     key = find_key(choice.provider, environment)
     server = GgufServer(Path(choice.model)) if choice.provider == GGUF else None
     if server is not None:

@@ -242,6 +242,8 @@ EVENTS = [
     b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}).encode()
     for delta, finish in [({"content": "It is "}, None), ({"content": "line 7."}, None), ({}, "stop")]
 ]
+HALVES = (rb"\ud83d", rb"\ude42", rb"\ud83d")
+"""An emoji as some servers stream it, and one that is cut."""
 REPLIES = {
     "events, numbered, with comments": (
         b"".join(b"id: %d\n%s\n\n: ping\n\n" % numbered for numbered in enumerate(EVENTS)),
@@ -255,6 +257,16 @@ REPLIES = {
     ),
     "events, some of them empty": (
         b"data:\n\n" + b"\n\nevent: ping\ndata:\n\n".join([*EVENTS, b"data: [DONE]", b""]),
+        "text/event-stream",
+        ANSWERED,
+    ),
+    "events, halves of a character": (
+        b"\n\n".join([*(EVENTS[0].replace(b"It is ", half) for half in HALVES), *EVENTS[1:], b""]),
+        "text/event-stream",
+        ("\U0001f642\ufffdline 7.", (), "stop"),
+    ),
+    "events, usage without numbers": (
+        b"\n\n".join([*EVENTS, b'data: {"choices": [], "usage": {"prompt_tokens": null}}', b""]),
         "text/event-stream",
         ANSWERED,
     ),
