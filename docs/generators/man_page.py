@@ -49,6 +49,7 @@ def _page_lines(root: CommandNode) -> Iterator[str]:
     yield ".SH FILES"
     yield from (".TP", ".I ~/.config/coder/config.toml", "the user's settings")
     yield from (".TP", ".I ~/.local/state/coder", "sessions with their evidence, and the index")
+    yield from (".TP", ".I /var/tmp/coder-UID", "worktrees of running sessions, where the state is hidden")
 
 
 def _parameter_lines(node: CommandNode) -> Iterator[str]:

@@ -7,9 +7,12 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
+from coder.repo import recovery
 from coder.repo.delivery import PendingDelivery
 from coder.repo.git import session_lock
-from coder.repo.recovery import recover_abandoned
+from coder.repo.recovery import SessionPaths, recover_abandoned
 from coder.repo.repository import open_repository
 from tests.builders import git, repo, write
 from tests.repo.opened import fingerprint, open_session_repository
@@ -147,3 +150,17 @@ def test_recovers_despite_missing_repository(tmp_path: Path) -> None:
     shutil.rmtree(root)
     assert recover_abandoned(tmp_path / "sessions", settle_nothing) == ("s1",)
     assert list(state.glob("*")) == [state / "lock"]
+
+
+def test_worktrees_lie_in_no_hidden_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recovery, "VISIBLE_DIRECTORY", tmp_path)
+    state = tmp_path / "home" / ".local" / "state" / "s1"
+
+    def worktrees() -> Path:
+        return SessionPaths(session="s1", state=state, common=tmp_path).worktrees
+
+    own = worktrees().parent
+    assert own.parent == tmp_path and not own.name.startswith(".")
+    assert own.stat().st_mode & 0o777 == 0o700
+    own.chmod(0o755)  # as another user would make it, to see into the worktrees
+    assert worktrees() == state / "worktrees"
