@@ -48,11 +48,13 @@ def doctor(
 
 def _try_tests(directory: Path, *, trust: bool) -> int:
     """Print how the tests of HEAD run, and what came of it; return 1 if they cannot be run."""
+    from coder.sandbox.choice import choose_backend
+    from coder.settings import load_config
     from coder.wiring.session import try_tests
 
     project, report, count = try_tests(directory, trusted=trust)
     command = project.command
-    lines = {"command": command.text}
+    lines = {"command": command.text, "why": f"\n{'':<13}".join(project.why)}
     if command.uses_interpreter:
         lines["interpreter"] = f"{project.interpreter} {project.python}".strip()
     if command.environment:
@@ -63,6 +65,12 @@ def _try_tests(directory: Path, *, trust: bool) -> int:
     outcomes = ", ".join(f"{number:,} {outcome}" for outcome, number in sorted(ran.items()))
     lines["tests"] = f"{count:,} found" if command.is_recorded else f"{count:,} ran"
     lines["ran"] = f"{outcomes or 'none'} in {report.seconds:.1f} s"
+    config = load_config(None, {})
+    choice = choose_backend(config.image, config.sandbox)
+    if choice.backend and choice.backend.limitations:
+        lines["sandbox"] = (
+            f"{choice.backend.name}: {choice.backend.limitations}; full isolation: coder doctor"
+        )
     first = next((result.failure for result in report.failures if result.failure), None)
     if report.problem is not None:
         lines["no"] = report.problem.text

@@ -86,5 +86,5 @@ def test_runs_one_test(tmp_path: Path, capsys: pytest.CaptureFixture[str], code:
     root = repo(tmp_path / "repository", {"test_x.py": code})
     assert run_command_line(["doctor", "--tests", "--trust", "--repo", str(root)]) == status
     output = capsys.readouterr().out
-    assert "command      python -m pytest\ninterpreter  " in output
+    assert "command      python -m pytest\nwhy          Interpreter: " in output
     assert ("tests        2 found\nran          1 passed in " in output) == (status == 0)

@@ -42,13 +42,14 @@ LAUNCHER_OPTIONS_WITH_VALUES: Mapping[str, frozenset[str]] = {
 }
 WRAPPED = frozenset({"jest", "mocha", "vitest"})
 """Runners that a script of the project may start, as in `node wrapper.js mocha test`."""
+INSTALLED_PROGRAM = re.compile(r".*\bnode_modules/(?:\.bin/)?([^/]+)")
 SEQUENCES = frozenset({"npm-run-all", "npm-run-all2", "run-p", "run-s"})
 """Programs that run scripts, which their operands name."""
 WITHOUT_ADAPTER = frozenset(
     {"ava", "cypress", "jasmine", "karma", "lab", "playwright", "qunit", "tap", "tape", "uvu", "wtr"}
 )
 """Test runners whose results are known from their output or exit code alone."""
-MEASURED = WRAPPED | WITHOUT_ADAPTER | {"_mocha", "node", "tsx"}
+MEASURED = WRAPPED | WITHOUT_ADAPTER | {"node", "tsx"}
 SCRIPT_CALL = re.compile(
     r"(?!.*(?: -r\b| --recursive\b| -ws\b| --workspaces\b| --prefix\b))"
     r"(?:npm|pnpm|yarn|bun)(?: --?[\w-]+)* (?:(?:run|run-script) (?P<script>[\w:.-]+)|(?:t|tst|test)\b)"
@@ -77,15 +78,17 @@ class NodeAdapter:
 
     name: str
 
+    def recognizes(self, words: Sequence[str]) -> bool:
+        return bool(words) and program_name(words[0]) == self.name
+
     def find_commands(self, root: Path) -> Iterator[str]:
         """Yield the bare command if the runner is a dependency, and no test script starts another one."""
         manifest = read_manifest(root)
         scripts = read_scripts(root)
         programs = {
-            words[0].rpartition("/")[2]
+            _program(split_launchers(part.words)[1])
             for name in find_test_scripts(scripts)
             for part in find_parts(f"npm run {name}", scripts)
-            if (words := split_launchers(part.words)[1])
         }
         is_dependency = any(self.name in _table(manifest, key) for key in ("devDependencies", "dependencies"))
         if is_dependency and not programs & WITHOUT_ADAPTER:
@@ -167,14 +170,26 @@ def _matches_script(name: str, pattern: str) -> bool:
 
 
 def split_wrapper(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the script of the project that starts a test runner, with Node before it, and the runner."""
-    is_wrapped = (
-        len(words) > 2
-        and words[0] == "node"
-        and words[1].endswith((".js", ".cjs", ".mjs"))
-        and words[2] in WRAPPED
-    )
-    return (tuple(words[:2]), tuple(words[2:])) if is_wrapped else ((), tuple(words))
+    """Return Node with its options, and a script of the project that starts a runner, and the runner."""
+    if words[:1] != ("node",):
+        return (), tuple(words)
+    start = next((index for index in range(1, len(words)) if _is_operand(words, index)), len(words))
+    for index in (start, start + 1):
+        if index < len(words) and program_name(words[index]) in WRAPPED:
+            return tuple(words[:index]), tuple(words[index:])
+    return (), tuple(words)
+
+
+def _is_operand(words: Sequence[str], index: int) -> bool:
+    return not words[index].startswith("-") and words[index - 1] not in NODE_BEFORE_VALUES
+
+
+def program_name(word: str) -> str:
+    """Return the name of a program, of its package if it is started by its path in there."""
+    path = PurePosixPath(word)
+    installed = INSTALLED_PROGRAM.match(word)
+    name = installed[1] if installed else path.stem if path.suffix in SUFFIXES else path.name
+    return name.removeprefix("_").removesuffix("-cli")
 
 
 def expand_as_shell(text: str, words: Sequence[str], root: Path) -> tuple[str, ...]:
@@ -196,8 +211,7 @@ def split_launchers(words: Sequence[str]) -> tuple[dict[str, str], tuple[str, ..
         if ASSIGNMENT.fullmatch(word):
             name, _, environment[name] = word.partition("=")
         elif word in COVERAGE:
-            names = (other.rpartition("/")[2] for other in remaining)
-            start = next((index for index, name in enumerate(names) if name in MEASURED), 1)
+            start = next((i for i, other in enumerate(remaining) if program_name(other) in MEASURED), 1)
             del remaining[: start - 1]
         elif word in LAUNCHERS:
             with_values = LAUNCHER_OPTIONS_WITH_VALUES.get(word, frozenset())
@@ -308,7 +322,7 @@ def is_build(part: ScriptPart) -> bool:
 
 
 def _program(words: Sequence[str]) -> str:
-    return words[0].rpartition("/")[2] if words else ""
+    return program_name(words[0]) if words else ""
 
 
 def start_with(
@@ -400,14 +414,6 @@ VITEST_REPORTS = ("--reporter", "--outputFile")
 class _JsonReporter(NodeAdapter):
     """Adapter of a runner whose report has the form of Jest's."""
 
-    script: str
-    """The file that its command runs, as people name it after `node`."""
-
-    def recognizes(self, words: Sequence[str]) -> bool:
-        """Tell whether the program is the runner, or Node with its script."""
-        names = [word.rpartition("/")[2] for word in words]
-        return names[:1] == [self.name] or (names[:1] == ["node"] and self.script in names)
-
     def read_results(self, run: Run) -> Iterator[TestResult]:
         for file in read_json(run.place / JEST_REPORT).get("testResults", ()):
             path = relative_path(str(file.get("name")), run.tree)
@@ -418,7 +424,7 @@ class _JsonReporter(NodeAdapter):
 
 
 class Vitest(_JsonReporter):
-    name, script = "vitest", "vitest.mjs"
+    name = "vitest"
 
     def prepare(self, run: Run) -> Invocation:
         """Run once, whatever the command says about watching; files are chosen by parts of paths."""
@@ -431,7 +437,7 @@ class Vitest(_JsonReporter):
 
 
 class Jest(_JsonReporter):
-    name, script = "jest", "jest.js"
+    name = "jest"
 
     def prepare(self, run: Run) -> Invocation:
         """Run once without a cache shared between trees; files are chosen by their paths."""
@@ -466,7 +472,6 @@ def _to_result(
     )
 
 
-MOCHA_PROGRAMS = ("mocha", "_mocha", "mocha.js")
 MOCHA_REPORTER = Path(__file__).parents[1] / "target" / "node" / "mocha_reporter.cjs"
 """Our reporter: Mocha's own writes no file before version 9.2, and names no files of tests before 8."""
 REPORT = "report.json"
@@ -488,9 +493,6 @@ MOCHA_OUTCOMES: tuple[tuple[str, Outcome], ...] = (
 class Mocha(NodeAdapter):
     name = "mocha"
 
-    def recognizes(self, words: Sequence[str]) -> bool:
-        return bool(words) and words[0].rpartition("/")[2] in MOCHA_PROGRAMS
-
     def prepare(self, run: Run) -> Invocation:
         """Name the files where the command does; those that a configuration file adds are run as well."""
         words: Sequence[str] = run.argv[1:]
@@ -498,7 +500,7 @@ class Mocha(NodeAdapter):
             words = (*without_paths(words, run.tree, before_values=MOCHA_BEFORE_VALUES), *run.files)
         output = f"output={run.place / REPORT}"
         report = ("--reporter", str(MOCHA_REPORTER), "--reporter-options", output)  # plural: in every version
-        argv = (find_binary(run.tree, "mocha"), *words, *report, "--exit")
+        argv = (find_binary(run.tree, run.argv[0]), *words, *report, "--exit")
         return Invocation(argv=argv)
 
     def read_results(self, run: Run) -> Iterator[TestResult]:
@@ -574,7 +576,7 @@ class NodeTest(NodeAdapter):
 
     def recognizes(self, words: Sequence[str]) -> bool:
         """Tell whether Node runs tests, itself or started by tsx or borp."""
-        name = words[0].rpartition("/")[2] if words else ""
+        name = _program(words)
         return name == BORP or (name in NODE_PROGRAMS and "--test" in words)
 
     def prepare(self, run: Run) -> Invocation:
@@ -582,7 +584,7 @@ class NodeTest(NodeAdapter):
         words: Sequence[str] = [
             word for word in run.argv[1:] if not word.startswith(("--test-reporter", "--watch"))
         ]
-        is_borp = run.argv[0].rpartition("/")[2] == BORP
+        is_borp = program_name(run.argv[0]) == BORP
         if is_borp:  # of its options the pattern alone says which tests there are
             words = ("--test", *BORP_PATTERN.findall("\n".join(words)))
         if run.files:

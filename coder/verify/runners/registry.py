@@ -51,7 +51,10 @@ def find_commands(root: Path) -> Iterator[tuple[str, str]]:
     unbuilt = {found.argv for _, found in recognized if not found.builds}
     for call, found in recognized:
         if not found.builds or found.argv not in unbuilt:  # else a script runs the same tests without a build
-            source = f"the project's use of {found.adapter}"
+            others = "".join(
+                f"; `{text}` in the same script is not run (setting: test)" for text in found.omitted
+            )
+            source = f"the project's use of {found.adapter}{others}"
             assignments = (f"{name}={value}" for name, value in found.environment.items())
             yield call if found.builds else shlex.join((*assignments, *found.argv)), source
     has_workspaces = bool(read_manifest(root))
@@ -66,7 +69,7 @@ def recognize_command(text: str, root: Path) -> RecognizedCommand | None:
     """Return the one test runner that a command of a shell starts, also through a script of its package.
 
     Linters beside it are left out, and so are other programs in scripts, and runs of parts of the suite
-    beside a run of all of it; builds before it are not.
+    beside a run of all of it; builds before it are not. Of several runs of a whole suite it is the first.
     """
     found = []
     builds: list[str] = []
@@ -87,9 +90,13 @@ def recognize_command(text: str, root: Path) -> RecognizedCommand | None:
             builds.append(part.text)
         elif not part.script and not is_check(part):
             return None
-    whole = {run.argv: run for run in found if not any(map(_names_tests, run.argv[1:]))}
-    is_one = len(whole) == 1 and len({run.adapter for run in found}) == 1
-    return found[0] if len(found) == 1 else next(iter(whole.values())) if is_one else None
+    if len(found) == 1:
+        return found[0]
+    runs = {run.argv: run for run in found if not any(map(_names_tests, split_wrapper(run.argv)[1][1:]))}
+    first, *others = (*runs.values(), None)
+    if first is None or len({run.adapter for run in found}) > 1:
+        return None
+    return first.model_copy(update={"omitted": tuple(shlex.join(run.argv) for run in others if run)})
 
 
 def _names_tests(word: str) -> bool:

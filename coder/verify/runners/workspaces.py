@@ -123,6 +123,8 @@ class RecognizedCommand(Value):
     argv: tuple[str, ...]
     builds: tuple[str, ...] = ()
     """Commands of a shell that have to run before."""
+    omitted: tuple[str, ...] = ()
+    """Other runs of a suite by the same runner that the command starts, with other options."""
 
 
 class _PackageRun(NamedTuple):

@@ -27,6 +27,12 @@ def recognize_script(root: Path, **scripts: str) -> RecognizedCommand | None:
             "jest",
             ("node", "--experimental-vm-modules", "node_modules/jest/bin/jest.js"),
         ),
+        (
+            "node --expose-gc ./node_modules/vitest/dist/cli-wrapper.js --run",
+            "vitest",
+            ("node", "--expose-gc", "./node_modules/vitest/dist/cli-wrapper.js", "--run"),
+        ),
+        ("node -r esm node_modules/.bin/_mocha", "mocha", ("node", "-r", "esm", "node_modules/.bin/_mocha")),
         ("c8 mocha 'test/**/*.js'", "mocha", ("mocha", "test/**/*.js")),
         ("c8 --reporter lcov -x 'test/**' --all mocha -r esm", "mocha", ("mocha", "-r", "esm")),
         ("env -u CI npx -p jest nyc --reporter=text --lines 90 jest", "jest", ("jest",)),
@@ -50,6 +56,15 @@ def test_keeps_variables_that_a_script_sets(tmp_path: Path) -> None:
     recognized = recognize_script(tmp_path, test=script)
     assert recognized is not None
     assert recognized.environment == {"NODE_OPTIONS": "--experimental-vm-modules"}
+
+
+def test_first_of_several_runs_names_the_others(tmp_path: Path) -> None:
+    recognized = recognize_script(
+        tmp_path, test="node node_modules/vitest/vitest.mjs && vitest --typecheck.only"
+    )
+    assert recognized is not None and recognized.omitted == ("vitest --typecheck.only",)
+    source = "the project's use of vitest; `vitest --typecheck.only` in the same script is not run"
+    assert next(find_commands(tmp_path))[1].startswith(source)
 
 
 def test_run_of_the_whole_suite_wins_over_runs_of_parts(tmp_path: Path) -> None:
