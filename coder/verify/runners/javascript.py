@@ -407,8 +407,8 @@ JEST_REPORT = "report.json"
 VITEST_REPORTER = Path(__file__).parents[1] / "target" / "node" / "vitest_reporter.mjs"
 """Our reporter: the report of Vitest's own has no types of errors before version 2."""
 VITEST_MODES = ("run", "watch", "dev", "--run", "--ui", "--watch", "-w")
-VITEST_REPORTS = ("--reporter", "--outputFile")
-"""Options with a value."""
+VITEST_VALUES = ("--reporter", "--outputFile", "--bail")
+"""Options with a value that a run does not take from the command."""
 
 
 class _JsonReporter(NodeAdapter):
@@ -428,9 +428,9 @@ class Vitest(_JsonReporter):
 
     def prepare(self, run: Run) -> Invocation:
         """Run once, whatever the command says about watching; files are chosen by parts of paths."""
-        words = without_options(run.argv[1:], (*VITEST_MODES, *VITEST_REPORTS), VITEST_REPORTS)
+        words = without_options(run.argv[1:], (*VITEST_MODES, *VITEST_VALUES), VITEST_VALUES)
         report = (f"--reporter={VITEST_REPORTER}", f"--outputFile={run.place / JEST_REPORT}")
-        options = ("--run", *report, "--coverage.enabled=false")
+        options = ("--run", *report, "--coverage.enabled=false", "--bail=0")
         argv = (find_binary(run.tree, run.argv[0]), *words, *options, *run.files)
         # No option of all its versions keeps it from writing snapshots.
         return Invocation(argv=argv, environment={"CI": "1"})
@@ -441,10 +441,12 @@ class Jest(_JsonReporter):
 
     def prepare(self, run: Run) -> Invocation:
         """Run once without a cache shared between trees; files are chosen by their paths."""
-        words = [word for word in run.argv[1:] if not word.startswith(("--watch", "--json", "--output"))]
+        words = [
+            word for word in run.argv[1:] if not word.startswith(("--watch", "--json", "--output", "--bail"))
+        ]
         options = (
             *("--json", f"--outputFile={run.place / JEST_REPORT}", f"--cacheDirectory={run.place / 'cache'}"),
-            *("--ci", "--coverage=false", "--watchAll=false", "--forceExit"),
+            *("--ci", "--coverage=false", "--watchAll=false", "--forceExit", "--no-bail"),
         )
         paths = ("--runTestsByPath", *run.files) if run.files else ()
         argv = (find_binary(run.tree, run.argv[0]), *words, *options, *paths)
@@ -500,7 +502,7 @@ class Mocha(NodeAdapter):
             words = (*without_paths(words, run.tree, before_values=MOCHA_BEFORE_VALUES), *run.files)
         output = f"output={run.place / REPORT}"
         report = ("--reporter", str(MOCHA_REPORTER), "--reporter-options", output)  # plural: in every version
-        argv = (find_binary(run.tree, run.argv[0]), *words, *report, "--exit")
+        argv = (find_binary(run.tree, run.argv[0]), *words, *report, "--exit", "--no-bail")
         return Invocation(argv=argv)
 
     def read_results(self, run: Run) -> Iterator[TestResult]:

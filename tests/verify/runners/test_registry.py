@@ -8,7 +8,7 @@ import pytest
 
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.runners.adapter import Run
-from coder.verify.runners.javascript import Mocha
+from coder.verify.runners.javascript import Jest, Mocha, Vitest
 from coder.verify.runners.registry import find_commands, recognize_command
 from coder.verify.runners.workspaces import prepare_run
 from tests.builders import find_project, write, write_tree
@@ -128,3 +128,18 @@ def test_keeps_node_and_its_options_before_a_runner(tmp_path: Path) -> None:
     argv = ("node", "--expose-gc", "./node_modules/mocha/bin/mocha.js", "test/*.js")
     run = Run(argv=argv, tree=tmp_path, place=tmp_path)
     assert prepare_run(Mocha(), run, ()).argv[4:8] == argv
+
+
+@pytest.mark.parametrize(
+    ("adapter", "words", "option"),
+    [
+        (Jest(), ("jest", "--bail"), "--no-bail"),
+        (Vitest(), ("vitest", "--bail", "1"), "--bail=0"),
+        (Mocha(), ("mocha", "--bail"), "--no-bail"),
+    ],
+)
+def test_runs_on_after_a_failure(
+    tmp_path: Path, adapter: Jest | Vitest | Mocha, words: tuple[str, ...], option: str
+) -> None:
+    argv = prepare_run(adapter, Run(argv=words, tree=tmp_path, place=tmp_path), ()).argv
+    assert option in argv and "1" not in argv
