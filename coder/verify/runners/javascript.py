@@ -63,6 +63,8 @@ STACK_FRAME = re.compile(
 ERROR_LINE = re.compile(
     r"^(?:Uncaught )?(?P<type>\w*(?:Error|Exception))(?: \[\w+\])?(?:: (?P<message>.*))?\Z", re.M | re.S
 )
+ASSERTING = re.compile(r"assert", re.IGNORECASE)
+"""In the name of a function of a package by which a test fails, as of supertest, whose type is Error."""
 JEST_ASSERTION = "expect("
 """Start of the message of Jest's assertions, whose type is Error."""
 VITEST_ASSERTION = re.compile(
@@ -258,6 +260,10 @@ def parse_error(text: str, tree: Path) -> Failure:
     own = [*takewhile(lambda line: line.startswith(start), reversed(lines))][::-1]
     stack = own if type == "AssertionError" and own else lines
     frames = [match for line in stack if (match := STACK_FRAME.match(line))]
+    if any(
+        "/node_modules/" in frame["path"] and ASSERTING.search(frame["function"] or "") for frame in frames
+    ):
+        type = "AssertionError"
     return Failure(
         type=type,
         message=message.strip(),

@@ -130,6 +130,16 @@ def test_expectation_has_no_frames_of_the_error_that_it_quotes(tmp_path: Path) -
     ]
 
 
+def test_error_of_a_package_that_asserts_is_an_assertion(tmp_path: Path) -> None:
+    text = (
+        'Error: expected 404 "Not Found", got 500\n'
+        f"    at Context.<anonymous> ({tmp_path}/test/a.js:4:9)\n----\n"
+        f"    at Test._assertStatus ({tmp_path}/node_modules/supertest/lib/test.js:252:14)\n"
+    )
+    failure = parse_error(text, tmp_path)
+    assert (failure.type, failure.frames[-1].path) == ("AssertionError", "test/a.js")
+
+
 def test_message_of_the_code_under_test_is_no_assertion(tmp_path: Path) -> None:
     assert parse_error("Error: Expected a number\n    at a.js:1:2", tmp_path).type == "Error"
 
