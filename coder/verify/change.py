@@ -30,7 +30,13 @@ from coder.verify.issue import (
 )
 from coder.verify.languages import SUFFIXES, find_edited_definitions
 from coder.verify.report import merge_reports
-from coder.verify.select import SuiteSelection, defines_asserting_tests, find_data_tests, find_tests
+from coder.verify.select import (
+    SuiteSelection,
+    defines_asserting_tests,
+    find_data_tests,
+    find_tests,
+    is_source_as_data,
+)
 from coder.verify.test_edits import find_replaced_assertions
 from coder.verify.test_files import (
     CODE,
@@ -176,12 +182,20 @@ class JudgedChange:
     @cached_property
     def data_users(self) -> frozenset[str]:
         """Names of tests that the change leaves as they are and that use data which it edits."""
-        data = [path for path in self.helpers if not path.endswith(CODE)]
+        data = self._data
         if not data or self.before.indirect:
             return frozenset()
         with self.split.read("base") as tree:
             users = {name for names in find_data_tests(tree, data).values() for name in names}
         return frozenset(name for name in users if test_file_of(name) not in self.test_files)
+
+    @cached_property
+    def _data(self) -> tuple[str, ...]:
+        """Changed files of the tests' side that tests read, and that nothing imports."""
+        with self.split.read("change") as tree:
+            return tuple(
+                path for path in self.helpers if not path.endswith(CODE) or is_source_as_data(tree, path)
+            )
 
     @property
     def helpers(self) -> tuple[str, ...]:
@@ -206,7 +220,7 @@ class JudgedChange:
     @property
     def edits_helpers(self) -> bool:
         """Whether the change edits what tests use beside themselves, where the runner tells tests apart."""
-        code = [path for path in self.helpers if path.endswith(CODE) or not self.data_users]
+        code = [path for path in self.helpers if path not in self._data or not self.data_users]
         return bool(code) and not self.before.indirect
 
     def changed_tests_in(self, path: str) -> ChangedTests:

@@ -158,6 +158,16 @@ def telling_names(tree: Path, paths: Sequence[str]) -> dict[str, tuple[str, ...]
     }
 
 
+def is_source_as_data(tree: Path, path: str) -> bool:
+    """Tell whether a Python file of the tests is data, such as a formatter's cases: nothing imports it."""
+    pure = PurePosixPath(path)
+    if pure.suffix != ".py" or pure.name in ("__init__.py", "conftest.py") or not is_test_path(path):
+        return False
+    sources = (read_regular_text(tree / source) for source in project_files(tree) if source.endswith(".py"))
+    texts = (text for text in sources if pure.stem in text)
+    return not any(name.rpartition(".")[2] == pure.stem for text in texts for name in imported_names(text))
+
+
 class _TestFile(NamedTuple):
     path: str
     text: str

@@ -8,6 +8,7 @@ import pytest
 from coder.verify.select import (
     find_data_tests,
     find_paths_in_sources,
+    is_source_as_data,
     resolve_data_tests,
     select_test_files,
 )
@@ -245,6 +246,7 @@ READS_CASES = "def test_case():\n    check({})\n"
         ({"tests/test_all.py": MAKES_CASES, "tests/test_a.py": "glob('*')"}, "tests/data/parse-a.test", ()),
         ({"tests/test_a.py": READS_CASES.format("'a.toml'")}, "tests/data/a.toml", ("tests/test_a.py",)),
         ({"tests/test_a.py": READS_CASES.format("'cases'")}, "tests/data/cases/a.txt", ("tests/test_a.py",)),
+        ({"tests/test_a.py": READS_CASES.format("'cases'")}, "tests/data/cases/a.py", ("tests/test_a.py",)),
         ({"tests/test_a.py": READS_CASES.format("'test'")}, "tests/data/a.txt", ()),
         (
             {"tests/test_a.py": "@mark.sphinx(testroot='ext-a')\n" + READS_CASES.format("")},
@@ -263,6 +265,20 @@ def test_finds_tests_of_data(
 ) -> None:
     write(tmp_path, {**files, data: ""})
     assert find_data_tests(tmp_path, [data]) == {data: tests}
+
+
+@pytest.mark.parametrize(
+    ("path", "is_data"),
+    [
+        ("tests/cases/a.py", True),
+        ("tests/cases/used.py", False),
+        ("tests/conftest.py", False),
+        ("b.py", False),
+    ],
+)
+def test_python_that_nothing_imports_is_data_of_tests(tmp_path: Path, path: str, is_data: bool) -> None:
+    write(tmp_path, {path: "", "tests/test_a.py": "from .cases.used import x\nread('cases')\n"})
+    assert is_source_as_data(tmp_path, path) == is_data
 
 
 def test_case_of_data_is_named_under_its_suite(tmp_path: Path) -> None:
