@@ -74,10 +74,19 @@ def extract_node_ids(text: str) -> tuple[str, ...]:
     )
 
 
+STARTER = re.compile(r"(?:^|/)(?:run|manage\b)[^/]*$")
+"""Names of scripts that start tests."""
+
+
 def names_only_tests(command: str) -> bool:
-    """Tell whether a text given as a test command consists of Python test files and node ids."""
+    """Tell whether a text given as a test command consists of Python files of tests and node ids.
+
+    A script that starts tests, such as `tests/runtests.py`, is a command.
+    """
     return bool(command.split()) and all(
-        path.endswith(".py") and (bool(colons) or is_test_file(path)) and not path.startswith(("/", "-"))
+        path.endswith(".py")
+        and (bool(colons) or is_test_file(path) or (is_test_path(path) and not STARTER.search(path)))
+        and not path.startswith(("/", "-"))
         for path, colons, _ in (word.partition("::") for word in _split_outside_brackets(command))
     )
 

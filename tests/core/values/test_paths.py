@@ -124,6 +124,8 @@ def test_parameters_with_checkout_path_mean_function() -> None:
         ("tests/test_x.py::test_y", ("tests/test_x.py::test_y",), True),
         ("./test_a.py tests/test_b.py::T::test[a b]", ("test_a.py", "tests/test_b.py::T::test[a b]"), True),
         ("python -m pytest tests/test_x.py::test_y", ("tests/test_x.py::test_y",), False),
+        ("tests/check_x.py", ("tests/check_x.py",), True),
+        ("tests/runtests.py", (), False),
         ("python runtests.py", (), False),
         ("manage.py", (), False),
         ("/usr/bin/test_x.py", (), False),
