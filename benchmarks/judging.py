@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from benchmarks import behaviour
 from benchmarks.cases import module_of
 from benchmarks.suites import Suite, environment
 
@@ -43,7 +44,7 @@ def answers(suite: Suite, right: Path, trees: Sequence[Path], target: str) -> li
     others like them; empty if unknown.
     """
     with tempfile.TemporaryDirectory(prefix="behaviour-") as name:
-        program = Path(shutil.copy(Path(__file__).with_name("behaviour.py"), name))
+        program = Path(shutil.copy(behaviour.__file__, name))
         calls = Path(name, "calls.pickle")
         variables = environment(right)
         variables |= {

@@ -39,7 +39,7 @@ from coder.patching import apply
 from coder.patching.git_hunks import split_git_diff
 from coder.repair.proposer import EquivalenceNormalizer
 
-TRIED = re.compile(r"tried ([\d,]+) candidates(?:, (\d+) a second)?")
+TRIED = re.compile(r"of ([\d,]+) candidates pass")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,10 +54,6 @@ class Outcome:
     why: str
     seconds: float
     tried: int
-    rate: int
-    """Candidates a second."""
-    process: float
-    """Seconds of a pytest process with the failing tests, right afterwards."""
     place: int
     """Rank of the first faulty function among the suspects, from 1; 0: not among them."""
     note: str
@@ -93,9 +89,6 @@ def run(case: Case, *, seconds: float) -> Outcome:
     session = next((event["session"] for event in events if event["event"] == "started"), "")
     notes, places = _search_notes(session)
     match = TRIED.search(notes)
-    began = time.monotonic()
-    case.suite.results(case.tree, case.failing)
-    process = time.monotonic() - began
     end, why = _judge(case, session_end.get("diff", ""))
     return Outcome(
         kind=case.kind,
@@ -105,8 +98,6 @@ def run(case: Case, *, seconds: float) -> Outcome:
         why=why or session_end.get("summary", result.stderr[-200:]),
         seconds=spent,
         tried=int(match[1].replace(",", "")) if match else 0,
-        rate=int(match[2] or 0) if match else 0,
-        process=process,
         place=_suspect_rank(case, places),
         note=case.note,
     )
@@ -224,20 +215,14 @@ def _suspect_rank(case: Case, places: Sequence[str]) -> int:
 
 def report(outcomes: Sequence[Outcome]) -> None:
     """Print the sums of one kind of case."""
-    total, plausible = len(outcomes), [outcome for outcome in outcomes if outcome.end != "abstained"]
-    correct = sum(outcome.end == "correct" for outcome in outcomes)
-    wrong = sum(outcome.end == "wrong" for outcome in outcomes)
+    total = len(outcomes)
     seconds = statistics.median(outcome.seconds for outcome in outcomes)
-    rates = [outcome.rate for outcome in outcomes if outcome.rate]
-    faster = [outcome.rate * outcome.process for outcome in outcomes if outcome.rate]
-    print(
-        f"{outcomes[0].kind}: {total} cases, plausible {len(plausible)}, correct {correct} "
-        f"({100 * correct / total:.0f} %), wrong {wrong} "
-        f"({100 * wrong / max(1, len(plausible)):.0f} % of what was offered), abstained "
-        f"{total - len(plausible)}; median {seconds:.1f} s, "
-        f"{statistics.median(rates) if rates else 0:.0f} candidates a second, "
-        f"{statistics.median(faster) if faster else 0:.0f} times as many as a pytest process each would try"
-    )
+    print(f"{outcomes[0].kind}: {total} cases; median {seconds:.1f} s")
+    for kinds in (("FIXED", "PROVEN"), ("PASSING",)):
+        ends = [
+            outcome.end for outcome in outcomes if outcome.verdict in kinds and outcome.end != "abstained"
+        ]
+        print(f"  {' or '.join(kinds)}: {len(ends)}, of which {ends.count('correct')} are right")
     at = [sum(0 < outcome.place <= most for outcome in outcomes) for most in (1, 3)]
     print(f"  the guilty function first {at[0]} of {total}, among the first three {at[1]} of {total}")
 
