@@ -71,7 +71,7 @@ def search_repair() -> Strategy:
             _log_note(context, candidate, "locate", sites)
             broken: list[str] = []
             while tried.proposals and left:
-                _log_offers(context, candidate, tried)
+                await _log_offers(context, candidate, tried)
                 verdict = await _judge_proposal(context, candidate, tried, tests)
                 if verdict.is_deliverable or verdict.kind is VerdictKind.NOT_TESTED:
                     return candidate
@@ -303,12 +303,27 @@ def _write_example(tree: Path, example: ReproducedExample) -> None:
     file.write_text(example.text, "utf-8")
 
 
-def _log_offers(context: SessionContext, candidate: Candidate, found: Proposals) -> None:
-    """Record the edits that pass and differ, so that each can be applied."""
+async def _log_offers(context: SessionContext, candidate: Candidate, found: Proposals) -> None:
+    """Record the edits that pass and differ, so that each can be applied, and the test that would decide."""
     if found.open_question:
         diffs = tuple(item.diff for item in found.proposals)
-        offers = Offers(summary=found.open_question, diffs=diffs, rows=tuple(_describe_offers(found)))
-        _log_note(context, candidate, "locate", offers)
+        test = await asyncio.to_thread(_write_deciding_test, context, candidate.worktree, found)
+        rows = (*_describe_offers(found), *test)
+        _log_note(context, candidate, "locate", Offers(summary=found.open_question, diffs=diffs, rows=rows))
+
+
+def _write_deciding_test(context: SessionContext, tree: Path, found: Proposals) -> tuple[str, ...]:
+    """Return the lines of a test that tells the edits apart, with the answer of the first."""
+    if not found.call:
+        return ()
+    example = context.verifier.write_example(tree, found.call, found.proposals[0].answer)
+    if isinstance(example, str):
+        return (f"a test decides: assert {found.call} == ...",)
+    file = tree / example.path
+    before = decode_text(file.read_bytes()) if file.is_file() else ""
+    added = example.text.removeprefix(before)
+    head = f"this test decides, with the value that is right, in {example.path}:"
+    return (head, *(f"    {line}" for line in added.strip("\n").splitlines()))
 
 
 async def _judge_proposal(
@@ -345,13 +360,11 @@ def undecided_findings(found: Proposals) -> tuple[Finding, ...]:
 
 
 def _describe_offers(found: Proposals) -> Iterator[str]:
-    """Yield the edits that pass, each with its answer, and how to decide."""
+    """Yield the edits that pass, each with its answer."""
     for number, item in enumerate(found.proposals, 1):
         yield f"{number}. {item.summary}{f': {item.answer}' if item.answer else ''}"
     if found.more:
         yield f"and up to {found.more} more, less plain"
-    if found.call:
-        yield f"a test decides: assert {found.call} == ..."
 
 
 def _describe_failure(found: Proposals, why: str, tests: Sequence[str]) -> str:

@@ -165,15 +165,40 @@ def test_names_another_edit_only_where_one_is_kept(kept: tuple[int, ...], names_
     assert ("--candidate 2" in line) == names_another
 
 
-def test_several_kinds_of_edits_are_passing_and_offered(tmp_path: Path) -> None:
-    entries = run_offline(tmp_path, proposals(2, 3, call="value()"))
+@pytest.mark.parametrize(
+    ("example", "decides"),
+    [
+        (
+            EXAMPLE.model_copy(
+                update={
+                    "text": "def test_value_example():\n    from a import value\n\n    assert value() == 2\n"
+                }
+            ),
+            [
+                "this test decides, with the value that is right, in tests/test_a.py:",
+                "    def test_value_example():",
+                "        from a import value",
+                "    ",
+                "        assert value() == 2",
+            ],
+        ),
+        ("`value` is not defined", ["a test decides: assert value() == ..."]),
+    ],
+    ids=["test to paste", "no test can be written"],
+)
+def test_several_kinds_of_edits_are_passing_and_offered(
+    tmp_path: Path, example: ReproducedExample | str, decides: list[str]
+) -> None:
+    verifier = FakeVerifier(verdicts=[PROVEN], report=REDS)
+    verifier.write_example = lambda *_: example  # type: ignore[method-assign]
+    entries = run_offline(tmp_path, proposals(2, 3, call="value()"), verifier=verifier)
     question = "the tests do not decide between 2 edits; they differ in `value()`: 2 or 3"
     (offers,) = notes(entries, Offers)
     assert (offers.summary, len(offers.diffs)) == (question, 2)
     assert offers.rows == (
         "1. value: use 2 instead of 1: 2",
         "2. value: use 3 instead of 1: 3",
-        "a test decides: assert value() == ...",
+        *decides,
     )
     assert entries[-1] == VerdictKind.PASSING
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
