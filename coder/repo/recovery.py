@@ -77,7 +77,8 @@ def _own_visible_directory() -> Path | None:
     except OSError:
         return None
     is_own = status.st_uid == os.getuid() and stat.filemode(status.st_mode) == "drwx------"
-    return directory if is_own else None
+    is_executable = not os.statvfs(directory).f_flag & os.ST_NOEXEC  # tests start programs of the tree
+    return directory if is_own and is_executable else None
 
 
 def remove_traces(traces: SessionPaths, *, keep_record: bool = False) -> None:

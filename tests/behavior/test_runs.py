@@ -15,6 +15,7 @@ from coder.core.ports import Execution, Limits
 from coder.core.verdict import BehaviorReport, Finding
 from coder.core.verdict_summary import REMEDIES
 from coder.sandbox.process import ProcessSandbox
+from coder.verify.launch import TARGET as RUN_TARGET
 from coder.verify.run import PytestRunner
 from tests.builders import by_hand, find_project
 
@@ -81,14 +82,14 @@ def test_tells_what_a_change_does(
 
 RECORDING = """
 import json, os, sys
-sys.path[:0] = [sys.argv[1], sys.argv[2]]
+sys.path[:0] = sys.argv[1:4]
 import coder_calls, shop, test_shop
-answers = os.path.join(sys.argv[2], "answers")
+answers = os.path.join(sys.argv[1], "answers")
 request = {"answers": answers, "changed": [["shop.py", "ordinal"]], "literals": [], "ignored": [],
            "targets": ["t"], "tests": ["test_shop.py"], "seconds": 20}
 coder_calls.CALL_SECONDS, coder_calls.FORK_SECONDS, coder_calls.VARIED_SECONDS = 0.05, 1.0, 0.1
-recorder = coder_calls.CallRecorder(request, sys.argv[2])
-for test in sys.argv[3:]:
+recorder = coder_calls.CallRecorder(request, sys.argv[1])
+for test in sys.argv[4:]:
     recorder.begin(test)
     test_shop.test_new()
 sys.setprofile(None)
@@ -118,7 +119,7 @@ def record(place: Path, text: str, tests: Sequence[str] = ("t",)) -> list[dict[s
     """Return the answers of tests that call `page(11)`, all of which are recorded; `t` is a target."""
     (place / "shop.py").write_text(text)
     (place / "test_shop.py").write_text("import shop\n\n\ndef test_new():\n    shop.page(11)\n")
-    argv = [sys.executable, "-c", RECORDING, str(TARGET), str(place), *tests]
+    argv = [sys.executable, "-c", RECORDING, str(place), str(TARGET), str(RUN_TARGET), *tests]
     subprocess.run(argv, check=True)
     return [json.loads(line) for line in (place / "answers").read_text().splitlines()]
 

@@ -86,7 +86,7 @@ def participle_names(tree: ast.Module) -> list[str]:
     return [
         node.name
         for node in functions(tree)
-        if node.name != "_missing_"  # a method that Enum calls
+        if node.name.strip("_") != "missing"  # a method that Enum or dict calls
         and is_participle(node.name)
         and "bool" not in (ast.unparse(node.returns) if node.returns else "")
     ]

@@ -41,6 +41,7 @@ from coder_values import (  # type: ignore[import-not-found]  # on the import pa
     variadic_names,
     variations,
 )
+from coder_watch import RelativePaths  # type: ignore[import-not-found]
 
 CHANGED, CALLED = 2, 1
 """Kinds of functions: the change edits it, or it only belongs to the project."""
@@ -71,7 +72,7 @@ class CallRecorder:
         """Prepare; `request` holds `answers` (a path), `changed` ([path, name] pairs), `literals`, `ignored`,
         `targets`, `tests` (paths of test files) and `seconds`.
         """
-        self.prefix = os.path.realpath(tree) + os.sep
+        self.paths = RelativePaths(tree)
         self.texts = Texts(os.path.realpath(tree), frozenset(request["ignored"]))
         self.changed = {(path, name) for path, name in request["changed"]}
         self.literals = request["literals"]
@@ -149,10 +150,9 @@ class CallRecorder:
 
     def kind_of(self, code: types.CodeType) -> int:
         """Return the kind of a function, 0 for one that is not recorded."""
-        path = code.co_filename
-        if not path.startswith(self.prefix) or code.co_name.startswith("<") or code.co_flags & UNCALLABLE:
+        path = self.paths[code.co_filename]
+        if not path or code.co_name.startswith("<") or code.co_flags & UNCALLABLE:
             return 0
-        path = path[len(self.prefix) :]
         name = getattr(code, "co_qualname", code.co_name)
         short = name.rpartition(".")[2]
         if (path, name) in self.changed or (
@@ -163,8 +163,7 @@ class CallRecorder:
         return 0 if path in self.test_files or path.rpartition("/")[2] == "conftest.py" else CALLED
 
     def is_test_module(self, name: str) -> bool:
-        path = getattr(sys.modules.get(name), "__file__", None) or ""
-        path = os.path.realpath(path)[len(self.prefix) :] if path else ""
+        path = self.paths[getattr(sys.modules.get(name), "__file__", None) or ""]
         return path in self.test_files or path.rpartition("/")[2] == "conftest.py"
 
     def changed_environment(self) -> dict[str, str | None]:
@@ -179,7 +178,7 @@ class CallRecorder:
     def kind_of_decorator(self, code: types.CodeType) -> int:
         """Return the kind of the function around a nested one."""
         name = getattr(code, "co_qualname", "").partition(".<locals>")[0]
-        return CHANGED if (code.co_filename[len(self.prefix) :], name) in self.changed else 0
+        return CHANGED if (self.paths[code.co_filename], name) in self.changed else 0
 
     def __call__(self, frame: types.FrameType, event: str, _argument: Any) -> None:
         if event != "call":  # first: to read the code of a frame is an audited event
@@ -199,7 +198,7 @@ class CallRecorder:
 
     def is_in_test(self, frame: types.FrameType | None) -> bool:
         """Tell whether a test is still running, as where pytest reports a subtest."""
-        while frame is not None and frame.f_code.co_filename[len(self.prefix) :] not in self.test_files:
+        while frame is not None and self.paths[frame.f_code.co_filename] not in self.test_files:
             frame = frame.f_back
         return frame is not None
 
@@ -213,7 +212,7 @@ class CallRecorder:
             kind = max(self.kind_of(function.__code__), self.kind_of_decorator(code))
             self.kinds[function.__code__] = 0  # called by its decorator
         back = frame.f_back
-        is_direct = back is not None and back.f_code.co_filename[len(self.prefix) :] in self.test_files
+        is_direct = back is not None and self.paths[back.f_code.co_filename] in self.test_files
         if kind == CALLED and not is_direct:
             return
         if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE) and frame.f_lasti > 16:
@@ -252,7 +251,7 @@ class CallRecorder:
             return True
         self.counts[code] = self.counts.get(code, 0) + 1
         call: dict[str, Any] = {
-            "path": code.co_filename[len(self.prefix) :],
+            "path": self.paths[code.co_filename],
             "module": site.module,
             "name": site.name,
             "code": site.frame.f_code.co_name,

@@ -88,6 +88,16 @@ def test_separates_lines_by_test_failing_first(trace: Trace) -> None:
     assert traces.tests[0].result.failure is not None
 
 
+def test_follows_sources_imported_by_another_path(trace: Trace) -> None:
+    files = {
+        "src/shop.py": FILES["shop.py"],
+        "conftest.py": "import sys\nfrom pathlib import Path\n"
+        "sys.path.insert(0, str(Path(__file__).parent / 'tests' / '..' / 'src'))\n",
+        "tests/test_shop.py": FILES["tests/test_shop.py"],
+    }
+    assert trace(files, [EMPTY]).tests[0].lines == {"src/shop.py": (3, 9, 10)}
+
+
 @pytest.mark.thorough
 def test_time_limit_leaves_only_failing_tests_run(trace: Trace) -> None:
     assert [test.result.id for test in trace(FILES, [EMPTY], seconds=0.0).tests] == [EMPTY]

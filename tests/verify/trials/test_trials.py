@@ -122,6 +122,29 @@ def replacement(text: str, path: str, old: str, new: str, guards: tuple[str, ...
     return Edit(path=path, changes=changes, line=1, family="", summary="", guards=guards)
 
 
+def test_tries_edits_of_modules_loaded_by_another_path_or_by_hand(try_edits: Outcomes) -> None:
+    loaded = """\
+import importlib.util
+from pathlib import Path
+
+spec = importlib.util.spec_from_file_location("{0}", Path(__file__).parent / ".." / "shop.py")
+{0} = importlib.util.module_from_spec(spec)
+spec.loader.exec_module({0})
+
+def test_two():
+    assert {0}.two() == {0}.TWO == 2
+"""
+    files = {
+        "shop.py": "TWO = 1\n\n\ndef two():\n    return TWO\n",
+        "tests/test_two.py": loaded.format("hand"),
+    }
+    edits = [("TWO = 1", "TWO = 2"), ("return TWO", "return 2")]
+    assert try_edits(files, ["tests/test_two.py::test_two"], edits) == [
+        ("passed", ""),
+        ("failed", "test_two"),
+    ]
+
+
 def test_each_edit_is_tried_by_itself(try_edits: Outcomes) -> None:
     """Neither what one does to the process nor its results affect the others."""
     summed = {

@@ -6,7 +6,7 @@ CODER_TRACE_REQUEST.
 """
 
 # A test may have replaced pathlib, and this must still write.
-# ruff: noqa: PTH118, PTH123, B905
+# ruff: noqa: PTH123, B905
 from __future__ import annotations
 
 import json
@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 from _pytest.assertion import rewrite
 from coder_observe import ignore  # type: ignore[import-not-found]  # on the import path of the run
+from coder_watch import RelativePaths  # type: ignore[import-not-found]
 
 VARIABLE = "CODER_TRACE_REQUEST"
 SHOWING = (
@@ -60,8 +61,8 @@ class TracePlugin:
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.request = request
-        sources = {os.path.join(request["tree"], path): path for path in request["sources"]}
-        self.tracer = MonitoringTracer(sources) if hasattr(sys, "monitoring") else SettraceTracer(sources)
+        paths = RelativePaths(request["tree"], frozenset(request["sources"]))
+        self.tracer = MonitoringTracer(paths) if hasattr(sys, "monitoring") else SettraceTracer(paths)
         self.imported: dict[str, set[int]] = {}
         self.deadline = 0.0
         SourceFileLoader.exec_module = self.attribute_lines_to_import(SourceFileLoader.exec_module)  # type: ignore[method-assign, assignment]
@@ -180,8 +181,8 @@ def common_prefix_length(path: str, other: str) -> int:
 class MonitoringTracer:
     """Tracer that sees each line once per test, with sys.monitoring (Python 3.12 and later)."""
 
-    def __init__(self, sources: dict[str, str]) -> None:
-        self.sources = sources
+    def __init__(self, paths: RelativePaths) -> None:
+        self.paths = paths
         self.lines: dict[str, set[int]] = {}
         self.monitoring: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore]  # not in every Python that reads this
         self.tool = next(number for number in (4, 3, 5, 1, 2, 0) if self.monitoring.get_tool(number) is None)
@@ -198,8 +199,8 @@ class MonitoringTracer:
         self.monitoring.restart_events()
 
     def line(self, code: CodeType, number: int) -> Any:
-        path = self.sources.get(code.co_filename)
-        if path is not None:
+        path = self.paths[code.co_filename]
+        if path:
             self.lines.setdefault(path, set()).add(number)
         return self.monitoring.DISABLE
 
@@ -223,8 +224,8 @@ class SettraceTracer:
     Code that ran often without a new line is no longer traced in the same test; eventually nothing is.
     """
 
-    def __init__(self, sources: dict[str, str]) -> None:
-        self.sources = sources
+    def __init__(self, paths: RelativePaths) -> None:
+        self.paths = paths
         self.restart()
 
     def restart(self) -> None:
@@ -238,8 +239,8 @@ class SettraceTracer:
 
     def enter(self, frame: FrameType, _event: str, _argument: Any) -> Callable[..., Any] | None:
         code = frame.f_code
-        path = self.sources.get(code.co_filename)
-        if path is None:  # lines of Cython, where they are traced, call the answer, whatever it is
+        path = self.paths[code.co_filename]
+        if not path:  # lines of Cython, where they are traced, call the answer, whatever it is
             return None if code.co_filename.endswith(".py") else ignore
         self.calls += 1
         if self.calls > MOST_CALLS:

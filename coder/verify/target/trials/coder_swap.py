@@ -8,13 +8,15 @@ import contextlib
 import functools
 import gc
 import importlib.machinery
-import os
 import sys
 from collections.abc import Callable, Iterator
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
+from coder_watch import REALPATH, RelativePaths  # type: ignore[import-not-found]  # on the import path
+
 LRU_CACHE_TYPE = type(functools.lru_cache()(int))
+real_path = functools.lru_cache(maxsize=None)(REALPATH)
 VALUE_TYPES = (bool, int, float, complex, str, bytes, tuple, frozenset, type(None))
 """Types whose values can be identical by chance: only an equal name elsewhere shows the same origin."""
 
@@ -27,12 +29,13 @@ class Swapper:
     """Index of the live functions of the project."""
 
     def __init__(self, tree: str) -> None:
-        self.tree = tree + os.sep
+        self.paths = RelativePaths(tree)
         self.functions: dict[str, dict[Any, list[FunctionType]]] = {}
         """File -> key -> the function objects with that code."""
         self.caches: list[Any] = []
         """Caches of project functions that outlive a test."""
         self.imported: dict[str, Any] = {}
+        """Real path -> the module."""
         self.holders: dict[Any, list[tuple[ModuleType, str]]] = {}
         """Identity of a module's value -> the modules that hold it, each with the name."""
         self.executed: set[Any] = set()
@@ -46,24 +49,26 @@ class Swapper:
 
         `executed` is the code that ran for these imports.
         """
+        modules = {id(module): module for module in sys.modules.values()}
         for object_ in gc.get_objects():
             if self.is_ours(object_):
-                self.functions.setdefault(object_.__code__.co_filename, {}).setdefault(
-                    key_of(object_.__code__), []
-                ).append(object_)
+                key = key_of(object_.__code__)
+                self.functions.setdefault(key[0], {}).setdefault(key, []).append(object_)
+            elif type(object_) is ModuleType:  # some are in no table, as those that a test has loaded itself
+                modules[id(object_)] = object_
             elif type(object_) is LRU_CACHE_TYPE and self.is_ours(object_.__wrapped__):
                 self.caches.append(object_)
-        for module in list(sys.modules.values()):
+        for module in modules.values():
             path = getattr(module, "__file__", None)
             if isinstance(path, str):
-                self.imported[os.path.realpath(path)] = module
+                self.imported.setdefault(REALPATH(path), module)
             for name, value in list(vars(module).items()) if isinstance(module, ModuleType) else ():
                 self.holders.setdefault(identity_of(value, name), []).append((module, name))
-        self.executed = {key_of(code) for code in executed if code.co_filename.startswith(self.tree)}
+        self.executed = {key_of(code) for code in executed if self.paths[code.co_filename]}
 
     def is_ours(self, thing: Any) -> bool:
         """Tell whether an object is a function of the tree."""
-        return type(thing) is FunctionType and thing.__code__.co_filename.startswith(self.tree)
+        return type(thing) is FunctionType and bool(self.paths[thing.__code__.co_filename])
 
     def clear_caches(self) -> None:
         for cache in self.caches:
@@ -198,8 +203,8 @@ def rebuild_method(method: FunctionType, code: CodeType) -> tuple[type, Function
 
 
 def key_of(code: CodeType) -> Any:
-    """Return the key of code: file, name and first line."""
-    return (code.co_filename, code.co_name, code.co_firstlineno)
+    """Return the key of code: real path of its file, name and first line."""
+    return (real_path(code.co_filename), code.co_name, code.co_firstlineno)
 
 
 def are_same(first: CodeType, second: CodeType) -> bool:
@@ -266,7 +271,7 @@ def overlay_import(path: str, text: str) -> Callable[[], None]:
     original = loader.get_code
 
     def get_code(self: Any, name: str) -> Any:
-        return code if os.path.realpath(self.path) == path else original(self, name)
+        return code if REALPATH(self.path) == path else original(self, name)
 
     loader.get_code = get_code
     return lambda: setattr(loader, "get_code", original)
