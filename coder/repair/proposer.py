@@ -107,8 +107,11 @@ class TemplateProposer:
         )
         if isinstance(case, str):
             return Proposals(suspects=suspects_from_issue(tree, issue), note=case)
-        seconds *= 1 - TRACING_SHARE
-        deadline = time.monotonic() + seconds  # tests that do not end take longer to trace than they may
+        # Tests that do not end, and a busy machine, take longer to trace than they may: half of the time is
+        # left for the search all the same.
+        now = time.monotonic()
+        deadline = max(started + seconds, now + seconds / 2)
+        seconds = deadline - now
         candidates = [
             candidate
             for candidate in case.list_candidates(guards)

@@ -1,5 +1,6 @@
 """Proposals from failing tests, with everything that executes code faked."""
 
+import time
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,24 @@ def test_tells_that_time_ended_the_search(tmp_path: Path) -> None:
 
     assert propose(tmp_path, trials=EndedTrials("<=")).is_cut
     assert not propose(tmp_path).is_cut
+
+
+def test_long_tracing_is_taken_from_the_search(tmp_path: Path) -> None:
+    class SlowTracer(FakeTracer):
+        def trace(self, *arguments: Any, **options: Any) -> Traces:
+            time.sleep(0.2)
+            return super().trace(*arguments, **options)
+
+    class TimedTrials(FakeTrials):
+        seconds = 0.0
+
+        def try_out(self, *arguments: Any, seconds: float, **options: Any) -> Generator[TrialResult]:
+            self.seconds = seconds
+            return super().try_out(*arguments, seconds=seconds, **options)
+
+    trials = TimedTrials("<=")
+    assert propose(tmp_path, SlowTracer(), trials=trials, seconds=0.4).proposals
+    assert 0 < trials.seconds < 0.2
 
 
 LESS, GREATER = "f: use `<=` instead of `<`", "f: use `>=` instead of `<`"
