@@ -145,6 +145,16 @@ def test_two():
     ]
 
 
+def test_quick_targets_are_tried_first(try_edits: Outcomes) -> None:
+    tests = "from shop import f\n\ndef test_slow():\n    assert sum(range(3_000_000)) and f(1) == 2\n\n"
+    files = {
+        "shop.py": "def f(n):\n    return n - 1\n",
+        "tests/test_shop.py": f"{tests}def test_quick():\n    assert f(1) == 2\n",
+    }
+    targets = [f"tests/test_shop.py::test_{name}" for name in ("slow", "quick")]
+    assert try_edits(files, targets, [("n - 1", "n")]) == [("failed", "test_quick")]
+
+
 def test_each_edit_is_tried_by_itself(try_edits: Outcomes) -> None:
     """Neither what one does to the process nor its results affect the others."""
     summed = {

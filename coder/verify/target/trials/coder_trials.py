@@ -204,6 +204,8 @@ class EditTrials:
         # remain.
         with_processes = {test for test, *_, processes in answers if processes}
         self.targets = [test for test in self.targets if test not in with_processes] or self.targets
+        # Most edits fail at once: not in a test that takes long, or that a wrong edit makes endless.
+        self.targets.sort(key=self.limits.__getitem__)
         self.guards = {test for test, (green, _) in result_of.items() if green}
         if self.request["tests"] and not self.targets:
             self.write(
