@@ -691,15 +691,22 @@ def _imports_of(text: str) -> Iterator[str]:
 def _nearest_test_file(tree: Path, function: str, imports: list[str]) -> str:
     """Return the test file that names the function most often, or that its module has, or would have.
 
-    A module has the file of its name, else the one that names it most often, else the only one.
+    A module has the file of its name, else the one that names it most often, else the only one. One with
+    `load_tests` picks its tests itself.
     """
-    tests = [path for path in project_files(tree) if path.endswith(".py") and is_test_file(path)]
+    texts = {
+        path: read_regular_text(tree / path)
+        for path in project_files(tree)
+        if path.endswith(".py") and is_test_file(path)
+    }
+    tests = [path for path, text in texts.items() if "def load_tests(" not in text]
     words = imports[0].split() if imports else ["", function]
     stem = words[1].rpartition(".")[2]
 
     def nearness(path: str) -> tuple[int, bool, int]:
-        text = read_regular_text(tree / path)
-        function_count, stem_count = (len(re.findall(rf"\b{name}\b", text)) for name in (function, stem))
+        function_count, stem_count = (
+            len(re.findall(rf"\b{name}\b", texts[path])) for name in (function, stem)
+        )
         return function_count, Path(path).stem in (f"test_{stem}", f"{stem}_test"), stem_count
 
     best = max(tests, key=nearness, default="")

@@ -196,8 +196,15 @@ def test_writes_text_in_the_quotes_of_the_test_file(tmp_path: Path) -> None:
         ({"tests/test_a.py": "import re\n", "tests/test_b.py": "from shop import cart\n"}, "tests/test_b.py"),
         ({"tests/test_all.py": "import re\n"}, "tests/test_all.py"),
         ({"tests/test_a.py": "", "tests/test_b.py": "import re\n"}, "tests/test_cart.py"),
+        (
+            {
+                "tests/test_a.py": "from shop.cart import total\n\n\ndef load_tests(*_):\n    return total\n",
+                "tests/test_b.py": "from shop import cart\n",
+            },
+            "tests/test_b.py",
+        ),
     ],
-    ids=["name of the module", "names the module", "only one", "none is near"],
+    ids=["name of the module", "names the module", "only one", "none is near", "one picks its tests itself"],
 )
 def test_example_of_an_untested_function_lands_nearby(
     tmp_path: Path, tests: dict[str, str], path: str
