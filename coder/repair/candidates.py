@@ -19,9 +19,10 @@ MAX_CANDIDATES = 8_000
 LONGEST_EXPRESSION = 1_000
 """Characters of an expression that is edited as a whole: a sum of thousands of terms has as many parts."""
 FAMILY_COUNTS: Mapping[str, tuple[int, int]] = {
+    "adapted_statement": (0, 280),
     "argument_missing": (3, 174),
     "argument_order": (3, 398),
-    "arithmetic": (2, 770),
+    "arithmetic": (2, 665),
     "attribute": (3, 375),
     "boolean": (1, 57),
     "boundary": (9, 1943),
@@ -32,16 +33,16 @@ FAMILY_COUNTS: Mapping[str, tuple[int, int]] = {
     "copied_statement": (2, 274),
     "deletion": (4, 180),
     "element": (2, 1550),
-    "guard": (0, 326),
     "indentation": (1, 207),
     "index_order": (1, 11),
     "initial": (0, 5),
-    "jump": (0, 133),
     "kept_best": (2, 100),
     "negation": (1, 271),
     "offset": (1, 742),
+    "rearrangement": (0, 616),
     "result_condition": (2, 3),
     "returned": (5, 101),
+    "sign": (1, 66),
     "similar_expression": (9, 1201),
     "similar_function": (3, 408),
     "slice": (3, 380),
@@ -154,7 +155,7 @@ def family_rate(family: str) -> float:
 
 
 MAX_PLACES = 6
-UNREPEATABLE = frozenset({"deletion", "copied_statement", "guard", "indentation"})
+UNREPEATABLE = frozenset({"deletion", "copied_statement", "adapted_statement", "indentation"})
 
 
 def combine_repeated_edits(

@@ -39,7 +39,7 @@ MAX_FRESH = 12
 """Candidates that only a fresh process can judge to run in one, if nothing else passes."""
 PROGRESS_INTERVAL_SECONDS = 0.5
 COPIED_FAMILIES = frozenset(
-    {"copied_statement", "value_elsewhere", "similar_expression", "wrapped_elsewhere"}
+    {"copied_statement", "adapted_statement", "value_elsewhere", "similar_expression", "wrapped_elsewhere"}
 )
 
 
@@ -296,10 +296,10 @@ def sort_by_plainness(
 
 
 def plainness(candidate: RepairCandidate, sources: Mapping[str, PythonSource]) -> tuple[bool, int, float]:
-    """Return what orders edits: plain before copied code, few new operations first, then the likelier."""
+    """Return what orders edits: plain before copied code, few operations more or less, then the likelier."""
     edit, text = candidate.edit, sources[candidate.edit.path].text
     added = _node_count(edit.apply(text)) - _node_count(text)
-    return edit.family in COPIED_FAMILIES, max(added, 0), -candidate.score
+    return edit.family in COPIED_FAMILIES, abs(added), -candidate.score
 
 
 def _node_count(text: str) -> int:

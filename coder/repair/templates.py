@@ -11,7 +11,15 @@ from itertools import pairwise
 from coder.core.ports import TextChange
 from coder.core.verdict import Failure
 from coder.python.source import Function, PythonSource, find_nodes, first_statement, is_docstring
-from coder.repair.rules import ARITHMETIC, COMPARISONS, OPTIONS, RULES, SIMILAR_FUNCTIONS, is_count, is_value
+from coder.repair.rules import (
+    ARITHMETIC,
+    COMPARISONS,
+    OPTIONS,
+    RULES,
+    SIMILAR_FUNCTIONS,
+    is_count,
+    is_value,
+)
 from coder.repair.site import (
     Rewrite,
     RewriteSite,
@@ -481,27 +489,6 @@ def result_condition(site: RewriteSite) -> Iterator[Rewrite]:
                 yield from site.replace(site.node, text, f"return `{abbreviate(text)}`")
 
 
-def guard(site: RewriteSite) -> Iterator[Rewrite]:
-    """Leave early, or replace None by an empty value, before a statement that cannot handle it."""
-    node, function = site.node, site.function
-    if not isinstance(node, ast.stmt) or function is None or node is function or is_docstring(node):
-        return
-    header = site.text_of(node).split("\n")[0]
-    names = [name for name in local_names(site.source, node) if re.search(rf"\b{re.escape(name)}\b", header)]
-    in_loop = isinstance(site.parent, ast.For | ast.While)
-    exits = ["continue"] if in_loop else [line.text for line in nearest_fragments(site, ast.Return)][:2]
-    exits += ["return None", "return []", "return 0", "return ''", "return False"]
-    for name in names[:3]:
-        for test in (f"not {name}", f"{name} is None"):
-            for line in dict.fromkeys(exits):
-                yield from site.insert(node, [f"if {test}:", f"    {line}"], f"leave early if `{test}`")
-    if node is first_statement(function):
-        for name in parameter_names(function)[:4]:
-            for value in ("[]", "{}", "''", "0"):
-                lines = [f"if {name} is None:", f"    {name} = {value}"]
-                yield from site.insert(node, lines, f"default `{name}` to `{value}`")
-
-
 # Statements.
 
 
@@ -579,21 +566,6 @@ def returned(site: RewriteSite) -> Iterator[Rewrite]:
             yield from site.insert(node, [f"return {value}"], f"return `{value}`", after=True)
 
 
-def jump(site: RewriteSite) -> Iterator[Rewrite]:
-    """Swap `break` and `continue`, or `if`, `elif` and `while`."""
-    node = site.node
-    start, end = site.source.span(node) if isinstance(node, ast.stmt) else (0, 0)
-    match node:
-        case ast.Break():
-            yield from site.replace_span(start, end, "continue", "use `continue` instead of `break`")
-        case ast.Continue():
-            yield from site.replace_span(start, end, "break", "use `break` instead of `continue`")
-        case ast.If() if site.source.text.startswith("elif", start):
-            yield from site.replace_span(start, start + 4, "if", "use `if` instead of `elif`")
-        case ast.If(orelse=[]):
-            yield from site.replace_span(start, start + 2, "while", "use `while` instead of `if`")
-
-
 def copied_statement(site: RewriteSite) -> Iterator[Rewrite]:
     """Insert a statement that occurs elsewhere in the file."""
     node = site.node
@@ -611,6 +583,28 @@ def copied_statement(site: RewriteSite) -> Iterator[Rewrite]:
                 yield from site.replace_span(start, end, fragment.text, summary)
             else:
                 yield from site.insert(node, [fragment.text], summary)
+
+
+def adapted_statement(site: RewriteSite) -> Iterator[Rewrite]:
+    """Insert a statement of the same function with another variable: `lines.append(rest)` at the end."""
+    node = site.node
+    if not isinstance(node, ast.stmt) or site.function is None or node is site.function or is_docstring(node):
+        return
+    is_last = site.source.enclosing_block(node)[-1] is node
+    can_follow = is_last and not isinstance(node, ast.Return | ast.Raise | ast.Break | ast.Continue)
+    names = local_names(site.source, node)[:8]
+    near = nearest_fragments(site, (ast.Assign, ast.AugAssign, ast.Expr))
+    for fragment in [found for found in near if found.function is site.function][: MOST_COPIED // 2]:
+        start, _ = site.source.span(fragment.node)
+        for part in find_nodes(fragment.node, ast.Name):
+            first, end = (place - start for place in site.source.span(part))
+            for name in names if part.id in names else ():
+                text = f"{fragment.text[:first]}{name}{fragment.text[end:]}"
+                if name != part.id:
+                    summary = f"add `{abbreviate(text)}`"
+                    yield from site.insert(node, [text], summary)
+                    if can_follow:
+                        yield from site.insert(node, [text], summary, after=True)
 
 
 def value_elsewhere(site: RewriteSite) -> Iterator[Rewrite]:
@@ -725,13 +719,12 @@ TEMPLATES: tuple[Template, ...] = (
     argument_missing,
     condition,
     result_condition,
-    guard,
     deletion,
     offset,
     indentation,
     returned,
-    jump,
     copied_statement,
+    adapted_statement,
     value_elsewhere,
     similar_expression,
     wrapped_elsewhere,

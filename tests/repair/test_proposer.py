@@ -190,12 +190,20 @@ def test_sorts_changed_operators_before_copied_and_longer_code() -> None:
     text = "def f(a, b):\n    return a < b\n"
     edits = [
         candidate(text, "a < b", "not a and a < b", family="condition", score=0.9),
+        candidate(text, "a < b", "not a < b", score=0.1),
+        candidate(text, "a < b", "a", score=0.9),
         candidate(text, "a < b", "b", family="value_elsewhere", score=0.9),
         candidate(text, "<", "<=", score=0.1),
         candidate(text, "a < b", "(a) <= b", score=0.2),
     ]
     ordered = sort_by_plainness(edits, {"a.py": PythonSource("a.py", text)})
-    assert [found.edit.changes[0].text for found in ordered] == ["<=", "not a and a < b", "b"]
+    assert [found.edit.changes[0].text for found in ordered] == [
+        "<=",
+        "not a < b",
+        "a",
+        "not a and a < b",
+        "b",
+    ]
 
 
 def test_normalizes_equivalent_code() -> None:

@@ -15,6 +15,17 @@ from coder.repair.site import RewriteSite
 from coder.repair.templates import TEMPLATES, rewrites_by_family
 
 REPAIRED = {
+    "adapted_statement": [
+        (
+            "def f(text):\n    lines = []\n    for line in text:\n        lines.append(line)\n"
+            "    «→lines.append(text)\n    »return lines\n",
+            "",
+        ),
+        (
+            "def f(a, b, c):\n    if c:\n        a.append(c)\n    else:\n        c()\n        c.f()«→\n        b.append(c)»\n",
+            "",
+        ),
+    ],
     "argument_missing": [
         ("f(a«, b→»)\n", ""),
         ("x = a.split(b«→, 1»)\n", ""),
@@ -30,9 +41,6 @@ REPAIRED = {
     "arithmetic": [
         ("x = a «-→+» b\n", ""),
         ("total «+→»= 1\n", ""),
-        ("x = «a - b→b - a»\n", ""),
-        ("x = a * b«→ / 100»\n", ""),
-        ("x = str(a« + b)→) + b»\n", ""),
     ],
     "attribute": [
         ("x.start = 1\ny = x.«star→start»\n", ""),
@@ -87,9 +95,6 @@ REPAIRED = {
     "element": [
         ("x = len(rows«→[0]»)\n", ""),
     ],
-    "guard": [
-        ("def f(x=None):\n    '''Doc.'''\n    «→if x is None:\n        x = []\n    »return len(x)\n", ""),
-    ],
     "in_place": [
         ("x = y«.reverse()→[::-1]»\n", ""),
         ("def f(x, y):\n    «return →»x.append(y)«→\n    return x»\n", ""),
@@ -103,10 +108,6 @@ REPAIRED = {
     ],
     "initial": [
         ("found = «[]→{}»\n", ""),
-    ],
-    "jump": [
-        ("«if→while» a:\n    b()\n", ""),
-        ("for x in y:\n    if x:\n        «break→continue»\n", ""),
     ],
     "kept_best": [
         ("total «→+»= x\n", ""),
@@ -198,12 +199,20 @@ REPAIRED = {
         ("def f(x):\n    return «→[»x.command«→]»\n", ""),
     ],
     "lookup": [("x = «d[k]→d.get(k)»\n", "KeyError: 'k'")],
+    "rearrangement": [
+        ("x = «a - b→b - a»\n", ""),
+        ("x = a * b«→ / 100»\n", ""),
+        ("x = str(a« + b)→) + b»\n", ""),
+    ],
     "result_condition": [("def f(seen, x):\n    return «True→x in seen»\n", "")],
     "copied_statement": [
         (
             "def f(x):\n    x = x.strip()\n    return x\ndef g(x):\n    «→x = x.strip()\n    »return x + 1\n",
             "",
         )
+    ],
+    "sign": [
+        ("def f(x):\n    return «-→»f(-x)\n", ""),
     ],
     "similar_expression": [("def f(a):\n    g(a.first_name)\n    return h(«a.last_nam→a.first_name»)\n", "")],
     "wrapped_elsewhere": [("def f(x):\n    g(quote(x))\n    return h(«x→quote(x)»)\n", "")],
