@@ -93,10 +93,10 @@ def recognize_command(text: str, root: Path) -> RecognizedCommand | None:
     if len(found) == 1:
         return found[0]
     runs = {run.argv: run for run in found if not any(map(_names_tests, split_wrapper(run.argv)[1][1:]))}
-    first, *others = (*runs.values(), None)
-    if first is None or len({run.adapter for run in found}) > 1:
+    if not runs or len({run.adapter for run in found}) > 1:
         return None
-    return first.model_copy(update={"omitted": tuple(shlex.join(run.argv) for run in others if run)})
+    first, *others = runs.values()
+    return first.model_copy(update={"omitted": tuple(shlex.join(run.argv) for run in others)})
 
 
 def _names_tests(word: str) -> bool:
