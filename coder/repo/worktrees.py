@@ -397,7 +397,7 @@ def stage_work_tree(
 
 
 def find_untracked_files(git: Git) -> list[str]:
-    """Return the paths that are neither tracked nor ignored.
+    """Return the paths that are neither tracked nor ignored, nor files into which this process prints.
 
     A nested repository is one path that ends with a slash.
 
@@ -416,7 +416,25 @@ def find_untracked_files(git: Git) -> list[str]:
             f"{git.directory} holds {len(paths)} untracked files: ignore them in .gitignore, or start "
             "from a commit: --base HEAD."
         )
-    return paths
+    outputs = [*_own_outputs()]
+    return [path for path in paths if not (outputs and _file_of(git.directory / path) in outputs)]
+
+
+def _own_outputs() -> Iterator[tuple[int, int]]:
+    """Yield the files into which this process prints, as in `coder watch > log.txt`, by device and number."""
+    for descriptor in (1, 2):
+        with suppress(OSError):
+            status = os.fstat(descriptor)
+            if stat.S_ISREG(status.st_mode):
+                yield status.st_dev, status.st_ino
+
+
+def _file_of(path: Path) -> tuple[int, int] | None:
+    """Return device and number of the file at a path; None if there is none."""
+    with suppress(OSError):
+        status = path.stat()
+        return status.st_dev, status.st_ino
+    return None
 
 
 def write_tree(git: Git) -> str:

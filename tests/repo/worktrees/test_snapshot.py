@@ -172,3 +172,14 @@ def test_keeps_file_name_that_is_not_utf8(root: Path, tmp_path: Path) -> None:
         pytest.skip("this file system takes UTF-8 names only")
     commit = snapshot(root, tmp_path / "i").commit
     assert find_checkout(root).git.items("diff-tree", "-z", "--name-only", "HEAD", commit) == ["\udcff.py"]
+
+
+def test_a_file_into_which_the_process_prints_is_no_work_of_the_user(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(root, {"log.txt": "judging ...\n", "new.py": "1\n"})
+    with (root / "log.txt").open() as log:
+        real = os.fstat
+        monkeypatch.setattr(os, "fstat", lambda number: real(log.fileno() if number == 1 else number))
+        found = worktrees.find_untracked_files(find_checkout(root).git)
+    assert found == ["new.py"]
