@@ -78,16 +78,19 @@ STARTER = re.compile(r"(?:^|/)(?:run|manage\b)[^/]*$")
 """Names of scripts that start tests."""
 
 
+TESTED_SUFFIXES = tuple(suffix for suffix in SOURCE_SUFFIXES if suffix != ".sh")
+
+
 def names_only_tests(command: str) -> bool:
-    """Tell whether a text given as a test command consists of Python files of tests and node ids.
+    """Tell whether a text given as a test command consists of files of tests and test ids.
 
     A script that starts tests, such as `tests/runtests.py`, is a command.
     """
     return bool(command.split()) and all(
-        path.endswith(".py")
+        path.endswith(TESTED_SUFFIXES)
         and (bool(colons) or is_test_file(path) or (is_test_path(path) and not STARTER.search(path)))
         and not path.startswith(("/", "-"))
-        for path, colons, _ in (word.partition("::") for word in _split_outside_brackets(command))
+        for path, colons, _ in (word.partition("::") for word in _split_tests(command))
     )
 
 
@@ -96,12 +99,18 @@ def find_command_tests(command: str | None) -> tuple[str, ...]:
     if command is None:
         return ()
     if names_only_tests(command):
-        return tuple(word.removeprefix("./") for word in _split_outside_brackets(command))
+        return tuple(word.removeprefix("./") for word in _split_tests(command))
     return extract_node_ids(command)
 
 
-def _split_outside_brackets(text: str) -> list[str]:
-    """Split at spaces that are not within the parameters of a test."""
+def _split_tests(text: str) -> list[str]:
+    """Split at spaces that are not within the parameters of a test.
+
+    One id of another language than Python is not split, since titles of tests have spaces.
+    """
+    path, colons, _ = text.strip().partition("::")
+    if colons and " " not in path and not path.endswith(".py"):
+        return [text.strip()]
     return re.split(r"\s+(?![^\[\]]*\])", text.strip())
 
 

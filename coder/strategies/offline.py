@@ -10,9 +10,10 @@ from pathlib import Path
 
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
 from coder.core.notes import Done, GiveUp, Note, Offers, Reproduction, Sites
-from coder.core.paths import test_file_of
+from coder.core.paths import SOURCE_SUFFIXES, test_file_of
 from coder.core.phases import PhaseName
 from coder.core.ports import ReproducedExample
+from coder.core.text import join_first
 from coder.core.values import Candidate, Patch, Proposals
 from coder.core.verdict import Finding, ReproductionResult, TestResult, Verdict, VerdictKind
 from coder.index.index import SymbolIndex
@@ -43,7 +44,9 @@ MAX_NEAR_PLACES, MAX_NEAR_TESTS = 5, 100
 NEITHER = "neither"
 MAX_QUESTIONS = 3
 NEXT_COMMAND = "To go on with a model: coder fix --continue --model MODEL"
-"""Rule of the finding that several edits pass and differ."""
+ONLY_PYTHON = "the built-in engine repairs Python only"
+PYTHON_SUFFIXES = (".py", ".pyi", ".pyx")
+OTHER_SUFFIXES = tuple(suffix for suffix in SOURCE_SUFFIXES if suffix not in PYTHON_SUFFIXES)
 
 
 def search_repair() -> Strategy:
@@ -54,7 +57,7 @@ def search_repair() -> Strategy:
 
     async def strategy(context: SessionContext, candidate: Candidate) -> Candidate:
         _log_phase(context, candidate, "locate")
-        tests, why, example = await _find_failing_tests(context, candidate)
+        tests, why, example = await _find_tests_to_repair(context, candidate)
         guards: tuple[str, ...] = ()
         left, questions = max(context.task.budget.attempts, 1), MAX_QUESTIONS
         while True:
@@ -95,6 +98,17 @@ def search_repair() -> Strategy:
     return strategy
 
 
+async def _find_tests_to_repair(
+    context: SessionContext, candidate: Candidate
+) -> tuple[tuple[str, ...], str, str]:
+    """Return the failing tests in Python, as `_find_failing_tests`; those of other languages are a reason."""
+    tests, why, example = await _find_failing_tests(context, candidate)
+    if tests and all(test_file_of(test).endswith(OTHER_SUFFIXES) for test in tests):
+        verb = "fails" if len(tests) == 1 else "fail"
+        return (), f"{ONLY_PYTHON}, and {join_first(tests, 2)} {verb} here", ""
+    return tests, why, example
+
+
 async def _find_failing_tests(
     context: SessionContext, candidate: Candidate
 ) -> tuple[tuple[str, ...], str, str]:
@@ -116,6 +130,9 @@ async def _find_failing_tests(
         if checked.tests:
             return checked.tests, "", ""
     reason = "; ".join(checked.rejected[:2]).rstrip(".")
+    index = await asyncio.to_thread(context.workspace(candidate).index.refresh)
+    if not any(path.endswith(PYTHON_SUFFIXES) for path in index.paths):
+        return (), f"{ONLY_PYTHON}, and no test fails because of the issue", ""
     if not isinstance(example, str):
         checked = await _write_red_example(context, candidate, example)
         if checked.tests:
@@ -211,15 +228,23 @@ def _calls_same(file: Path, call: str) -> bool:
 
 
 def _find_users(tree: Path, issue: str, failing: Sequence[TestResult]) -> tuple[str, ...]:
-    """Return the failing Python tests that use a name of the issue: `add_index` in `t.add_index()`."""
-    names = set(filter(is_code_like, extract_issue_terms(issue).distinctive))
+    """Return the failing tests that use a name of the issue: `add_index` in `t.add_index()`.
+
+    In other languages than Python a test is all of its file.
+    """
+    terms = extract_issue_terms(issue)
+    called = {*re.findall(r"([A-Za-z_]\w*)\(", issue)} - {*dir(builtins)}
+    names = {*filter(is_code_like, terms.distinctive), *called}
     return tuple(result.id for result in failing if names & _names_in_test(tree, result.id))
 
 
 def _names_in_test(tree: Path, test: str) -> set[str]:
     path, name = test_file_of(test), test.rpartition("::")[2].partition("[")[0]
     try:
-        return PythonSource(path, decode_text((tree / path).read_bytes())).names_in(name)
+        text = decode_text((tree / path).read_bytes())
+        if path.endswith(OTHER_SUFFIXES):
+            return {*re.findall(r"[A-Za-z_]\w*", text)}
+        return PythonSource(path, text).names_in(name)
     except (OSError, SyntaxError, ValueError):
         return set()
 
@@ -377,7 +402,8 @@ def _describe_failure(found: Proposals, why: str, tests: Sequence[str]) -> str:
     where = f" Likeliest places, by {basis}: {places}." if places else ""
     if why:
         tried = f"{why[0].upper()}{why[1:]}."
-        return f"{tried}{where} Name a failing test with --test, or use a model: coder fix --model MODEL."
+        test = "Use" if ONLY_PYTHON in why else "Name a failing test with --test, or use"
+        return f"{tried}{where} {test} a model: coder fix --model MODEL."
     more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
     tried = f"No small edit was found that makes {tests[0]}{more} pass and breaks nothing ({found.note})."
     return f"{tried}{where} {NEXT_COMMAND}."

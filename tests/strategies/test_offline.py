@@ -283,6 +283,30 @@ def test_without_failing_test_says_why_and_names_places(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("has_test", [True, False])
+def test_says_that_other_languages_are_not_repaired(tmp_path: Path, has_test: bool) -> None:
+    red = RED.model_copy(update={"id": "cart.test.js::adds prices"})
+    report = TestReport(command="node --test", results=(red,) if has_test else (), indirect=True)
+    proposer = ScriptedProposer([Proposals(suspects=SUSPECTS)])
+    verifier = FakeVerifier(report=report, reproduced=[ReproductionResult(tests=(red.id,))])
+    context = offline_context(tmp_path, proposer, verifier=verifier, issue="total([1, 2]) gives 4")
+    for path in tmp_path.rglob("*.py"):
+        path.unlink()
+    write(tmp_path, {"cart.test.js": "test('adds prices', () => equal(total([1, 2]), 3));\n"})
+    run_strategy(search_repair(), context)
+    (note,) = [
+        event.note
+        for record in context.log.records
+        if isinstance(event := record.event, NoteMade) and isinstance(event.note, GiveUp)
+    ]
+    fails = f"{red.id} fails here" if has_test else "no test fails because of the issue"
+    assert note.summary == (
+        f"The built-in engine repairs Python only, and {fails}. Likeliest places, by the issue's words: "
+        "value (a.py:1), other (b.py:7). Use a model: coder fix --model MODEL."
+    )
+    assert proposer.calls == [()]
+
+
 def test_follows_red_test_that_uses_what_the_issue_names(tmp_path: Path) -> None:
     text = (
         "def test_a():\n    assert table.add_index() == 2\n\n\ndef test_other():\n    assert other() == 2\n"
