@@ -196,6 +196,10 @@ REMEDIES: Mapping[str, str] = {
     "part": "coder verify{of} --wait",
     "interrupted": "to have all of it: coder verify{of}",
     "unexamined": "once the machine is less busy: coder verify{of}",
+    "removed-test": "bring back what was not meant to go, then: coder verify",
+    "helpers": "commit that file by itself, then judge the rest: coder verify",
+    "issue-example": "write it as a test, then: coder verify",
+    "persisting-error": "mend what the issue shows, then: coder verify",
     "exit-code": "name a command that lists its tests: coder verify{of} --test COMMAND",
     "harness-access": "take what reaches into the test run out of the change, then: coder verify",
     "runner-files": "commit the configuration of the tests by itself, then judge the rest: coder verify",
@@ -276,7 +280,8 @@ def describe_changes(behavior: BehaviorReport, *, has_targets: bool) -> tuple[st
     if not behavior.inputs:
         return (f"not compared ({compared} could be repeated)",)
     if not behavior.changed:
-        same = f"same results as before for {behavior.inputs} inputs ({compared})"
+        inputs = "input" if behavior.inputs == 1 else "inputs"
+        same = f"same results as before for {behavior.inputs} {inputs} ({compared})"
         return () if has_targets else (same,)
     lines = [line for example in behavior.examples[:SHOWN_EXAMPLES] for line in _lines_of_example(example)]
     return (*lines, f"{behavior.changed} of {behavior.inputs} tried calls now answer differently")

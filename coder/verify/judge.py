@@ -836,7 +836,9 @@ class Judge:
                     self._cap_runner_files()
                 else:
                     helpers = ", ".join(self._change.helpers[:SHOWN])
-                    self._facts.leave_open("helpers", f"{condense_tests(helped)} {verb} only with {helpers}")
+                    self._facts.leave_open(
+                        "helpers", f"{condense_tests(helped)} {verb} only with the change's own {helpers}"
+                    )
                 blamed = [test for test in blamed if test not in helped]
         broken = tuple(result for result in suspected if result.id in blamed)
         if broken and len(suspected) > MOST_RERUNS:
