@@ -491,8 +491,12 @@ class Judge:
         return lacks_added_name(red, self._added_names)
 
     def _find_earlier(self, test: str) -> str:
-        """Return the id that a test of the change has on the base, where it may have moved; empty if new."""
-        if not self._change.is_new(test):
+        """Return the id that a test of the change has on the base, where it may have moved; empty if new.
+
+        A case of other data is its function's: the base's cases of that say what the edit of the data hides.
+        """
+        is_case = self._old is not None and match_result(self._old.on_sources, test) is not None
+        if is_case or not self._change.is_new(test):
             return test
         name = test_function_of(test).rpartition("::")[2]
         removed = self._change.removed_tests

@@ -1084,3 +1084,31 @@ def test_change_that_cannot_be_imported_is_broken_whatever_its_targets_say(tmp_p
     verdict = verifier.verify(trees.patch, ())
     assert (verdict.kind, verdict.targets) == (VerdictKind.BROKEN, (ADDED,))
     assert verdict.reason == "The change breaks the import of calc.py (SyntaxError: invalid)."
+
+
+DATA_TEST = "tests/test_table.py"
+
+
+def run_table(files: Files) -> list[TestResult]:
+    """Return one result for each case of a table: red unless the source has its value."""
+    rows = files["tests/table.json"].strip("[]").split(", ")
+    ids = [f"{DATA_TEST}::test_value[{row}]" for row in rows]
+    return [
+        passed_result(name) if row in files["calc.py"].split() else failed_result(name)
+        for row, name in zip(rows, ids, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("calc", "table", "label"), [("n = 1 + 32", "[1, 32]", "PROVEN"), ("n = 1 + 30", "[1, 30]", "PASSING")]
+)
+def test_case_of_edited_data_does_not_replace_a_red_one(
+    tmp_path: Path, calc: str, table: str, label: str
+) -> None:
+    base = {
+        "calc.py": "n = 1",
+        "tests/table.json": "[1, 32]",
+        DATA_TEST: "import calc\n\ndef test_value():\n    open('table.json')\n",
+    }
+    verdict = judge(tmp_path, {"calc.py": calc, "tests/table.json": table}, base=base, ending=run_table)
+    assert verdict.label == label
