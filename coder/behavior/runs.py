@@ -25,12 +25,12 @@ from coder.core.errors import SandboxError
 from coder.core.paths import is_test_path, test_file_of
 from coder.core.phases import READ_ONLY
 from coder.core.ports import Limits, Sandbox
-from coder.core.verdict import BehaviorReport, Finding, RunProblem
+from coder.core.verdict import BehaviorReport, Finding
 from coder.python.source import Function, dump_node, parse_module
 from coder.verify.layout import nested_projects, source_roots, test_file_predicate
 from coder.verify.packages import package_of
 from coder.verify.project import Project
-from coder.verify.run import PytestRunner
+from coder.verify.run import PytestRunner, RecordedCalls
 from coder.verify.select import project_files
 from coder.verify.trees import read_texts
 
@@ -136,7 +136,8 @@ class BehaviorRuns:
     ) -> BehaviorComparison | None:
         """Compare the answers to the calls of tests (ids or files) in two trees; None without a recorder.
 
-        The tests themselves may take `run_seconds`; those in `passing` pass on both sides.
+        The tests themselves may take `run_seconds`; those in `passing` pass on the change, and count unless
+        they are red on the base.
         """
         if not all(side.runner.is_recorded for side in self._sides) or self._seconds <= 0:
             return None
@@ -149,7 +150,7 @@ class BehaviorRuns:
                 self._sides,
                 (base, change),
             )
-            (old_records, old_problem), (new_records, new_problem) = records
+            (old_records, old_problem, red), (new_records, new_problem, _) = records
         old, new = read_answers(old_records), read_answers(new_records)
         problems = [problem.text for problem in (old_problem, new_problem) if problem]
         seconds = max(1.0, (deadline - time.monotonic()) / 2)
@@ -161,7 +162,7 @@ class BehaviorRuns:
             new,
             replayed=(replayed[0], replayed[1]),
             replaced=replaced,
-            passing=passing,
+            passing=[test for test in passing if test not in red],
             raised=code.raised,
             is_cut=code.has_fields or any(record["kind"] == CUT for record in (*old_records, *new_records)),
             problem=problems[0] if problems else "",
@@ -176,8 +177,8 @@ class BehaviorRuns:
         targets: Sequence[str],
         tests: Sequence[str],
         run_seconds: float,
-    ) -> tuple[list[Mapping[str, Any]], RunProblem | None]:
-        """Run tests in a tree; return the answers to their calls, and the problem of the run."""
+    ) -> RecordedCalls:
+        """Run tests in a tree, and record the answers to their calls."""
         request = call_request(
             tree, code, targets=targets, command=side.runner.command, seconds=self._seconds / 2
         )

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 from coder.core.errors import SandboxError
 from coder.core.paths import is_test_path, test_file_of
@@ -78,6 +78,15 @@ def _has_run(output: str, count: int) -> bool:
     """Tell whether the output of unittest, or of Django, says that so many tests ran."""
     ran = sum(int(number) for number in _RAN.findall(output))
     return ran == count and "unittest.loader._FailedTest" not in output
+
+
+class RecordedCalls(NamedTuple):
+    """Answers to the calls of tests, as `coder_calls.py` writes them."""
+
+    answers: list[Mapping[str, Any]]
+    problem: RunProblem | None
+    red: frozenset[str]
+    """The tests that failed."""
 
 
 class PytestRunner:
@@ -168,20 +177,22 @@ class PytestRunner:
 
     def record_calls(
         self, tree: Path, tests: Sequence[str], request: Mapping[str, Any], *, timeout_seconds: float
-    ) -> tuple[list[Mapping[str, Any]], RunProblem | None]:
-        """Run `tests` in `tree` and return the answers to their calls, as `coder_calls.py` writes them.
+    ) -> RecordedCalls:
+        """Run `tests` in `tree` and return the answers to their calls.
 
         The results of such a run are never judged; its problem tells why answers are missing.
         """
         answers: list[Mapping[str, Any]] = []
         options: RunOptions = {"timeout_seconds": timeout_seconds}
         report = self._run(tree, tests, {"calls": request}, options, answers=answers)
+        red = frozenset(result.id for result in report.failures)
         failed = [result for result in report.failures if result.when == "collect"]
         if report.problem or not failed:
-            return answers, report.problem
+            return RecordedCalls(answers, report.problem, red)
         failure = failed[0].failure
         why = f"{failure.type}: {failure.message}" if failure else "an error"
-        return answers, RunProblem(kind="unusable", text=f"{failed[0].id} cannot be collected: {why}")
+        problem = RunProblem(kind="unusable", text=f"{failed[0].id} cannot be collected: {why}")
+        return RecordedCalls(answers, problem, red)
 
     def run_plainly(
         self,

@@ -471,6 +471,13 @@ def test_sees_identity_and_state_that_equal_values_hide(
     assert example in {(shown.call, shown.before, shown.after) for shown in report.examples}
 
 
+def test_call_of_a_test_that_failed_before_is_none_of_a_passing_test(
+    tmp_path: Path, plain_venv: Path, sandbox: ProcessSandbox
+) -> None:
+    tests = TESTS.replace('ordinal(1) == "1st"', 'ordinal(12) == "12th"')
+    assert compare(tmp_path, plain_venv, sandbox, RIGHT, tests=tests)[1] == []
+
+
 def compare(
     place: Path,
     venv: Path,
