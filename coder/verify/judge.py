@@ -1025,7 +1025,7 @@ class Judge:
                     if found.rule == "red-check" and not found.text.endswith(ALREADY_GREEN)
                 ]
                 because = f" for the right reason ({wrong[0]})" if wrong else ""
-                untied = [] if wrong else self._find_untied()
+                untied = [] if wrong or self._find_ties is None else self._find_untied()
                 if untied:
                     text = f"nothing ties what went from red to green to the issue: {condense_tests(untied)}"
                     self._facts.cap(UNTIED, text)

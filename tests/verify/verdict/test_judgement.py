@@ -294,6 +294,15 @@ def test_red_test_that_the_change_skips_is_not_fixed(
     assert any("test_old is still red as it was before its edit" in note for note in verdict.notes)
 
 
+def test_loosened_red_test_lacks_no_tie_where_there_is_no_issue(tmp_path: Path) -> None:
+    def loosened(files: Files) -> list[TestResult]:
+        return [passed_result(OLD) if "loose" in files[TEST] else failed_result(OLD)]
+
+    verdict = judge(tmp_path, {"calc.py": "other", TEST: "old loose"}, ending=loosened)
+    assert verdict.reason.endswith("no test went from red to green.")
+    assert any("test_old is still red as it was before its edit" in note for note in verdict.notes)
+
+
 def test_a_fix_that_breaks_another_file_is_broken(tmp_path: Path) -> None:
     verdict = judge(tmp_path, {"calc.py": "fixed breaks", **NEW_TEST})
     assert (verdict.kind, verdict.targets, verdict.broken) == (
