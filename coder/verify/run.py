@@ -428,6 +428,8 @@ class PytestRunner:
         if recording.began or problem is not None or self._project.command.is_recorded:
             results = (*recording.results, *(adapted or ()), *crash_results(recording, problem))
             return report.model_copy(update={"results": results, "problem": problem})
+        if found and not adapted:
+            return report.model_copy(update={"problem": no_tests_problem(tests)})
         if adapted == ():
             has_tests = any(is_test_path(path) for path in project_files(tree))
             missing = missing_results_problem(self.command, execution, has_tests=has_tests)

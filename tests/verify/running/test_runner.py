@@ -1,5 +1,6 @@
 """Runs of real pytest in small trees."""
 
+import shutil
 import subprocess
 import threading
 from pathlib import Path
@@ -247,6 +248,16 @@ def test_nothing_to_run_is_a_problem(tmp_path: Path, make_runner: Run) -> None:
     assert problem_text(make_runner(root).run(root, ["tests/test_gone.py::test_a"]), "no_tests").endswith(
         "exists: tests/test_gone.py::test_a."
     )
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_failing_run_without_the_named_tests_has_none_of_them(tmp_path: Path, make_runner: Run) -> None:
+    files = {
+        "package.json": '{"scripts": {"test": "node --test"}}',
+        "a.test.js": "require('node:test')('30', () => { throw new Error('no'); });\n",
+    }
+    report = make_runner(write_tree(tmp_path, files)).run(tmp_path, ["a.test.js::32"])
+    assert problem_text(report, "no_tests").startswith("None of the tests")
 
 
 @pytest.mark.thorough
