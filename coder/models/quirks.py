@@ -110,6 +110,8 @@ def _with_body(request: httpx2.Request, body: Body) -> httpx2.Request:
 
 _EVENT_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+_INTEGER_ID = re.compile(rb'(?<!\\)"id":\s*(\d+)(?=\s*[,}])')
+"""An id that is no text, as some servers give calls; the SDKs refuse it."""
 
 
 class _EventStream(httpx2.AsyncByteStream):
@@ -147,7 +149,7 @@ async def _plain_events(head: bytes, chunks: AsyncIterator[bytes]) -> AsyncItera
         for event in events:
             lines = [line for line in _LINE_END.split(event) if line.startswith((b"event", b"data"))]
             if any(line[len(b"data:") :].strip() for line in lines if line.startswith(b"data:")):
-                yield b"\n".join(lines) + b"\n\n"
+                yield _INTEGER_ID.sub(rb'"id":"\1"', b"\n".join(lines)) + b"\n\n"
         if (chunk := await anext(chunks, None)) is None:
             break
         rest += chunk
@@ -232,7 +234,7 @@ def _indexed_call(index: int, call: Body) -> Body:
     return {
         **call,
         "index": index,
-        "id": call.get("id") or f"call_{index}",
+        "id": str(call.get("id") or f"call_{index}"),
         "type": "function",
         "function": function,
     }

@@ -293,6 +293,24 @@ REPLIES = {
         ANSWERED,
     ),
     "whole, cut": (whole({"content": "It is"}, "length"), "application/json", ("It is", (), "length")),
+    "events, a call whose id is a number": (
+        b"\n\n".join(
+            b"data: "
+            + json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}).encode()
+            for delta, finish in [
+                ({"tool_calls": [{"index": 0, "id": 7, "type": "function", "function": FUNCTION}]}, None),
+                ({}, "tool_calls"),
+            ]
+        )
+        + b"\n\n",
+        "text/event-stream",
+        CALLED,
+    ),
+    "whole, a call whose id is a number": (
+        whole({"tool_calls": [{"id": 7, "function": FUNCTION}]}, "tool_calls"),
+        "application/json",
+        CALLED,
+    ),
     "whole, call": (
         whole({"content": None, "tool_calls": [{"id": "c", "function": FUNCTION}]}, "tool_calls"),
         "application/json",
