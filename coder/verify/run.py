@@ -38,6 +38,7 @@ from coder.verify.recording import Recording, RecordPipe, run_problem, wrong_cod
 from coder.verify.report import mark_sandbox_failures, merge_lines, merge_reports
 from coder.verify.run_store import SuiteHistory
 from coder.verify.runners.adapter import Run, collection_failure
+from coder.verify.runners.javascript import describe_missing_program
 from coder.verify.runners.registry import find_adapter
 from coder.verify.runners.reports import parse_reports
 from coder.verify.runners.workspaces import (
@@ -320,10 +321,8 @@ class PytestRunner:
                         cut=cut,
                     )
             except SandboxError as error:
-                return TestReport(
-                    command=self.command,
-                    problem=RunProblem(kind="stopped", text=" ".join(str(error).split())),
-                )
+                text = describe_missing_program(str(error), tree) or " ".join(str(error).split())
+                return TestReport(command=self.command, problem=RunProblem(kind="stopped", text=text))
             if options.get("is_base") and not self._project.command.is_recorded:
                 self._sandbox.share_builds(place)
             answers += read_json_lines(place / "answers")

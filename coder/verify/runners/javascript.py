@@ -232,6 +232,18 @@ def find_binary(tree: Path, name: str) -> str:
     return next((str(binary) for binary in binaries if binary.exists()), name)
 
 
+def describe_missing_program(error: str, tree: Path) -> str:
+    """Return what is lacking where a program of a package could not be started; empty for other errors."""
+    program, _, reason = error.partition(" could not be started: ")
+    if "/" in program or "No such file" not in reason or not (tree / "package.json").is_file():
+        return ""
+    return (
+        f"`{program}` is not installed: there is no node_modules/.bin/{program}. Install the packages in the "
+        "repository (npm ci, pnpm install or yarn); a link node_modules counts if it leads to a directory of "
+        "that name."
+    )
+
+
 def without_paths(words: Sequence[str], tree: Path, *, before_values: Sequence[str]) -> tuple[str, ...]:
     """Return arguments without those that name test files, so that others can be named.
 

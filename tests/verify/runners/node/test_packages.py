@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.runners.javascript import parse_error, without_paths
+from coder.verify.runners.javascript import describe_missing_program, parse_error, without_paths
 from coder.verify.runners.registry import find_commands, recognize_command
 from coder.verify.runners.workspaces import RecognizedCommand
 
@@ -154,3 +154,17 @@ def test_keeps_values_of_options_when_dropping_paths(tmp_path: Path) -> None:
         "--grep",
         "x",
     )
+
+
+@pytest.mark.parametrize(
+    ("error", "is_missing"),
+    [
+        ("vitest could not be started: [Errno 2] No such file or directory: b'/bin/vitest'.", True),
+        ("vitest could not be started: [Errno 13] Permission denied.", False),
+        ("/bin/sh could not be started: [Errno 2] No such file or directory.", False),
+    ],
+)
+def test_missing_program_of_a_package_is_named(tmp_path: Path, error: str, is_missing: bool) -> None:
+    assert not describe_missing_program(error, tmp_path)
+    (tmp_path / "package.json").write_text("{}")
+    assert describe_missing_program(error, tmp_path).startswith("`vitest` is not installed") == is_missing
