@@ -15,6 +15,7 @@ from coder.core.values import Value
 from coder.verify.layout import pytest_options, shadows_library, source_roots
 from coder.verify.packages import PackageRun, find_packages, is_below, package_of
 from coder.verify.project import Command, Project
+from coder.verify.runners.adapter import Invocation
 
 TARGET = Path(__file__).parent / "target"
 PLUGIN_PATH = tuple(str(TARGET / part) for part in (".", "tracing", "trials"))
@@ -65,13 +66,6 @@ LINGER_SECONDS = 5
 """The time that threads and children of tests have after the runner's own end."""
 
 
-class Launch(Value):
-    """Command line and environment of a test run."""
-
-    argv: tuple[str, ...]
-    environment: Mapping[str, str]
-
-
 def prepare_launch(
     project: Project,
     tree: Path,
@@ -81,7 +75,7 @@ def prepare_launch(
     requests: Mapping[str, Mapping[str, Any]],
     options: Sequence[str] = (),
     folder: str | None = None,
-) -> Launch:
+) -> Invocation:
     """Prepare a run of the tests at `paths`, writing the request of each plugin into `place`.
 
     It starts in `folder` of the tree; None is the package that holds all of the paths, if one does.
@@ -103,7 +97,7 @@ def prepare_launch(
     cache = ["-o", f"cache_dir={place / 'cache'}"] if project.has_cache else []
     plugins = [word for plugin in requests for word in ("-p", plugin)]
     our_options = shlex.join([*plugins, f"--rootdir={tree}", *cache, *project.options, *options])
-    return Launch(
+    return Invocation(
         argv=_start_in(folder, (*argv, *(os.path.relpath(path, folder) for path in paths))),
         environment={
             "PYTHONHASHSEED": DEFAULT_HASH_SEED,
@@ -159,7 +153,7 @@ def prepare_cold_launch(
     run: PackageRun,
     paths: Sequence[str],
     request: Mapping[str, Any],
-) -> Launch:
+) -> Invocation:
     """Prepare a run for evidence of the tests at `paths` of a package, all that `run` means if empty.
 
     The runner starts inside of coder_start, which loads the recorder before the tree can be imported.
@@ -186,7 +180,7 @@ def prepare_cold_launch(
     return launched.model_copy(update={"argv": _start_in(run.root, argv), "environment": environment})
 
 
-def prepare_plain_launch(project: Project, tree: Path, place: Path, *, run: PackageRun) -> Launch:
+def prepare_plain_launch(project: Project, tree: Path, place: Path, *, run: PackageRun) -> Invocation:
     """Prepare a run of some tests by the project's runner in which nothing of ours is loaded, nor can be."""
     launched = prepare_launch(project, tree, place, paths=(), requests={}, folder=run.root)
     paths = search_path(project, tree, run.root)

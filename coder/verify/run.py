@@ -26,7 +26,6 @@ from coder.verify.failures import ASSERTIONS, NEVER_ENDING, frames_in_tree
 from coder.verify.launch import (
     CRASHED,
     REPORT,
-    Launch,
     prepare_cold_launch,
     prepare_launch,
     prepare_plain_launch,
@@ -37,7 +36,7 @@ from coder.verify.project import Project, install_advice
 from coder.verify.recording import Recording, RecordPipe, run_problem, wrong_code_problem
 from coder.verify.report import mark_sandbox_failures, merge_lines, merge_reports
 from coder.verify.run_store import SuiteHistory
-from coder.verify.runners.adapter import Run, collection_failure
+from coder.verify.runners.adapter import Invocation, Run, collection_failure
 from coder.verify.runners.javascript import describe_missing_program
 from coder.verify.runners.registry import find_adapter
 from coder.verify.runners.reports import parse_reports
@@ -362,12 +361,12 @@ class PytestRunner:
             else report.model_copy(update={"problem": wrong_code_problem(recording.loaded, watched, tree)})
         )
 
-    def _prepare(self, run: Run, request: Mapping[str, Any], part: PackageRun) -> Launch:
+    def _prepare(self, run: Run, request: Mapping[str, Any], part: PackageRun) -> Invocation:
         command = self._project.command
         if self._adapter is not None:
             invocation = prepare_run(self._adapter, run, command.builds)
             variables = {**self._project.environment, **invocation.environment, **command.environment}
-            return Launch(argv=invocation.argv, environment=variables)
+            return Invocation(argv=invocation.argv, environment=variables)
         if command.is_recorded:
             return prepare_cold_launch(
                 self._project,
@@ -381,7 +380,7 @@ class PytestRunner:
             self._project, run.tree, run.place, paths=(), requests={REPORT: request}
         ).environment
         # Reports are read from the output: lines of two streams must keep their order.
-        return Launch(argv=command.argv, environment={"PYTHONUNBUFFERED": "1", **environment})
+        return Invocation(argv=command.argv, environment={"PYTHONUNBUFFERED": "1", **environment})
 
     def _update_limits(self, results: Sequence[TestResult]) -> None:
         """Remember the longest passing test, and whether one did not end.

@@ -15,9 +15,10 @@ from typing import Any
 from coder.core.errors import SandboxError
 from coder.core.ports import Edit, Limits, Sandbox, TextChange, TrialResult
 from coder.python.source import Function, Positions, decode_source, parse_module
-from coder.verify.launch import Launch, prepare_launch
+from coder.verify.launch import prepare_launch
 from coder.verify.project import Project
 from coder.verify.run import existing_test_paths, processor_count
+from coder.verify.runners.adapter import Invocation
 
 GLANCE_SECONDS = 0.02
 COLLECTING_SECONDS, SPARE_SECONDS = 60.0, 20.0
@@ -110,7 +111,7 @@ class PytestTrials:
                 (place / "stop").touch()
                 runner.join()
 
-    def _run(self, launched: Launch, tree: Path, seconds: float) -> None:
+    def _run(self, launched: Invocation, tree: Path, seconds: float) -> None:
         wall_seconds = COLLECTING_SECONDS + seconds + SPARE_SECONDS
         limits = self._limits.model_copy(update={"wall_seconds": wall_seconds})
         try:

@@ -156,15 +156,11 @@ def split_operands(
     """
     options: list[str] = []
     operands: list[str] = []
+    is_value = False
     for word in words:
-        is_value = bool(options) and options[-1] in with_values and not _has_value(options, with_values)
         (options if is_value or word.startswith("-") else operands).append(word)
+        is_value = not is_value and word in with_values
     return tuple(options), tuple(operands)
-
-
-def _has_value(options: Sequence[str], with_values: Collection[str]) -> bool:
-    """Tell whether the last word is itself the value of an option, though it looks like one."""
-    return len(options) > 1 and options[-2] in with_values and not _has_value(options[:-1], with_values)
 
 
 def without_options(
@@ -234,6 +230,13 @@ def nearest(directories: Collection[str], path: str) -> str:
     """Return the innermost of the directories that contains a path; `.` if none does."""
     containing = (str(parent) for parent in PurePosixPath(path, "x").parents)
     return next((parent for parent in containing if parent in directories), ".")
+
+
+def matches_glob(path: str, pattern: str) -> bool:
+    """Tell whether a pattern, in which `**` stands for any number of directories, matches a whole path."""
+    parts = pattern.removeprefix("./").rstrip("/").split("/")
+    expression = "/".join(".+" if part == "**" else re.escape(part).replace(r"\*", "[^/]*") for part in parts)
+    return re.fullmatch(expression, path) is not None
 
 
 def path_in_tree(path: str, tree: Path) -> str:

@@ -20,6 +20,7 @@ from coder.verify.runners.adapter import (
     collection_failure,
     find_positions,
     json_object,
+    matches_glob,
     path_in_tree,
     plain_text,
     read_json,
@@ -86,12 +87,7 @@ class NodeAdapter:
     def find_commands(self, root: Path) -> Iterator[str]:
         """Yield the bare command if the runner is a dependency, and no test script starts another one."""
         manifest = read_manifest(root)
-        scripts = read_scripts(root)
-        programs = {
-            _program(split_launchers(part.words)[1])
-            for name in find_test_scripts(scripts)
-            for part in find_parts(f"npm run {name}", scripts)
-        }
+        programs = {words[0].rpartition("/")[2] for words in find_test_programs(root)}
         is_dependency = any(self.name in _table(manifest, key) for key in ("devDependencies", "dependencies"))
         if is_dependency and not programs & WITHOUT_ADAPTER:
             yield self.name
@@ -118,6 +114,15 @@ def find_test_scripts(scripts: Mapping[str, str]) -> Iterator[str]:
     for name in sorted(scripts, key=lambda name: (name != "test", re.search(r"\bunit", name) is None)):
         if TEST_SCRIPT.search(name) and not re.search(r"watch|cov|e2e|lint|types?\b|update", name):
             yield name
+
+
+def find_test_programs(root: Path) -> Iterator[tuple[str, ...]]:
+    """Yield the programs that the test scripts of a package start, each with its arguments."""
+    scripts = read_scripts(root)
+    for name in find_test_scripts(scripts):
+        for part in find_parts(f"npm run {name}", scripts):
+            if words := split_launchers(part.words)[1]:
+                yield words
 
 
 class ScriptPart(NamedTuple):
@@ -162,13 +167,10 @@ def _sequence(command: str, scripts: Mapping[str, str]) -> list[str] | None:
     if program not in SEQUENCES:
         return None
     patterns = [word.strip("'\"") for word in words if not word.startswith("-")]
-    return [name for pattern in patterns for name in scripts if _matches_script(name, pattern)]
-
-
-def _matches_script(name: str, pattern: str) -> bool:
-    """Tell whether a pattern, whose `*` stands for one part between colons, names a script."""
-    expression = re.escape(pattern).replace(r"\*\*", ".+").replace(r"\*", "[^:]+")
-    return re.fullmatch(expression, name) is not None
+    paths = {name.replace(":", "/"): name for name in scripts}  # in a pattern `*` stands for one part
+    return [
+        paths[path] for pattern in patterns for path in paths if matches_glob(path, pattern.replace(":", "/"))
+    ]
 
 
 def split_wrapper(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -388,20 +390,8 @@ def with_source_ids(results: Sequence[TestResult], tree: Path) -> Iterator[TestR
     for result in results:
         path, colons, name = result.id.partition("::")
         if path not in known:
-            known[path] = _mapped_source(path, tree) or _source_named_like(path, sources) or path
+            known[path] = _source_named_like(path, sources) or path
         yield result.model_copy(update={"id": f"{known[path]}{colons}{name}"})
-
-
-def _mapped_source(path: str, tree: Path) -> str:
-    """Return the source that the source map of a compiled file names; empty if there is none."""
-    source_map = json_object(read_regular_text(tree / f"{path}.map"))
-    sources = source_map.get("sources")
-    if not isinstance(sources, list) or len(sources) != 1:
-        return ""
-    root = tree.resolve()
-    source = (root / path).parent.joinpath(str(source_map.get("sourceRoot") or ""), str(sources[0])).resolve()
-    is_source = source.is_relative_to(root) and source.is_file()
-    return source.relative_to(root).as_posix() if is_source else ""
 
 
 def _source_named_like(path: str, sources: Sequence[str]) -> str:
@@ -580,19 +570,14 @@ class NodeTest(NodeAdapter):
 
         Other programs may run such tests, such as Node on a file that imports them all.
         """
-        if read_manifest(root) and not self._has_script(root):
-            yield from _entry_commands(root)
+        if read_manifest(root) and not any(map(self.recognizes, find_test_programs(root))):
+            for program, *arguments in find_test_programs(root):  # Node on a file that imports the tests
+                file = arguments[-1] if arguments else ""
+                if program == "node" and is_test_path(file) and (root / file).is_file():
+                    yield shlex.join((program, "--test", *arguments))
             tests = (path for path in source_files(root, SUFFIXES) if is_test_path(path))
             if any(IMPORT.search(read_source(root, path)) for path in tests):
                 yield "node --test"
-
-    def _has_script(self, root: Path) -> bool:
-        scripts = read_scripts(root)
-        return any(
-            self.recognizes(split_launchers(part.words)[1])
-            for name in find_test_scripts(scripts)
-            for part in find_parts(scripts[name], scripts)
-        )
 
     def recognizes(self, words: Sequence[str]) -> bool:
         """Tell whether Node runs tests, itself or started by tsx or borp."""
@@ -625,17 +610,6 @@ class NodeTest(NodeAdapter):
             return
         for record in filter(None, map(json_object, text.splitlines())):  # the last line may be cut off
             yield _node_result(record, run.tree)
-
-
-def _entry_commands(root: Path) -> Iterator[str]:
-    """Yield the test scripts that run a file with Node, as commands of its test runner."""
-    scripts = read_scripts(root)
-    for name in find_test_scripts(scripts):
-        for part in find_parts(scripts[name], scripts):
-            program, *arguments = split_launchers(part.words)[1] or ("",)
-            file = arguments[-1] if arguments else ""
-            if program == "node" and is_test_path(file) and (root / file).is_file():
-                yield shlex.join((program, "--test", *arguments))
 
 
 def _expand(word: str, tree: Path) -> Iterator[str]:

@@ -18,6 +18,7 @@ from coder.verify.runners.adapter import (
     collection_failure,
     json_object,
     manifest_directories,
+    matches_glob,
     nearest,
     plain_text,
 )
@@ -229,8 +230,8 @@ def find_packages(root: Path) -> list[str]:
     return [
         path
         for path in found
-        if any(_matches(path, pattern) for pattern in patterns)
-        and not any(_matches(path, pattern) for pattern in excluded)
+        if any(matches_glob(path, pattern) for pattern in patterns)
+        and not any(matches_glob(path, pattern) for pattern in excluded)
     ]
 
 
@@ -242,13 +243,6 @@ def _workspace_patterns(root: Path) -> list[str]:
     if isinstance(workspaces, list):
         return [str(pattern) for pattern in workspaces]
     return PNPM_PACKAGE.findall(read_regular_text(root / "pnpm-workspace.yaml"))
-
-
-def _matches(path: str, pattern: str) -> bool:
-    """Tell whether a pattern, in which `**` stands for any number of directories, matches a whole path."""
-    parts = pattern.removeprefix("./").rstrip("/").split("/")
-    expression = "/".join(".+" if part == "**" else re.escape(part).replace(r"\*", "[^/]*") for part in parts)
-    return re.fullmatch(expression, path) is not None
 
 
 def _split_output(output: str) -> dict[str, str]:
