@@ -61,7 +61,7 @@ class GoTest:
         """Run the tests of the packages in which files lie, module by module."""
         end = run.argv.index("-args") if "-args" in run.argv else len(run.argv)
         words, own = run.argv[2:end], run.argv[end:]
-        options, packages = split_operands(without_options(words, ("-json",)), WITH_VALUES)
+        options, packages = split_operands(without_options(words, ("-json", "-failfast")), WITH_VALUES)
         modules = manifest_directories(run.tree, "go.mod")
         if run.files:
             options = (*without_options(options, ("-run",), WITH_VALUES), *_selection(run))

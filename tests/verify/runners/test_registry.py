@@ -2,14 +2,15 @@
 
 import json
 import os
+import shlex
 from pathlib import Path
 
 import pytest
 
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.runners.adapter import Run
-from coder.verify.runners.javascript import Jest, Mocha, Vitest
-from coder.verify.runners.registry import find_commands, recognize_command
+from coder.verify.runners.javascript import Mocha
+from coder.verify.runners.registry import find_adapter, find_commands, recognize_command
 from coder.verify.runners.workspaces import prepare_run
 from tests.builders import find_project, write, write_tree
 
@@ -131,15 +132,21 @@ def test_keeps_node_and_its_options_before_a_runner(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("adapter", "words", "option"),
+    ("command", "stop"),
     [
-        (Jest(), ("jest", "--bail"), "--no-bail"),
-        (Vitest(), ("vitest", "--bail", "1"), "--bail=0"),
-        (Mocha(), ("mocha", "--bail"), "--no-bail"),
+        ("jest --bail", "--bail"),
+        ("vitest --bail 1", "1"),
+        ("rspec --fail-fast=1", "--fail-fast=1"),
+        ("go test -failfast .", "-failfast"),
+        ("phpunit --stop-on-failure", "--stop-on-failure"),
+        ("ctest --stop-on-failure", "--stop-on-failure"),
     ],
 )
-def test_runs_on_after_a_failure(
-    tmp_path: Path, adapter: Jest | Vitest | Mocha, words: tuple[str, ...], option: str
-) -> None:
-    argv = prepare_run(adapter, Run(argv=words, tree=tmp_path, place=tmp_path), ()).argv
-    assert option in argv and "1" not in argv
+def test_runs_on_after_a_failure(tmp_path: Path, command: str, stop: str) -> None:
+    write(tmp_path, {"go.mod": "module x\n"})
+    recognized = recognize_command(command, tmp_path)
+    assert recognized is not None and stop in recognized.argv
+    adapter = find_adapter(recognized.adapter)
+    assert adapter is not None
+    argv = adapter.prepare(Run(argv=recognized.argv, tree=tmp_path, place=tmp_path)).argv
+    assert stop not in shlex.split(" ".join(argv))

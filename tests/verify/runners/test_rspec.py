@@ -72,7 +72,7 @@ def test_keeps_options_of_the_command(tmp_path: Path) -> None:
     assert RSPEC.recognizes(argv) and not RSPEC.recognizes(("bundle", "exec", "rake"))
     assert RSPEC.prepare(run).argv == (
         *("bundle", "exec", "rspec", "--format", "json", "--out", f"{tmp_path}/report.json"),
-        *("--no-color", "--backtrace", "--tag", "fast", "spec/a_spec.rb"),
+        *("--no-color", "-b", "--no-fail-fast", "--tag", "fast", "spec/a_spec.rb"),
     )
 
 
