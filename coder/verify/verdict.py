@@ -171,7 +171,8 @@ def _describe_success(facts: Facts) -> str:
     green = f"{tests}{inputs} went from red to green" if facts.targets else facts.example
     if facts.reaching is None or facts.after is None:
         ran = facts.after is None or facts.after.results or facts.after.collected
-        unbroken = "nothing that passed before fails now" if ran else "no test was found"
+        none = f"no {'other ' if green else ''}test was found"
+        unbroken = "nothing that passed before fails now" if ran else none
         if facts.after is not None and _is_cut(facts.after):
             unbroken = f"none of the {_count_ran(facts.after)} tests that ran in the time given fails newly"
         return f"{green}{', and ' if green else ''}{unbroken}"

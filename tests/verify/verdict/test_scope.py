@@ -13,6 +13,7 @@ from coder.verify.issue import Purpose
 from coder.verify.run import CUT_SHORT
 from coder.verify.scope import choose_scope, next_chunk_size
 from coder.verify.select import SuiteSelection
+from coder.verify.verdict import Facts, decide
 from coder.verify.verifier import WorktreeVerifier
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, failed_result, passed_result
 from tests.verify.verdict.test_judgement import BASE, FIX, NEW_TEST, OLD, OTHER, TEST, suite
@@ -180,3 +181,10 @@ def test_change_that_is_no_fix_need_not_turn_similar_red_tests_green(tmp_path: P
     assert (fix.label, change.label) == ("NOT FIXED", "PASSING")
     assert change.is_deliverable
     assert "no test went from red to green" in change.reason
+
+
+def test_targets_that_no_suite_holds_are_tests() -> None:
+    report = TestReport(command="pytest")
+    found = decide(Facts(before=report, after=report, targets=(f"{TEST}::test_half",)))
+    assert found.reason == "1 test went from red to green, and no other test was found."
+    assert decide(Facts(before=report, after=report)).reason == "No test was found."
