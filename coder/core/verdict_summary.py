@@ -188,7 +188,7 @@ def _sections(verdict: Verdict) -> Iterator[tuple[str, Sequence[str]]]:
 
 REMEDIES: Mapping[str, str] = {
     "undecided-edits": "add a test that decides, or take another one: coder apply last --candidate 2",
-    "search-cut": "add a test that decides",
+    "search-cut": "search longer (--max-seconds 180), or add a test that decides",
     "no-target": "add a test of the new behavior, or name one: coder verify{of} --test ID",
     "uncollected": "rename it, or name one of its tests: coder verify{of} --test FILE::TEST",
     "untied-target": "use a name or value of the issue in the test, or name it: coder verify{of} --test ID",

@@ -562,6 +562,8 @@ def _find_definitions(names: Sequence[str], tree: Path) -> dict[str, list[str]]:
 
 def write_example(tree: Path, call: str, right: str) -> ReproducedExample | str:
     """Return a test that a call gives a literal, or `raises X`; else why there is none."""
+    if "..." in call or not _is_evaluable(call):
+        return f"{call} is no Python that a test can hold"
     imports = _find_imports(call, tree)
     if isinstance(imports, str):
         return imports

@@ -432,3 +432,9 @@ def test_writes_answer_as_test(tmp_path: Path, right: str, line: str) -> None:
     test = write_example(tmp_path, "total([])", right)
     assert isinstance(test, ReproducedExample)
     assert f"    {line}\n" in test.text
+
+
+@pytest.mark.parametrize("call", ["total(Node{value: 1})", "total([1, …])", "total([1, ...])", "total"])
+def test_writes_no_test_of_a_call_that_is_cut_or_no_python(tmp_path: Path, call: str) -> None:
+    write(tmp_path, FILES)
+    assert write_example(tmp_path, call, "3") == f"{call} is no Python that a test can hold"
