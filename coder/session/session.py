@@ -4,6 +4,7 @@ import asyncio
 import errno
 import traceback
 from collections.abc import Sequence
+from math import inf
 from typing import assert_never
 
 from coder.core.errors import CoderError, LimitReached, ModelError, UserError
@@ -45,6 +46,8 @@ from coder.session.phase import record_change
 
 BASELINE_WAIT_SECONDS = 2.0
 """Longest wait for the baseline before the first message: a longer one is measured beside the first reply."""
+LAST_SECONDS = 5.0
+"""So long before the time limit, tests in progress are cut short, and what ran so far is judged."""
 NOTHING_TO_CUT_SHORT = (
     "Nothing to cut short yet: only impacted tests or the suite can be, once the targets are green."
 )
@@ -135,9 +138,12 @@ class Session:
         context.judging.cutoff.on_change = context.log.offer_callback()
         for notice in self._notices:
             context.log.append(Warned(text=notice))
+        left = inf if context.budget.seconds_left is None else context.budget.seconds_left
+        timer = asyncio.get_running_loop().call_later(left - LAST_SECONDS, context.judging.cutoff.request)
         try:
             ending = await self._run_to_outcome()
         finally:
+            timer.cancel()
             context.sandbox.stop()
             await asyncio.to_thread(context.repository.close)
         if context.task.mode != "ask":

@@ -34,7 +34,7 @@ from coder.permissions.secrets import Secrets
 from coder.session.context import SessionContext
 from coder.session.continuation import read_continuation
 from coder.session.judging import judge_change
-from coder.session.session import Session
+from coder.session.session import LAST_SECONDS, Session
 from coder.strategies.follow import LINEAR_ROUTE, follow_route
 from tests.session.fakes import (
     PROVEN,
@@ -332,6 +332,17 @@ async def test_stop_in_the_examination_ends_it_and_delivers_the_fix(tmp_path: Pa
     session_end = await running
     assert (session_end.kind, session_end.exit_code) == (VerdictKind.FIXED, 0)
     assert session_end.delivery is not None
+
+
+def test_examination_ends_before_the_time_limit(tmp_path: Path) -> None:
+    fixed = PROVEN.model_copy(update={"kind": VerdictKind.FIXED, "is_examined": False})
+    verifier = SlowVerifier([fixed])
+    context = kit(tmp_path, [patch(FIX)], verifier=verifier, budget=Budget(seconds=LAST_SECONDS + 0.5))
+    verifier.cutoff = context.judging.cutoff
+    session_end = run_session(context)
+    assert (session_end.kind, session_end.exit_code) == (VerdictKind.FIXED, 0)
+    assert session_end.delivery is not None
+    assert not events(context.log, Warned)
 
 
 class AnonymousRepository(FakeRepository):
