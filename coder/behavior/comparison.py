@@ -687,8 +687,10 @@ def group_by_answers(alternatives: Sequence[CallAnswers], base: CallAnswers | No
     rows = [row for row in groups if isinstance(row, tuple)]
     deciding = [index for index in range(len(keys)) if len({row[index] for row in rows}) > 1]
     classes = tuple(map(tuple, groups.values()))
+    calls = Counter((key.path, key.name) for key in keys if key.kind == "own")
+    is_single = max(calls.values(), default=0) == 1
     if not deciding:
-        return AnswerClasses(classes=classes)
+        return AnswerClasses(classes=classes, is_single=is_single)
     before = tuple(base[key].text if base and key in base else "" for key in keys)
     changed = tuple(
         sum(map(str.__ne__, row, before)) if isinstance(row, tuple) else len(keys) for row in groups
@@ -701,7 +703,11 @@ def group_by_answers(alternatives: Sequence[CallAnswers], base: CallAnswers | No
     texts = (row[chosen] if isinstance(row, tuple) else "" for row in groups)
     shown = tuple(text.partition("; arguments now ")[0].partition("\t")[0] for text in texts)
     return AnswerClasses(
-        classes=classes, call=keys[chosen].call, answers=shown, changed=changed if base else ()
+        classes=classes,
+        call=keys[chosen].call,
+        answers=shown,
+        changed=changed if base else (),
+        is_single=is_single,
     )
 
 

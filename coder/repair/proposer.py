@@ -164,6 +164,7 @@ class TemplateProposer:
         """Return a proposal for each way in which survivors behave, the deciding call, and how many are left.
 
         A survivor is proposed only if it passes with all tests that execute its place, in a fresh process.
+        Where tests make a single call, each survivor is a way of its own.
         """
         plain = sort_by_plainness(survivors, case.sources)
         classes: Sequence[Sequence[int]] = [[index] for index in range(len(plain))]
@@ -181,8 +182,13 @@ class TemplateProposer:
                     changed[place],
                 ),
             )
-            classes, call = [found.classes[place] for place in order], found.call
             answers = [found.answers[place] if found.answers else "" for place in order]
+            classes, call = [found.classes[place] for place in order], found.call
+            if found.is_single:  # it decides between nothing but what it shows itself
+                pairs = zip(classes, answers, strict=True)
+                answer_of = {place: answer for row, answer in pairs for place in row}
+                classes = [[place] for place in sorted(answer_of)]
+                answers = [answer_of[place] for place in sorted(answer_of)]
         proposals: list[Proposal] = []
         while classes and len(proposals) < MAX_PROPOSALS:
             members, answer = [plain[place] for place in classes[0]], answers[0]

@@ -15,7 +15,8 @@ def answers(**texts: str) -> CallAnswers:
 def test_equal_answers_are_one_class() -> None:
     found = group_by_answers([answers(x="1", y="2"), answers(x="1", y="3"), answers(x="1", y="2")])
     assert found == AnswerClasses(classes=((0, 2), (1,)), call="f(y)", answers=("2", "3"))
-    assert group_by_answers([answers(x="1"), answers(x="1")]) == AnswerClasses(classes=((0, 1),))
+    assert group_by_answers([answers(x="1", y="2")] * 2) == AnswerClasses(classes=((0, 1),))
+    assert group_by_answers([answers(x="1", far="2")] * 2).is_single
 
 
 def test_counts_calls_that_are_answered_otherwise_than_before() -> None:
@@ -32,5 +33,7 @@ def test_values_that_a_function_cannot_take_tell_nothing() -> None:
 
 def test_alternative_without_answers_is_its_own_class() -> None:
     found = group_by_answers([answers(x="1"), {}, answers(x="2")])
-    assert found == AnswerClasses(classes=((0,), (1,), (2,)), call="f(x)", answers=("1", "", "2"))
-    assert group_by_answers([answers(x="1"), {}]) == AnswerClasses(classes=((0,), (1,)))
+    assert found == AnswerClasses(
+        classes=((0,), (1,), (2,)), call="f(x)", answers=("1", "", "2"), is_single=True
+    )
+    assert group_by_answers([answers(x="1"), {}]).classes == ((0,), (1,))

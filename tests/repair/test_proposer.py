@@ -170,6 +170,22 @@ def test_one_kind_of_edit_is_decided(tmp_path: Path) -> None:
     assert (len(result.proposals), result.open_question) == (1, "")
 
 
+def test_single_call_decides_between_no_edits(tmp_path: Path) -> None:
+    def classify_one_call(*arguments: Any) -> AnswerClasses:
+        return classify(*arguments).model_copy(update={"is_single": True})
+
+    write(tmp_path, FILES)
+    proposer = TemplateProposer(
+        tracer=FakeTracer(),
+        trials=FakeTrials("!=", ">="),
+        runner=FakeRunner(tmp_path / "a.py", right=""),
+        classify=classify_one_call,
+    )
+    result = proposer.propose(tmp_path, (TEST,), "", seconds=20.0)
+    assert len(result.proposals) == 2
+    assert result.open_question.startswith("the tests do not decide between 2 edits")
+
+
 @pytest.mark.parametrize(
     ("tracer", "note"),
     [
