@@ -876,7 +876,8 @@ def _read_right(text: str, position: int, wrong: str, *, is_error: bool = False)
         return right
     is_whole = all(right.count(opening) == right.count(closing) for opening, closing in ("()", "[]", "{}"))
     is_prose = wrong[:1] in "'\"" and (right.isalpha() or " " in wrong)
-    return right if is_whole and not is_prose else ""
+    is_other = "(" in right and right.partition("(")[0] != wrong.partition("(")[0]
+    return right if is_whole and not is_prose and not is_other else ""
 
 
 def _read_value(text: str, position: int) -> tuple[str, int]:
@@ -892,6 +893,10 @@ def _read_value(text: str, position: int) -> tuple[str, int]:
             if rest[end - 1] in "'\"])}" and _literal(rest[:end]) is not None:
                 return rest[:end], position + end
         return "", position
+    if re.match(r"[A-Za-z_][\w.]*\(", rest):  # a call of a class, such as `datetime.date(2026, 1, 2)`
+        for end in (found.end() for found in re.finditer(r"\)", rest)):
+            if _is_evaluable(rest[:end]):
+                return rest[:end], position + end
     word = re.match(r"[^\s,;`)]+", rest)
     text_of_word = word[0].rstrip(".") if word else ""
     return text_of_word, position + len(text_of_word)

@@ -412,7 +412,7 @@ def test_values_of_the_results_class_are_compared(tmp_path: Path, sandbox: Proce
     examples = IssueCode(project, sandbox, sandbox.scratch)
     issues = (
         "`due(2)` gives `datetime.date(2023, 1, 2)`, expected `datetime.date(2023, 1, 3)`",
-        "`price('1.5')` returns `Decimal('2.5')` instead of `Decimal('1.50')`",
+        "e.g. price('1.5') returns Decimal('2.5') instead of Decimal('1.50'), one too many",
         "`price('1.5')` returns `Decimal('2.5')` instead of `Money(1)`",
     )
     due, price, unknown = (examples.reproduce(tmp_path, issue) for issue in issues)
