@@ -307,6 +307,13 @@ def test_says_that_other_languages_are_not_repaired(tmp_path: Path, has_test: bo
     assert proposer.calls == [()]
 
 
+@pytest.mark.parametrize(("is_cut", "end"), [(True, "; time ended the search)."), (False, ").")])
+def test_giving_up_tells_that_time_ended_the_search(tmp_path: Path, is_cut: bool, end: str) -> None:
+    entries = run_offline(tmp_path, proposals().model_copy(update={"is_cut": is_cut}))
+    (gave_up,) = notes(entries, GiveUp)
+    assert f"breaks nothing (tried 40 candidates{end}" in gave_up.summary
+
+
 def test_follows_red_test_that_uses_what_the_issue_names(tmp_path: Path) -> None:
     text = (
         "def test_a():\n    assert table.add_index() == 2\n\n\ndef test_other():\n    assert other() == 2\n"
