@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from coder.bench.runner import NO_MODEL_NAME, Outcome
 from coder.core.values import Value
-from coder.wiring.strategy_record import StrategyResult, write_results
 
 V = TypeVar("V")
 
@@ -311,23 +310,6 @@ def describe_own_bugs(outcomes: Sequence[Outcome]) -> str:
         for group in sorted(groups, key=lambda group: -group.solved.value)
     ]
     return f"{count} bug{'s' * (count != 1)} of this repository: {', '.join(parts)}."
-
-
-def remember_results(root: Path, outcomes: Sequence[Outcome]) -> None:
-    """Store what each strategy solved with each model, for `auto`."""
-    write_results(
-        root,
-        [
-            StrategyResult(
-                strategy=group.strategy,
-                model=group.model,
-                solved=group.solved.count,
-                of=group.solved.of,
-                usd=None if group.usd is None else float(group.usd),
-            )
-            for group in summarize_outcomes(outcomes)
-        ],
-    )
 
 
 def _label(group: GroupSummary, *, is_only: bool) -> str:

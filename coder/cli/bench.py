@@ -85,9 +85,8 @@ def bench(
     from coder.bench.runner import plan_jobs as planned
     from coder.bench.runner import read_outcomes
     from coder.bench.suites import load_suite
-    from coder.bench.tables import compare_runs, describe_own_bugs, remember_results, write_predictions
+    from coder.bench.tables import compare_runs, describe_own_bugs, write_predictions
     from coder.core.task import Budget
-    from coder.repo.git import find_checkout
     from coder.wiring.session import RuntimeOptions
 
     if compare is not None and not (compare / RUNS).is_file():
@@ -134,7 +133,6 @@ def bench(
         print(f"\n{comparison}", end="")
     if source.is_own:
         print(f"\n{describe_own_bugs(outcomes)}")
-        remember_results(find_checkout(repo).root, outcomes)
     return 1 if failure_count else 0
 
 

@@ -61,7 +61,6 @@ from coder.wiring.preparation import (
 )
 from coder.wiring.project_runtime import ProjectRuntime, build_project_runtime, command_environment
 from coder.wiring.spending import find_money_limit
-from coder.wiring.strategy_record import StrategyResult, best_strategy
 from coder.workspace.workspace import Workspace
 
 REVIEW_ROUNDS = 2
@@ -325,7 +324,7 @@ def prepare_session(
         if sandbox
         else require_backend(unsafe=unsafe, image=config.image, plugin=config.sandbox)
     )
-    approach = approach or choose_approach(config, model_name=flags.get("model"), mode=mode, root=root)
+    approach = approach or choose_approach(config, model_name=flags.get("model"), mode=mode)
     runs_nothing = mode == "ask" and approach.is_offline
     trusted = trusted or (not runs_nothing and ensure_trust(root, backend=backend, confirm=confirm))
     if ask is not None and mode != "ask":
@@ -546,12 +545,10 @@ NO_MODEL = (
 )
 
 
-def choose_approach(
-    config: Config, *, model_name: str | None, mode: Mode = "fix", root: Path | None = None
-) -> Approach:
+def choose_approach(config: Config, *, model_name: str | None, mode: Mode = "fix") -> Approach:
     """Return the configured strategy with its model; without key and server, the built-in engine.
 
-    `model_name` is the value of --model. The strategy auto follows what is known of the repository at `root`.
+    `model_name` is the value of --model.
 
     Raises:
         UserError: the model cannot be used, or a strategy or mode needs one and there is none.
@@ -571,7 +568,7 @@ def choose_approach(
         return Approach(
             model=model,
             models=models,
-            strategy=choose_strategy(config, mode, best_strategy(root, choice.name) if root else None),
+            strategy=choose_strategy(config, mode),
             reason=choice.reason,
             base_url=_recordable_url(config.base_url or ""),
         )
@@ -593,10 +590,8 @@ def _recordable_url(url: str) -> str | None:
     return None if "@" in parts.netloc or parts.query else url
 
 
-def choose_strategy(config: Config, mode: Mode, best: StrategyResult | None = None) -> Strategy:
+def choose_strategy(config: Config, mode: Mode) -> Strategy:
     """Return the strategy of a mode under a configuration.
-
-    For bugs, auto is the one that was `best` on those that the repository had.
 
     Raises:
         UserError: it is for bugs alone, and the mode is another one.
@@ -610,9 +605,6 @@ def choose_strategy(config: Config, mode: Mode, best: StrategyResult | None = No
     if mode == "build":
         return build_components(rounds=config.attempts - 1)  # the first run of the tests comes before any fix
     name: str = config.strategy or "linear"
-    reason = "as asked"
-    if name == "auto" and mode == "fix" and best is not None:
-        name, reason = best.strategy, f"it solved {best.solved} of {best.of} bugs that this repository had"
     if name == "offline":
         raise UserError("The strategy offline repairs bugs alone: choose another one for a change.")
     strategy = build_strategy(
@@ -623,9 +615,9 @@ def choose_strategy(config: Config, mode: Mode, best: StrategyResult | None = No
         reproduces=mode == "fix",
     )
     strategy = offline_first(strategy) if config.offline_first and mode == "fix" else strategy
-    return (
-        strategy if config.strategy is None or name == "auto" else log_strategy_choice(name, reason, strategy)
-    )
+    if config.strategy is None or name == "auto":
+        return strategy
+    return log_strategy_choice(name, "as asked", strategy)
 
 
 def _open_models(choice: ModelChoice, config: Config) -> tuple[Model, dict[str, tuple[Model, ...]]]:

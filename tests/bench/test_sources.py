@@ -10,7 +10,6 @@ from coder.bench.tables import describe_own_bugs, write_predictions
 from coder.core.verdict import VerdictKind
 from coder.repo.git import find_git
 from coder.wiring.session import RuntimeOptions as Settings
-from coder.wiring.strategy_record import StrategyResult, best_strategy, write_results
 from tests.bench.outcomes import outcome
 from tests.builders import git, repo, write
 
@@ -120,28 +119,3 @@ def test_summary_of_own_bugs_names_solved_and_cost() -> None:
     assert describe_own_bugs(runs) == (
         "2 bugs of this repository: m:two solves 1 of 1 runs at $0.02 each, m:one solves 1 at $0.02 each."
     )
-
-
-@pytest.mark.parametrize(
-    ("solved", "of", "best"),
-    [
-        ({"linear": 3, "plan": 2}, 5, "linear"),
-        ({"linear": 2, "plan": 2}, 5, "plan"),  # the cheaper one
-        ({"linear": 3, "plan": 2}, 4, None),  # too few bugs
-        ({"linear": 3}, 5, None),  # nothing to compare it with
-        ({"linear": 0, "plan": 0}, 5, None),
-    ],
-)
-def test_best_strategy_solved_most_of_enough_bugs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solved: dict[str, int], of: int, best: str | None
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    usd = {"linear": 0.2, "plan": 0.1}
-    write_results(tmp_path, [StrategyResult(strategy="linear", model="m", solved=0, of=9)])  # an older one
-    results = [
-        StrategyResult(strategy=name, model="m", solved=count, of=of, usd=usd[name])
-        for name, count in solved.items()
-    ]
-    write_results(tmp_path, results)
-    found = best_strategy(tmp_path, "m")
-    assert (found and found.strategy) == best
