@@ -412,9 +412,8 @@ class BehaviorComparison:
             is_guard = key.kind == "own" and not new.is_target and new.is_direct and new.test in self.passing
             is_telling = self._is_affected(key) and self._is_repeatable(key)
             if is_guard and is_telling and not _is_equal(old.text, new.text):
-                return (
-                    f"{shorten_value(key.call)}, which a passing test calls, {_differs(old.text, new.text)}"
-                )
+                differs = _differs(old.text, new.text)
+                return f"{shorten_value(key.call)}, which {new.test} calls and passes, {differs}"
         return ""
 
     def _is_repeatable(self, key: CallKey) -> bool:

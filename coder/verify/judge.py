@@ -245,7 +245,7 @@ class Judge:
             if self._harness:
                 self._cap_runner_files()
         else:
-            facts.cap("exit-code", f"it gives an exit code only: {unknown}")
+            facts.cap("exit-code", f"`{after.command}` gives an exit code only: {unknown}")
 
     def _stop_for(self, problem: RunProblem) -> None:
         """Take the problem of a run for what keeps the change from being tested, unless the change causes it.
@@ -596,7 +596,7 @@ class Judge:
         if facts.obstacle or not self._check_packages(after, change.before):
             return
         own = tests_among(self._targets.on_change, change.own_tests).model_copy(update={"problem": None})
-        facts.after = after if side == "change" else merge_reports(after, own)
+        facts.after = after if side == "change" and after.results else merge_reports(after, own)
         if self._has_no_result(facts.after):
             return
         has_ended = after.problem is None or after.problem.kind == "no_tests"
@@ -779,8 +779,9 @@ class Judge:
             < names.total()
         }
         if names := [name for functions in lost.values() for name in functions]:
-            count = format_count(len(names), "test function")
-            self._facts.leave_open("removed-test", f"{count} fewer than before: {condense_tests(names)}")
+            count, verb = format_count(len(names), "test"), "runs" if len(names) == 1 else "run"
+            text = f"{count} that passed before no longer {verb}: {condense_tests(names)}"
+            self._facts.leave_open("removed-test", text)
 
     def _is_new_red(self, result: TestResult) -> bool:
         """Tell whether a red test of the change is none of the base's, as far as its file was collected."""
@@ -840,9 +841,9 @@ class Judge:
                     self._cap_runner_files()
                 else:
                     helpers = ", ".join(self._change.helpers[:SHOWN])
-                    self._facts.leave_open(
-                        "helpers", f"{condense_tests(helped)} {verb} only with the change's own {helpers}"
-                    )
+                    names = condense_tests(helped)
+                    text = f"{names} {verb} only with the change's own {helpers}, and not with the old one"
+                    self._facts.leave_open("helpers", text)
                 blamed = [test for test in blamed if test not in helped]
         broken = tuple(result for result in suspected if result.id in blamed)
         if broken and len(suspected) > MOST_RERUNS:
@@ -945,7 +946,7 @@ class Judge:
     def _cap_runner_files(self) -> None:
         """Hold against the change that it alters how tests run."""
         files = ", ".join(self._harness[:SHOWN])
-        self._facts.cap("runner-files", f"how tests run was changed ({files}): deliver it separately")
+        self._facts.cap("runner-files", f"how tests run was changed ({files})")
 
     # Rules beside the results of tests
 
@@ -989,15 +990,19 @@ class Judge:
         names = condense_tests(targets.contradicted)
         is_removed = match_test_ids(self._change.removed_tests)
         edited = "edited or removed" if any(map(is_removed, targets.contradicted)) else "edited"
-        verb = "was" if len(targets.contradicted) == 1 else "were"
-        text = f"{count} that passed before would fail now and {verb} {edited}"
+        is_one = len(targets.contradicted) == 1
+        text = (
+            f"{count} {'was' if is_one else 'were'} {edited} that passed before and would fail now without it"
+        )
         if self._change.purpose.accepts_test_edits:
             self._facts.note("contradicted-test", f"{text}: {names}")
             return
         if self._facts.targets:
             self._facts.leave_open("contradicted-test", f"{text}: {names}")
         else:
-            self._facts.cap("contradicted-test", f"the change and {count} were {edited} to agree: {names}")
+            text = f"the change and {count} were edited to agree: {names}"
+            why = f"as {'it was' if is_one else 'they were'}, {'it' if is_one else 'they'} would fail now"
+            self._facts.cap("contradicted-test", f"{text} ({why})")
 
     def _check_example(self) -> None:
         """Take the issue's own example, which is wrong on the base, as a target: alone FIXED at most."""
@@ -1024,7 +1029,7 @@ class Judge:
                     for found in self._facts.findings
                     if found.rule == "red-check" and not found.text.endswith(ALREADY_GREEN)
                 ]
-                because = f" for the right reason ({wrong[0]})" if wrong else ""
+                because = f" in what it asserts ({wrong[0]})" if wrong else ""
                 untied = [] if wrong or self._find_ties is None else self._find_untied()
                 if untied:
                     text = f"nothing ties what went from red to green to the issue: {condense_tests(untied)}"

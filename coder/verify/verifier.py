@@ -541,7 +541,7 @@ class WorktreeVerifier:
         seconds = time.monotonic() - started
         if not is_complete and verdict.kind.shows_fix:
             rule, why = ("unexamined", "") if timer.finished.is_set() else ("interrupted", ", as you asked")
-            facts.leave_open(rule, f"the examination was ended after {seconds:.0f} s{why}")
+            facts.leave_open(rule, f"the checks beyond the tests were cut short after {seconds:.0f} s{why}")
         timer.cancel()
         return decide(facts).model_copy(
             update={

@@ -125,7 +125,7 @@ def find_process_words(
         before = {what for _, what in _words_in(path, old.get(path, ""), known, loaded, are_tests)}
         for number, what in _words_in(path, text, known, loaded, are_tests):
             if what not in before:
-                found[f"{path}:{number} looks for the process that runs it: {what}"] = None
+                found[f"{path}:{number} looks at what calls or runs it (`{what}`)"] = None
     return [*found]
 
 

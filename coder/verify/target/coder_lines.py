@@ -16,8 +16,10 @@ from typing import Any
 
 MONITORING: Any = getattr(sys, "monitoring", None)
 SETTRACE, GETTRACE = sys.settrace, sys.gettrace
-MOST_CALLS = 400_000
-"""Before Python 3.12 each call costs time while lines are watched: after so many, what runs is unknown."""
+MOST_CALLS = 1_000_000
+"""Before Python 3.12 each call costs time while lines are watched, of whatever function: after so many before
+the first test, and so many again from there on, what else runs is unknown.
+"""
 COMPILED = (".so", ".pyd")
 IN_FUNCTION = 1
 """Flag of the code of a function: lines of modules and classes run when these are imported."""
@@ -40,6 +42,7 @@ class LineRecorder:
         self.left = {path: {*numbers} for path, numbers in self.watched.items()}
         self.calls = 0
         self.is_known = False
+        self.is_in_tests = False
 
     def start(self) -> None:
         """Begin to watch, unless a debugger or a coverage tool does."""
@@ -49,6 +52,16 @@ class LineRecorder:
             self.is_known = self.monitor()
         elif GETTRACE() is None:
             self.is_known = True
+            threading.settrace(self.enter)
+            SETTRACE(self.enter)
+
+    def begin_test(self) -> None:
+        """Watch again once the first test begins, if imports and collection alone made too many calls."""
+        if self.is_in_tests:
+            return
+        is_ended = self.calls > MOST_CALLS
+        self.calls, self.is_in_tests = 0, True
+        if is_ended and GETTRACE() is None:
             threading.settrace(self.enter)
             SETTRACE(self.enter)
 
@@ -76,17 +89,17 @@ class LineRecorder:
 
     def enter(self, frame: FrameType, _event: str, _argument: Any) -> Any:
         """Trace a frame in which watched lines are left."""
+        self.calls += 1
+        if self.calls > MOST_CALLS:
+            self.is_known = False
+            self.end()
+            return None
         # Not through the code of the frame: to read it takes an audit event, and ten times as long.
         file = frame.f_globals.get("__file__")
         if (
             not isinstance(file, str) or file not in self.paths
         ):  # lines of Cython, where they are traced, call the answer, whatever it is
             return ignore if isinstance(file, str) and file.endswith(COMPILED) else None
-        self.calls += 1
-        if self.calls > MOST_CALLS:
-            self.is_known = False
-            self.end()
-            return None
         left = self.left[self.paths[file]]
         lines = self.functions[file].get(frame.f_lineno)  # unknown where a generator goes on
         return self.see if (left if lines is None else lines & left) else None

@@ -200,6 +200,8 @@ class Recorder:
 
     def start(self, test: Any) -> None:
         self.write("start", id=test_id(test, self.request["tree"]))
+        if self.lines is not None:
+            self.lines.begin_test()
         if self.request["observe"]:
             function = getattr(test, getattr(test, "_testMethodName", ""), None)
             self.observer.begin(getattr(function, "__func__", function))

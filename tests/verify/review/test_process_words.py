@@ -106,7 +106,7 @@ def _in_rows(rows: dict[str, tuple[str, ...]]) -> list[tuple[str, str]]:
 def test_finds_words_that_a_change_adds(path: str, line: str) -> None:
     loaded = ["loaded.c", "loaded.pyx"]
     found = find_process_words({}, {path: f"\n{line}\n"}, known=KNOWN, loaded=loaded)
-    assert found and found[0].startswith(f"{path}:2 looks for the process that runs it: ")
+    assert found and found[0].startswith(f"{path}:2 looks at what calls or runs it (`")
     assert find_process_words({path: line}, {path: f"{line}\n{line}\n"}, known=KNOWN, loaded=loaded) == []
 
 
