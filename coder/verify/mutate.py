@@ -32,8 +32,11 @@ def mutate_change(
     texts = {path: _read(new / path) for path in changed if path.endswith(".py") and (new / path).is_file()}
     before = {path: _read(old / path) for path in texts}
     queues = [generate_mutants(path, before[path], text) for path, text in texts.items()]
+    hunks = [mutant for path, text in texts.items() for mutant in reverted_hunks(path, before[path], text)]
     mutants = [
-        *(mutant for path, text in texts.items() for mutant in reverted_hunks(path, before[path], text)),
+        *(
+            hunks if len(hunks) > 1 or len(texts) < len(changed) else ()
+        ),  # without its only one it is the base
         *(mutant for turn in zip_longest(*queues) for mutant in turn if mutant is not None),
     ]
     if not mutants:

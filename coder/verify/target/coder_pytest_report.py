@@ -335,7 +335,8 @@ def put_off_cases(items: list[Any]) -> list[Any]:
     A function with hundreds of cases takes no time from other tests, then.
     """
     counts: dict[str, int] = {}
-    early, late = [], []
+    early: list[Any] = []
+    late: list[Any] = []
     for item in items:
         function = item.nodeid.partition("[")[0]
         counts[function] = counts.get(function, 0) + 1
