@@ -7,6 +7,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from pathlib import Path
 
+from coder.behavior.comparison import RAISES
 from coder.core.errors import LimitReached, ModelError
 from coder.core.events import CandidateForked, Event, FilesChanged, Warned
 from coder.core.notes import Done, Findings, Note, ReviewFinding
@@ -120,9 +121,21 @@ def risk_reviewers(patch: Patch, verdict: Verdict) -> tuple[str, ...]:
 
 
 def untested_examples(verdict: Verdict) -> tuple[BehaviorExample, ...]:
-    """Return the calls beyond those of the tests that are answered otherwise than before the change."""
+    """Return the calls beyond those of the tests that a reviewer can say something about.
+
+    One that raises another error than before is none: it is given what the code never has to take.
+    """
     examples = verdict.behavior.examples if verdict.behavior else ()
-    return tuple(example for example in examples if not example.tested)
+    return tuple(
+        example
+        for example in examples
+        if not example.tested
+        and not (
+            example.before != example.after
+            and example.before.startswith(RAISES)
+            and example.after.startswith(RAISES)
+        )
+    )
 
 
 def committee_reviewers(patch: Patch, verdict: Verdict) -> tuple[str, ...]:

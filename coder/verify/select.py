@@ -159,13 +159,13 @@ def telling_names(tree: Path, paths: Sequence[str]) -> dict[str, tuple[str, ...]
 
 
 def is_source_as_data(tree: Path, path: str) -> bool:
-    """Tell whether a Python file of the tests is data, such as a formatter's cases: nothing imports it."""
+    """Tell whether a Python file of the tests is data, as cases of a formatter are: no other file names it."""
     pure = PurePosixPath(path)
     if pure.suffix != ".py" or pure.name in ("__init__.py", "conftest.py") or not is_test_path(path):
         return False
-    sources = (read_regular_text(tree / source) for source in project_files(tree) if source.endswith(".py"))
-    texts = (text for text in sources if pure.stem in text)
-    return not any(name.rpartition(".")[2] == pure.stem for text in texts for name in imported_names(text))
+    named = re.compile(rf"\b{re.escape(pure.stem)}\b")
+    others = (file for file in project_files(tree) if file.endswith(".py") and file != path)
+    return not any(named.search(read_regular_text(tree / file)) for file in others)
 
 
 class _TestFile(NamedTuple):

@@ -90,3 +90,20 @@ def test_allows_edits_in_definition_around_finding() -> None:
 
 def test_allows_new_import_anywhere() -> None:
     assert list(changed_lines(TEXT, TEXT.replace("import os\n", "import os\nimport re\n"))) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reviewers"),
+    [
+        ("raises KeyError: 1", "raises TypeError: no", ()),
+        ("raises KeyError: 1", "raises KeyError: 1", ("behavior",)),
+        ("{}", "raises TypeError: no", ("behavior",)),
+    ],
+)
+def test_another_error_for_the_same_input_asks_for_no_review(
+    before: str, after: str, reviewers: tuple[str, ...]
+) -> None:
+    example = BehaviorExample(call="read(None)", before=before, after=after)
+    report = BehaviorReport(calls=1, compared=1, inputs=9, changed=2, examples=(example,))
+    verdict = VERDICT.model_copy(update={"behavior": report})
+    assert risk_reviewers(make_patch("a.py", 1), verdict) == reviewers
