@@ -7,7 +7,6 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from coder.behavior.comparison import RAISES
 from coder.core.errors import LimitReached, ModelError
 from coder.core.events import CandidateForked, Event, FilesChanged, Warned
 from coder.core.notes import Done, Findings, Note, ReviewFinding
@@ -126,16 +125,12 @@ def untested_examples(verdict: Verdict) -> tuple[BehaviorExample, ...]:
     One that raises another error than before is none: it is given what the code never has to take.
     """
     examples = verdict.behavior.examples if verdict.behavior else ()
-    return tuple(
-        example
-        for example in examples
-        if not example.tested
-        and not (
-            example.before != example.after
-            and example.before.startswith(RAISES)
-            and example.after.startswith(RAISES)
-        )
-    )
+    return tuple(example for example in examples if not (example.tested or _changes_error_alone(example)))
+
+
+def _changes_error_alone(example: BehaviorExample) -> bool:
+    answers = {example.before, example.after}
+    return len(answers) > 1 and all(answer.startswith("raises ") for answer in answers)
 
 
 def committee_reviewers(patch: Patch, verdict: Verdict) -> tuple[str, ...]:

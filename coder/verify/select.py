@@ -159,7 +159,7 @@ def telling_names(tree: Path, paths: Sequence[str]) -> dict[str, tuple[str, ...]
 
 
 def is_source_as_data(tree: Path, path: str) -> bool:
-    """Tell whether a Python file of the tests is data, as cases of a formatter are: no other file names it."""
+    """Tell whether a Python file of the tests is data, as a formatter has: no other file names it."""
     pure = PurePosixPath(path)
     if pure.suffix != ".py" or pure.name in ("__init__.py", "conftest.py") or not is_test_path(path):
         return False
