@@ -34,10 +34,13 @@ DESCRIPTIONS = frozenset(
     {
         *("version", "description", "keywords", "author", "contributors", "license", "repository", "bugs"),
         *("homepage", "funding", "dependencies", "devDependencies", "peerDependencies", "engines"),
-        *("optionalDependencies", "peerDependenciesMeta", "packageManager", "files"),
+        *("optionalDependencies", "peerDependenciesMeta", "packageManager", "files", "publishConfig"),
+        *("bin", "browser", "exports", "main", "module", "sideEffects", "types", "typings"),
     }
 )
-"""Entries of package.json that say nothing about how tests run: both sides use the installed packages."""
+"""Entries of package.json that say nothing about how tests run: both sides use the installed packages, and
+what its users load is the product.
+"""
 RUNNER_SCRIPTS = frozenset({"manage.py", "runtests.py"})
 """Scripts that start Django's test runner."""
 

@@ -52,6 +52,7 @@ def test_recognizes_files_that_configure_test_runs() -> None:
     ("new", "is_alike"),
     [
         ('{"version": "2", "devDependencies": {"a": "1"}, "scripts": {"test": "mocha"}}', True),
+        ('{"version": "1", "exports": {"./x": "./x.js"}, "scripts": {"test": "mocha"}}', True),
         ('{"version": "1", "scripts": {"test": "mocha --grep x"}}', False),
         ('{"version": "1", "scripts": {"test": "mocha"}, "jest": {}}', False),
         ("", False),

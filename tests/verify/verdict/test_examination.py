@@ -97,7 +97,7 @@ def test_error_of_the_issue_that_persists_is_not_proven(look: Examine) -> None:
 def test_closely_tested_fix_has_no_notes(look: Examine) -> None:
     verdict = look(BUGGY, TESTED, PROVEN, has_mutants=True)
     assert verdict.mutation is not None
-    assert (verdict.mutation.tried, verdict.mutation.survivors) == (3, ())
+    assert (verdict.mutation.tried, verdict.mutation.survivors) == (2, ())
     assert (verdict.kind, verdict.notes) == (VerdictKind.PROVEN, ())
 
 
