@@ -71,6 +71,11 @@ _EXPECTED = re.compile(r"(?i)(?:expected|should (?:be|give|return|print))(?: out
 _SUBJECT = re.compile(r"(?i)\s*(?:(?:this|it|that|which|the above)\s+)?")
 _NAME = re.compile(r"`?(?P<type>\w*(?:Error|Exception))\b")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])", re.IGNORECASE)
+_PROSE = re.compile(
+    r"[ \t]+(?!(?:and|as|at|because|but|for|here|if|in|instead|like|not|on|or|rather|since|than|then|when"
+    r"|where|which|while|with)\b)[A-Za-z]"
+)
+"""What follows a number that is a part of more, as in `3 February`."""
 _FLOAT = re.compile(r"\d\.\d")
 _UNREPEATABLE = re.compile(r"0x[0-9a-f]{4,}|\d{4}-\d\d-\d\d \d\d:")
 """Addresses and times, which another run gives otherwise."""
@@ -863,7 +868,8 @@ def _read_result(text: str, position: int, *, is_error: bool) -> str:
     if is_error:
         found = _NAME.match(text, position)
         return f"raises {found['type']}" if found else ""
-    return _read_value(text, position)[0]
+    value, end = _read_value(text, position)
+    return "" if _NUMBER.fullmatch(value) and _PROSE.match(text, end) else value
 
 
 def _read_right(text: str, position: int, wrong: str, *, is_error: bool = False) -> str:

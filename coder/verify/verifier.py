@@ -540,8 +540,8 @@ class WorktreeVerifier:
             is_complete = self._examine(change, facts, runs, cut, limit, progress)
         seconds = time.monotonic() - started
         if not is_complete and verdict.kind.shows_fix:
-            rule, why = ("unexamined", "") if timer.finished.is_set() else ("interrupted", ", as you asked")
-            facts.leave_open(rule, f"the checks beyond the tests were cut short after {seconds:.0f} s{why}")
+            rule = "unexamined" if timer.finished.is_set() else "interrupted"
+            facts.leave_open(rule, f"the checks beyond the tests were cut short after {seconds:.0f} s")
         timer.cancel()
         return decide(facts).model_copy(
             update={

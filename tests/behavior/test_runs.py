@@ -109,6 +109,12 @@ def test_varied_calls_that_do_not_end_leave_time_for_others(tmp_path: Path) -> N
     assert ("own", "page(11)") in {(row["kind"], row["call"]) for row in rows}
 
 
+def test_says_that_the_block_of_a_context_manager_is_not_made_again(tmp_path: Path) -> None:
+    text = "import contextlib\n\n\n@contextlib.contextmanager\ndef ordinal(number):\n    yield number\n"
+    text += "\n\ndef page(number):\n    with ordinal(number) as shown:\n        return shown\n"
+    assert {"kind": "cut"} in record(tmp_path, text)
+
+
 def test_records_calls_of_a_target_that_other_tests_made_before(tmp_path: Path) -> None:
     text = BASE + "\n\ndef page(number):\n    return 'page ' + ordinal(number)\n"
     rows = record(tmp_path, text, tests=("a", "b", "t"))

@@ -101,6 +101,12 @@ def test_reads_example(issue: str) -> None:
     assert (example.call, example.wrong, example.right) == CLAIMS[issue]
 
 
+@pytest.mark.parametrize(("text", "right"), [("3", ["3"]), ("3 as before", ["3"]), ("3 February 2024", [])])
+def test_a_number_may_be_a_part_of_more(text: str, right: list[str]) -> None:
+    found = claimed_examples(f"`size(2)` gives 2 instead of {text}.")
+    assert [example.right for example in found] == right
+
+
 @pytest.mark.parametrize("issue", PROSE)
 def test_reads_no_example_in_prose(issue: str) -> None:
     assert [*claimed_examples(issue)] == []

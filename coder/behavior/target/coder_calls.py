@@ -250,6 +250,9 @@ class CallRecorder:
         if times > (REPEATED if self.is_target and kind == CHANGED else 1):
             return True
         self.counts[code] = self.counts.get(code, 0) + 1
+        back = site.frame.f_back
+        if back is not None and back.f_code.co_filename == contextlib.__file__:
+            self.note_cut()  # what the block of a context manager does to it is not made again
         call: dict[str, Any] = {
             "path": self.paths[code.co_filename],
             "module": site.module,
