@@ -23,6 +23,8 @@ from coder.workspace.workspace import (
 
 MOST_LINES = 300
 MOST_CHARACTERS = 16_000
+CLIP_CHARACTERS = 600
+"""Room for the head of a window, and for what says where a clipped one goes on."""
 MOST_NAMES = 30
 RANGE = re.compile(r"(?P<first>\d{1,7})(?:\s*-\s*(?P<last>\d{1,7}))?")
 
@@ -60,9 +62,21 @@ def read(
     if symbol and "," in symbol:
         parts = dict.fromkeys(part.strip() for part in symbol.split(",") if part.strip())
         windows = {_part_lines(part, source, relative, file_definitions) for part in parts}
+
+        def render(most: int) -> list[str]:
+            return [
+                render_window(
+                    source, relative, first=first, last=last, file_definitions=file_definitions, most=most
+                )
+                for first, last in places
+            ]
+
+        places = sorted(windows)
+        texts = render(MOST_CHARACTERS)
+        share = _fair_share([*map(len, texts)], MOST_CHARACTERS)
+        clipped = render(share - CLIP_CHARACTERS) if any(len(text) > share for text in texts) else texts
         return "\n\n".join(
-            render_window(source, relative, first=first, last=last, file_definitions=file_definitions)
-            for first, last in sorted(windows)
+            text if len(text) <= share else short for text, short in zip(texts, clipped, strict=True)
         )
     if line is None and not symbol and len(source.lines) > MOST_LINES:
         if file_definitions:
@@ -78,6 +92,16 @@ def read(
         after=after,
     )
     return render_window(source, relative, first=first, last=last, file_definitions=file_definitions)
+
+
+def _fair_share(lengths: Sequence[int], room: int) -> int:
+    """Return the most characters that each of several texts may have, so that together they have `room`."""
+    for place, length in enumerate(sorted(lengths)):
+        share = room // (len(lengths) - place)
+        if length > share:
+            return share
+        room -= length
+    return max(lengths)
 
 
 def _window(
@@ -163,9 +187,15 @@ def _names(file_definitions: Sequence[Definition], most: int) -> str:
 
 
 def render_window(
-    source: TextFile, path: str, *, first: int, last: int, file_definitions: Sequence[Definition]
+    source: TextFile,
+    path: str,
+    *,
+    first: int,
+    last: int,
+    file_definitions: Sequence[Definition],
+    most: int = MOST_CHARACTERS,
 ) -> str:
-    """Show lines `first` to `last`, as many as fit, below the headers of their scopes.
+    """Show lines `first` to `last`, as many as fit into `most` characters, below the headers of their scopes.
 
     What is above and below is summarized.
     """
@@ -173,7 +203,7 @@ def render_window(
     requested_last = min(last, total)
     last = min(requested_last, first + MOST_LINES - 1)
     body = number_lines(source.lines, first, last)
-    while len(body) > MOST_CHARACTERS and last > first:
+    while len(body) > most and last > first:
         last -= max(1, (last - first) // 8)
         body = number_lines(source.lines, first, last)
     headers = [

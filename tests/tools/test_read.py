@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from coder.tools.read import read
+from coder.tools.read import MOST_CHARACTERS, read
 from tests.tools.fakes import call_refused_tool, call_tool, workspace
 
 BOX = "class Box:\n    kind = 1\n\n    def size(self):\n        a = 1\n        b = 2\n        return a + b\n"
@@ -43,6 +43,19 @@ def test_names_remaining_lines_of_long_definition(tmp_path: Path) -> None:
     assert last.startswith(
         "Clipped; line 330 was asked for: go on with line=301, before=0. Left out: Box.f100 302, Box.f101 "
     )
+
+
+def test_several_symbols_share_the_room(tmp_path: Path) -> None:
+    long = "".join(f"    total += {number:090}\n" for number in range(100, 290))
+    names = ("first", "middle", "last")
+    code = "".join(f"def {name}(total):\n{long}    return {name!r}\n\n\n" for name in names[:2])
+    code += "def last(total):\n    return 'end'\n"
+    space = workspace(tmp_path, {"a.py": code})
+    shown = call_tool(read, space, path="a.py", symbol=", ".join(names))
+    assert len(shown) <= MOST_CHARACTERS
+    assert [f"def {name}(total):" in shown for name in names] == [True] * 3
+    assert shown.endswith("return 'end'")
+    assert shown.count("Clipped; line ") == 2
 
 
 def test_reads_small_file_whole_and_outlines_a_longer_one(tmp_path: Path) -> None:
