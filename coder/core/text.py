@@ -101,3 +101,8 @@ def parse_toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except RecursionError:
         raise tomllib.TOMLDecodeError(TOO_DEEP) from None
+
+
+def cut_after_line(text: str, most: int) -> str:
+    """Return a text of at most so many characters, cut after a line, which a last line says."""
+    return text if len(text) <= most else f"{text[:most].rpartition(chr(10))[0]}\n[... cut here]"

@@ -12,6 +12,7 @@ from coder.core.events import CandidateForked
 from coder.core.notes import Component, Findings, Note, Plan, ReviewFinding
 from coder.core.phases import REVIEW
 from coder.core.plan import format_plan, order_components
+from coder.core.text import cut_after_line
 from coder.core.values import Candidate
 from coder.files.regular_files import read_regular_text
 from coder.prompting import render_prompt
@@ -166,7 +167,7 @@ def _render_sources(components: Sequence[Component], tree: Path) -> str:
         numbered = "\n".join(f"{number:>5}| {line}" for number, line in enumerate(lines, start=1))
         parts.append(f"{path}\n{numbered}")
     text = "\n\n".join(parts)
-    return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}\n[cut here: read the rest]"
+    return cut_after_line(text, MOST_CHARACTERS)
 
 
 MAIN_GUARD = re.compile(r"if\s+__name__\s*==")

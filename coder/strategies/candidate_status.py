@@ -12,6 +12,7 @@ from coder.core.state import (
     newest_verdict,
     reviewer_findings,
 )
+from coder.core.text import cut_after_line
 from coder.core.values import Candidate, Patch
 from coder.core.verdict import Verdict, VerdictKind
 from coder.session.context import SessionContext
@@ -106,7 +107,7 @@ def summarize_attempt(context: SessionContext, candidate: Candidate) -> str:
     )
     newest = newest_verdict(context.log.records, candidate.id)
     failure = context.judge.explain_failure(newest) if newest else "It was not tested."
-    return f"{idea}\n{next(changes, '')[:DIFF_CHARACTERS]}\n{failure[:FAILURE_CHARACTERS]}"
+    return f"{idea}\n{cut_after_line(next(changes, ''), DIFF_CHARACTERS)}\n{failure[:FAILURE_CHARACTERS]}"
 
 
 def _rank(verdict: Verdict) -> int:

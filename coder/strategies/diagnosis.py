@@ -8,6 +8,7 @@ from coder.core.events import Diagnosed, FilesChanged, NoteMade, Record, Verifie
 from coder.core.notes import Diagnosis
 from coder.core.paths import is_test_path
 from coder.core.state import candidate_records
+from coder.core.text import cut_after_line
 from coder.core.values import Candidate, Hunk, Patch
 from coder.core.verdict import Cause, TestResult, Verdict, group_by_signature
 from coder.patching import apply
@@ -183,7 +184,7 @@ async def start_over(context: SessionContext, candidate: Candidate) -> None:
     add_user_message(
         context,
         candidate,
-        render_prompt("start_over", diff=failed_patch.diff[:DIFF_CHARACTERS], tests=tests),
+        render_prompt("start_over", diff=cut_after_line(failed_patch.diff, DIFF_CHARACTERS), tests=tests),
     )
 
 

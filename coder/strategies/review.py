@@ -13,6 +13,7 @@ from coder.core.notes import Done, Findings, Note, ReviewFinding
 from coder.core.paths import is_test_path
 from coder.core.phases import REPAIR, REVIEW, PhaseName
 from coder.core.state import FAILURE_REVIEWER, candidate_verdicts, named_tests
+from coder.core.text import cut_after_line
 from coder.core.values import Candidate, Hunk, Patch
 from coder.core.verdict import BehaviorExample, Verdict, describe_example
 from coder.patching.git_hunks import split_git_diff
@@ -207,7 +208,7 @@ async def _opening_message(context: SessionContext, candidate: Candidate, reader
         return render_prompt(
             "review_behavior",
             issue=context.task.issue[:ISSUE_CHARACTERS],
-            diff=diff[:BEHAVIOR_DIFF_CHARACTERS],
+            diff=cut_after_line(diff, BEHAVIOR_DIFF_CHARACTERS),
             rows="\n".join(map(describe_example, untested_examples(verdict))),
         )
     excerpts = await asyncio.to_thread(change_excerpts, candidate, patch)
@@ -215,7 +216,7 @@ async def _opening_message(context: SessionContext, candidate: Candidate, reader
         "review",
         brief=render_prompt(f"review_{reader}"),
         task=context.task,
-        diff=patch.diff[:DIFF_CHARACTERS],
+        diff=cut_after_line(patch.diff, DIFF_CHARACTERS),
         verdict=verdict,
         failure=""
         if verdict.is_deliverable

@@ -2,6 +2,7 @@
 
 import pytest
 
+from coder.core.text import cut_after_line
 from coder.core.value_text import shorten_results, shorten_value
 
 PERIODS = [f"Period({start}, {start + 90})" for start in range(0, 1080, 90)]
@@ -70,3 +71,9 @@ def test_results_that_differ_in_state_alone_show_the_state(
     before: str, after: str, shown: tuple[str, str]
 ) -> None:
     assert shorten_results(before, after, limit=55) == shown
+
+
+def test_cuts_a_text_after_a_line() -> None:
+    assert cut_after_line("one\ntwo", 7) == "one\ntwo"
+    assert cut_after_line("one\ntwo\nthree", 8) == "one\ntwo\n[... cut here]"
+    assert cut_after_line("one\ntwo\nthree", 6) == "one\n[... cut here]"
