@@ -882,7 +882,8 @@ def _read_right(text: str, position: int, wrong: str, *, is_error: bool = False)
         return right
     is_whole = all(right.count(opening) == right.count(closing) for opening, closing in ("()", "[]", "{}"))
     is_prose = wrong[:1] in "'\"" and (right.isalpha() or " " in wrong)
-    is_other = "(" in right and right.partition("(")[0] != wrong.partition("(")[0]
+    is_call = re.match(r"[A-Za-z_][\w.]*\(", wrong) or "(" in right
+    is_other = is_call and right.partition("(")[0] != wrong.partition("(")[0]
     return right if is_whole and not is_prose and not is_other else ""
 
 

@@ -92,6 +92,7 @@ PROSE = (
     "name(3) returns 'three' instead of something shorter",
     "name(3) gives 'three of a kind' instead of x = 3",
     "size(1) gives 1B instead of Size(1, 2)",
+    "convert(1) gives Money(2), it should be rounded to Money(3)",
 )
 
 
