@@ -75,7 +75,7 @@ _PROSE = re.compile(
     r"[ \t]+(?!(?:and|as|at|because|but|for|here|if|in|instead|like|not|on|or|rather|since|than|then|when"
     r"|where|which|while|with)\b)[A-Za-z]"
 )
-"""What follows a number that is a part of more, as in `3 February`."""
+"""Prose behind a number that is a part of more, as in `3 February`."""
 _FLOAT = re.compile(r"\d\.\d")
 _UNREPEATABLE = re.compile(r"0x[0-9a-f]{4,}|\d{4}-\d\d-\d\d \d\d:")
 """Addresses and times, which another run gives otherwise."""

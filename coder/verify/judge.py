@@ -579,15 +579,10 @@ class Judge:
     def _run_reaching(self) -> None:
         """Run the tests that reach the change, and compare them with the base."""
         change, facts = self._change, self._facts
-        side: Side = "change"
-        if change.edits_helpers and change.sources:
-            side = "sources"
-        elif self._harness and not change.before.whole_only:
-            side = "harness"
         with ThreadPoolExecutor(1) as beside:
             if self._repeats_targets:
                 self._again = beside.submit(self._run_targets_again)
-            after = self._run_scope(side)
+            side, after = self._run_as_before()
         if after.problem is not None and after.problem.kind not in PARTIAL:
             self._stop_for(after.problem)
             return
@@ -628,6 +623,21 @@ class Judge:
                 self._run_targets()
             else:
                 self._check_missing_tests(after)
+
+    def _run_as_before(self) -> tuple[Side, TestReport]:
+        """Run the tests with what the base has beside sources and tests; return the side that ran, too.
+
+        Where no test can be run with the base's configuration, it is the change's own.
+        """
+        change = self._change
+        if change.edits_helpers and change.sources:
+            return "sources", self._run_scope("sources")
+        if self._harness and not change.before.whole_only:
+            report = self._run_scope("harness")
+            if not _has_started_nothing(report):
+                return "harness", report
+            self._cap_runner_files()
+        return "change", self._run_scope("change")
 
     def _has_no_result(self, after: TestReport) -> bool:
         """Tell whether a run was cut before any test of the change had ended; leave open that it was cut."""
@@ -1077,6 +1087,13 @@ def _leaves(targets: Sequence[str]) -> list[str]:
     """Return the targets without those of which another one is a subtest, as Go names it: `test/subtest`."""
     parents = {target[:end] for target in targets for end, mark in enumerate(target) if mark == "/"}
     return [target for target in dict.fromkeys(targets) if target not in parents]
+
+
+def _has_started_nothing(report: TestReport) -> bool:
+    """Tell whether no test could be run at all, for another reason than time."""
+    is_late = report.problem is not None and report.problem.kind == "timeout"
+    has_failed = report.problem is not None or bool(report.results)
+    return has_failed and not is_late and all(result.when == "collect" for result in report.results)
 
 
 def _count_passing_by_file(report: TestReport) -> defaultdict[str, Counter[str]]:

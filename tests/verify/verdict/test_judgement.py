@@ -481,6 +481,23 @@ def test_break_that_the_configuration_of_another_runner_hides_is_found(tmp_path:
     assert (verdict.kind, [red.id for red in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
 
 
+def test_tests_that_need_the_new_configuration_are_run_with_it(tmp_path: Path) -> None:
+    class Runner(FakeRunner):
+        is_recorded = False
+
+    def run_configured(files: Files) -> list[TestResult] | RunProblem:
+        is_lost = files["calc.py"] == "fixed" and "jest.config.js" not in files
+        return RunProblem(kind="no_report", text="No test files found.") if is_lost else suite(files)
+
+    change = {**FIX, **NEW_TEST, "jest.config.js": "{}"}
+    trees = FakeTrees(tmp_path, BASE, change)
+    verdict = WorktreeVerifier(trees=trees, runner=Runner(run_configured), purpose=Purpose()).verify(
+        trees.patch, ()
+    )
+    assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, (ADDED,))
+    assert "how tests run was changed (jest.config.js)" in verdict.reason
+
+
 def test_break_that_a_configuration_hides_is_no_fix(tmp_path: Path) -> None:
     def run_configured(files: Files) -> list[TestResult]:
         hides = "hides" in files["tox.ini"]
