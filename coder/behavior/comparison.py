@@ -238,7 +238,6 @@ class BehaviorComparison:
             inputs=len(self.pairs),
             changed=len(self.changed),
             examples=self._examples(),
-            proving=max(map(len, self._affected_calls.values()), default=0),
         )
 
     def findings(self) -> list[Finding]:

@@ -265,7 +265,7 @@ class UntestedPlace(Value):
     """The verdict stays the same without the hunk."""
 
 
-class MutationReport(Value):
+class MutationReport(EventValue):
     """Result of mutation testing a change."""
 
     survivors: tuple[UntestedPlace, ...] = ()
@@ -430,7 +430,7 @@ class BehaviorExample(Value):
     """True if a test makes exactly this call."""
 
 
-class BehaviorReport(Value):
+class BehaviorReport(EventValue):
     """Answers to the calls that tests make, and to variations of them, before and after a change."""
 
     calls: int
@@ -443,8 +443,6 @@ class BehaviorReport(Value):
     """Compared calls that are answered otherwise than before, variations included."""
     examples: tuple[BehaviorExample, ...] = ()
     """The most telling differences, and answers as before near the targets; at most five."""
-    proving: int = 0
-    """Different calls of the targets that are answered otherwise; 0 where none could be compared."""
 
 
 def describe_example(example: BehaviorExample) -> str:
@@ -582,7 +580,7 @@ class Verdict(Value):
         if self.broken or self.still_red:
             text, _, names = self.reason.partition(": ")
             return f"{text.rstrip('.')}{''.join(names.rpartition('; ')[1:]) if '; ' in names else '.'}"
-        caps = self.capping_findings
+        caps = [finding for finding in self.findings if finding.effect == "cap"]
         if caps and (ending := f", but {caps[0].text.rstrip('.')}") in self.reason:
             return f"{self.reason.partition(ending)[0]}."
         return self.reason

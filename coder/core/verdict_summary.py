@@ -87,14 +87,13 @@ def _rows(verdict: Verdict, *, session: str, has_seconds: bool, change: str) -> 
     open_lines = describe_open(verdict, change=change)
     shown = open_lines if len(open_lines) <= SHOWN_OPEN + 1 or not session else open_lines[:SHOWN_OPEN]
     for line in shown:
-        yield Row("open" if verdict.kind is VerdictKind.FIXED else "missing", line)
+        yield Row("open", line)
     if len(shown) < len(open_lines):
         yield Row("", f"and {len(open_lines) - len(shown)} more: coder log evidence {session}")
     if verdict.after or verdict.runs:
         yield Row("tests", _describe_runs(verdict, has_seconds=has_seconds))
     if session:
-        notes = f" ({len(verdict.notes)} note{'s' * (len(verdict.notes) != 1)})" if verdict.notes else ""
-        yield Row("evidence", f"coder log evidence {session}{notes}")
+        yield Row("evidence", f"coder log evidence {session}")
 
 
 def _measured_rows(verdict: Verdict) -> Iterator[Row]:
@@ -123,7 +122,7 @@ def describe_open(verdict: Verdict, *, change: str = "", offered: Collection[str
     """
     of = f" {shlex.quote(change)}" if change else ""
     if verdict.kind is VerdictKind.NOT_TESTED:
-        return ("a run of the tests; to see how they start here: coder doctor --tests",)
+        return ("no test ran; to see how they start here: coder doctor --tests",)
     if verdict.kind not in (VerdictKind.FIXED, VerdictKind.PASSING):
         return ()
     lines = []
@@ -189,21 +188,21 @@ def _sections(verdict: Verdict) -> Iterator[tuple[str, Sequence[str]]]:
 REMEDIES: Mapping[str, str] = {
     "undecided-edits": "add a test that decides, or take another one: coder apply last --candidate 2",
     "search-cut": "search longer (--max-seconds 180), or add a test that decides",
-    "no-target": "add a test that fails without the change, or name one: coder verify{of} --test ID",
-    "wording": "look whether the change is complete, then: coder verify",
+    "no-target": "fine for a refactoring; for a fix, add such a test, or name it: coder verify{of} --test ID",
+    "wording": "if code was to change, it has not",
     "uncollected": "rename it, or name one of its tests: coder verify{of} --test FILE::TEST",
-    "untied-target": "use a name or value of the issue in it, or name it: coder verify{of} --test ID",
-    "contradicted-test": "undo that edit, or accept it: coder verify{of} --accept-test-edits",
+    "untied-target": "use a value of the issue in it, or confirm it: coder verify{of} --test ID",
+    "contradicted-test": "restore what still holds, or accept the edit: coder verify{of} --accept-test-edits",
     "part": "coder verify{of} --wait",
     "interrupted": "to have all of it: coder verify{of}",
     "unexamined": "again, when the machine is less busy: coder verify{of}",
-    "removed-test": "bring back what was not meant to go, and leave it if all was: coder verify",
-    "helpers": "look at that file, commit it by itself, then judge the rest: coder verify",
-    "issue-example": "write it as a test, then: coder verify",
+    "removed-test": "restore what was not meant to go",
+    "helpers": "commit that file by itself if it is right, else restore it; then: coder verify",
+    "issue-example": "write that example as a test, then: coder verify",
     "persisting-error": "mend what the issue shows, then: coder verify",
     "exit-code": "name a command that reports each test: coder verify{of} --test COMMAND",
     "harness-access": "take that out of the change, then: coder verify",
-    "runner-files": "deliver it separately, then judge the rest: coder verify",
+    "runner-files": "deliver it separately: commit it by itself, or restore it; then: coder verify",
     "linter": 'fix what the linters report, or set checks = "show"',
     "left-out": "finish what was left out, then: coder verify",
     "behavior-same": "look whether the tests see the change: coder log evidence",
@@ -277,13 +276,12 @@ def describe_changes(behavior: BehaviorReport, *, has_targets: bool) -> tuple[st
 
     Nothing where tests went green and no call differs: what these tests see was not compared.
     """
-    compared = f"{behavior.compared} of {behavior.calls} calls of the tests"
     if not behavior.inputs:
-        return (f"not compared ({compared} could be repeated)",)
+        compared = f"{behavior.compared} of {behavior.calls} calls of the tests"
+        return (f"not compared: {compared} can be made outside of them",)
     if not behavior.changed:
-        inputs = "input" if behavior.inputs == 1 else "inputs"
-        same = f"same results as before for {behavior.inputs} {inputs} ({compared})"
-        return () if has_targets else (same,)
+        calls = "the one call that was tried" if behavior.inputs == 1 else f"{behavior.inputs} tried calls"
+        return () if has_targets else (f"same results as before in {calls}",)
     lines = [line for example in behavior.examples[:SHOWN_EXAMPLES] for line in _lines_of_example(example)]
     return (*lines, f"{behavior.changed} of {behavior.inputs} tried calls now answer differently")
 

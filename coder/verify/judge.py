@@ -789,8 +789,8 @@ class Judge:
             < names.total()
         }
         if names := [name for functions in lost.values() for name in functions]:
-            count, verb = format_count(len(names), "test"), "runs" if len(names) == 1 else "run"
-            text = f"{count} that passed before no longer {verb}: {condense_tests(names)}"
+            were = "test that passed before was" if len(names) == 1 else "tests that passed before were"
+            text = f"{len(names)} {were} removed or skipped: {condense_tests(names)}"
             self._facts.leave_open("removed-test", text)
 
     def _is_new_red(self, result: TestResult) -> bool:
@@ -846,15 +846,17 @@ class Judge:
         if blamed and side != "change":
             with_helpers = self.runs.run("again, with the change's own helpers", "change", blamed)
             if helped := [test for test in blamed if passes(with_helpers, test)]:
-                verb = "passes" if len(helped) == 1 else "pass"
                 if self._harness:
                     self._cap_runner_files()
                 else:
                     helpers = ", ".join(self._change.helpers[:SHOWN])
+                    pass_, fail = ("passes", "fails") if len(helped) == 1 else ("pass", "fail")
                     names = condense_tests(helped)
-                    text = f"{names} {verb} only with the change's own {helpers}, and not with the old one"
+                    text = f"{names} {pass_} with the change's {helpers} and {fail} with the old one"
                     self._facts.leave_open("helpers", text)
                 blamed = [test for test in blamed if test not in helped]
+                if self._facts.after:
+                    self._facts.after = merge_reports(self._facts.after, with_helpers)
         broken = tuple(result for result in suspected if result.id in blamed)
         if broken and len(suspected) > MOST_RERUNS:
             more = len(suspected) - MOST_RERUNS
@@ -998,21 +1000,15 @@ class Judge:
             return
         count = format_count(len(targets.contradicted), "test")
         names = condense_tests(targets.contradicted)
-        is_removed = match_test_ids(self._change.removed_tests)
-        edited = "edited or removed" if any(map(is_removed, targets.contradicted)) else "edited"
-        is_one = len(targets.contradicted) == 1
-        text = (
-            f"{count} {'was' if is_one else 'were'} {edited} that passed before and would fail now without it"
-        )
-        if self._change.purpose.accepts_test_edits:
-            self._facts.note("contradicted-test", f"{text}: {names}")
-            return
-        if self._facts.targets:
-            self._facts.leave_open("contradicted-test", f"{text}: {names}")
+        is_removed = [*map(match_test_ids(self._change.removed_tests), targets.contradicted)]
+        edits = "removes" if all(is_removed) else "edits or removes" if any(is_removed) else "edits"
+        versions = "version fails" if len(is_removed) == 1 else "versions fail"
+        if self._facts.targets or self._change.purpose.accepts_test_edits:
+            add = self._facts.note if self._change.purpose.accepts_test_edits else self._facts.leave_open
+            add("contradicted-test", f"the change {edits} {names}, and the old {versions} on it")
         else:
-            text = f"the change and {count} were edited to agree: {names}"
-            why = f"as {'it was' if is_one else 'they were'}, {'it' if is_one else 'they'} would fail now"
-            self._facts.cap("contradicted-test", f"{text} ({why})")
+            text = f"the change and {count} were edited to agree: {names} (the old {versions} now)"
+            self._facts.cap("contradicted-test", text)
 
     def _check_example(self) -> None:
         """Take the issue's own example, which is wrong on the base, as a target: alone FIXED at most."""
@@ -1022,7 +1018,7 @@ class Judge:
         if found.is_right:
             facts.example = found.summary
             if not facts.targets:
-                facts.leave_open("issue-example", "only the issue's example shows it, and no test checks it")
+                facts.leave_open("issue-example", "no test checks what the issue's example shows")
         elif found.is_wrong:
             failure = Failure(type="AssertionError", message=found.summary)
             red = TestResult(id=ISSUE_EXAMPLE, outcome="failed", failure=failure)
@@ -1032,14 +1028,14 @@ class Judge:
         """Find out whether anything ties the targets to the issue."""
         tests = self._facts.targets
         if not tests:
-            is_flaky = any(cap.rule == "unsteady-target" for cap in self._facts.with_effect("cap"))
-            if not self._facts.example and not is_flaky:
+            told = {cap.rule for cap in self._facts.with_effect("cap")}
+            if not self._facts.example and not told & {"unsteady-target", "contradicted-test"}:
                 wrong = [
                     found.text
                     for found in self._facts.findings
                     if found.rule == "red-check" and not found.text.endswith(ALREADY_GREEN)
                 ]
-                because = f" in what it asserts ({wrong[0]})" if wrong else ""
+                because = f" by what it asserts (red before for another reason: {wrong[0]})" if wrong else ""
                 untied = [] if wrong or self._find_ties is None else self._find_untied()
                 if untied:
                     text = f"nothing ties what went from red to green to the issue: {condense_tests(untied)}"

@@ -161,14 +161,12 @@ def _describe_success(facts: Facts) -> str:
         return f"`{facts.before.command}` {began}"
     if unseen := [finding.text for finding in facts.findings if finding.rule == UNSEEN]:
         return unseen[0]
-    behavior = facts.details.get("behavior")
-    inputs = f" ({format_count(behavior.proving, 'input')})" if behavior and behavior.proving else ""
     coverage = facts.details.get("coverage")
     if coverage and coverage.lines and not coverage.executed and not (facts.targets or facts.example):
         places = join_first(coverage.missing, PLACES_SHOWN)
         return f"no test runs the change ({places}), and nothing that passed before fails now"
     tests = format_count(len(facts.targets), "test")
-    green = f"{tests}{inputs} went from red to green" if facts.targets else facts.example
+    green = f"{tests} went from red to green" if facts.targets else facts.example
     if facts.reaching is None or facts.after is None:
         ran = facts.after is None or facts.after.results or facts.after.collected
         none = f"no {'other ' if green else ''}test was found"

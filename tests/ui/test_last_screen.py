@@ -39,7 +39,7 @@ EXAMPLE = BehaviorExample(
     tested=True,
 )
 SHORT = BehaviorExample(call="minutes('9:30')", before="510", after="570")
-CHANGED = BehaviorReport(calls=14, compared=12, inputs=189, changed=27, examples=(EXAMPLE, SHORT), proving=1)
+CHANGED = BehaviorReport(calls=14, compared=12, inputs=189, changed=27, examples=(EXAMPLE, SHORT))
 FIXED = Verdict(
     kind=VerdictKind.FIXED,
     reason="1 test went from red to green, and nothing that ran broke.",

@@ -107,7 +107,7 @@ def _find_wording(change: JudgedChange, sides: _Sides) -> Iterator[str]:
     before, after = sides.texts(change.sources)
     is_read = len(after) == len(change.sources) > 0 and not ABOUT_WORDING.search(change.issue)
     if is_read and not any(differs_in_code(before.get(path, ""), text) for path, text in after.items()):
-        yield "only comments and docstrings of the code have changed"
+        yield "apart from tests, only comments and docstrings have changed"
 
 
 def _find_special_cases(change: JudgedChange, sides: _Sides, test_files: Sequence[str]) -> Iterator[str]:

@@ -47,7 +47,7 @@ def test_reads_former_names_of_fields() -> None:
 def test_sameness_is_no_comfort_where_tests_went_green() -> None:
     behavior = BehaviorReport(calls=9, compared=9, inputs=9, changed=0, examples=())
     (line,) = describe_changes(behavior, has_targets=False)
-    assert line.startswith("same results as before for 9 inputs")
+    assert line.startswith("same results as before in 9 tried calls")
     assert describe_changes(behavior, has_targets=True) == ()
 
 
