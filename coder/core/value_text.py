@@ -17,7 +17,7 @@ _TOKENS = re.compile(
     r"""|(?P<comma>,\s*)|(?P<text>.)""",
     re.DOTALL,
 )
-_CUT = re.compile(r"\.\.\.#[0-9a-f]{8}")
+_CUT = re.compile(r"\.\.\.(\(\d+\))?#[0-9a-f]{8}")
 """Mark of a text that was cut when it was recorded, with a digest of the whole."""
 
 

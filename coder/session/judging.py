@@ -48,7 +48,10 @@ async def judge_change(
         (
             earlier
             for earlier in reversed(judgements)
-            if earlier.tree == patch.tree and earlier.is_deliverable and set(test_ids) <= set(earlier.targets)
+            if earlier.tree == patch.tree
+            and earlier.is_deliverable
+            and not earlier.is_examinable  # a session that was cut off makes up what it lacks
+            and set(test_ids) <= set(earlier.targets)
         ),
         None,
     )

@@ -1,6 +1,7 @@
 """Stored test reports, each of the same tests on the same content, and facts about whole suites."""
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -85,8 +86,11 @@ def content_key(root: Path, paths: Sequence[str] = ()) -> str:
     digest = sha256()
     for path in sorted(paths):
         file = root / path
-        content = file.read_bytes() if file.is_file() and not file.is_symlink() else b"\0"
-        digest.update(f"\0{path}\0".encode("utf-8", "surrogateescape") + sha256(content).digest())
+        content, mode = b"", 0
+        with suppress(OSError):
+            mode = file.lstat().st_mode & 0o170111  # kind and permission to execute
+            content = os.fsencode(file.readlink()) if file.is_symlink() else file.read_bytes()
+        digest.update(f"\0{path}\0{mode:o}\0".encode("utf-8", "surrogateescape") + sha256(content).digest())
     return digest.hexdigest()
 
 

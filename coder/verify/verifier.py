@@ -464,7 +464,8 @@ class WorktreeVerifier:
             "circumstances": self._all_circumstances(),
             "tree": patch.tree,
         }
-        self._judged = {patch.tree: (change, facts, runs)} if facts.after else {}
+        if facts.after:
+            self._judged[patch.tree] = change, facts, runs
         return decide(facts).model_copy(update={"seconds": time.monotonic() - started})
 
     @cached_property
@@ -540,7 +541,7 @@ class WorktreeVerifier:
             is_complete = self._examine(change, facts, runs, cut, limit, progress)
         seconds = time.monotonic() - started
         if not is_complete and verdict.kind.shows_fix:
-            rule = "unexamined" if timer.finished.is_set() else "interrupted"
+            rule = "unexamined" if seconds >= limit else "interrupted"
             facts.leave_open(rule, f"the checks beyond the tests were cut short after {seconds:.0f} s")
         timer.cancel()
         return decide(facts).model_copy(

@@ -191,6 +191,36 @@ def test_addresses_do_not_tell_values_apart(one: str, other: str, are_equal: boo
     assert (texts.clean(one) == texts.clean(other)) is are_equal
 
 
+def nest(value: object, depth: int) -> object:
+    return [nest(value, depth - 1)] if depth else value
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ([*range(60), 0], [*range(60), 1]),
+        (dict.fromkeys(range(60), 0), {**dict.fromkeys(range(60), 0), 59: 1}),
+        (set(range(60)), {*range(59), 77}),
+        (nest([1], 9), nest([2], 9)),
+        (nest({"a": {1, 2}}, 9), nest({"a": {1, 3}}, 9)),
+    ],
+)
+def test_values_differ_in_what_is_not_written(one: object, other: object) -> None:
+    written, again, changed = (coder_values.Texts("/tree").of(value) for value in (one, one, other))
+    assert written == again != changed
+
+
+def test_same_values_are_written_alike_on_both_sides() -> None:
+    values = [[f"{tree}/a.py", object()] * 50 for tree in ("/one", "/two")]
+    first, second = (
+        coder_values.Texts(tree).of(value) for tree, value in zip(("/one", "/two"), values, strict=True)
+    )
+    assert first == second
+    cycle: list[object] = []
+    cycle += [cycle, 1]
+    assert coder_values.Texts("/one").of(cycle)
+
+
 class SharesState:
     """Copies of it have the same dictionary of attributes, as those of a model of pydantic 1."""
 

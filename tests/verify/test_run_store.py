@@ -46,3 +46,13 @@ def test_content_is_that_of_the_files(tmp_path: Path) -> None:
     assert content_key(tmp_path) != first
     (tmp_path / "a.py").write_text("2", encoding="utf-8")
     assert content_key(tmp_path, ("a.py", "gone.py")) != first
+    (tmp_path / "a.py").chmod(0o755)
+    executable = content_key(tmp_path, ("a.py",))
+    (tmp_path / "a.py").chmod(0o644)
+    assert content_key(tmp_path, ("a.py",)) != executable
+    keys = set()
+    for target in ("gone.py", "elsewhere.py"):
+        (tmp_path / "link").unlink(missing_ok=True)
+        (tmp_path / "link").symlink_to(target)
+        keys.add(content_key(tmp_path, ("link",)))
+    assert len({*keys, content_key(tmp_path, ("gone.py",))}) == 3

@@ -20,7 +20,9 @@ import zlib
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-DEEPEST, MOST_ELEMENTS, LONGEST = 4, 40, 400
+DEEPEST, MOST_ELEMENTS, LONGEST, LONGEST_ANSWER = 4, 40, 400, 4_000
+MOST_DIGESTED = 2_000
+"""Values that tell containers apart which are too long to be written."""
 SIMPLE = re.compile(r"[\w.]*(?:[(\[{'\"<].*)?$", re.DOTALL)
 """Text of a value whose attribute is written without parentheses around it."""
 ADDRESS = re.compile(
@@ -74,7 +76,7 @@ class Texts:
         if kind in PLAIN:
             return self.shorten(self.clean(repr(value)))
         if depth > DEEPEST:
-            return "..."
+            return f"...{self.tell_apart(value, 50)}"
         if isinstance(value, (dict, list, tuple, set, frozenset)):
             return f"{self.mark_shared(value)}{self.of_container(value, depth)}"
         if isinstance(
@@ -112,16 +114,38 @@ class Texts:
                 f"{self.of(key, depth + 1)}: {self.of(item, depth + 1)}"
                 for key, item in itertools.islice(value.items(), MOST_ELEMENTS)
             ]
+            if len(value) > MOST_ELEMENTS:
+                pairs.append(f"...{self.tell_apart(value)}")
             return f"{'' if kind is dict else name}{{{', '.join(pairs)}}}"
         if isinstance(value, (list, tuple)):
             items = [self.of(item, depth + 1) for item in value[:MOST_ELEMENTS]]
             if len(value) > MOST_ELEMENTS:
-                items.append(f"...({len(value)})")
+                items.append(f"...({len(value)}){self.tell_apart(value)}")
             comma = "," if kind is tuple and len(value) == 1 else ""
             left, right = "[]" if isinstance(value, list) else "()"
             return f"{'' if kind in (list, tuple) else name}{left}{', '.join(items)}{comma}{right}"
-        items = sorted(self.of(item, depth + 1) for item in itertools.islice(value, MOST_ELEMENTS))
+        if len(value) > MOST_ELEMENTS:
+            return f"{'' if kind is set else name}{{...({len(value)}){self.tell_apart(value)}}}"
+        items = sorted(self.of(item, depth + 1) for item in value)
         return f"{'' if kind is set else name}{{{', '.join(items)}}}"
+
+    def tell_apart(self, container: Any, most: int = MOST_DIGESTED) -> str:
+        """Return a mark that differs where the plain values in a container differ, the first ones."""
+
+        def walk(value: Any, depth: int) -> Iterator[str]:
+            yield type(value).__name__
+            if type(value) in PLAIN:
+                yield repr(value)
+            elif depth and isinstance(value, dict):
+                yield from itertools.chain.from_iterable(walk(item, depth - 1) for item in value.items())
+            elif depth and isinstance(value, (list, tuple)):
+                yield from itertools.chain.from_iterable(walk(item, depth - 1) for item in value)
+            elif depth and isinstance(value, (set, frozenset)) and len(value) <= most:
+                yield from sorted("".join(walk(item, depth - 1)) for item in value)
+            yield ";"
+
+        text = "\n".join(itertools.islice(walk(container, 8), most))
+        return f"#{zlib.crc32(self.clean(text).encode('utf-8', 'replace')):08x}"
 
     def of_object(self, value: Any, depth: int) -> str:
         """Return an object by its own representation, else by its attributes."""
@@ -566,7 +590,10 @@ def in_fork(produce: Callable[[], str], seconds: float, *, last: bool = False) -
         os.close(reading)
         end_after(seconds + 1)
         try:
-            os.write(writing, produce().encode("utf-8", "replace")[:4000])
+            data = produce().encode("utf-8", "replace")
+            if len(data) > LONGEST_ANSWER:  # more would wait for a reader
+                data = data[: LONGEST_ANSWER - 20] + b"...#%08x" % zlib.crc32(data)
+            os.write(writing, data)
         finally:
             os._exit(0)
     os.close(writing)
