@@ -101,16 +101,16 @@ class ModelAccess:
 
 @dataclass(frozen=True, kw_only=True)
 class Judging:
-    """The verifiers of a session."""
+    """The verifiers of a session, each made when it is first asked: a session may run no test at all."""
 
-    verifier: Verifier
-    """Judges a change alone."""
-    whole_verifier: Verifier
-    """Judges the change together with those that it continues; the same one where it continues none."""
+    make_verifier: Callable[[Repository], Verifier]
+    """Returns the verifier with a repository's base, always the same one."""
+    alone: Repository
+    """The repository from which a change alone is judged."""
+    whole: Repository
+    """The one from which it is judged together with those that it continues, if any."""
     since: str = ""
     """The commit before all of these; empty where it continues none."""
-    make_verifier: Callable[[Repository], Verifier]
-    """Makes a verifier with another base, to prove a fix again without the uncommitted work."""
     cutoff: Cutoff = field(default_factory=Cutoff)
     """Large test runs in progress."""
 
@@ -184,11 +184,11 @@ class SessionContext:
     @property
     def verifier(self) -> Verifier:
         """The verifier of the change alone."""
-        return self.judging.verifier
+        return self.judging.make_verifier(self.judging.alone)
 
     @property
     def judge(self) -> Verifier:
-        return self.judging.whole_verifier
+        return self.judging.make_verifier(self.judging.whole)
 
     @property
     def model(self) -> Model:

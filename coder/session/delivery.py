@@ -280,8 +280,8 @@ async def _deliver(
     repository = context.repository
     rebased_patch = await asyncio.to_thread(repository.rebase_on_head, patch)
     if rebased_patch is not None and repository.dirty:
-        verifier = context.judging.make_verifier(repository.on_head())
-        judging = replace(context.judging, verifier=verifier, whole_verifier=verifier, since="")
+        on_head = repository.on_head()
+        judging = replace(context.judging, alone=on_head, whole=on_head, since="")
         new_verdict = await verify_change(
             replace(context, judging=judging),
             candidate,

@@ -235,7 +235,7 @@ class SessionSetup:
                     config,
                     repository,
                     project=runtime.project,
-                    verifier=judging.verifier,
+                    verifier=lambda: judging.make_verifier(judging.alone),
                     sandbox=sandbox,
                     log=log,
                     private=private,
@@ -370,18 +370,14 @@ def _set_up_judging(
             accepts_test_edits=task.accept_test_edits,
         )
     )
-    verifiers = [make_verifier(repository), *([make_verifier(repository.since(since))] if since else ())]
+    whole = repository.since(since) if since else repository
 
     def reset_baselines(circumstance: str) -> None:
-        for verifier in verifiers:
+        for verifier in {make_verifier(repository), make_verifier(whole)}:
             verifier.reset_baseline(circumstance)
 
     judging = Judging(
-        verifier=verifiers[0],
-        whole_verifier=verifiers[-1],
-        since=since,
-        make_verifier=make_verifier,
-        cutoff=runtime.cutoff,
+        make_verifier=make_verifier, alone=repository, whole=whole, since=since, cutoff=runtime.cutoff
     )
     return judging, reset_baselines
 
@@ -496,7 +492,7 @@ def _workspace_factory(
     repository: SessionRepository,
     *,
     project: Project,
-    verifier: Verifier,
+    verifier: Callable[[], Verifier],
     sandbox: ProcessSandbox,
     log: EventLog,
     private: Secrets,
@@ -518,14 +514,14 @@ def _workspace_factory(
                 sandbox=residue_sandbox,
                 environment=command_environment(project, candidate.worktree),
                 history=replace(repository.history, deny_read=(*DENY_READ, *config.deny_read)),
-                run=lambda tests, progress: verifier.preview(
+                run=lambda tests, progress: verifier().preview(
                     candidate.worktree,
                     repository.candidate_patch(candidate).paths,
                     tests,
                     progress,
                     around=around,
                 ),
-                baseline=verifier.results_on_base,
+                baseline=lambda tests, progress: verifier().results_on_base(tests, progress),
                 index=SymbolIndex(candidate.worktree, index_database(repository.root)),
                 deny_read=(*DENY_READ, *config.deny_read),
                 secrets=private,

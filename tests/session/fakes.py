@@ -321,7 +321,7 @@ def kit(
         models=ModelAccess(model=ScriptedModel(scenes)),
         tools=TOOLS,
         repository=fake,
-        judging=Judging(verifier=chosen, whole_verifier=chosen, make_verifier=lambda _: chosen),
+        judging=Judging(make_verifier=lambda _: chosen, alone=fake, whole=fake),
         make_proposer=FakeProposer,
         sandbox=sandbox,
         store=FakeStore(),
