@@ -74,7 +74,7 @@ from coder.verify.run import OUT_OF_TIME, has_found_port_taken
 from coder.verify.scope import LEAST_FILE, Scope, next_chunk_size
 from coder.verify.select import names_packages
 from coder.verify.trees import Side
-from coder.verify.verdict import UNSEEN, UNTIED, Facts, findings
+from coder.verify.verdict import UNSEEN, UNTIED, Facts, count_reaching, findings
 from coder.workspace.workspace import format_count
 
 SHOWN = 3
@@ -649,7 +649,7 @@ class Judge:
                 f"No test ended within {after.seconds:.0f} s with the change: the tests are slow, or the "
                 "machine is busy. All their time: coder verify --wait."
             )
-        elif self._facts.reaching is None:
+        elif self._facts.reaching is None or ran >= count_reaching(after, self._facts.reaching):
             self._facts.leave_open("part", f"{format_count(ran, 'test')} ran in time, and there are more")
         return bool(self._facts.obstacle)
 
@@ -660,9 +660,13 @@ class Judge:
         if change.before.whole_only:
             return self._targets.on_change
         scope = self._choose_scope(facts.target_seconds)
+        whole = TestReport(command=change.before.command)
+        if scope.whole:
+            whole = self._run_chunk((), side, scope.seconds)
+            is_late = whole.problem is not None and whole.problem.kind == "timeout" and not self.runs.is_cut
+            if scope.selection is None or not is_late:
+                return whole
         facts.reaching = scope.selection
-        if scope.selection is None:
-            return self._run_chunk((), side, scope.seconds)
         tests = self._scope_tests = change.find_existing_tests(scope.selection)
         if not tests:
             if change.has_tests_in_tree():
@@ -671,7 +675,9 @@ class Judge:
             return self._run_chunk((), side, scope.seconds)
         deadline = time.monotonic() + scope.seconds
         report, rest = self._take_from_targets(tests, side)
-        position, size = 0, len(rest) if scope.at_once else self._first_chunk_size(scope.seconds)
+        report = merge_reports(report, tests_among(whole, tests).model_copy(update={"problem": None}))
+        is_one = scope.at_once and not scope.whole
+        position, size = 0, len(rest) if is_one else self._first_chunk_size(scope.seconds)
         while position < len(rest):
             left = deadline - time.monotonic()
             if position and left < 1.0:

@@ -17,7 +17,9 @@ class Scope(Value):
     """Tests to run on a change, and for how long."""
 
     selection: SuiteSelection | None = None
-    """Test files or tests, nearest first; None is the whole suite, in the runner's own order."""
+    """Test files or tests, nearest first; None where the runner cannot select any."""
+    whole: bool = False
+    """Whether the suite runs without a selection, in the runner's own order; if cut, the selection follows."""
     seconds: float
     """Time limit of all these tests together."""
     at_once: bool = False
@@ -45,8 +47,8 @@ def choose_scope(
     seconds = limits.suite_seconds if limits.waits else min(budget, limits.suite_seconds)
     if suite_seconds is not None and suite_seconds <= seconds:
         seconds = max(seconds, LEAST_BUDGET)
-        return Scope(selection=selection if selects_all else None, seconds=seconds, at_once=True)
-    return Scope(selection=selection, seconds=seconds)
+        return Scope(selection=selection, whole=not selects_all, seconds=seconds, at_once=True)
+    return Scope(selection=selection, whole=selection is None, seconds=seconds)
 
 
 def next_chunk_size(size: int, report: TestReport, *, left: float, file_seconds: float = LEAST_FILE) -> int:

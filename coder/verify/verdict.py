@@ -88,7 +88,7 @@ def decide(facts: Facts) -> Verdict:
     kind, reason = _conclude(facts)
     ran = reaching = None
     if facts.reaching is not None and facts.after is not None:
-        ran, reaching = _count_ran(facts.after), _count_reaching(facts.after, facts.reaching)
+        ran, reaching = _count_ran(facts.after), count_reaching(facts.after, facts.reaching)
     return Verdict(
         kind=kind,
         reason=reason,
@@ -179,7 +179,7 @@ def _describe_success(facts: Facts) -> str:
 
 def describe_scope(after: TestReport, reaching: SuiteSelection) -> str:
     """Return which of the tests that reach a change have run without a new failure."""
-    ran, total = _count_ran(after), _count_reaching(after, reaching)
+    ran, total = _count_ran(after), count_reaching(after, reaching)
     if not total:
         return "no test is known to reach the change"
     if not _is_cut(after) and total == 1:
@@ -188,7 +188,8 @@ def describe_scope(after: TestReport, reaching: SuiteSelection) -> str:
     skipping = f" ({skipped} of them skipped)" if skipped else ""
     if not _is_cut(after):
         return f"{ran} of the {total} tests that use the changed code ran{skipping}, with no new failure"
-    began = f"{ran} of about {total} tests that use the changed code ran{skipping}"
+    share = f"{ran} of about {total}" if ran < total else f"{ran}"
+    began = f"{share} tests that use the changed code ran{skipping}"
     began += f" in {after.seconds:.0f} s, nearest first"
     why = after.problem.text.rstrip(".") if after.problem and after.problem != OUT_OF_TIME else ""
     return f"{began}, with no new failure{f' ({why})' if why else ''}"
@@ -202,7 +203,7 @@ def _count_ran(after: TestReport) -> int:
     return sum(result.when != "collect" for result in after.results)
 
 
-def _count_reaching(after: TestReport, reaching: SuiteSelection) -> int:
+def count_reaching(after: TestReport, reaching: SuiteSelection) -> int:
     """Return how many tests reach the change: counted where all could run, else at least the estimate."""
     ran = _count_ran(after)
     return max(ran, after.selected or 0, reaching.total_tests) if _is_cut(after) else ran

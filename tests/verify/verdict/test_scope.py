@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Unpack
 
 import pytest
 
 from coder.core.phases import Cutoff
 from coder.core.verdict import RunProblem, TestReport, TestResult, Verdict, VerdictKind
-from coder.verify.base import SuiteLimits
+from coder.core.verdict_summary import describe_open
+from coder.verify.base import RunOptions, SuiteLimits
 from coder.verify.failures import NEVER_ENDING
 from coder.verify.issue import Purpose
 from coder.verify.run import CUT_SHORT
+from coder.verify.run_store import SuiteHistory
 from coder.verify.scope import choose_scope, next_chunk_size
 from coder.verify.select import SuiteSelection
 from coder.verify.verdict import Facts, decide
@@ -40,7 +43,7 @@ def test_budget_follows_from_the_targets(
     target_seconds: float, limits: SuiteLimits, suite_seconds: float | None, whole: bool, seconds: float
 ) -> None:
     scope = choose_scope(SELECTED, limits=limits, target_seconds=target_seconds, suite_seconds=suite_seconds)
-    assert (scope.selection is None, scope.seconds) == (whole, seconds)
+    assert (scope.whole, scope.seconds) == (whole, seconds)
 
 
 @pytest.mark.parametrize(("seconds", "busy", "size"), [(4.0, 4.0, 4), (6.0, 3.0, 5), (15.0, 0.0, 5)])
@@ -72,9 +75,10 @@ def test_part_that_ran_in_time_keeps_fixed_from_proven(tmp_path: Path) -> None:
     verdict = verify(tmp_path, runner=runner)
     assert (verdict.kind, verdict.reason) == (
         VerdictKind.FIXED,
-        "1 test went from red to green; 3 of about 3 tests that use the changed code ran in 0 s, "
+        "1 test went from red to green; 3 tests that use the changed code ran in 0 s, "
         "nearest first, with no new failure.",
     )
+    assert "3 tests ran in time, and there are more: coder verify --wait" in describe_open(verdict)
 
 
 def test_part_that_ran_shows_a_break(tmp_path: Path) -> None:
@@ -82,6 +86,25 @@ def test_part_that_ran_shows_a_break(tmp_path: Path) -> None:
     runner = FakeRunner(suite, problem=lambda tests: TOO_SLOW if "tests/test_other.py" in tests else None)
     verdict = verify(tmp_path, change, runner=runner)
     assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
+
+
+def test_nearest_tests_follow_a_whole_run_that_was_cut(tmp_path: Path) -> None:
+    class Slow(FakeRunner):
+        def run(self, tree: Path, tests: Sequence[str] = (), **options: Unpack[RunOptions]) -> TestReport:
+            report = super().run(tree, tests, **options)
+            if tests or "breaks" not in (tree / "calc.py").read_text(encoding="utf-8"):
+                return report
+            return report.model_copy(update={"results": report.results[:1], "problem": TOO_SLOW})
+
+    runner, change = Slow(suite), {"calc.py": "fixed, and breaks", **NEW_TEST}
+    trees = FakeTrees(tmp_path, IMPORTING, change)
+    verifier = WorktreeVerifier(
+        trees=trees, runner=runner, purpose=Purpose(), history=SuiteHistory(tmp_path / "history", "pytest")
+    )
+    verifier.baseline(whole=True)
+    verdict = verifier.verify(trees.patch, ())
+    assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
+    assert [run.tests for run in verdict.runs if run.label == "suite"] == [()]
 
 
 def test_user_may_have_the_change_judged_now(tmp_path: Path) -> None:
