@@ -224,7 +224,7 @@ def _describe_misuse(error: Any, path: str) -> str:
             return f"{path} has no option {option}. {advice}"
         if message.startswith("No such option"):
             message = f"{path} has no option {option}"
-            names = suggest_name(option, getattr(error, "possibilities", None) or (), closeness=0.3)
+            names = suggest_name(option, getattr(error, "possibilities", None) or (), closeness=0.7)
             return f"{message}. {names}All options: {path} --help"
     message = re.sub("^Invalid value for '[^-'][^']*': ", "", message)
     if choice := re.search(r"'(.*)' is not one of (.*)$", message):

@@ -77,7 +77,7 @@ def resolve_change(directory: Path, *, revision: str | None, against: str | None
                 "HEAD; coder verify takes a file with a diff, too."
             )
     start, dots, end = revision.partition("..")
-    if dots:
+    if dots and not end.lstrip(".").startswith("/"):  # else a path
         against, revision = against or start or "HEAD", end.removeprefix(".") or "HEAD"
         base = _merge_base(git, against, revision) if end.startswith(".") else _resolve_commit(git, against)
         return _change_between(git, base, revision)

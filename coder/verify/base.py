@@ -391,7 +391,7 @@ class BaseTests:
             )
             return text if known > seconds else ""
         tests = len(find_tests(tree))
-        text = f"Their files have {tests:,} test functions, so only the tests that a change needs will run."
+        text = f"{tests:,} test functions are too many to run first: only those that a change needs will run."
         return text if tests > seconds * TESTS_PER_SECOND else ""
 
     def complete(self, before: TestReport, after: TestReport, tests: Sequence[str], runs: Runs) -> TestReport:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import accumulate, zip_longest
 from pathlib import Path
+from textwrap import dedent
 from typing import NamedTuple
 
 from coder.core.ports import Edit, TextChange, Trials
@@ -135,9 +136,14 @@ class Mutant(NamedTuple):
 
 
 def reverted_hunks(path: str, old: str, new: str) -> Iterator[Mutant]:
-    """Yield the reversal of each hunk that parses and changes code."""
-    for first, last, change in _hunks(old, new):
-        if differs_in_code(_apply(change, new), new):
+    """Yield the reversal of each hunk that parses and changes code, other than imports.
+
+    In the process that tries it all modules are imported: what reverting a new file or an import does
+    would not be seen.
+    """
+    for first, last, change in _hunks(old, new) if old else ():
+        is_import = _only_imports(change.text) and _only_imports(new[change.start : change.end])
+        if not is_import and differs_in_code(_apply(change, new), new):
             yield Mutant(path, first, last, "is as it was before", change, is_hunk=True)
 
 
@@ -180,6 +186,13 @@ def _hunks(old: str, new: str) -> Iterator[tuple[int, int, TextChange]]:
             text = "".join(before[first:last])
             change = TextChange(start=offsets[start], end=offsets[end], text=text)
             yield start + 1, max(end, start + 1), change
+
+
+def _only_imports(text: str) -> bool:
+    try:
+        return all(isinstance(node, (ast.Import, ast.ImportFrom)) for node in parse_module(dedent(text)).body)
+    except (SyntaxError, ValueError):
+        return False
 
 
 def _apply(change: TextChange, text: str) -> str:

@@ -19,7 +19,7 @@ class Scope(Value):
     selection: SuiteSelection | None = None
     """Test files or tests, nearest first; None where the runner cannot select any."""
     whole: bool = False
-    """Whether the suite runs without a selection, in the runner's own order; if cut, the selection follows."""
+    """Whether the suite runs without a selection, in its own order; if cut, the selection follows."""
     seconds: float
     """Time limit of all these tests together."""
     at_once: bool = False

@@ -11,6 +11,7 @@ from coder.core.events import FilesChanged, MessageFinished, Record, SessionStar
 from coder.core.messages import AssistantMessage
 from coder.core.paths import test_file_of, test_function_of
 from coder.core.state import candidate_records
+from coder.core.text import suggest_name
 from coder.core.values import Value
 from coder.core.verdict import TestReport
 from coder.directories import sessions_directory
@@ -24,6 +25,7 @@ from coder.repo.trees import apply_to_tree, compose_tree, diff_trees
 from coder.repo.worktrees import commit_tree
 from coder.store.jsonl import boundary_events, find_session, list_sessions, read_records
 from coder.verify.run import PytestRunner
+from coder.verify.select import find_tests
 from coder.wiring.session import RuntimeOptions, open_runtime
 
 RUNS = 3
@@ -123,8 +125,6 @@ def take_out(regression: Regression, root: Path) -> None:
 
 def _resolve_test(runner: PytestRunner, tree: Path, test: str) -> str:
     """Return the id of the Python test that has a name; any other text as it is, for the runner to judge."""
-    from coder.verify.select import find_tests
-
     files = sorted({test_file_of(id) for id in find_tests(tree) if id.endswith(f"::{test}")})
     collected = runner.collect(tree, files).collected if files else ()
     functions = {test_function_of(id) for id in collected}
@@ -350,7 +350,10 @@ class _Search:
             present = compose_tree(self.git, old=tree, new=self.current, paths=[test_file_of(self.test)])
             seen = self._run(present, runs)
         if seen is None:
-            return Observation(light="untestable", detail=f"there is no test {self.test}")
+            with self.repository.checkout(tree) as place:
+                names = find_tests(place)
+            known = names if "::" in self.test else {name.rpartition("::")[2] for name in names}
+            raise UserError(f"There is no test {self.test} here. {suggest_name(self.test, known)}".rstrip())
         if seen.at_collection and seen.light == "red" and not self.accepts_collection_errors:
             return Observation(light="untestable", detail=seen.detail)
         return seen

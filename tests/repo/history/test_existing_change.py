@@ -71,3 +71,9 @@ def test_compares_commit_with_parent(root: Path) -> None:
 def test_reports_nothing_to_verify(root: Path, revision: str | None, message: str) -> None:
     with pytest.raises(UserError, match=message):
         resolve_change(root, revision=revision, against=None)
+
+
+@pytest.mark.parametrize("path", ["../missing.diff", "docs/../missing.diff", ".../x"])
+def test_path_is_no_range(root: Path, path: str) -> None:
+    with pytest.raises(UserError, match=f"There is no revision '{path}' here, and no such file"):
+        resolve_change(root, revision=path, against=None)

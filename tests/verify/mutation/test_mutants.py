@@ -98,3 +98,15 @@ def test_ignores_inconclusive_mutants_and_respects_time_limit(
 ) -> None:
     mutants = [*reverted_hunks("clamp.py", OLD, NEW), *generate_mutants("clamp.py", OLD, NEW)]
     assert summarize_mutants(mutants[:7], outcomes) == report
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reverted"),
+    [
+        ("", "def clamp(x):\n    return x\n", 0),
+        ("import os\n\n\nx = 1\n", "import os\nfrom re import (\n    sub,\n)\n\n\nx = 1\n", 0),
+        ("import os\nx = 1\n", "import re\nx = 2\n", 1),
+    ],
+)
+def test_what_is_imported_already_is_not_reverted(old: str, new: str, reverted: int) -> None:
+    assert len([*reverted_hunks("a.py", old, new)]) == reverted

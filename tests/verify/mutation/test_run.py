@@ -56,8 +56,8 @@ class QuickTrials:
 
 def test_sources_take_turns(tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
-    write(old, {"a.py": "", "b.py": ""})
-    write(new, {"a.py": "A = 1\nB = 2\n", "b.py": "C = 3\nD = 4\n"})
+    write(old, {"a.py": "X = 0\n", "b.py": "X = 0\n"})
+    write(new, {"a.py": "X = 0\nA = 1\nB = 2\n", "b.py": "X = 0\nC = 3\nD = 4\n"})
     trials = QuickTrials()
     report = mutate_change(
         old, new, ["a.py", "b.py"], tests=["test_a.py::test_it"], trials=trials, seconds=10.0
