@@ -573,6 +573,7 @@ def _follow_texts(base: CallAnswers, change: CallAnswers) -> CallAnswers:
 
 OPAQUE = re.compile(r"<[^<>]*>")
 """Representation of an object that is no literal."""
+STRING = re.compile(r"'(?:[^'\\]|\\.)*'" r'|"(?:[^"\\]|\\.)*"')
 INTEGRAL = re.compile(r"(?<![\w.])(-?\d+)\.0(?![\w.])")
 
 
@@ -674,10 +675,16 @@ def group_by_answers(alternatives: Sequence[CallAnswers], base: CallAnswers | No
 
     Compared are calls that every alternative with answers made, and answers steadily. Calls for which an
     alternative raises an accidental exception or does not end tell nothing, if they are not the tests' own:
-    the function cannot take such values, or the machine is busy.
+    the function cannot take such values, or the machine is busy. Nor do equal answers that hide what they
+    hold.
     """
     answered = [answers for answers in alternatives if answers]
     keys = [key for key in (answered[0] if answered else ()) if all(_is_told(key, side) for side in answered)]
+    keys = [
+        key
+        for key in keys
+        if len({side[key].text for side in answered}) > 1 or not _is_opaque(answered[0][key])
+    ]
     groups: dict[tuple[str, ...] | int, list[int]] = {}
     for place, answers in enumerate(alternatives):
         row = tuple(answers[key].text for key in keys) if answers else ()
@@ -686,9 +693,9 @@ def group_by_answers(alternatives: Sequence[CallAnswers], base: CallAnswers | No
     deciding = [index for index in range(len(keys)) if len({row[index] for row in rows}) > 1]
     classes = tuple(map(tuple, groups.values()))
     calls = Counter((key.path, key.name) for key in keys if key.kind == "own")
-    is_single = max(calls.values(), default=0) == 1
+    says_little = max(calls.values(), default=0) <= 1 or len(keys) < LEAST_NARROW
     if not deciding:
-        return AnswerClasses(classes=classes, is_single=is_single)
+        return AnswerClasses(classes=classes, says_little=says_little)
     before = tuple(base[key].text if base and key in base else "" for key in keys)
     changed = tuple(
         sum(map(str.__ne__, row, before)) if isinstance(row, tuple) else len(keys) for row in groups
@@ -705,8 +712,13 @@ def group_by_answers(alternatives: Sequence[CallAnswers], base: CallAnswers | No
         call=keys[chosen].call,
         answers=shown,
         changed=changed if base else (),
-        is_single=is_single,
+        says_little=says_little,
     )
+
+
+def _is_opaque(answer: CallAnswer) -> bool:
+    """Tell whether an answer is or holds an object that shows less than it holds, such as a function."""
+    return OPAQUE.search(STRING.sub("", answer.text)) is not None
 
 
 def _is_told(key: CallKey, answers: CallAnswers) -> bool:

@@ -633,8 +633,8 @@ class AnswerClasses(Value):
     """Its answers, one for each class; empty for those without."""
     changed: tuple[int, ...] = ()
     """Number of calls that each class answers otherwise than the unchanged code; empty if unknown."""
-    is_single: bool = False
-    """True if tests make no two different calls: then equal answers say little."""
+    says_little: bool = False
+    """True if tests make no two different calls, or few inputs were compared: equal answers prove nothing."""
 
 
 class Proposer(Protocol):

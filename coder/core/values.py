@@ -215,5 +215,5 @@ class Proposals(Value):
         edits = f"the tests do not decide between {len(self.proposals)} edits{rest}"
         answers = [*dict.fromkeys(proposal.answer for proposal in self.proposals if proposal.answer)]
         if not self.call or len(answers) < 2:
-            return f"{edits}; where they differ could not be tried"
+            return f"{edits}; no call in which they differ was found"
         return f"{edits}; they differ in `{self.call}`: {', '.join(answers[:-1])} or {answers[-1]}"

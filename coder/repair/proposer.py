@@ -184,7 +184,7 @@ class TemplateProposer:
             )
             answers = [found.answers[place] if found.answers else "" for place in order]
             classes, call = [found.classes[place] for place in order], found.call
-            if found.is_single:  # it decides between nothing but what it shows itself
+            if found.says_little:  # it decides between nothing but what it shows itself
                 pairs = zip(classes, answers, strict=True)
                 answer_of = {place: answer for row, answer in pairs for place in row}
                 classes = [[place] for place in sorted(answer_of)]

@@ -1,5 +1,7 @@
 """Alternatives grouped by their answers to the same calls."""
 
+import pytest
+
 from coder.behavior.comparison import CallAnswer, CallAnswers, CallKey, group_by_answers
 from coder.core.ports import AnswerClasses
 
@@ -12,11 +14,25 @@ def answers(**texts: str) -> CallAnswers:
     }
 
 
+MANY = answers(**{f"x{count}": "1" for count in range(30)})
+
+
 def test_equal_answers_are_one_class() -> None:
-    found = group_by_answers([answers(x="1", y="2"), answers(x="1", y="3"), answers(x="1", y="2")])
+    found = group_by_answers([MANY | answers(y="2"), MANY | answers(y="3"), MANY | answers(y="2")])
     assert found == AnswerClasses(classes=((0, 2), (1,)), call="f(y)", answers=("2", "3"))
-    assert group_by_answers([answers(x="1", y="2")] * 2) == AnswerClasses(classes=((0, 1),))
-    assert group_by_answers([answers(x="1", far="2")] * 2).is_single
+    assert group_by_answers([MANY] * 2) == AnswerClasses(classes=((0, 1),))
+
+
+def test_equal_answers_to_few_inputs_say_little() -> None:
+    assert group_by_answers([answers(x="1", y="2")] * 2).says_little
+    one_call = answers(x="1", **{f"far{count}": "2" for count in range(30)})
+    assert group_by_answers([one_call] * 2).says_little
+
+
+@pytest.mark.parametrize(("text", "says_little"), [("<function g>", True), ("'<b>'", False)])
+def test_equal_answers_that_hide_what_they_hold_say_little(text: str, says_little: bool) -> None:
+    hidden = answers(**{f"x{count}": text for count in range(30)})
+    assert group_by_answers([hidden] * 2).says_little is says_little
 
 
 def test_counts_calls_that_are_answered_otherwise_than_before() -> None:
@@ -34,6 +50,6 @@ def test_values_that_a_function_cannot_take_tell_nothing() -> None:
 def test_alternative_without_answers_is_its_own_class() -> None:
     found = group_by_answers([answers(x="1"), {}, answers(x="2")])
     assert found == AnswerClasses(
-        classes=((0,), (1,), (2,)), call="f(x)", answers=("1", "", "2"), is_single=True
+        classes=((0,), (1,), (2,)), call="f(x)", answers=("1", "", "2"), says_little=True
     )
     assert group_by_answers([answers(x="1"), {}]).classes == ((0,), (1,))

@@ -172,7 +172,7 @@ def test_one_kind_of_edit_is_decided(tmp_path: Path) -> None:
 
 def test_single_call_decides_between_no_edits(tmp_path: Path) -> None:
     def classify_one_call(*arguments: Any) -> AnswerClasses:
-        return classify(*arguments).model_copy(update={"is_single": True})
+        return classify(*arguments).model_copy(update={"says_little": True})
 
     write(tmp_path, FILES)
     proposer = TemplateProposer(
