@@ -273,7 +273,10 @@ def test_offline_repair_needs_failing_test_and_names_suspects(place: Place) -> N
     git(place.repository, "commit", "-qam", "test less")
     result = place.coder("fix", "minutes() is wrong for 09:30", "--trust", "--offline")
     assert result.returncode == 4
-    assert "the issue quotes no call with what it should give" in result.stdout
+    assert (
+        "the issue has no example in a form that is read here, such as `f(x)` returns 1 instead of 2"
+        in result.stdout
+    )
     assert "clock.py::minutes" in result.stdout
 
 

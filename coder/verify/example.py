@@ -13,7 +13,8 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from textwrap import dedent
@@ -36,15 +37,18 @@ from coder.verify.report import NETWORK_MESSAGES
 from coder.verify.select import project_files
 
 _ADVERB = r"(?:(?:now|currently|always|still|wrongly|incorrectly|just|only)\s+)*"
-_WORDS = r"(?:(?!(?:should|must|instead|but|and|or|not)\b)[\w'-]+,?\s+){0,5}?"
+_WORDS = r"(?:(?!(?:should|must|to|instead|but|and|or|not)\b)[\w'-]+,?\s+){0,5}?"
 """Words between a call and what is said of it, such as `on Windows` or `called twice`."""
+_VERBS = (
+    r"(?:returns?|returned|gives?|gave|yields?|yielded|prints?|printed|outputs?|produces?|produced|gets?|got)"
+)
 _GIVES = re.compile(
-    rf"[`)]*\s*{_WORDS}(?:returns?|gives?|yields?|is|evaluates? to|prints?|outputs?|produces?|->|=>|→|==)\s+"
-    rf"{_ADVERB}"
+    rf"[`)]*\s*(?:(?:#+\s*)?{_WORDS}(?:{_VERBS}|is|was|evaluates? to|->|=>|→|==)\s+(?:(?:me|us)\s+)?{_ADVERB}"
+    r"|#+\s*(?=[\d'\"\[({-]))"
 )
 _RAISES = re.compile(
     rf"[`)]*\s*{_WORDS}(?:raises?|throws?|fails with|crashes with|dies with|gives)\s+(?:an?\s+)?`?"
-    r"(?P<type>\w*(?:Error|Exception))\b(?::[^\n`]{0,80})?`?"
+    r"(?P<type>\w*(?:Error|Exception))\b(?::[^\n`]{0,80}?(?=[,;.]\s|[`\n]|$))?`?"
 )
 _INSTEAD = re.compile(
     r"(?i)`*\s*(?:(?:for|on|in|with|under|since)\s+(?:[\w.'-]+\s+){1,3}?)?"
@@ -66,6 +70,17 @@ NO_VALUES = frozenset(
 _WANTED = re.compile(
     rf"[`)]*\s*{_WORDS}(?:should|must|ought to|has to|is expected to)\s+{_ADVERB}"
     r"(?:be|return|give|yield|print|output|produce|equal|evaluate to|(?P<raise>raise|throw))\s+(?:an?\s+)?"
+)
+_EXPECTS = re.compile(
+    rf"(?i)[`)]*\s*(?:#+\s*)?[:,;-]?\s*{_WORDS}"
+    r"(?:expect(?:ed|s)?(?: (?:result|output|value))?(?: (?:it )?to (?:be|return|give|yield|print|equal))?:?"
+    r"|(?:to|should|must|ought to|has to) (?:be|return|give|yield|print|output|produce|equal|evaluate to"
+    r"|(?P<raise>raise|throw))|==|:)\s+(?:an?\s+(?=`?\w*(?:Error|Exception)\b))?"
+)
+_GOT = re.compile(
+    r"(?i)`?\s*[.,;(]?\s*(?:(?:but|and|while|though|whereas|instead)\s+)?(?:(?:I|we|it|this|that)\s+)?"
+    rf"{_ADVERB}(?:actual(?: result| output| value)?\s*:|(?:actually\s+)?(?:{_VERBS}|is|was|raise[sd]?))"
+    r"[:\s]+(?:an?\s+(?=`?\w*(?:Error|Exception)\b))?"
 )
 _EXPECTED = re.compile(r"(?i)(?:expected|should (?:be|give|return|print))(?: output| result)?:?\s+`?")
 _SUBJECT = re.compile(r"(?i)\s*(?:(?:this|it|that|which|the above)\s+)?")
@@ -189,7 +204,7 @@ class IssueCodeAnswers(Value):
     examples: tuple[BehaviorExample, ...] = ()
 
 
-NO_CLAIM = "the issue quotes no call with what it should give"
+NO_CLAIM = "the issue has no example in a form that is read here, such as `f(x)` returns 1 instead of 2"
 
 
 class IssueCode:
@@ -241,7 +256,7 @@ class IssueCode:
                 continue
             lines = code.strip().splitlines()
             if after.comparable_text != before.comparable_text:
-                call = "; ".join(lines)
+                call = "; ".join(filter(str.strip, lines))
                 examples.append(BehaviorExample(call=call, before=before.text, after=after.text, tested=True))
             elif before.error and before.error.is_reported_in(issue) and not _EXPECTS_ERROR.search(issue):
                 raised = before.error
@@ -281,15 +296,15 @@ class IssueCode:
 
     def reproduce(self, tree: Path, issue: str) -> ReproducedExample | str:
         """Return the first example that the code of a tree reproduces twice; else why there is none."""
-        reason = NO_CLAIM
+        reason, expects_error = NO_CLAIM, _EXPECTS_ERROR.search(issue) is not None
         for example in claimed_examples(issue):
-            if not example.right and _EXPECTS_ERROR.search(issue):
+            if not example.right and expects_error:
                 continue
             imports = _find_imports(example.code, tree)
             if isinstance(imports, str):
                 reason = imports
                 continue
-            outcome = self._check(tree, example, imports)
+            outcome = self._check(tree, example, imports, expects_error=expects_error)
             if isinstance(outcome, ReproducedExample):
                 return outcome.model_copy(update={"is_wish": example.is_wish})
             reason = outcome
@@ -317,7 +332,9 @@ class IssueCode:
         request = {"imports": imports, "modules": modules, "pieces": pieces, "changed": changed}
         return read_answers(self.run_request(json.dumps(request), tree)) if pieces else []
 
-    def _check(self, tree: Path, example: ClaimedExample, imports: list[str]) -> ReproducedExample | str:
+    def _check(
+        self, tree: Path, example: ClaimedExample, imports: list[str], *, expects_error: bool
+    ) -> ReproducedExample | str:
         first, second = (next(iter(self._answer([example.code], imports, tree)), None) for _ in "12")
         if first is None or second is None:
             return f"`{example.call}` could not be run"
@@ -331,6 +348,8 @@ class IssueCode:
             imports = [*dict.fromkeys([*imports, statement])] if statement else imports
             made = next(iter(self._answer([example.right], imports, tree)), None)
             right = made.value if made and not made.error and made.type == first.type else None
+        if right is None and first.error and not expects_error:
+            right = ""  # of what type the value is cannot be known: the call must not raise
         if right is None:
             return f"what `{example.call}` should give is not a value that can be compared"
         if right == shown:
@@ -590,7 +609,7 @@ def _write_test(
         part.attr if isinstance(part, ast.Attribute) else getattr(part, "id", "call") for part in callees
     ]
     function = next((name for name in names if not hasattr(builtins, name)), names[0])
-    path = _nearest_test_file(tree, function, imports)
+    path = _nearest_test_file(tree, function, imports, _words_of_arguments(node))
     before = read_regular_text(tree / path) if (tree / path).is_file() else ""
     existing = {found.name for found in find_nodes(parse_or_empty(before), ast.FunctionDef)}
     name = f"test_{function.strip('_')}_example"
@@ -605,6 +624,8 @@ def _write_test(
         written, written_setup = (
             re.sub(pattern, spelling, code) if spelling else code for code in (written, written_setup)
         )
+    setup_imports, written_setup = _separate_imports(written_setup)
+    lines += [statement for statement in setup_imports if not _has_import(before, statement)]
     quotes_double = before.count('"') > before.count("'") and re.fullmatch(r"'[^'\"\\\\]*'", right)
     written_right = f'"{right[1:-1]}"' if quotes_double else right
     is_class = "TestCase)" in before and not re.search(r"^def test_", before, re.MULTILINE)
@@ -695,11 +716,35 @@ def _imports_of(text: str) -> Iterator[str]:
             yield from (f"from {part.module} import {alias.name}" for alias in part.names if not alias.asname)
 
 
-def _nearest_test_file(tree: Path, function: str, imports: list[str]) -> str:
+def _separate_imports(setup: str) -> tuple[list[str], str]:
+    """Return the imports among statements, and the other statements."""
+    lines, nodes = setup.splitlines(), parse_or_empty(setup).body
+    imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    taken = {line for node in imports for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+    rest = [line for number, line in enumerate(lines, 1) if number not in taken]
+    return [*map(ast.unparse, imports)], "\n".join(rest).strip("\n")
+
+
+def _has_import(text: str, statement: str) -> bool:
+    """Tell whether a module has an import at its top, perhaps among other names."""
+    if statement in _import_statements(text):
+        return True
+    names = [*_imports_of(statement)]
+    return " as " not in statement and {*names} <= {*_imports_of(text)}
+
+
+def _words_of_arguments(call: ast.AST) -> frozenset[str]:
+    """Return the names of keyword arguments in a call, and texts that are passed."""
+    keywords = {node.arg for node in find_nodes(call, ast.keyword) if node.arg}
+    texts = {node.value for node in find_nodes(call, ast.Constant) if isinstance(node.value, str)}
+    return frozenset(word for word in keywords | texts if word.isidentifier())
+
+
+def _nearest_test_file(tree: Path, function: str, imports: list[str], words: Collection[str]) -> str:
     """Return the test file that names the function most often, or that its module has, or would have.
 
-    A module has the file of its name, else the one that names it most often, else the only one. One with
-    `load_tests` picks its tests itself.
+    Lines that also hold most of the `words` count first. A module has the file of its name, else the one that
+    names it most often, else the only one. One with `load_tests` picks its tests itself.
     """
     texts = {
         path: read_regular_text(tree / path)
@@ -707,8 +752,13 @@ def _nearest_test_file(tree: Path, function: str, imports: list[str]) -> str:
         if path.endswith(".py") and is_test_file(path)
     }
     tests = [path for path, text in texts.items() if "def load_tests(" not in text]
-    words = imports[0].split() if imports else ["", function]
-    stem = words[1].rpartition(".")[2]
+    stem = (imports[0].split()[1] if imports else function).rpartition(".")[2]
+
+    def similar_calls(path: str) -> tuple[int, int]:
+        lines = [line for line in texts[path].splitlines() if re.search(rf"\b{function}\b", line)]
+        counts = Counter(sum(re.search(rf"\b{word}\b", line) is not None for word in words) for line in lines)
+        most = max(counts, default=0)
+        return (most, counts[most]) if most else (0, 0)
 
     def nearness(path: str) -> tuple[int, bool, int]:
         function_count, stem_count = (
@@ -716,7 +766,7 @@ def _nearest_test_file(tree: Path, function: str, imports: list[str]) -> str:
         )
         return function_count, Path(path).stem in (f"test_{stem}", f"{stem}_test"), stem_count
 
-    best = max(tests, key=nearness, default="")
+    best = max(tests, key=lambda path: (*similar_calls(path), *nearness(path)), default="")
     if best and (any(nearness(best)) or len(tests) == 1):
         return best
     folder = "tests/" if (tree / "tests").is_dir() else "test/" if (tree / "test").is_dir() else ""
@@ -809,30 +859,68 @@ def claimed_examples(issue: str) -> Iterator[ClaimedExample]:
         statements = "\n".join(map(ast.unparse, setup))
         yield from _from_text(ast.unparse(call), rest[: 3 * LONGEST_VALUE], statements)
     for start, end in calls_in_prose(issue):
-        yield from _from_text(issue[start:end], issue[end : end + 3 * LONGEST_VALUE])
+        printed = re.fullmatch(r"print\((.*)\)", issue[start:end])
+        call = printed[1] if printed and _is_evaluable(printed[1]) else issue[start:end]
+        yield from _from_text(call, issue[end : end + 3 * LONGEST_VALUE])
 
 
 def _from_text(call: str, rest: str, setup: str = "") -> Iterator[ClaimedExample]:
-    if raised := _RAISES.match(rest):
-        instead = _INSTEAD.match(rest, raised.end())
-        is_error = instead and (instead["raising"] or instead["raise"])
-        wrong = f"raises {raised['type']}"
-        right = _read_right(rest, instead.end(), wrong, is_error=bool(is_error)) if instead else ""
-        yield ClaimedExample(call=call, wrong=wrong, right=right, setup=setup)
-    elif gives := _GIVES.match(rest):
-        wrong, position = _read_value(rest, gives.end())
-        instead = _INSTEAD.match(rest, position) if wrong else None
-        is_error = instead and (instead["raising"] or instead["raise"])
-        right = _read_right(rest, instead.end(), wrong, is_error=bool(is_error)) if instead else ""
-        # A bare word behind `where` begins a clause: `'' where everyone expects ...`.
-        is_clause = instead and instead[0].strip().endswith("where") and _literal(right) is None
-        if right and (is_error or not is_clause):
-            yield ClaimedExample(call=call, wrong=wrong, right=right, setup=setup)
-    elif wanted := _WANTED.match(rest):
-        right = _read_result(rest, wanted.end(), is_error=bool(wanted["raise"]))
-        # Alone, a bare word may be prose: `total(x) should return the sum`.
-        if right and (wanted["raise"] or rest[wanted.end()] == "`" or _literal(right) is not None):
-            yield ClaimedExample(call=call, right=right, setup=setup, is_wish=True)
+    """Yield what the text behind a call says of its result, in the first form that fits."""
+    for read_claim in (_read_raised, _read_instead, _read_expected, _read_wanted):
+        if claim := read_claim(rest):
+            wrong, right = claim
+            is_wish = read_claim is _read_wanted
+            yield ClaimedExample(call=call, wrong=wrong, right=right, setup=setup, is_wish=is_wish)
+            return
+
+
+def _read_raised(rest: str) -> tuple[str, str] | None:
+    """Read `raises X`, with `instead of B` or without."""
+    if not (raised := _RAISES.match(rest)):
+        return None
+    instead = _INSTEAD.match(rest, raised.end())
+    is_error = instead and (instead["raising"] or instead["raise"])
+    wrong = f"raises {raised['type']}"
+    return wrong, _read_right(rest, instead.end(), wrong, is_error=bool(is_error)) if instead else ""
+
+
+def _read_instead(rest: str) -> tuple[str, str] | None:
+    """Read `gives A instead of B`."""
+    gives = _GIVES.match(rest)
+    wrong, position = _read_value(rest, gives.end()) if gives else ("", 0)
+    instead = _INSTEAD.match(rest, position) if wrong else None
+    if not instead:
+        return None
+    is_error = instead["raising"] or instead["raise"]
+    right = _read_right(rest, instead.end(), wrong, is_error=bool(is_error))
+    # A bare word behind `where` begins a clause: `'' where everyone expects ...`.
+    is_clause = instead[0].strip().endswith("where") and _literal(right) is None
+    return (wrong, right) if right and (is_error or not is_clause) else None
+
+
+def _read_expected(rest: str) -> tuple[str, str] | None:
+    """Read `expected B, got A`."""
+    if not (expects := _EXPECTS.match(rest)):
+        return None
+    is_error = bool(expects["raise"])
+    right, position = _read_value(rest, expects.end())
+    got = _GOT.match(rest, position) if right else None
+    if not got:
+        return None
+    raised = _NAME.match(rest, got.end())
+    wrong = f"raises {raised['type']}" if raised else _read_value(rest, got.end())[0]
+    right = _read_right(rest, expects.end(), wrong, is_error=is_error) if wrong else ""
+    return (wrong, right) if right else None
+
+
+def _read_wanted(rest: str) -> tuple[str, str] | None:
+    """Read `should give B`."""
+    if not (wanted := _WANTED.match(rest)):
+        return None
+    right = _read_result(rest, wanted.end(), is_error=bool(wanted["raise"]))
+    # Alone, a bare word may be prose: `total(x) should return the sum`.
+    is_value = wanted["raise"] or rest[wanted.end()] == "`" or _literal(right) is not None
+    return ("", right) if right and is_value else None
 
 
 def _from_assertions(code: str) -> Iterator[ClaimedExample]:
@@ -848,15 +936,19 @@ def _from_session(code: str, issue: str) -> Iterator[ClaimedExample]:
     places = [index for index, line in enumerate(lines) if line.startswith(">>> ")]
     if not places or places[-1] + 1 >= len(lines):
         return
-    call, shown = lines[places[-1]][4:], lines[places[-1] + 1 :]
+    call, _, note = lines[places[-1]][4:].partition("  #")
+    shown = lines[places[-1] + 1 :]
     try:
         setup = "".join(example.source for example in doctest.DocTestParser().get_examples(code)[:-1])
     except ValueError:  # not written as doctest requires
         return
     is_traceback = shown[0].startswith("Traceback")
     raised = _NAME.match(shown[-1]) if is_traceback else None
-    wrong = f"raises {raised['type']}" if raised else shown[0]
-    behind = issue.rpartition(lines[-1])[2][:LONGEST_VALUE]
+    value, _, remark = shown[0].partition("  #")
+    wrong = f"raises {raised['type']}" if raised else value
+    shown_again = re.search(r"\s*\n\s*".join(map(re.escape, lines[places[-1] :])), issue)
+    behind = issue[shown_again.end() :] if shown_again else issue.rpartition(lines[-1])[2]
+    behind = f"{note}\n{remark}\n{behind[:LONGEST_VALUE]}"
     expected = _EXPECTED.search(behind)
     right = _read_right(behind, expected.end(), wrong) if expected else ""
     if raised or right:

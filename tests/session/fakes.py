@@ -177,7 +177,9 @@ class FakeVerifier:
     excluded: list[tuple[str, ...]] = field(default_factory=list)
     """Tests that are no targets, of each verification."""
     examples: tuple[str, ...] = ()
-    example: ReproducedExample | str = "the issue quotes no call with what it should give"
+    example: ReproducedExample | str = (
+        "the issue has no example in a form that is read here, such as `f(x)` returns 1 instead of 2"
+    )
 
     def baseline(
         self, progress: Progress | None = None, *, whole: bool = False, near: Sequence[str] = ()

@@ -277,7 +277,8 @@ def test_without_failing_test_says_why_and_names_places(tmp_path: Path) -> None:
     (gave_up,) = notes(entries, GiveUp)
     assert gave_up.places == PLACES
     assert gave_up.summary == (
-        "No test fails because of the issue, and the issue quotes no call with what it should give. "
+        "No test fails because of the issue, and the issue has no example in a form that is read here, "
+        "such as `f(x)` returns 1 instead of 2. "
         "Likeliest places, by the issue's words: value (a.py:1), other (b.py:7). Name a failing test with "
         "--test, or use a model: coder fix --model MODEL."
     )

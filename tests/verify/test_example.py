@@ -41,7 +41,18 @@ CLAIMS = {
     "`total([])` gives 0. It must raise a `TypeError`.": ("total([])", "0", "raises TypeError"),
     "total([]) returns 0 instead of raising an IndexError": ("total([])", "0", "raises IndexError"),
     "total([1, 2]) should return 3": ("total([1, 2])", "", "3"),
-    "`size(1000)` should give `1.0 kB`, but I get 1000": ("size(1000)", "", "1.0 kB"),
+    "`size(1000)` should give `1.0 kB`, but I get 1000": ("size(1000)", "1000", "1.0 kB"),
+    "Expected `total([1, 2])` to return 3, got 4": ("total([1, 2])", "4", "3"),
+    "`total([1, 2])`: expected 3, got 4": ("total([1, 2])", "4", "3"),
+    "Calling total([1, 2]) I expected 3 but it returned 4.": ("total([1, 2])", "4", "3"),
+    "total([1, 2]) gives me 4, but I expected 3": ("total([1, 2])", "4", "3"),
+    "```\ntotal([1, 2])\n```\nExpected: 3\nActual: 4": ("total([1, 2])", "4", "3"),
+    "```pycon\n>>> total([1, 2])\n4\n```\nExpected: 3\nActual: 4": ("total([1, 2])", "4", "3"),
+    ">>> total([1, 2])  # expected 3\n4": ("total([1, 2])", "4", "3"),
+    "```python\nprint(total([1, 2]))  # 4, should be 3\n```": ("total([1, 2])", "4", "3"),
+    "head([]) should give 0 but raises IndexError": ("head([])", "raises IndexError", "0"),
+    "Expected total('') to raise ValueError, but got None.": ("total('')", "None", "raises ValueError"),
+    "head([]) raises IndexError: out of range, but should give 0": ("head([])", "raises IndexError", "0"),
     "nth(13) should be '13th'.": ("nth(13)", "", "'13th'"),
     "total('') must raise a ValueError": ("total('')", "", "raises ValueError"),
     "total([1, 2]) on Windows wrongly returns 4 instead of 3": ("total([1, 2])", "4", "3"),
@@ -87,6 +98,8 @@ PROSE = (
     "total([1, 2]) should return the sum",
     "total([1, 2]) should be faster",
     "total([1, 2]) returns something instead",
+    "`total([1, 2])` should return the sum, but returns 4",
+    "total([1, 2]): 3 is expected",
     "name(3) returns '' where everyone expects 'three'",
     "name(3) returns 'three' where docs say 'trio'",
     "name(3) returns 'three' instead of something shorter",
@@ -230,13 +243,47 @@ def test_example_of_an_untested_function_lands_nearby(
         ("total([1]) returns 'a' instead of None", "'a'", "assert total([1]) is None"),
         ("head([]) raises IndexError", "", "head([])"),
         ("head([]) raises IndexError instead of None", "", "assert head([]) is None"),
+        ("head([]) raises IndexError, but should give /x", "", "head([])"),
     ],
-    ids=["float", "text without quotes", "no text", "unwanted exception", "value for exception"],
+    ids=[
+        "float",
+        "text without quotes",
+        "no text",
+        "unwanted exception",
+        "value for exception",
+        "unknown type",
+    ],
 )
 def test_writes_expectation_in_type_of_result(tmp_path: Path, issue: str, answer: str, body: str) -> None:
     found = reproduce(tmp_path, issue, value(answer) if answer else ERROR)
     assert isinstance(found, ReproducedExample)
     assert found.text.endswith(f"    {body}\n")
+
+
+@pytest.mark.parametrize("start", ["import cart as c\n", "import re\n\nimport cart as c\n"])
+def test_imports_of_an_example_that_the_test_file_has_are_not_repeated(tmp_path: Path, start: str) -> None:
+    files = {"cart.py": "def total(x):\n    return 1\n", "test_cart.py": f"{start}\nc.total(3)\n"}
+    issue = ">>> import cart as c\n>>> c.total(4)\n1\n\nexpected 2"
+    found = reproduce(tmp_path, issue, value("1"), files=files)
+    assert isinstance(found, ReproducedExample)
+    assert found.text.endswith("\n\n\ndef test_total_example():\n    assert c.total(4) == 2\n")
+    lacking = reproduce(
+        tmp_path, issue, value("1"), files={**files, "test_cart.py": "import cart\ncart.total(3)\n"}
+    )
+    assert isinstance(lacking, ReproducedExample)
+    assert lacking.text.endswith("():\n    import cart as c\n\n    assert c.total(4) == 2\n")
+
+
+def test_example_lands_beside_similar_calls(tmp_path: Path) -> None:
+    tests = {
+        "tests/test_es.py": "from shop.cart import total\n\n" + "total(1, to='x')\n" * 9,
+        "tests/test_en.py": "from shop.cart import total\n\ntotal(1, to='year')\n",
+    }
+    found = reproduce(
+        tmp_path, "total(3, to='year') returns 4 instead of 5", value("4"), files={**FILES, **tests}
+    )
+    assert isinstance(found, ReproducedExample)
+    assert found.path == "tests/test_en.py"
 
 
 def test_writes_statements_before_the_call(tmp_path: Path) -> None:
@@ -270,7 +317,11 @@ def test_writes_method_beside_test_cases(tmp_path: Path) -> None:
             "what `total([1])` should give is not a value that can be compared",
         ),
         ("cart.nothing([1]) returns 4 instead of 3", [value("4")], "`cart` is not defined at the top level"),
-        ("it is slow", [value("4")], "the issue quotes no call with what it should give"),
+        (
+            "it is slow",
+            [value("4")],
+            "the issue has no example in a form that is read here, such as `f(x)` returns 1 instead of 2",
+        ),
     ],
     ids=["other result", "exception", "chance", "not run", "prose", "unknown name", "no example"],
 )
