@@ -245,21 +245,25 @@ def is_call(site: RewriteSite) -> bool:
 
 
 def is_value(site: RewriteSite) -> bool:
-    """Tell whether a name, an attribute, a call or an item is passed, returned, iterated or compared."""
+    """Tell whether a name, attribute, call or item is passed, returned, iterated, collected or compared."""
     node = site.node
     if not isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript) or site.is_callee:
         return False
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return False
-    return site.is_argument or isinstance(
-        site.parent,
-        ast.Return | ast.Assign | ast.For | ast.comprehension | ast.Compare | ast.BinOp | ast.IfExp,
-    )
+    return site.is_argument or isinstance(site.parent, VALUE_PARENTS)
+
+
+VALUE_PARENTS = (
+    *(ast.Return, ast.Assign, ast.For, ast.comprehension, ast.Compare, ast.BinOp, ast.IfExp),
+    *(ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp),
+)
 
 
 def is_sequence(site: RewriteSite) -> bool:
-    """Tell whether a name may be iterated: by a loop, a call or a caller."""
-    return is_name(site) and (
+    """Tell whether a name or a slice may be iterated: by a loop, a call or a caller."""
+    is_slice = isinstance(site.node, ast.Subscript) and isinstance(site.node.slice, ast.Slice)
+    return (is_name(site) or is_slice) and (
         site.is_argument or isinstance(site.parent, ast.For | ast.comprehension | ast.Return)
     )
 

@@ -224,6 +224,22 @@ def attribute_names(source: PythonSource) -> tuple[str, ...]:
     return tuple(name for name, _ in counted.most_common())
 
 
+@lru_cache(maxsize=CACHE_SIZE)
+def names_beside(source: PythonSource) -> dict[str, tuple[str, ...]]:
+    """Return, by name, what stands beside it in the file: attributes of equal names, keywords of one call."""
+    groups: dict[str, dict[str, None]] = {}
+    for node in find_nodes(source.tree, ast.Attribute):
+        if isinstance(node.value, ast.Name) and node.value.id not in ("self", "cls"):
+            groups.setdefault(node.value.id, {})[node.attr] = None
+    calls = find_nodes(source.tree, ast.Call)
+    keywords = [[keyword.arg for keyword in call.keywords if keyword.arg] for call in calls]
+    found: dict[str, dict[str, None]] = {}
+    for names in (*groups.values(), *keywords):
+        for name in names:
+            found.setdefault(name, {}).update(dict.fromkeys(other for other in names if other != name))
+    return {name: tuple(others) for name, others in found.items()}
+
+
 @lru_cache(maxsize=256)
 def short_strings(source: PythonSource) -> tuple[str, ...]:
     texts = (node.value for node in find_nodes(source.tree, ast.Constant) if isinstance(node.value, str))

@@ -29,6 +29,7 @@ from coder.repair.site import (
     local_names,
     module_names,
     name_similarity,
+    names_beside,
     nearest_fragments,
     parameter_names,
     self_attributes,
@@ -287,7 +288,7 @@ def _parameters_of(source: PythonSource, call: ast.Call) -> tuple[str, ...]:
 
 
 def attribute(site: RewriteSite) -> Iterator[Rewrite]:
-    """Use a similar attribute, another one of self, or the variable of the same name."""
+    """Use a similar attribute, another one of self or of the same name, or the variable of the same name."""
     node = site.node
     if not isinstance(node, ast.Attribute):
         return
@@ -297,7 +298,9 @@ def attribute(site: RewriteSite) -> Iterator[Rewrite]:
         names += [name for name in self_attributes(site.source, node) if name not in names]
         if node.attr in local_names(site.source, node):
             yield from site.replace(node, node.attr)
-    for name in names[:16]:
+    elif isinstance(node.value, ast.Name):
+        names += names_beside(site.source).get(node.attr, ())
+    for name in list(dict.fromkeys(names))[:16]:
         yield from site.replace_span(
             end - len(node.attr), end, name, f"use `{name}` instead of `{node.attr}`"
         )
@@ -637,12 +640,27 @@ def similar_expression(site: RewriteSite) -> Iterator[Rewrite]:
 
 
 def wrapped_elsewhere(site: RewriteSite) -> Iterator[Rewrite]:
-    """Pass a value through the function that another place of the file passes it through."""
+    """Pass a value through a function, perhaps a parameter, that another place uses so."""
     if not is_value(site):
         return
     code = site.text_of(site.node)
-    for text in _wrappings(site.source).get(code, ())[:4]:
+    texts = [*_wrappings(site.source).get(code, ())[:4]]
+    texts += [
+        f"{name}({code})" for name in _called_parameters(site.function) if name != code.partition("(")[0]
+    ]
+    for text in dict.fromkeys(texts):
         yield from site.replace(site.node, text, f"use `{abbreviate(text)}` as elsewhere")
+
+
+@lru_cache(maxsize=256)
+def _called_parameters(function: Function | None) -> tuple[str, ...]:
+    """Return the parameters that a function calls with one argument."""
+    called = {
+        call.func.id
+        for call in find_nodes(function, ast.Call)
+        if isinstance(call.func, ast.Name) and len(call.args) == 1 and not call.keywords
+    }
+    return tuple(name for name in (parameter_names(function) if function else ()) if name in called)
 
 
 @lru_cache(maxsize=256)

@@ -46,6 +46,8 @@ REPAIRED = {
         ("x.start = 1\ny = x.«star→start»\n", ""),
         ("class A:\n    def f(self):\n        self.low = self.«high→low»\n", ""),
         ("class A:\n    def f(self, size):\n        return g(«self.→»size)\n", ""),
+        ("def f(i):\n    return i.lower if i.«right→left» else i.upper + i.left\n", ""),
+        ("def f(x):\n    return x.years < 0 or x.«years→months» < 0\ny = Span(years=1, months=2)\n", ""),
     ],
     "boolean": [
         ("x = «a or b→(a or b)» and c\n", ""),
@@ -188,6 +190,8 @@ REPAIRED = {
     "wrapped": [
         ("x = f(«y→str(y)»)\n", ""),
         ("for a, b in c«→.items()»: pass\n", ""),
+        ("x = (line«→.strip()» for line in text)\n", ""),
+        ("for x in «parts[1:]→reversed(parts[1:])»: pass\n", ""),
         (
             "def f(x, y):\n    return x + «y→[y]»\n",
             'TypeError: can only concatenate list (not "str") to list',
@@ -215,7 +219,10 @@ REPAIRED = {
         ("def f(x):\n    return «-→»f(-x)\n", ""),
     ],
     "similar_expression": [("def f(a):\n    g(a.first_name)\n    return h(«a.last_nam→a.first_name»)\n", "")],
-    "wrapped_elsewhere": [("def f(x):\n    g(quote(x))\n    return h(«x→quote(x)»)\n", "")],
+    "wrapped_elsewhere": [
+        ("def f(x):\n    g(quote(x))\n    return h(«x→quote(x)»)\n", ""),
+        ("def f(key, a, b):\n    if a:\n        return key(a)\n    x = «b→key(b)»\n    return x\n", ""),
+    ],
     "undefined_name": [("«→import math\n»x = math.pi\n", "NameError: name 'math' is not defined")],
     "offset": [("def f(k, n):\n    return g(k«→ - n»)\n", "")],
 }
