@@ -139,12 +139,17 @@ class TemplateProposer:
         seconds: float,
         progress: Progress | None,
     ) -> SearchState:
-        """Try candidates in their order; those that a fork cannot judge, in fresh processes at the end."""
+        """Try candidates in their order, then more of the places where one passed.
+
+        Those that a fork cannot judge are tried in fresh processes at the end.
+        """
         state = SearchState()
         until, last = (deadline - seconds * (1 - share) for share in (SEARCH_SHARE, EMPTY_SHARE))
         try_edits = partial(_try_in_forks, self._trials, case, state=state, until=until, progress=progress)
         if not case.has_collection_error:
             try_edits(candidates, last=last)
+            if rivals := list_rivals(candidates, state):
+                try_edits(rivals, last=until)
             if state.late and not state.survivors:
                 late, state.late = state.late[:MAX_FRESH], []
                 try_edits(late, last=deadline, patient=True)
@@ -200,8 +205,11 @@ class TemplateProposer:
     def _first_confirmed(
         self, case: FaultCase, members: Sequence[RepairCandidate], deadline: float
     ) -> RepairCandidate | None:
-        """Return the first of equal edits that passes in a fresh process; the plainest if no time is left."""
-        for candidate in members[:MAX_CONFIRMED]:
+        """Return the first of equal edits that passes in a fresh process; the plainest if no time is left.
+
+        One that changes a single place is plainer than a swap.
+        """
+        for candidate in sorted(members, key=lambda member: len(member.edit.changes))[:MAX_CONFIRMED]:
             seconds = deadline - time.monotonic()
             tests = [*case.failing, *case.impacted_tests(candidate)]
             if seconds <= 0 or self._passes(case, candidate, tests, seconds=seconds, unless_late=True):
@@ -234,6 +242,15 @@ class TemplateProposer:
 
 
 MIN_CONFIRMATION_SECONDS = 5.0
+
+
+def list_rivals(candidates: Sequence[RepairCandidate], state: SearchState) -> list[RepairCandidate]:
+    """Return the untried edits of the statements where one passed: they are likeliest to pass as well."""
+    if len(state.survivors) >= MAX_SURVIVORS:
+        return []
+    places = {(survivor.edit.path, survivor.edit.line) for survivor in state.survivors}
+    rest = candidates[state.tried :]
+    return [item for item in rest if (item.edit.path, item.edit.line) in places][:MAX_TRIED_AFTER_SURVIVOR]
 
 
 def _explain_no_trial(candidates: Sequence[RepairCandidate]) -> str:

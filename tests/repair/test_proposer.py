@@ -14,7 +14,9 @@ from coder.patching import apply
 from coder.python.source import PythonSource
 from coder.repair.proposer import (
     EquivalenceNormalizer,
+    SearchState,
     TemplateProposer,
+    list_rivals,
     normalize_module,
     sort_by_plainness,
 )
@@ -163,6 +165,24 @@ def test_says_what_tests_leave_open(tmp_path: Path) -> None:
         result.open_question
         == "the tests do not decide between 2 edits; they differ in `f(5)`: True or False"
     )
+
+
+def test_edits_of_the_same_statement_are_tried_where_one_passes() -> None:
+    text = "x = a < b\ny = a\n"
+    edits = [candidate(text, "<", "<="), candidate(text, "y = a", "y = b"), candidate(text, "<", ">")]
+    state = SearchState(survivors=edits[:1], tried=1)
+    assert list_rivals(edits, state) == edits[2:]
+    assert list_rivals(edits, SearchState(tried=1)) == []
+
+
+def test_of_equal_edits_the_one_with_fewest_changes_is_proposed(tmp_path: Path) -> None:
+    write(tmp_path, {**FILES, "a.py": "def f(a, b):\n    return (a, b) < (b, a)\n"})
+    proposer = TemplateProposer(
+        tracer=FakeTracer(), trials=FakeTrials("b", "a"), runner=FakeRunner(tmp_path / "a.py", right=""),
+        classify=lambda tree, edits, *_: AnswerClasses(classes=(tuple(range(len(edits))),)),
+    )  # fmt: skip
+    (proposal,) = proposer.propose(tmp_path, [TEST], "", seconds=20.0).proposals
+    assert "swap" not in proposal.summary
 
 
 def test_one_kind_of_edit_is_decided(tmp_path: Path) -> None:
