@@ -670,12 +670,15 @@ def _verb(text: str, other: str = "") -> str:
     return text.partition(":")[0] if text.startswith(RAISES) else f"gives {shorten_value(text, other=other)}"
 
 
-def group_by_answers(alternatives: Sequence[CallAnswers], base: CallAnswers | None = None) -> AnswerClasses:
-    """Group alternatives that answer all compared calls alike; `base` are the answers without any.
+def group_by_answers(
+    alternatives: Sequence[CallAnswers], base: CallAnswers | None = None, again: CallAnswers | None = None
+) -> AnswerClasses:
+    """Group alternatives that answer all compared calls alike; `base` and `again` are answers without any.
 
     Compared are calls that every alternative with answers made, and answers steadily. Calls for which an
     alternative raises an accidental exception or does not end tell nothing, if they are not the tests' own:
-    the function cannot take such values, or the machine is busy. Nor do equal answers that hide what they
+    the function cannot take such values, or the machine is busy. Nor do calls that `again` has another answer
+    to, as those that read the clock, nor do equal answers that hide what they
     hold.
     """
     answered = [answers for answers in alternatives if answers]
@@ -683,8 +686,10 @@ def group_by_answers(alternatives: Sequence[CallAnswers], base: CallAnswers | No
     keys = [
         key
         for key in keys
-        if len({side[key].text for side in answered}) > 1 or not _is_opaque(answered[0][key])
+        if len({side[key].text for side in answered}) > 1 or not _is_opaque(answered[0][key].text)
     ]
+    if base and again:
+        keys = [key for key in keys if key not in base or again.get(key, base[key]).text == base[key].text]
     groups: dict[tuple[str, ...] | int, list[int]] = {}
     for place, answers in enumerate(alternatives):
         row = tuple(answers[key].text for key in keys) if answers else ()
@@ -701,8 +706,9 @@ def group_by_answers(alternatives: Sequence[CallAnswers], base: CallAnswers | No
         sum(map(str.__ne__, row, before)) if isinstance(row, tuple) else len(keys) for row in groups
     )
 
-    def plainness(index: int) -> tuple[int, bool, int]:
-        return -len({row[index] for row in rows}), keys[index].kind == "far", len(keys[index].call)
+    def plainness(index: int) -> tuple[bool, int, bool, int]:
+        key, answers = keys[index], {row[index] for row in rows}
+        return _is_opaque(key.call), -len(answers), key.kind == "far", len(key.call)
 
     chosen = min(deciding, key=plainness)
     texts = (row[chosen] if isinstance(row, tuple) else "" for row in groups)
@@ -716,9 +722,9 @@ def group_by_answers(alternatives: Sequence[CallAnswers], base: CallAnswers | No
     )
 
 
-def _is_opaque(answer: CallAnswer) -> bool:
-    """Tell whether an answer is or holds an object that shows less than it holds, such as a function."""
-    return OPAQUE.search(STRING.sub("", answer.text)) is not None
+def _is_opaque(text: str) -> bool:
+    """Tell whether a value is or holds an object that shows less than it holds, such as a function."""
+    return OPAQUE.search(STRING.sub("", text)) is not None
 
 
 def _is_told(key: CallKey, answers: CallAnswers) -> bool:

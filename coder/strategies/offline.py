@@ -343,7 +343,7 @@ def _write_deciding_test(context: SessionContext, tree: Path, found: Proposals) 
         return ()
     example = context.verifier.write_example(tree, found.call, found.proposals[0].answer)
     if isinstance(example, str):
-        return (f"a test decides: assert {found.call} == ...",)
+        return (f"a test of {found.call} decides",)
     file = tree / example.path
     before = decode_text(file.read_bytes()) if file.is_file() else ""
     added = example.text.removeprefix(before)

@@ -159,7 +159,7 @@ class ProjectRuntime:
     ) -> AnswerClasses:
         """Group edits of a tree by the answers to the calls of some tests, in a fork for each edit.
 
-        One more fork gives the answers of the unchanged code.
+        Two more forks, before and after, give the answers of the unchanged code.
         """
         old = read_texts(tree, [edit.path for edit in edits])
         changed = [find_changed_code(old, {**old, edit.path: edit.apply(old[edit.path])}) for edit in edits]
@@ -175,9 +175,9 @@ class ProjectRuntime:
             change.model_copy(update={"text": text[change.start : change.end]}) for change in edits[0].changes
         )
         unchanged = edits[0].model_copy(update={"changes": same})
-        records = self.trials().record_calls(tree, [*edits, unchanged], request, seconds=seconds)
-        *answers, before = map(read_answers, records)
-        return group_by_answers(answers, before)
+        records = self.trials().record_calls(tree, [unchanged, *edits, unchanged], request, seconds=seconds)
+        before, *answers, again = map(read_answers, records)
+        return group_by_answers(answers, before, again)
 
     def installer(self, root: Path, on_install: Callable[[str], None]) -> OverlayInstaller:
         return OverlayInstaller(

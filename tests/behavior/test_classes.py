@@ -35,6 +35,20 @@ def test_equal_answers_that_hide_what_they_hold_say_little(text: str, says_littl
     assert group_by_answers([hidden] * 2).says_little is says_little
 
 
+def test_call_that_reads_the_clock_tells_no_edits_apart() -> None:
+    edits = [answers(x="1", y="2", now="7"), answers(x="1", y="3", now="8")]
+    base = answers(x="0", y="0", now="6")
+    found = group_by_answers(edits, base, answers(x="0", y="0", now="9"))
+    assert (found.classes, found.call) == (((0,), (1,)), "f(y)")
+    alike = [{**edit, **answers(y="2")} for edit in edits]
+    assert group_by_answers(alike, base, answers(x="0", y="0", now="9")).classes == ((0, 1),)
+
+
+def test_call_that_can_be_written_is_the_deciding_one() -> None:
+    edits = [answers(**{"<Cart>": "1", "longer": "1"}), answers(**{"<Cart>": "2", "longer": "2"})]
+    assert group_by_answers(edits).call == "f(longer)"
+
+
 def test_counts_calls_that_are_answered_otherwise_than_before() -> None:
     edits = [answers(x="1", y="2", z="3"), answers(x="1", y="0", z="0")]
     assert group_by_answers(edits, answers(x="0", y="0", z="0")).changed == (3, 1)

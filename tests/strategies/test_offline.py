@@ -182,7 +182,7 @@ def test_names_another_edit_only_where_one_is_kept(kept: tuple[int, ...], names_
                 "        assert value() == 2",
             ],
         ),
-        ("`value` is not defined", ["a test decides: assert value() == ..."]),
+        ("`value` is not defined", ["a test of value() decides"]),
     ],
     ids=["test to paste", "no test can be written"],
 )
