@@ -910,7 +910,15 @@ def _read_expected(rest: str) -> tuple[str, str] | None:
     raised = _NAME.match(rest, got.end())
     wrong = f"raises {raised['type']}" if raised else _read_value(rest, got.end())[0]
     right = _read_right(rest, expects.end(), wrong, is_error=is_error) if wrong else ""
-    return (wrong, right) if right else None
+    is_value = is_error or _is_value_at(rest, expects.end(), right)
+    return (wrong, right) if is_value and (raised or _is_value_at(rest, got.end(), wrong)) else None
+
+
+def _is_value_at(text: str, position: int, value: str) -> bool:
+    """Tell whether what was read at a position is a value and no word of a sentence."""
+    return bool(
+        text[position : position + 1] == "`" or _literal(value) is not None or re.search(r"\d|\w\(", value)
+    )
 
 
 def _read_wanted(rest: str) -> tuple[str, str] | None:
@@ -951,6 +959,8 @@ def _from_session(code: str, issue: str) -> Iterator[ClaimedExample]:
     behind = f"{note}\n{remark}\n{behind[:LONGEST_VALUE]}"
     expected = _EXPECTED.search(behind)
     right = _read_right(behind, expected.end(), wrong) if expected else ""
+    is_named = expected is not None and expected[0].rstrip("` \n").endswith(":")
+    right = right if is_named or (expected and _is_value_at(behind, expected.end(), right)) else ""
     if raised or right:
         yield ClaimedExample(call=call, wrong=wrong, right=right, setup=setup.rstrip())
 

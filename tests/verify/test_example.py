@@ -496,3 +496,15 @@ def test_writes_answer_as_test(tmp_path: Path, right: str, line: str) -> None:
 def test_writes_no_test_of_a_call_that_is_cut_or_no_python(tmp_path: Path, call: str) -> None:
     write(tmp_path, FILES)
     assert write_example(tmp_path, call, "3") == f"{call} is no Python that a test can hold"
+
+
+@pytest.mark.parametrize(
+    "issue",
+    [
+        "`os.getcwd()` is expected to be what it was before, but it is another one.",
+        "`acreate(self)`: await it, and get `798`.",
+        "```\n>>> denest(3)\nTraceback (most recent call last):\nIndexError: x\n```\nIt should be returned.",
+    ],
+)
+def test_words_of_a_sentence_are_no_values(issue: str) -> None:
+    assert not any(example.right for example in claimed_examples(issue))
