@@ -71,7 +71,7 @@ def create_user_commit(git: Git, make: Callable[[bool], str]) -> NewCommit:
     commit = _sign_if_configured(git, make)
     remark = (
         f"{commit.id[:10]} is by coder <coder@localhost>, since git knows no name and e-mail address here. "
-        f"{SET_IDENTITY}; then, on your branch: git commit --amend --no-edit --reset-author"
+        f"{SET_IDENTITY}; then check its branch out, and: git commit --amend --no-edit --reset-author"
     )
     return NewCommit(id=commit.id, remark="\n".join(filter(None, (commit.remark, remark))))
 
