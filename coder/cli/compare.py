@@ -110,7 +110,8 @@ def _table(
     )
     differing = [row for row in functions if row.changed]
     if not totals["inputs"]:
-        return [f"Nothing could be compared of {label}: {share}{cut}."]
+        calls = format_count(totals["calls"], "call")
+        return [f"Nothing could be compared of {label}: none of {calls} of tests can be repeated."]
     answers = f"{totals['changed']} of {totals['inputs']} inputs (variations included) differ"
     if not differing:
         answers = f"the same on {totals['inputs']} inputs (variations included)"
