@@ -81,19 +81,6 @@ def _pair(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield from ((before, after) for before, after in pairs if before)
 
 
-def dotted_name(node: ast.expr) -> str:
-    """Return the dotted name of a function or expression, as far as it consists of names."""
-    match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Attribute(value=value, attr=name):
-            return f"{dotted_name(value)}.{name}".lstrip(".")
-        case ast.Call(func=function):
-            return dotted_name(function)
-        case _:
-            return ""
-
-
 _TITLED = re.compile(
     r"(?:RSpec\.)?[fx]?(?:it|test|specify|example|describe|context|suite)(?:\.\w+)*(?:\(.*\))?|\w+\.Run",
     re.DOTALL,

@@ -1,18 +1,15 @@
 """Weaknesses of a change, read from its sources and tests."""
 
-import ast
 import io
 import re
 import tokenize
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from coder.core.paths import is_test_path
 from coder.core.verdict import Effect, Finding
 from coder.files.regular_files import read_regular_text
-from coder.python.source import dump_node, parse_or_empty
 from coder.verify.build import SOURCE_SUFFIXES, compiled_sources, find_build
 from coder.verify.change import JudgedChange
 from coder.verify.checks.how_tests_run import changed_runner_files, runs_alike
@@ -22,7 +19,6 @@ from coder.verify.layout import configuration_of_tests, is_injected, may_configu
 from coder.verify.mutate import differs_in_code
 from coder.verify.report import shorten_test_id
 from coder.verify.select import project_files
-from coder.verify.test_edits import dotted_name
 from coder.verify.test_files import (
     CODE,
     adds_only_fixtures,
@@ -69,7 +65,6 @@ def find_weaknesses(change: JudgedChange, targets: Sequence[str]) -> Weaknesses:
         has_code = len(data) < len(change.sources)
         rules: list[tuple[str, Effect, Iterable[str]]] = [
             ("wording", "cap", _find_wording(change, sides)),
-            ("special-case", "note", _find_special_cases(change, sides, files)),
             ("harness-access", "cap", _find_process_words(change, sides)),
             ("test-data", "open" if has_code else "cap", _unclear_data(change, targets, data, new)),
             ("unread", "cap", _unread_sources(new, change.sources)),
@@ -108,14 +103,6 @@ def _find_wording(change: JudgedChange, sides: _Sides) -> Iterator[str]:
     is_read = len(after) == len(change.sources) > 0 and not ABOUT_WORDING.search(change.issue)
     if is_read and not any(differs_in_code(before.get(path, ""), text) for path, text in after.items()):
         yield "apart from tests, only comments and docstrings have changed"
-
-
-def _find_special_cases(change: JudgedChange, sides: _Sides, test_files: Sequence[str]) -> Iterator[str]:
-    """Yield choices of a change by the length of its targets' inputs, and values that are equal to others."""
-    old, new = sides.texts(change.sources)
-    yield from _limit(
-        overfitting_signs(old, new, read_texts(sides.new, test_files).values(), issue=change.issue)
-    )
 
 
 def _find_process_words(change: JudgedChange, sides: _Sides) -> list[str]:
@@ -217,73 +204,3 @@ def _limit(findings: Iterable[str]) -> list[str]:
         if len(findings) <= FINDINGS_SHOWN
         else [*findings[:FINDINGS_SHOWN], f"{len(findings) - FINDINGS_SHOWN} more of this kind"]
     )
-
-
-EXAMPLE = re.compile(r"[A-Za-z_][\w.]*\((?:[^()\n]|\([^()\n]*\))*\)|\[[^\n]*\]|\{[^\n]*\}")
-"""A call with its arguments, or a collection, as an example in an issue shows it."""
-LEAST_LENGTH = 3
-"""Shorter collections occur in every program and test."""
-BUILT_IN = ("float", "int", "str", "list", "tuple", "dict", "bytes", "set", "complex")
-
-
-def overfitting_signs(
-    old: Mapping[str, str], new: Mapping[str, str], tests: Collection[str], *, issue: str = ""
-) -> list[str]:
-    """Return signs of overfitting in changed Python sources (text by path), half a sentence each.
-
-    `tests` are source texts. What is made for single inputs shows in the behavior of their neighbors; these
-    signs do not.
-    """
-    prose = EXAMPLE.sub(" ", issue)
-    lengths = {
-        length
-        for text in tests
-        for length in _lengths(parse_or_empty(text))
-        if length >= LEAST_LENGTH and str(length) not in prose
-    }
-    return [
-        f"{path}:{line} {sign}"
-        for path, text in new.items()
-        for line, sign in _signs(parse_or_empty(old.get(path, "")), parse_or_empty(text), lengths)
-    ]
-
-
-def _lengths(tree: ast.Module) -> Iterator[int]:
-    """Yield the lengths of the collection literals in a test."""
-    yield from (len(node.elts) for node in ast.walk(tree) if isinstance(node, ast.List | ast.Tuple | ast.Set))
-
-
-def _signs(before: ast.Module, after: ast.Module, lengths: Collection[int]) -> Iterator[tuple[int, str]]:
-    """Yield choices by the length of a test's literal, and values that are equal to others.
-
-    A length after which so many parts are unpacked is none.
-    """
-    unpacked = {
-        (dump_node(node.value), len(target.elts))
-        for node in ast.walk(after)
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Tuple)
-    }
-    for node in _added_nodes(before, after, ast.Compare, ast.ClassDef):
-        match node:
-            case ast.Compare(
-                left=ast.Call(func=ast.Name(id="len"), args=[measured]),
-                ops=[ast.Eq()],
-                comparators=[ast.Constant(value=int() as length)],
-            ) if length in lengths and (dump_node(measured), length) not in unpacked:
-                yield node.lineno, "chooses by the length of the test's own input"
-            case ast.ClassDef(bases=bases, body=body) if any(
-                dotted_name(base) in BUILT_IN for base in bases
-            ) and any(isinstance(part, ast.FunctionDef) and part.name == "__eq__" for part in body):
-                yield node.lineno, "makes values that are equal to others than a built-in type's"
-
-
-def _added_nodes(before: ast.Module, after: ast.Module, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
-    """Yield the nodes of these types that do not occur in the old file."""
-    counts = Counter(dump_node(node) for node in ast.walk(before) if isinstance(node, kinds))
-    for node in ast.walk(after):
-        if isinstance(node, kinds):
-            counts[dump_node(node)] -= 1
-            if counts[dump_node(node)] < 0:
-                yield node
