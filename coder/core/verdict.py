@@ -270,9 +270,6 @@ class MutationReport(EventValue):
 
     survivors: tuple[UntestedPlace, ...] = ()
     """Variants that no test noticed."""
-    wording: tuple[tuple[str, int], ...] = ()
-    """Path and line, in the changed file, of blocks of changed lines without code: comments, docstrings,
-    blank lines."""
     tried: int = 0
     """Variants that were tested."""
     mutants: int = 0

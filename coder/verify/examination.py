@@ -24,8 +24,6 @@ from coder.verify.verdict import Facts
 
 NOTES_SHOWN = 4
 EXAMPLES_SHOWN = 5
-NEW_CODE_SECONDS = 60.0
-"""Time limit for the mutants of new code, of which all lines are mutated."""
 MUTANT_SECONDS, LEAST_MUTANT_SECONDS = 10.0, 3.0
 """Time limits for the mutants of a fix: at most, and where its targets are quicker."""
 
@@ -54,8 +52,6 @@ class ExaminationTools:
     """Runs the code of the issue in an old and a new tree."""
     behavior: CompareBehavior | None = None
     """Compares the answers to calls in two trees with the same tests."""
-    is_new_code: bool = False
-    """Whether a build made the change: then the mutants are those of all its lines."""
     strict: bool = False
     """Whether new findings of linters keep a fix from being PROVEN."""
 
@@ -150,14 +146,12 @@ def _show_first(facts: Facts, examples: Sequence[BehaviorExample]) -> None:
 
 
 def _run_mutants(change: ExaminedChange, tools: ExaminationTools) -> MutationReport | None:
-    """Mutate the change, in a tree of its own, and run the targets, of new code all tests that it adds.
+    """Mutate the change, in a tree of its own, and run the targets.
 
     None if nothing can be mutated or run.
     """
     tests = tuple(test for test in change.facts.targets if test not in change.facts.dependent)
     seconds = min(MUTANT_SECONDS, change.facts.target_seconds)
-    if tools.is_new_code:
-        tests, seconds = _new_green_tests(change), NEW_CODE_SECONDS
     if not tests or not change.sources:
         return None
     with change.checkout("change") as tree:
@@ -169,12 +163,6 @@ def _run_mutants(change: ExaminedChange, tools: ExaminationTools) -> MutationRep
             trials=tools.trials,
             seconds=max(LEAST_MUTANT_SECONDS, seconds),
         )
-
-
-def _new_green_tests(change: ExaminedChange) -> tuple[str, ...]:
-    return tuple(
-        result.id for result in change.after.results if result.green and not change.before.has_test(result.id)
-    )
 
 
 def _survivor_notes(mutation: MutationReport | None) -> list[str]:

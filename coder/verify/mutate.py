@@ -4,7 +4,6 @@ import ast
 import difflib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import accumulate, zip_longest
 from pathlib import Path
@@ -44,11 +43,7 @@ def mutate_change(
         return None
     edits = [mutant.as_edit(tests) for mutant in mutants]
     outcomes = [trial.outcome for trial in trials.try_out(new, (), edits, seconds=seconds)]
-    if not outcomes:
-        return None
-    wording = [(path, line) for path, text in texts.items() for line in wording_lines(before[path], text)]
-    report = summarize_mutants(mutants, outcomes)
-    return report.model_copy(update={"wording": tuple(wording)})
+    return summarize_mutants(mutants, outcomes) if outcomes else None
 
 
 def summarize_mutants(mutants: Sequence["Mutant"], outcomes: Sequence[str]) -> MutationReport:
@@ -145,14 +140,6 @@ def reverted_hunks(path: str, old: str, new: str) -> Iterator[Mutant]:
         is_import = _only_imports(change.text) and _only_imports(new[change.start : change.end])
         if not is_import and differs_in_code(_apply(change, new), new):
             yield Mutant(path, first, last, "is as it was before", change, is_hunk=True)
-
-
-def wording_lines(old: str, new: str) -> Iterator[int]:
-    """Yield the first lines of hunks that change only comments, docstrings or blank lines."""
-    for first, _, change in _hunks(old, new):
-        with suppress(SyntaxError, ValueError, RecursionError):
-            if _dump_code(_apply(change, new)) == _dump_code(new):
-                yield first
 
 
 def generate_mutants(path: str, old: str, new: str) -> Iterator[Mutant]:

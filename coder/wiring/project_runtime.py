@@ -70,8 +70,6 @@ class ProjectRuntime:
     """Time limit for comparing the answers to calls; 0 compares nothing."""
     build_command: str = ""
     """Command that builds both sides; empty builds what is detected, where the change touches it."""
-    builds_code: bool = False
-    """Whether the change is new code, whose coverage is measured."""
     sandbox_remedies: Mapping[Denied, str] = field(default_factory=dict)
     cutoff: Cutoff = field(default_factory=Cutoff)
     """The verifiers' large test runs in progress."""
@@ -118,7 +116,6 @@ class ProjectRuntime:
             checks=LinterChecks(self.project, bounded).compare,
             issue_code=self.issue_code(bounded),
             behavior=self.behavior_runs(seconds=self.behavior_seconds, sandbox=bounded).examine,
-            is_new_code=self.builds_code,
             strict=self.strict,
         )
 
@@ -317,7 +314,6 @@ def build_project_runtime(
         strict=strict,
         suite=suite,
         build_command=config.build or "",
-        builds_code=task.mode == "build",
         behavior_seconds=0.0 if task.mode == "build" else config.behavior_seconds,
         sandbox_remedies=remedies,
     )

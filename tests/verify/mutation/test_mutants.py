@@ -10,7 +10,6 @@ from coder.verify.mutate import (
     generate_mutants,
     reverted_hunks,
     summarize_mutants,
-    wording_lines,
 )
 
 OLD = """def clamp(value, low, high):
@@ -62,12 +61,6 @@ def test_reports_untested_line() -> None:
         mutants=3,
         caught=2,
     )
-
-
-def test_separates_hunks_without_code() -> None:
-    old = "def f():\n    return 1\n\n\nX = 1\n"
-    new = "# why\ndef f():\n    return 2\n\n\nX = 1  # so\n"
-    assert [*wording_lines(old, new)] == [1, 6]
 
 
 def test_each_mutant_parses_and_differs() -> None:
