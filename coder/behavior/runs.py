@@ -26,7 +26,7 @@ from coder.core.paths import is_test_path, test_file_of
 from coder.core.phases import READ_ONLY
 from coder.core.ports import Limits, Sandbox
 from coder.core.verdict import BehaviorReport, Finding
-from coder.python.source import Function, dump_node, parse_module
+from coder.python.source import Function, dump_node, parse_code
 from coder.verify.layout import nested_projects, source_roots, test_file_predicate
 from coder.verify.packages import package_of
 from coder.verify.project import Project
@@ -345,7 +345,7 @@ def find_changed_code(old: Mapping[str, str], new: Mapping[str, str]) -> Changed
         if not path.endswith(".py"):
             continue
         try:
-            before, after = _parse_code(old.get(path, "")), _parse_code(new.get(path, ""))
+            before, after = parse_code(old.get(path, "")), parse_code(new.get(path, ""))
         except (SyntaxError, ValueError, RecursionError):
             continue
         is_changed |= dump_node(before) != dump_node(after)
@@ -380,19 +380,6 @@ def find_changed_code(old: Mapping[str, str], new: Mapping[str, str]) -> Changed
         is_changed=is_changed,
         has_fields=has_fields,
     )
-
-
-def _parse_code(text: str) -> ast.Module:
-    """Return a module without the statements that are nothing but a literal, such as docstrings."""
-    module = parse_module(text)
-    for node in ast.walk(module):
-        if isinstance(node, ast.Module | ast.ClassDef | Function):
-            node.body = [
-                part
-                for part in node.body
-                if not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
-            ]
-    return module
 
 
 def _functions(module: ast.AST, prefix: str = "") -> Iterator[tuple[str, Function]]:

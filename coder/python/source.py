@@ -248,6 +248,32 @@ def parse_or_empty(text: str) -> ast.Module:
         return ast.Module(body=[], type_ignores=[])
 
 
+def parse_code(text: str) -> ast.Module:
+    """Parse a module, and leave out docstrings and other statements that are nothing but a literal.
+
+    Raises:
+        SyntaxError, ValueError: as `parse_module` does.
+    """
+    module = parse_module(text)
+    for node in ast.walk(module):
+        if isinstance(node, ast.Module | ast.ClassDef | Function):
+            body = [part for part in node.body if not _is_literal(part)]
+            node.body = body or [ast.Pass()]
+    return module
+
+
+def differs_in_code(old: str, new: str) -> bool:
+    """Tell whether two modules differ in more than comments and docstrings; False if one does not parse."""
+    try:
+        return dump_node(parse_code(old)) != dump_node(parse_code(new))
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+
+
+def _is_literal(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
 def dump_node(node: ast.AST) -> str:
     """Return a text of a syntax tree, without positions: equal for equal code.
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from coder.core.ports import Edit, TextChange, Trials
 from coder.core.verdict import MutationReport, UntestedPlace
-from coder.python.source import Positions, decode_source, dump_node, parse_module
+from coder.python.source import Positions, decode_source, differs_in_code, is_docstring, parse_module
 
 
 def mutate_change(
@@ -186,29 +186,6 @@ def _apply(change: TextChange, text: str) -> str:
     return text[: change.start] + change.text + text[change.end :]
 
 
-def differs_in_code(text: str, new: str) -> bool:
-    """Tell whether two texts differ in code, not only in comments, blank lines and docstrings.
-
-    False if one of them does not parse.
-    """
-    try:
-        return _dump_code(text) != _dump_code(new)
-    except (SyntaxError, ValueError, RecursionError):
-        return False
-
-
-def _dump_code(text: str) -> str:
-    tree = parse_module(text)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            node.body = [statement for statement in node.body if not _is_docstring(statement)] or [ast.Pass()]
-    return dump_node(tree)
-
-
-def _is_docstring(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-
-
 def _mutate(node: ast.AST, text: str) -> Iterator[tuple[str, TextChange]]:
     instead = partial(_replace_node, text)
     match node:
@@ -233,7 +210,7 @@ def _mutate(node: ast.AST, text: str) -> Iterator[tuple[str, TextChange]]:
             yield "returns None", instead(value, "None")
         case ast.If(test=test) | ast.While(test=test):
             yield "has its condition negated", instead(test, f"(not ({ast.get_source_segment(text, test)}))")
-        case ast.Expr() | ast.Assign() | ast.AugAssign() | ast.Raise() | ast.Delete() if not _is_docstring(
+        case ast.Expr() | ast.Assign() | ast.AugAssign() | ast.Raise() | ast.Delete() if not is_docstring(
             node
         ):
             yield OMITTED_STATEMENT, instead(node, "pass")

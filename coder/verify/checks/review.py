@@ -10,13 +10,13 @@ from typing import NamedTuple
 from coder.core.paths import is_test_path
 from coder.core.verdict import Effect, Finding
 from coder.files.regular_files import read_regular_text
+from coder.python.source import differs_in_code
 from coder.verify.build import SOURCE_SUFFIXES, compiled_sources, find_build
 from coder.verify.change import JudgedChange
 from coder.verify.checks.how_tests_run import changed_runner_files, runs_alike
 from coder.verify.checks.process_words import PYTHON, find_process_words
 from coder.verify.languages import SUFFIXES
 from coder.verify.layout import configuration_of_tests, is_injected, may_configure
-from coder.verify.mutate import differs_in_code
 from coder.verify.report import shorten_test_id
 from coder.verify.select import project_files
 from coder.verify.test_files import (
