@@ -12,6 +12,7 @@ from coder.core.ports import Distribution, Execution, Limits, Sandbox, SystemPac
 from coder.core.text import parse_json
 from coder.core.verdict import TestReport
 from coder.linux_distribution import find_missing_package, install_hint, run_install_command
+from coder.verify.failures import missing_module
 from coder.verify.layout import DISTRIBUTION_OF_MODULE, source_roots
 from coder.verify.project import Project
 from coder.verify.recording import find_error_line
@@ -25,8 +26,6 @@ found = [name for name in sys.argv[1:] if importlib.util.find_spec(name) is not 
 print(json.dumps({name: (known.get(name) or [""])[0] for name in found}))
 """
 """Prints the distributions of those modules among the arguments that are installed, as JSON."""
-MISSING = re.compile(r"No module named '(?P<name>\w+)'$")
-"""A dotted name is missing inside an installed package, and does not match."""
 PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input")
 WHEELS = ("--only-binary=:all:", "--no-warn-script-location")
 """Wheels only, so that installing a package executes none of its code."""
@@ -58,20 +57,15 @@ class OverlayInstaller:
 
     def missing_packages(self, report: TestReport) -> tuple[str, ...]:
         """Return the distributions of modules that red tests could not import, except the project's own."""
-        messages = [
-            result.failure.message
+        names = dict.fromkeys(
+            missing_module(result)
             for result in report.failures
             if result.failure and result.failure.type == "ModuleNotFoundError"
-        ]
-        names = dict.fromkeys(
-            match["name"]
-            for message in messages
-            if (match := MISSING.search(message.strip().partition("\n")[0]))
         )
         return tuple(
             DISTRIBUTION_OF_MODULE.get(name, name.replace("_", "-"))
             for name in names
-            if not self._is_project_module(name)
+            if name and not self._is_project_module(name)
         )
 
     def missing_system_package(self, report: TestReport) -> SystemPackage | None:

@@ -21,11 +21,9 @@ from coder.verify.project import RECORDED
 
 
 class Recording:
-    """State of one run, updated from single records or from a file of them."""
+    """State of one run, updated from single records."""
 
-    def __init__(self, file: Path | None = None) -> None:
-        self._file = file
-        self._position = 0
+    def __init__(self) -> None:
         self._results: dict[str, TestResult] = {}
         self._open: dict[str, None] = {}
         self._arrived: dict[str, float] = {}
@@ -44,19 +42,6 @@ class Recording:
         self.reached: tuple[str, ...] = ()
         self.lines: LinesRun | None = None
         """Changed lines of functions, by path, and those of them that did not run; None if unknown."""
-
-    def read(self) -> None:
-        """Process the new complete lines of the file."""
-        if (
-            self._file is None or not self._file.is_file() or self._file.is_symlink()
-        ):  # a pipe would block, a link could point anywhere
-            return
-        with self._file.open("rb") as file:
-            file.seek(self._position)
-            complete, newline, _ = file.read().rpartition(b"\n")
-        self._position += len(complete) + len(newline)
-        for line in complete.splitlines():
-            self.add(json.loads(line))
 
     @property
     def results(self) -> tuple[TestResult, ...]:
@@ -110,9 +95,6 @@ class Recording:
             case "start":
                 self._starts += 1
                 self._open[line["id"]] = None
-            case "passed":
-                self._open.pop(line["id"], None)
-                self._take_phase({**line, "when": "call", "outcome": "passed", "xfail": False})
             case "phase":
                 self._take_phase(line)
             case "finish":

@@ -1,6 +1,5 @@
 """Line traces of failing tests and their neighbours, for fault localization."""
 
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
@@ -16,6 +15,7 @@ from coder.verify.launch import files_below, prepare_launch
 from coder.verify.layout import option_words, pytest_options
 from coder.verify.project import Project
 from coder.verify.recording import Recording, find_error_line
+from coder.verify.run import read_json_lines
 
 COLLECTING_SECONDS = 60.0
 """Allowed on top of the time for tracing, for starting and collecting."""
@@ -107,13 +107,13 @@ def _traceback_lines(result: TestResult) -> dict[str, tuple[int, ...]]:
 
 
 def _read_traces(place: Path) -> Traces:
-    recording = Recording(place / "report")
-    recording.read()
+    recording = Recording()
+    for record in read_json_lines(place / "report"):
+        recording.add(record)
     results = {result.id: result for result in recording.results}
     if not (place / "lines").exists():
         return Traces()
-    complete = (place / "lines").read_text(encoding="ascii").rpartition("\n")[0]
-    records = [json.loads(record) for record in complete.split("\n") if record]
+    records = [*read_json_lines(place / "lines")]
     imported: dict[str, set[int]] = {}
     for path, numbers in (pair for record in records if not record["id"] for pair in record["lines"].items()):
         imported.setdefault(path, set()).update(numbers)

@@ -46,8 +46,13 @@ def test_runner_may_fail_for_want_of_tests(exit_code: int, has_tests: bool, kind
 
 def test_test_that_runs_when_the_run_is_cut_did_not_end() -> None:
     recording = Recording()
-    for kind, test in (("start", "a"), ("passed", "a"), ("start", "b")):
-        recording.add({"kind": kind, "id": test, "seconds": 0.1})
+    for line in (
+        {"kind": "start", "id": "a"},
+        {"kind": "phase", "id": "a", "when": "call", "outcome": "passed", "seconds": 0.1, "xfail": False},
+        {"kind": "phase", "id": "a", "when": "teardown", "outcome": "passed"},
+        {"kind": "start", "id": "b"},
+    ):
+        recording.add(line)
     (result,) = recording.end_running(began=0.0)
     assert (result.id, result.red, result.failure and result.failure.type) == ("b", True, "TooLong")
     assert 0 <= result.seconds < 10
