@@ -68,7 +68,7 @@ class Runs:
         Where a changed source or one of the `extensions` is loaded from elsewhere, a run says nothing.
         """
         self._split = split
-        self._runner = runner
+        self.runner = runner
         self._extensions = extensions
         self._progress = progress
         self._seconds = seconds
@@ -92,35 +92,17 @@ class Runs:
         """Ids of the tests that ran on the change."""
         self._lines: list[LinesRun | None] = []
 
-    @property
-    def command(self) -> str:
-        """The test command, as the report of a run names it."""
-        return self._runner.command
-
-    @property
-    def can_list(self) -> bool:
-        """Whether the tests of a side can be listed without running them."""
-        return self._runner.is_recorded
-
-    @property
-    def collects_file_by_file(self) -> bool:
-        """Whether a large run that is cut off has the results of its first files in any case."""
-        return self._runner.collects_file_by_file
-
-    def on_base(self, label: str, tests: Sequence[str]) -> TestReport:
-        return self.run(label, "base", tests)
-
     def collect_on_base(self, files: Sequence[str], seconds: float) -> TestReport:
         """Collect those test files that the base has; with none given, all of its tests."""
         started = time.monotonic()
         with self._split.checkout("base") as place:
             existing = [path for path in files if (place / path).is_file()]
             if files and not existing:
-                return TestReport(command=self._runner.command)
+                return TestReport(command=self.runner.command)
             told = with_label("collection on the base", self._progress)
             report = self._store.recall(
                 (self._content_of("base", place), "collection", *existing),
-                lambda: self._runner.collect(
+                lambda: self.runner.collect(
                     place, existing, timeout_seconds=min(seconds, COLLECTION_SECONDS), progress=told
                 ),
             )
@@ -182,7 +164,7 @@ class Runs:
             def run() -> TestReport:
                 if label in PARALLEL_RUNS:
                     return self._run_large(place, tests, options)
-                return self._runner.run(place, tests, **options)
+                return self.runner.run(place, tests, **options)
 
             report = self._store.recall(
                 (self._content_of(side, place), label, *tests),
@@ -236,11 +218,11 @@ class Runs:
         """Run tests on one side without the recorder; return the exit code, None where it says nothing."""
         started = time.monotonic()
         with self._split.checkout(side) as place:
-            code = self._runner.run_plainly(place, tests, timeout_seconds=seconds or self._seconds, cut=cut)
+            code = self.runner.run_plainly(place, tests, timeout_seconds=seconds or self._seconds, cut=cut)
         if code is not None:
             run = TestRun(
                 label=WITHOUT_RECORDER if side == "change" else WITHOUT_RECORDER_ON_BASE,
-                command=self._runner.command,
+                command=self.runner.command,
                 tests=tuple(tests),
                 counts=Counts(partial=True),
                 exit_code=code,
@@ -279,7 +261,7 @@ class Runs:
         """Run tests on all cores until the user cuts them short."""
         is_offered = self._cutoff is not None and not self._cut.is_set()
         with self._cutoff.offer(self._cut) if self._cutoff and is_offered else nullcontext():
-            report = self._runner.run_parallel(place, tests, **options)
+            report = self.runner.run_parallel(place, tests, **options)
         is_partial = report.problem is not None and report.problem.kind == "timeout"
         if is_partial and self._cut.is_set():
             self.is_cut = True
@@ -401,7 +383,7 @@ class BaseTests:
         the base among them that did not pass in it, or that it lacks. Where it was cut off, nothing is asked
         about files that it did not reach. A runner that cannot list tests has run the same ones on the base.
         """
-        if not runs.can_list:
+        if not runs.runner.is_recorded:
             return before
         files = tuple(dict.fromkeys(map(test_file_of, tests)))
         if after.problem is not None and after.problem.kind != "no_tests":
@@ -419,7 +401,7 @@ class BaseTests:
             command=before.command, results=tuple(known[test] for test in needed if test in known)
         )
         if missing := [test for test in needed if test not in known]:
-            ran = runs.on_base("base", missing)
+            ran = runs.run("base", "base", missing)
             self.learn(ran)
             again = merge_reports(again, ran)
         return merge_reports(before, again)

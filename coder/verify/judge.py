@@ -706,7 +706,7 @@ class Judge:
 
     def _first_chunk_size(self, seconds: float) -> int:
         """Return how many files to begin with: all that pytest runs, since it ends between any two."""
-        if self.runs.collects_file_by_file:
+        if self.runs.runner.collects_file_by_file:
             return sys.maxsize
         ran = self._targets.on_change
         files = len({test_file_of(result.id) for result in ran.results})
@@ -728,7 +728,7 @@ class Judge:
             report = self.runs.run(*run)
             self._find_existing_targets(report, change.before)
             return report
-        if not (self._facts.targets or self._facts.still_red) or not self.runs.can_list:
+        if not (self._facts.targets or self._facts.still_red) or not self.runs.runner.is_recorded:
             report, before = self.runs.run_both(run, SideRun(f"{label}, on the base", "base", tests, seconds))
             change.learn_base(before)
             self._find_existing_targets(report, before)
@@ -945,7 +945,9 @@ class Judge:
     def _harness(self) -> tuple[str, ...]:
         """Changed files that decide how tests run."""
         runs, split = self.runs, self._change.split
-        split.harness = find_harness(self._change, runs.command, is_indirect=not runs.can_list)
+        split.harness = find_harness(
+            self._change, runs.runner.command, is_indirect=not runs.runner.is_recorded
+        )
         return split.harness
 
     def _check_harness(self) -> None:

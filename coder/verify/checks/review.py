@@ -39,33 +39,18 @@ class Weaknesses(NamedTuple):
     """SHA-256 of the targets' files that are the same on both sides, by path."""
 
 
-class _Sides(NamedTuple):
-    """Both trees of a change."""
-
-    old: Path
-    new: Path
-
-    def texts(
-        self, paths: Iterable[str], suffixes: tuple[str, ...] = (".py",)
-    ) -> tuple[dict[str, str], dict[str, str]]:
-        """Return the texts of files in some languages on both sides, by path."""
-        paths = [*paths]
-        return read_texts(self.old, paths, suffixes), read_texts(self.new, paths, suffixes)
-
-
 def find_weaknesses(change: JudgedChange, targets: Sequence[str]) -> Weaknesses:
     """Return what weakens the proof that the targets, which are green on the change, give."""
     files = sorted({path for target in targets for path in change.files_of(target)})
     with change.split.read("base") as old, change.split.read("change") as new:
-        sides = _Sides(old, new)
         hashes = {
             path: digest for path in files if path not in change.sources and (digest := sha256_of(new / path))
         }
         data = [path for path in change.sources if not _is_code(path, old, new)]
         has_code = len(data) < len(change.sources)
         rules: list[tuple[str, Effect, Iterable[str]]] = [
-            ("wording", "cap", _find_wording(change, sides)),
-            ("harness-access", "cap", _find_process_words(change, sides)),
+            ("wording", "cap", _find_wording(change)),
+            ("harness-access", "cap", _find_process_words(change, old, new)),
             ("test-data", "open" if has_code else "cap", _unclear_data(change, targets, data, new)),
             ("unread", "cap", _unread_sources(new, change.sources)),
         ]
@@ -97,22 +82,23 @@ def find_harness(change: JudgedChange, command: str, *, is_indirect: bool) -> tu
     return tuple(dict.fromkeys((*configured, *injected, *(twins if sources else ()), *runner_files)))
 
 
-def _find_wording(change: JudgedChange, sides: _Sides) -> Iterator[str]:
+def _find_wording(change: JudgedChange) -> Iterator[str]:
     """Yield that no code differs, unless the issue is about words."""
-    before, after = sides.texts(change.sources)
+    before, after = change.texts_in((".py",))
     is_read = len(after) == len(change.sources) > 0 and not ABOUT_WORDING.search(change.issue)
     if is_read and not any(differs_in_code(before.get(path, ""), text) for path, text in after.items()):
         yield "apart from tests, only comments and docstrings have changed"
 
 
-def _find_process_words(change: JudgedChange, sides: _Sides) -> list[str]:
+def _find_process_words(change: JudgedChange, old: Path, new: Path) -> list[str]:
     """Return where a change looks for the process that tests it, the first few."""
     suffixes = (*SUFFIXES, *PYTHON, *SOURCE_SUFFIXES)
     before, after = change.texts_in(suffixes)
-    loaded = [path for path in compiled_sources(after) if find_build(path, sides.new)]
+    loaded = [path for path in compiled_sources(after) if find_build(path, new)]
+    tests = (read_texts(tree, change.tests) for tree in (old, new))
     known = "\n".join((change.issue, *before.values()))
     found = find_process_words(before, after, known=known, loaded=loaded)
-    return _limit([*found, *find_process_words(*sides.texts(change.tests), are_tests=True)])
+    return _limit([*found, *find_process_words(*tests, are_tests=True)])
 
 
 def _unread_sources(new: Path, sources: Sequence[str]) -> Iterator[str]:
