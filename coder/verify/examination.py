@@ -150,7 +150,7 @@ def _run_mutants(change: ExaminedChange, tools: ExaminationTools) -> MutationRep
 
     None if nothing can be mutated or run.
     """
-    tests = tuple(test for test in change.facts.targets if test not in change.facts.dependent)
+    tests = tuple(change.facts.targets)
     seconds = min(MUTANT_SECONDS, change.facts.target_seconds)
     if not tests or not change.sources:
         return None

@@ -82,8 +82,6 @@ PARTIAL = ("timeout", "crash", "no_tests")
 """Problems of a run whose results so far can still be read; any other means that nothing was learnt."""
 MOST_RERUNS = 20
 """At most so many tests that seem broken are run again."""
-QUICK_COMPANY = 20.0
-"""Tests that take less than so many seconds together are run again where one fails among the others only."""
 QUICK_TARGETS = 10.0
 """Targets that take less than so many seconds are run twice in the first stage."""
 NAMES_A_FAILURE = re.compile(
@@ -302,35 +300,8 @@ class Judge:
             return
         facts.target_seconds = on_change.seconds
         self._targets = Targets(on_change=on_change, on_base=on_base)
-        self._run_with_company([red.id for red in on_change.failures if test_file_of(red.id) not in aims])
-        on_change, on_base = self._targets.on_change, self._targets.on_base
         if self._check_packages(on_change, merge_reports(change.before, on_base)):
             self._classify(self._targets)
-
-    def _run_with_company(self, tests: Sequence[str]) -> list[str]:
-        """Run tests that fail alone once with their class or file, and return those that pass there.
-
-        The results of these count, on both sides, and those of the base are red.
-        """
-        groups = {test: test_function_of(test).rpartition("::")[0] or test_file_of(test) for test in tests}
-        groups = {test: group for test, group in groups.items() if group != test}
-        if not groups or self._change.before.whole_only:
-            return []
-        names = tuple(dict.fromkeys(groups.values()))
-        on_change, on_base = self.runs.run_both(
-            SideRun(f"{TARGETS}, with others", "change", names, QUICK_COMPANY),
-            SideRun(f"{TARGETS_ON_BASE}, with others", "tests", names, QUICK_COMPANY),
-        )
-        helped = [
-            test
-            for test in groups
-            if passes(on_change, test) and (red := match_result(on_base, test)) and red.red
-        ]
-        self._facts.dependent |= {test: groups[test] for test in helped}
-        targets = self._targets
-        targets.on_change = merge_reports(targets.on_change, tests_among(on_change, helped))
-        targets.on_base = merge_reports(targets.on_base, tests_among(on_base, helped))
-        return helped
 
     def _run_old_versions(self) -> None:
         """Run the tests that the change edits or removes as the base has them, on both sources."""
@@ -844,11 +815,9 @@ class Judge:
             SideRun("again, on the change", side, tests), SideRun("again, on the base", "base", tests)
         )
         blamed = [test for test in tests if not passes(again, test) and passes(on_base, test)]
-        alone = [test for test in tests if passes(again, test)]
-        blamed += self._find_red_in_company(alone, side) if alone else []
         if flaky := [test for test in tests if test not in blamed]:
             names = condense_tests(flaky)
-            self._facts.note("flaky", f"differs from run to run: {names}")
+            self._facts.note("flaky", f"flaky, or depends on order: {names}")
         if blamed and side != "change":
             with_helpers = self.runs.run("again, with the change's own helpers", "change", blamed)
             if helped := [test for test in blamed if passes(with_helpers, test)]:
@@ -869,19 +838,8 @@ class Judge:
             self._facts.note("confirmation", f"{format_count(more, 'more test')} that passed before fail now")
         return broken
 
-    def _find_red_in_company(self, tests: Sequence[str], side: Side) -> list[str]:
-        """Return the tests that pass by themselves and, among all that ran, fail with the change alone."""
-        after = self._facts.after
-        if after is None or after.seconds > QUICK_COMPANY or after.problem is not None:
-            return []
-        on_change, on_base = self.runs.run_both(
-            SideRun("again, among the others", side, self._scope_tests),
-            SideRun("again, among the others, on the base", "base", self._scope_tests),
-        )
-        return [test for test in tests if not passes(on_change, test) and passes(on_base, test)]
-
     def _confirm_reds(self) -> None:
-        """Run the tests that are red on the change again: one that passes then is flaky and shows nothing."""
+        """Run red tests of the change again: one that passes then, or beside others, shows nothing."""
         facts, change = self._facts, self._change
         if facts.broken or change.before.whole_only:
             return
@@ -890,7 +848,7 @@ class Judge:
         if not reds:
             return
         again = self.runs.run("again, on the change", "change", reds[:MOST_RERUNS])
-        flaky = [test for test in reds if passes(again, test)]
+        flaky = [test for test in reds if passes(again, test) or (facts.after and passes(facts.after, test))]
         facts.still_red = tuple(red for red in facts.still_red if red.id not in flaky)
         if flaky:
             self._say_unsteady(flaky)
@@ -902,7 +860,7 @@ class Judge:
         return bool(facts.targets) and not facts.still_red and facts.target_seconds < QUICK_TARGETS
 
     def _run_targets_again(self) -> tuple[TestReport, TestReport]:
-        targets = self._facts.select(self._facts.targets)
+        targets = self._facts.targets
         return self.runs.run_both(
             SideRun(TARGETS_AGAIN, "change", targets), SideRun(TARGETS_ON_BASE_AGAIN, "tests", targets)
         )
@@ -924,9 +882,6 @@ class Judge:
             if (not passes(on_change, test) and (on_change.problem is None or match_result(on_change, test)))
             or ((red := match_result(on_base, test)) is not None and not red.red)
         ]
-        helped = self._run_with_company([test for test in unsteady if not passes(on_change, test)])
-        targets.reds |= {red.id: red for red in targets.on_base.failures if red.id in helped}
-        unsteady = [test for test in unsteady if test not in helped]
         if not unsteady:
             return
         facts.targets = tuple(test for test in facts.targets if test not in unsteady)

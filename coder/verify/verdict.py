@@ -39,8 +39,6 @@ class Facts:
     """Why nothing could be learned about the change: a sentence; empty where something was."""
     targets: tuple[str, ...] = ()
     """Tests that are red on the base for the right reason, and green on the change."""
-    dependent: dict[str, str] = field(default_factory=dict)
-    """The class or file, by test, that tests have to run with: they fail alone and pass among the others."""
     example: str = ""
     """Result of the issue's own example, wrong on the base and right on the change."""
     target_seconds: float = 0.0
@@ -57,10 +55,6 @@ class Facts:
     """Further fields of the verdict, by name."""
     is_examined: bool = False
     """True after the second stage: only then is a change PROVEN."""
-
-    def select(self, tests: Iterable[str]) -> tuple[str, ...]:
-        """Return what to run for some tests: dependent ones with their class or file."""
-        return tuple(dict.fromkeys(self.dependent.get(test, test) for test in tests))
 
     def with_effect(self, effect: Effect) -> list[Finding]:
         """Return the findings of one effect, in order."""

@@ -563,7 +563,7 @@ class WorktreeVerifier:
         """Examine a change; return whether it came to all that decides."""
         if facts.targets and self._runner.is_recorded:
             facts.obstacle = runs.find_contradiction(
-                facts.select(facts.targets), seconds=min(seconds, PLAIN_TIMES * facts.target_seconds), cut=cut
+                facts.targets, seconds=min(seconds, PLAIN_TIMES * facts.target_seconds), cut=cut
             )
         if self._tools is None or facts.obstacle or cut.is_set():
             return not cut.is_set()

@@ -35,7 +35,6 @@ from tests.verify.fakes import (
     NoTrials,
     failed_result,
     passed_result,
-    read_files,
 )
 
 TEST = "tests/test_calc.py"
@@ -590,30 +589,6 @@ def test_tests_that_are_gone_are_counted_beside_new_ones(tmp_path: Path) -> None
     assert f"2 tests that passed before were removed or skipped: {TEST}::test_one, test_two" in [
         found.text for found in verdict.findings
     ]
-
-
-@pytest.mark.parametrize(("broken_by", "kind"), [("fixed", "BROKEN"), ("bug fixed", "PROVEN")])
-def test_break_in_company_is_seen_twice(tmp_path: Path, broken_by: str, kind: str) -> None:
-    """A test that the change breaks only after others is no flaky one; one that fails at random is."""
-    runs: list[Files] = []
-
-    class InCompany(FakeRunner):
-        def _report(self, tree: Path, tests: Sequence[str]) -> TestReport:
-            report = super()._report(tree, tests)
-            runs.append(read_files(tree))
-            is_first = sum(files["calc.py"] == "fixed" for files in runs) == 2
-            is_red = OTHER not in tests and "fixed" in broken_by and report.result_for(OTHER) is not None
-            if not is_red or runs[-1]["calc.py"] != "fixed" or (kind == "PROVEN" and not is_first):
-                return report
-            results = [failed_result(OTHER) if test.id == OTHER else test for test in report.results]
-            return report.model_copy(update={"results": tuple(results)})
-
-    trees = FakeTrees(tmp_path, {**BASE, "tests/test_other.py": "import calc"}, {**FIX, **NEW_TEST})
-    verifier = WorktreeVerifier(trees=trees, runner=InCompany(suite), purpose=Purpose())
-    verdict = verifier.examine(verifier.verify(trees.patch, ()))
-    assert verdict.kind.value == kind
-    if kind == "BROKEN":
-        assert [red.id for red in verdict.broken] == [OTHER]
 
 
 @pytest.mark.parametrize(
