@@ -136,20 +136,9 @@ class Judge:
         find_lost_imports: Callable[[], Sequence[str]],
         started: float,
     ) -> None:
-        """Prepare to judge a change by the named tests, those that it touches, and those that reach it.
+        """Judge a change by the tests `named`; what is red of those `mentioned` is an old failure.
 
-        Args:
-            change: the change, with what is known of its base.
-            runs: runs tests on any side of it.
-            named: tests that the user, the issue or a reproduction names.
-            mentioned: tests whose functions the issue mentions; what is red of them is an old failure.
-            choose_scope: returns the tests that reach the change from the seconds that its targets took.
-            find_ties: returns how red tests of a report, in a tree, are tied to the issue; None if no tie is
-                needed.
-            answer_example: returns what the issue's example gives on the change; None if the base does not
-                show it wrong.
-            find_lost_imports: returns the changed modules that the base can import and the change cannot.
-            started: when the verification began, by the monotonic clock.
+        `started` is a reading of the monotonic clock; no ties to the issue are needed if `find_ties` is None.
         """
         self.runs = runs
         self._started = started

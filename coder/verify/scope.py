@@ -36,12 +36,7 @@ def choose_scope(
 ) -> Scope:
     """Return the whole suite where it fits into the budget, else the tests of a selection.
 
-    Args:
-        selection: tests that reach the change, nearest first; None where the runner cannot select any.
-        limits: what the user allows.
-        target_seconds: how long the targets took on the change.
-        suite_seconds: how long the whole suite took when it last ran; None if it is not known.
-        selects_all: the selection has all test files, so that those which ran already need not run again.
+    `selects_all` tells that the selection has all test files: those which ran already need not run again.
     """
     budget = max(LEAST_BUDGET, min(TARGET_TIMES * target_seconds, limits.reaching_seconds))
     seconds = limits.suite_seconds if limits.waits else min(budget, limits.suite_seconds)

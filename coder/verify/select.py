@@ -59,14 +59,9 @@ class SuiteSelection(Value):
 
 
 def select_test_files(old: Path, new: Path, changed: Sequence[str]) -> SuiteSelection | None:
-    """Return the test files that a change can reach, nearest first, including files that it deletes.
+    """Return the test files that a change can reach, nearest first, with those that it deletes.
 
     None if it may reach any test.
-
-    Args:
-        old: the tree before the change.
-        new: the tree after it.
-        changed: paths that differ, relative to both.
     """
     options = pytest_options(new)[1]
     patterns = option_words(options.get("python_files", ""))

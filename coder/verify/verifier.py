@@ -109,17 +109,9 @@ class WorktreeVerifier:
         sandbox_remedies: Mapping[Denied, str] = MappingProxyType({}),
         store: RunStore = NO_STORE,
     ) -> None:
-        """Prepare to verify changes of one base.
+        """Prepare to verify changes of one base; `circumstances` are sentences for the evidence.
 
-        `circumstances` are sentences about the interpreter and the test command, for the evidence.
-
-        `tools` examine changes that broke nothing, `examples` run the issue's own, and `find_lost_imports`
-        returns the modules of some paths that an old tree can import and a new one cannot. `suite` limits how
-        much of the suite runs, and `history` tells how long it took before; `cutoff` lets the user cut large
-        runs short. `sandbox_remedies` name the switch for each resource that the sandbox denies.
-
-        `builder` builds both sides, where the change or a setting wants it; `store` keeps reports for later
-        sessions.
+        `find_lost_imports` returns the modules that an old tree can import and a new one cannot.
         """
         self._trees = BuiltTrees(trees, builder)
         self._runner = runner

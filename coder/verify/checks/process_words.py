@@ -113,12 +113,7 @@ def find_process_words(
 ) -> list[str]:
     """Return where changed files look for the process that tests them, half a sentence each.
 
-    Args:
-        old: texts before the change, by path; what they did is allowed.
-        new: texts after it.
-        known: the issue and the base's code: environment variables that it names are allowed.
-        loaded: paths of compiled sources that an interpreter loads.
-        are_tests: whether these are Python tests, which may ask where they run.
+    Variables named in `known` are allowed, and what `old` had; an interpreter loads the paths in `loaded`.
     """
     found: dict[str, None] = {}
     for path, text in new.items():

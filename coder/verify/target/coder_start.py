@@ -1,13 +1,7 @@
 """Start of a test runner for evidence, with the recorder loaded before the tested tree can be imported.
 
-Standard library only, Python 3.8 or later; runs as a script in the project's interpreter. The JSON file named
-in CODER_PYTEST_REQUEST holds, beside the recorder's settings: `runner` (pytest, unittest or django), `path`
-(directories before the standard library, as in PYTHONPATH), `shadowing` (directories with modules that are
-called like some of it, which come behind it), `linger` (seconds that threads and children of
-tests have after the runner's end), `script` (the runner's own script; empty for
-`python -m`, which puts the working directory first), `own_runner` (the tree is pytest's own repository),
-`calls` (calls are answered in place).
-The file is deleted before any code of the project runs.
+Standard library only, Python 3.8 or later; runs as a script in the project's interpreter. The request, a JSON
+file named in CODER_PYTEST_REQUEST, is deleted before any code of the project runs.
 """
 
 # ruff: noqa: PTH100, PTH108, PTH109, PTH120, PTH123 - nothing is imported that the project may have a module for
