@@ -196,15 +196,6 @@ def program_name(word: str) -> str:
     return name.removeprefix("_").removesuffix("-cli")
 
 
-def expand_as_shell(text: str, words: Sequence[str], root: Path) -> tuple[str, ...]:
-    """Return the words of a command with `**` outside of quotes as a shell reads it: as `*`, if that fits."""
-    unquoted = {word for word in text.split() if "**" in word and not word.startswith(("'", '"'))}
-    return tuple(
-        word.replace("**", "*") if word in unquoted and any(root.glob(word.replace("**", "*"))) else word
-        for word in words
-    )
-
-
 def split_launchers(words: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the variables that the start of a command sets, and the command without launchers."""
     environment: dict[str, str] = {}
@@ -549,9 +540,6 @@ NODE_REPORTER = Path(__file__).parents[1] / "target" / "node" / "reporter.mjs"
 """Our reporter, which runs in Node's process, beside those of the tests."""
 NODE_REPORT = "report.jsonl"
 NODE_PROGRAMS = ("node", "tsx")
-BORP = "borp"
-"""A program around Node's runner, with options and default patterns of its own."""
-BORP_PATTERN = re.compile(r"^(?:-p|--pattern)[\n=](.+)$", re.M)
 SUFFIXES = (".js", ".mjs", ".cjs")
 IMPORT = re.compile(r"""(?:\bfrom|\brequire\(|\bimport)\s*["']node:test["']""")
 NODE_BEFORE_VALUES = (
@@ -580,18 +568,14 @@ class NodeTest(NodeAdapter):
                 yield "node --test"
 
     def recognizes(self, words: Sequence[str]) -> bool:
-        """Tell whether Node runs tests, itself or started by tsx or borp."""
-        name = _program(words)
-        return name == BORP or (name in NODE_PROGRAMS and "--test" in words)
+        """Tell whether Node runs tests, itself or started by tsx."""
+        return _program(words) in NODE_PROGRAMS and "--test" in words
 
     def prepare(self, run: Run) -> Invocation:
         """Report through our reporter; patterns are expanded, which Node does since 21 only."""
         words: Sequence[str] = [
             word for word in run.argv[1:] if not word.startswith(("--test-reporter", "--watch"))
         ]
-        is_borp = program_name(run.argv[0]) == BORP
-        if is_borp:  # of its options the pattern alone says which tests there are
-            words = ("--test", *BORP_PATTERN.findall("\n".join(words)))
         if run.files:
             words = (*without_paths(words, run.tree, before_values=NODE_BEFORE_VALUES), *run.files)
         words = [path for word in words for path in _expand(word, run.tree)]
@@ -599,8 +583,7 @@ class NodeTest(NodeAdapter):
             f"--test-reporter={NODE_REPORTER.as_uri()}",
             f"--test-reporter-destination={run.place / NODE_REPORT}",
         )
-        program = find_binary(run.tree, "node" if is_borp else run.argv[0])
-        return Invocation(argv=(program, *report, *words))
+        return Invocation(argv=(find_binary(run.tree, run.argv[0]), *report, *words))
 
     def read_results(self, run: Run) -> Iterator[TestResult]:
         """Yield the results in our reporter's records: one a line, children before their parents."""

@@ -12,7 +12,6 @@ from coder.verify.runners.javascript import (
     Mocha,
     NodeTest,
     Vitest,
-    expand_as_shell,
     find_parts,
     find_test_scripts,
     is_build,
@@ -80,7 +79,6 @@ def recognize_command(text: str, root: Path) -> RecognizedCommand | None:
         if WORKSPACES.recognizes(part.words):
             found.append(RecognizedCommand(adapter=WORKSPACES.name, argv=part.words))
         elif adapter := next((known for known in ADAPTERS if known.recognizes(split_wrapper(argv)[1])), None):
-            argv = expand_as_shell(part.text, argv, root)
             found.append(
                 RecognizedCommand(
                     adapter=adapter.name, environment=environment, argv=argv, builds=tuple(builds)

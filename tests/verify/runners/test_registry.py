@@ -89,7 +89,7 @@ SCRIPTS: dict[str, tuple[dict[str, str], str]] = {
             "test:mocha": WRAPPED,
             "test:exports": "node bin/ssl.js mocha test/module/test.js",
         },
-        "node bin/ssl.js mocha 'test/unit/*/*.js' --timeout 30000",
+        "node bin/ssl.js mocha 'test/unit/**/*.js' --timeout 30000",
     ),
     "sequence": (
         {

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.runners.adapter import Run
 from coder.verify.runners.javascript import NodeTest
 from coder.verify.runners.registry import find_commands
 from tests.builders import write
@@ -91,8 +90,7 @@ CJS_TESTS = 'const { test } = require("node:test");\n'
 @pytest.mark.parametrize(
     ("script", "test", "commands"),
     [
-        ("eslint . && borp && tstyche", ESM_TESTS, ["borp", "npm test"]),
-        ("borp", CJS_TESTS, ["borp", "npm test"]),
+        ("eslint . && borp && tstyche", ESM_TESTS, ["node --test", "npm test"]),
         ("tape test/*.js", 'const test = require("tape");\n', ["npm test"]),
         (
             "npm run build && node --conditions development test/index.js",
@@ -107,11 +105,3 @@ def test_finds_commands(tmp_path: Path, script: str, test: str, commands: list[s
     files = {"package.json": json.dumps({"scripts": {"test": script}}), "test/index.js": test}
     write(tmp_path, {**files, "node_modules/x/test/index.js": ESM_TESTS})
     assert [command for command, _ in find_commands(tmp_path)] == commands
-
-
-def test_takes_patterns_of_borp(tmp_path: Path) -> None:
-    for name in ("b.mjs", "a.js", "c.ts"):
-        (tmp_path / name).touch()
-    argv = ("borp", "--pattern", "*.{js,mjs}", "--coverage", "--timeout", "9")
-    prepared = NodeTest().prepare(Run(argv=argv, tree=tmp_path, place=tmp_path)).argv
-    assert prepared[0] == "node" and prepared[3:] == ("--test", "a.js", "b.mjs")

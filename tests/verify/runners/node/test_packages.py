@@ -41,7 +41,6 @@ def recognize_script(root: Path, **scripts: str) -> RecognizedCommand | None:
             "node",
             ("node", "--import", "tsx", "--test", "src/*.test.ts"),
         ),
-        ("eslint && borp -p 'a/*.{js,mjs}' --coverage", "node", ("borp", "-p", "a/*.{js,mjs}", "--coverage")),
     ],
 )
 def test_recognizes_runner_behind_npm_test(
