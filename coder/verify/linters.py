@@ -35,14 +35,13 @@ class Checker(Value):
     """Its configuration: a table below `tool` in pyproject.toml, a section of setup.cfg or tox.ini."""
 
 
-RUFF = Checker(
-    name="ruff",
-    arguments=("check", "--output-format=concise", "--no-cache", "--quiet"),
-    files=("ruff.toml", ".ruff.toml"),
-    table="ruff",
-)
 CHECKERS = (
-    RUFF,
+    Checker(
+        name="ruff",
+        arguments=("check", "--output-format=concise", "--no-cache", "--quiet"),
+        files=("ruff.toml", ".ruff.toml"),
+        table="ruff",
+    ),
     Checker(name="ruff", arguments=("format", "--check", "--no-cache"), table="ruff.format"),
     Checker(name="flake8", files=(".flake8",), table="flake8"),
     Checker(
@@ -65,10 +64,6 @@ CHECKERS = (
         table="bandit",
     ),
 )
-DEFAULT_CHECKER = RUFF.model_copy(
-    update={"arguments": (*RUFF.arguments, "--isolated", "--select=E9,F,B,S", "--ignore=S101")}
-)
-"""For projects without a checker: the rules of pyflakes, bugbear and bandit, in ruff."""
 
 
 def checkers_of(root: Path) -> list[Checker]:
@@ -101,16 +96,15 @@ class LinterChecks:
         paths = [path for path in changed if path.endswith((".py", ".pyi")) and not path.startswith("-")]
         if not paths:
             return LintReport()
-        configured = checkers_of(new)
         ran: dict[str, None] = {}
         missing: dict[str, None] = {}
         findings: list[str] = []
-        for checker in configured or (DEFAULT_CHECKER,):
+        for checker in checkers_of(new):
             if program := self._program_of(checker):
                 ran[checker.name] = None
                 before, after = (self._findings(program, checker, tree, paths) for tree in (old, new))
                 findings += (f"{checker.name}: {line}" for line in _new_findings(before, after))
-            elif configured:
+            else:
                 missing[checker.name] = None
         return LintReport(new=tuple(findings), ran=tuple(ran), missing=tuple(missing))
 

@@ -42,12 +42,6 @@ def test_moved_lines_are_no_new_findings(tmp_path: Path, sandbox: ProcessSandbox
     assert findings == LintReport(ran=("ruff",))
 
 
-def test_project_without_checkers_gets_default_ones(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    unsafe = f"{OLD}\n\ndef call(text):\n    return eval(text)\n"
-    findings = compare_findings(tmp_path, sandbox, OLD, unsafe, {})
-    assert [line.split()[:3] for line in findings.new] == [["ruff:", "a.py:9:", "S307"]]
-
-
 @pytest.mark.thorough
 def test_runs_formatter_and_type_checker(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     more = {"pyproject.toml": "[tool.ruff.format]\n[tool.mypy]\n"}
