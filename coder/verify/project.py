@@ -1,6 +1,5 @@
 """Test setup of a project: command, interpreter, environment, and what its files say about them."""
 
-import ast
 import json
 import os
 import platform
@@ -24,7 +23,6 @@ from coder.core.text import parse_json, suggest_name
 from coder.core.values import Value
 from coder.core.verdict import RunProblem
 from coder.files.regular_files import read_regular_text
-from coder.python.source import parse_or_empty
 from coder.verify.checks.how_tests_run import RUNNER_FILES, RUNNER_SCRIPTS
 from coder.verify.layout import (
     CODER_FILE,
@@ -275,7 +273,7 @@ def _candidate_commands(
         if command.is_pytest and not hint.is_weak:
             environment = environment or command.environment
         if command.is_recorded:
-            is_main = not hint.is_weak and hint.source in (TOX, NOX)
+            is_main = not hint.is_weak and hint.source == TOX
             is_preferred = is_main or (not file and not (hint.is_weak and command.is_pytest))
             (preferred if is_preferred else others).append((command, f"from {hint.source}"))
         elif command.is_selective or hint.is_known:
@@ -657,7 +655,7 @@ def _is_python(word: str) -> bool:
 DJANGO_COMMAND = "python manage.py test"
 OWN_TABLES = ("[tool.coder] in pyproject.toml", CODER_FILE)
 """Sources of commands that are the only ones."""
-TOX, NOX = "commands of tox", "noxfile.py"
+TOX = "commands of tox"
 STARTS_TESTS = re.compile(r"\b(?:pytest|py\.test|unittest|manage\.py\s+test|runtests\.py|bin/test)\b")
 CI_FILES = (
     ".github/workflows/*.yml",
@@ -703,8 +701,6 @@ def _all_hints(root: Path) -> Iterator[Hint]:
         if command := table.get("test"):
             yield Hint(command=str(command), source=source, is_known=True)
     yield from _tox_hints(root, tool)
-    yield from _nox_hints(root)
-    yield from _script_hints(tool)
     for name in ("Makefile", "GNUmakefile", "justfile", "Justfile"):
         yield from _target_hints(root / name)
     if "django" in read_regular_text(root / "tests" / "runtests.py"):
@@ -771,41 +767,6 @@ def _tox_hint(command: str, variables: Mapping[str, object], source: str, *, is_
 def _assignments(environment: Mapping[str, str]) -> str:
     """Return variables as they stand before a command of a shell."""
     return "".join(f"{name}={shlex.quote(value)} " for name, value in environment.items())
-
-
-def _nox_hints(root: Path) -> Iterator[Hint]:
-    """Yield the literal commands that sessions of nox run."""
-    for function in parse_or_empty(read_regular_text(root / "noxfile.py")).body:
-        for node in ast.walk(function) if isinstance(function, ast.FunctionDef) else ():
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "session.run":
-                words = [
-                    word.value
-                    for word in node.args
-                    if isinstance(word, ast.Constant) and isinstance(word.value, str)
-                ]
-                is_weak = not isinstance(function, ast.FunctionDef) or not function.name.startswith("test")
-                yield Hint(command=" ".join(words), source=NOX, is_weak=is_weak)
-
-
-def _script_hints(tool: Mapping[str, Any]) -> Iterator[Hint]:
-    """Yield the scripts and tasks of hatch, pdm, poe and others that are named after tests."""
-    tables = [
-        (f"hatch's environment {name}", nested_table(tool, "hatch", "envs", name, "scripts"))
-        for name in nested_table(tool, "hatch", "envs")
-    ]
-    tables += [
-        ("pdm's scripts", nested_table(tool, "pdm", "scripts")),
-        ("poe's tasks", nested_table(tool, "poe", "tasks")),
-        ("the tasks of taskipy", nested_table(tool, "taskipy", "tasks")),
-    ]
-    for source, scripts in tables:
-        for name, script in scripts.items():
-            if isinstance(script, dict):
-                script = script.get("cmd") or script.get("shell") or ""
-            for command in script if isinstance(script, list) else [script]:
-                if isinstance(command, str):
-                    is_weak = not str(name).startswith("test")
-                    yield Hint(command=command, source=f"{source} in pyproject.toml", is_weak=is_weak)
 
 
 def _target_hints(file: Path) -> Iterator[Hint]:

@@ -19,18 +19,6 @@ jobs:
           python manage.py test
           pytest --python ${{ matrix.python }}
 """
-NOX = """
-import nox
-
-@nox.session
-def tests(session):
-    session.install("pytest")
-    session.run("pytest", "-q", *session.posargs)
-
-@nox.session
-def docs(session):
-    session.run("sphinx-build", "docs")
-"""
 SETENV = """\
 setenv =
     PYTHONPATH = {toxinidir}/src
@@ -65,17 +53,6 @@ setenv =
             ["A=b B=3 pytest"],
         ),
         ({"tox.toml": "[env_run_base]\ncommands = [['pytest', '-q']]"}, ["pytest -q"]),
-        ({"noxfile.py": NOX}, ["pytest -q"]),
-        ({"noxfile.py": "def ("}, []),
-        (
-            {"pyproject.toml": "[tool.hatch.envs.default.scripts]\ntest = 'pytest {args}'\nfmt = 'ruff'"},
-            ["pytest"],
-        ),
-        (
-            {"pyproject.toml": "[tool.pdm.scripts]\ntest = {cmd = 'python -m unittest'}"},
-            ["python -m unittest"],
-        ),
-        ({"pyproject.toml": "[tool.poe.tasks]\ntest = 'pytest -x'"}, ["pytest -x"]),
         (
             {"Makefile": "all: test\n\techo\ntest: build\n\t@$(PYTHON) -m pytest $(ARGS)\nlint:\n\tpytest\n"},
             ["python -m pytest"],
@@ -92,7 +69,7 @@ setenv =
         ({"tests/runtests.py": "import django\n"}, ["python tests/runtests.py"]),
         ({"manage.py": "DJANGO_SETTINGS_MODULE"}, ["python manage.py test"]),
         ({"bin/test": "#!/usr/bin/env python"}, ["python bin/test"]),
-        ({"pyproject.toml": "[tool]\ncoder = 3\nhatch = []\n"}, []),
+        ({"pyproject.toml": "[tool]\ncoder = 3\n"}, []),
     ],
 )
 def test_finds_test_commands(tmp_path: Path, files: dict[str, str], commands: list[str]) -> None:
