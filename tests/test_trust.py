@@ -179,19 +179,17 @@ def test_worktree_of_a_trusted_repository_is_trusted(tmp_path: Path, monkeypatch
         assert is_trusted(root)
 
 
-def test_asks_once_what_tests_and_builds_a_repository(root: Path) -> None:
-    (root / "setup.py").write_text("from setuptools import setup\nsetup(ext_modules=[])\n")
+def test_asks_once_what_tests_a_repository(root: Path) -> None:
     asked: list[tuple[str, str]] = []
 
     def answer(question: str, detected: str) -> str:
         asked.append((question, detected))
-        return "make check" if len(asked) == 1 else detected
+        return "make check"
 
     for _ in range(2):
         config = confirm_commands(root, load_config(root, {}), backend=walls(), ask=answer)
-    built = "python setup.py build_ext --inplace --force"
-    assert [detected for _, detected in asked] == ["python -m pytest", built]
-    assert (config.test, config.build) == ("make check", built)
+    assert [detected for _, detected in asked] == ["python -m pytest"]
+    assert config.test == "make check"
     trust_repository(root)
     forget_repository(root)
     assert load_config(root, {}).test is None

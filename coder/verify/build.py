@@ -1,4 +1,4 @@
-"""Builds of both sides of a change, by the setting `build` or for the extension modules that it touches."""
+"""Builds of both sides of a change by the setting `build`."""
 
 import os
 import re
@@ -49,56 +49,33 @@ class FailedBuild(NamedTuple):
 class Builder:
     """Builder of the trees of one project."""
 
-    def __init__(
-        self,
-        project: Project,
-        *,
-        sandbox: Sandbox,
-        limits: Limits,
-        command: str = "",
-        root: Path | None = None,
-    ) -> None:
-        """Prepare to build with a command; with none, or that detected at `root`, only extension modules."""
+    def __init__(self, project: Project, *, sandbox: Sandbox, limits: Limits, command: str = "") -> None:
         self._project = project
         self._sandbox = sandbox
         self._limits = limits
-        is_detected = root is not None and command == find_build("setup.py", root)
-        self._command = "" if is_detected else command
+        self.command = command
+        """Command that builds a tree; empty if none is set."""
 
-    @property
-    def builds_all(self) -> bool:
-        """True if any change is built, not only one of compiled sources."""
-        return bool(self._command)
-
-    @property
-    def is_recorded(self) -> bool:
-        """True if the tests run in a Python interpreter that imports the modules of the tree."""
-        return self._project.command.is_recorded
-
-    def command_for(self, paths: Sequence[str], tree: Path) -> str:
-        """Return the command that builds a tree with these changed files; empty if none is known."""
-        if self._command or not self._project.command.uses_interpreter:
-            return self._command
-        found = (find_build(path, tree) for path in compiled_sources(paths))
-        return " && ".join(dict.fromkeys(filter(None, found)))
-
-    def missing_build(self, paths: Sequence[str], tree: Path) -> str:
-        """Return, as a sentence, which compiled source nothing is known to compile; empty if none."""
+    def describe_unbuilt(self, paths: Sequence[str], tree: Path) -> str:
+        """Return, as a sentence, which changed source has to be compiled, and how; empty if none has."""
         sources = compiled_sources(paths)
+        proposal = next(filter(None, (find_build(path, tree) for path in sources)), "")
         stale = [path for path in find_modules(tree) if not is_test_path(path)]
-        if not sources or not stale or not self.is_recorded:
+        if not sources or not (stale or proposal) or not self._project.command.is_recorded:
             return ""
+        loaded = f": the tests would load {stale[0]} as it was built in your checkout" if stale else ""
+        example = f", such as `{proposal}`" if proposal else ""
         return (
-            f"The change touches {sources[0]}, and nothing is known that compiles it: the tests would load "
-            f"{stale[0]} as it was built in your checkout. Name the command: the setting `build`."
+            f"The change touches {sources[0]}, and no build command is set{loaded}. "
+            f"Name it: the setting `build`{example}."
         )
 
-    def build(self, tree: Path, command: str) -> Build:
-        """Build in `tree` and return what that wrote: of detected builds the extension modules alone."""
+    def build(self, tree: Path) -> Build:
+        """Build in `tree` and return what that wrote."""
         tree = tree.resolve()
         before = dict(self._stamps(tree))
         python = shlex.quote(str(self._project.interpreter))
-        words = ("sh", "-c", PYTHON.sub(python, command))
+        words = ("sh", "-c", PYTHON.sub(python, self.command))
         try:
             execution = self._sandbox.run(
                 words, cwd=tree, environment=self._project.environment, limits=self._limits
@@ -113,26 +90,19 @@ class Builder:
             if before.get(path) != stamp
             and (content := read_regular(tree / path, within=tree, limit_bytes=LARGEST_BYTES)) is not None
         }
-        has_nothing = not files and not self._command
-        if has_nothing and any(file.suffix in SOURCE_SUFFIXES for file in tree.rglob("*")):
-            return Build(error="the build makes no extension module", output=output_tail(execution.output))
         return Build(files=files)
 
-    def _stamps(self, tree: Path) -> Iterator[tuple[str, int]]:
+    @staticmethod
+    def _stamps(tree: Path) -> Iterator[tuple[str, int]]:
         for folder, folders, names in os.walk(tree):
             folders[:] = [name for name in folders if name not in NOT_BUILT]
             for name in names:
-                if self._command or name.endswith(EXTENSION_SUFFIXES):
-                    path = Path(folder, name)
-                    yield path.relative_to(tree).as_posix(), path.lstat().st_mtime_ns
+                path = Path(folder, name)
+                yield path.relative_to(tree).as_posix(), path.lstat().st_mtime_ns
 
 
 class BuiltTrees:
-    """`Trees` with what a build writes, of both sides or none.
-
-    Detected builds begin once a change touches compiled sources; until then, checkouts have the modules of
-    the user's checkout. Each content is built once, in a checkout of its own.
-    """
+    """`Trees` with what the build command writes; each content is built once, in a checkout of its own."""
 
     def __init__(self, trees: Trees, builder: Builder | None = None) -> None:
         """Wrap `trees`; without a builder nothing is ever built."""
@@ -140,17 +110,12 @@ class BuiltTrees:
         self._builder = builder
         self._builds: dict[tuple[str, ...], Build] = {}
         self._lock = threading.Lock()
-        self.inputs: tuple[str, ...] = ()
-        """Changed files that a build may read, of all changes so far; empty if nothing is built."""
+        self._inputs: tuple[str, ...] = ()
+        """Changed files that a build may read, of all changes so far."""
 
     @property
     def base(self) -> str:
         return self._trees.base
-
-    @property
-    def builds_all(self) -> bool:
-        """True if any change is built, not only one of compiled sources."""
-        return self._builder is not None and self._builder.builds_all
 
     @property
     def modules(self) -> tuple[str, ...]:
@@ -174,7 +139,7 @@ class BuiltTrees:
     @contextmanager
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:
         with self._trees.checkout(tree, paths) as place:
-            if self.inputs or self.builds_all:
+            if self._builder is not None and self._builder.command:
                 _write_files(self._build(tree, paths, place), place)
             yield place
 
@@ -184,42 +149,38 @@ class BuiltTrees:
             self._builds = {key: build for key, build in self._builds.items() if not build.error}
 
     def rebuild(self, place: Path, paths: Sequence[str]) -> str:
-        """Build in a checkout with changed `paths`, if they need it; return why that failed."""
-        command = self._builder.command_for(paths, place) if self._builder else ""
-        if self._builder is None or not command:
-            return ""
-        build = self._builder.build(place, command)
-        return f"`{command}` fails: {build.error}.\n{build.output}" if build.error else ""
+        """Build in a checkout with changed `paths`; return why that failed, or what has to be built."""
+        if self._builder is None or not self._builder.command:
+            return self._builder.describe_unbuilt(paths, place) if self._builder else ""
+        build = self._builder.build(place)
+        return f"`{self._builder.command}` fails: {build.error}.\n{build.output}" if build.error else ""
 
     def prepare(self, tree: str, progress: Progress | None = None) -> FailedBuild | None:
-        """Build the base and `tree`, if it changes what a build reads; return why one cannot be built."""
+        """Build the base and `tree`; return why one of them cannot be built, or has to be and is not."""
         changed = self._trees.changed_paths(tree)
-        if self._builder is None or not (compiled_sources(changed) or self.builds_all):
+        if self._builder is None:
             return None
-        with self._trees.read(tree) as place:
-            command = self._builder.command_for(changed, place)
-            missing = "" if command else self._builder.missing_build(changed, place)
-        if not command:
-            return FailedBuild(missing) if missing else None
+        if not (command := self._builder.command):
+            with self._trees.read(tree) as place:
+                reason = self._builder.describe_unbuilt(changed, place)
+            return FailedBuild(reason) if reason else None
         self._add_inputs(path for path in changed if not is_test_path(path))
         if progress is not None:
             progress(f"both sides are built: {command}")
         with self._trees.checkout(self.base, ()) as old, self._trees.checkout(tree) as new:
             base = self._build(self.base, (), old)
             change = base if base.error else self._build(tree, None, new)
-        if base.error and not (self.builds_all or self._builder.is_recorded):
-            return None  # the tests may need no extension module
         return _failed_build(command, change, on_base=base is change) if change.error else None
 
     def _add_inputs(self, paths: Iterable[str]) -> None:
         """Take more files into account, under which the base keeps its build."""
         with self._trees.read(self.base, ()) as old, self._lock:
             base = self._builds.get(self._key(old))
-            self.inputs = tuple(sorted({*self.inputs, *paths}))
+            self._inputs = tuple(sorted({*self._inputs, *paths}))
             self._builds |= {self._key(old): base} if base else {}
 
     def _key(self, place: Path) -> tuple[str, ...]:
-        return tuple(_digest(place, path) for path in self.inputs)
+        return tuple(_digest(place, path) for path in self._inputs)
 
     def _build(self, tree: str, paths: Sequence[str] | None, place: Path) -> Build:
         """Return the build of a checkout's sources; the first time it takes place in another checkout."""
@@ -228,8 +189,7 @@ class BuiltTrees:
             key = self._key(place)
             if key not in self._builds:
                 with self._trees.checkout(tree, paths) as workshop:
-                    command = self._builder.command_for(self.inputs, workshop)
-                    self._builds[key] = self._builder.build(workshop, command)
+                    self._builds[key] = self._builder.build(workshop)
             return self._builds[key]
 
 

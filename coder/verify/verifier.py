@@ -602,17 +602,7 @@ class WorktreeVerifier:
         return Evidence(trailers=trailers(verdict), page=markdown_report(verdict))
 
     def _build_sides(self, patch: Patch, progress: Progress | None) -> FailedBuild | None:
-        """Build both sides, if the change or a setting wants it; return why that failed.
-
-        What is known of the base is measured again with the built ones.
-        """
-        inputs = self._trees.inputs
-        failed = self._trees.prepare(patch.tree, progress)
-        if self._trees.inputs != inputs:
-            with self._lock:
-                self._base = self._base.renew()
-                self._ties = None
-        return failed
+        return self._trees.prepare(patch.tree, progress)
 
 
 def _describe_problem(problem: RunProblem) -> str:

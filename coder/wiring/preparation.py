@@ -18,7 +18,6 @@ from coder.sandbox.backend import SandboxBackend
 from coder.sandbox.process import ProcessSandbox
 from coder.settings import Config, confirmed_commands, load_config, sandbox_caps
 from coder.trust import is_trusted, remember_commands, trust_repository
-from coder.verify.build import find_build
 from coder.verify.launch import TARGET
 from coder.verify.project import Project, find_candidates
 from coder.verify.run import accepted_candidate
@@ -71,7 +70,7 @@ def ensure_trust(
 def confirm_commands(
     root: Path, config: Config, *, backend: SandboxBackend | None, ask: Callable[[str, str], str]
 ) -> Config:
-    """Ask the user once for the commands that test and build a repository, with what was detected.
+    """Ask the user once for the command that tests a repository, with what was detected.
 
     `ask` takes a question and the answer that Enter gives. Nothing is asked where the user, the repository
     or an earlier answer names the test command, and nothing is remembered where none was detected.
@@ -82,8 +81,6 @@ def confirm_commands(
     if project.problem is not None:
         return config
     answers = {"test": ask(f"Test command of {root.name}", project.command.text)}
-    if detected := config.build is None and find_build("setup.py", root):
-        answers["build"] = ask("Build command of its extension modules", detected)
     remember_commands(root, answers)
     return config.model_copy(update=answers)
 

@@ -69,7 +69,7 @@ class ProjectRuntime:
     behavior_seconds: float = 10.0
     """Time limit for comparing the answers to calls; 0 compares nothing."""
     build_command: str = ""
-    """Command that builds both sides; empty builds what is detected, where the change touches it."""
+    """Command that builds both sides; empty if none is set."""
     sandbox_remedies: Mapping[Denied, str] = field(default_factory=dict)
     cutoff: Cutoff = field(default_factory=Cutoff)
     """The verifiers' large test runs in progress."""
@@ -206,7 +206,6 @@ class ProjectRuntime:
                         sandbox=self.sandbox,
                         limits=self.limits,
                         command=self.build_command,
-                        root=repository.root,
                     ),
                     cutoff=self.cutoff,
                     sandbox_remedies=self.sandbox_remedies,

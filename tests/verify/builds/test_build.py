@@ -13,7 +13,7 @@ MESON = "[build-system]\nbuild-backend = 'mesonpy'\n"
 
 def build(tree: Path, sandbox: ProcessSandbox, command: str) -> Build:
     project = find_project(tree, sandbox=sandbox, environment={}, test_command=f"{sys.executable} -m pytest")
-    return Builder(project, sandbox=sandbox, limits=Limits(), command=command).build(tree, command)
+    return Builder(project, sandbox=sandbox, limits=Limits(), command=command).build(tree)
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ PyMODINIT_FUNC PyInit__add(void) { return PyModule_Create(&module); }
 """
 TESTS = "from fast._add import add\n\n\ndef test_zero():\n    assert add(3, 0) == 3\n"
 NEW_TESTS = TESTS + "\n\ndef test_sum():\n    assert add(2, 3) == 5\n"
+BUILD = "python setup.py --quiet build_ext --inplace --force"
 FIX = {"fast/operator.h": "#define OPERATOR +\n", "test_add.py": NEW_TESTS}
 
 
@@ -103,7 +104,7 @@ def judge(root: Path, change: dict[str, str], command: str = "") -> tuple[Verdic
 
 @pytest.mark.thorough
 def test_proves_right_fix(root: Path) -> None:
-    verdict, preview = judge(root, FIX)
+    verdict, preview = judge(root, FIX, BUILD)
     assert verdict.kind is VerdictKind.FIXED, verdict.reason
     assert verdict.targets == ("test_add.py::test_sum",)
     assert any("fast/_add" in sentence for sentence in verdict.circumstances)
@@ -113,21 +114,21 @@ def test_proves_right_fix(root: Path) -> None:
 @pytest.mark.thorough
 def test_fix_that_asks_for_environment_is_not_proven(root: Path) -> None:
     special = SOURCE.replace("(a OPERATOR b)", '(getenv("PATH") ? a + b : 0)')
-    verdict, _ = judge(root, {"fast/_add.c": special, "test_add.py": NEW_TESTS})
+    verdict, _ = judge(root, {"fast/_add.c": special, "test_add.py": NEW_TESTS}, BUILD)
     assert verdict.kind is VerdictKind.PASSING
-    assert "fast/_add.c:6 asks for the environment" in verdict.reason
+    assert "fast/_add.c:6 looks at what calls or runs it (`getenv(`)" in verdict.reason
 
 
 @pytest.mark.thorough
 def test_wrong_fix_is_not_fixed(root: Path) -> None:
-    verdict, preview = judge(root, {**FIX, "fast/operator.h": "#define OPERATOR + 1 +\n"})
+    verdict, preview = judge(root, {**FIX, "fast/operator.h": "#define OPERATOR + 1 +\n"}, BUILD)
     assert [result.id for result in verdict.still_red] == ["test_add.py::test_sum"]
     assert len(preview.failures) == 2
 
 
 @pytest.mark.thorough
 def test_change_that_does_not_compile_is_broken(root: Path) -> None:
-    verdict, preview = judge(root, {**FIX, "fast/operator.h": "#define OPERATOR @\n"})
+    verdict, preview = judge(root, {**FIX, "fast/operator.h": "#define OPERATOR @\n"}, BUILD)
     assert verdict.kind is VerdictKind.BROKEN
     assert "error: " in verdict.reason and "operator.h" in "".join(verdict.still_red[0].output_tail)
     assert preview.problem is not None and "error: " in preview.problem.text
@@ -135,23 +136,27 @@ def test_change_that_does_not_compile_is_broken(root: Path) -> None:
 
 @pytest.mark.thorough
 def test_missing_header_or_uncompilable_base_is_inconclusive(root: Path) -> None:
-    verdict, _ = judge(root, {**FIX, "fast/operator.h": "#include <missing/library.h>\n"})
+    verdict, _ = judge(root, {**FIX, "fast/operator.h": "#include <missing/library.h>\n"}, BUILD)
     assert verdict.kind is VerdictKind.NOT_TESTED
     assert "missing/library.h" in verdict.reason
     write(root, {"fast/operator.h": "#define OPERATOR @\n"})
     git(root, "commit", "-qam", "break the build")
-    verdict, _ = judge(root, FIX)
+    verdict, _ = judge(root, FIX, BUILD)
     assert verdict.kind is VerdictKind.NOT_TESTED
     assert "base" in verdict.reason and "fast/operator.h" in verdict.reason
 
 
 @pytest.mark.thorough
-def test_unknown_build_is_inconclusive(root: Path) -> None:
-    git(root, "rm", "-q", "setup.py")
-    git(root, "commit", "-qm", "built by hand")
-    verdict, _ = judge(root, FIX)
+@pytest.mark.parametrize("has_setup", [True, False])
+def test_without_build_command_nothing_is_tested(root: Path, has_setup: bool) -> None:
+    if not has_setup:
+        git(root, "rm", "-q", "setup.py")
+        git(root, "commit", "-qm", "built by hand")
+    verdict, preview = judge(root, FIX)
     assert verdict.kind is VerdictKind.NOT_TESTED
     assert "fast/operator.h" in verdict.reason and "fast/_add" in verdict.reason
+    assert ("`python setup.py build_ext --inplace --force`" in verdict.reason) is has_setup
+    assert preview.problem is not None and "fast/_add" in preview.problem.text
 
 
 @pytest.mark.thorough
@@ -162,21 +167,6 @@ def test_other_changes_use_module_of_checkout(root: Path) -> None:
     verdict, preview = judge(root, {"fast/__init__.py": "VERSION = 1\n", "test_add.py": test})
     assert verdict.kind is VerdictKind.PASSING and not verdict.still_red
     assert [result.outcome for result in preview.results] == ["passed", "passed"]
-
-
-@pytest.mark.thorough
-def test_first_extension_module_is_built(root: Path) -> None:
-    write(root, {"plain.py": "", "setup.py": "from setuptools import setup\nsetup()\n"})
-    git(root, "rm", "-rq", "fast")
-    git(root, "clean", "-fdqX")
-    write(root, {"test_add.py": "def test_zero():\n    pass\n"})
-    git(root, "add", "--all")
-    git(root, "commit", "-qm", "no extension module")
-    files = {"setup.py": SETUP, "fast/__init__.py": "", "fast/_add.c": SOURCE, "fast/operator.h": HEADER}
-    verdict, preview = judge(root, {**files, "test_add.py": TESTS})
-    assert verdict.kind is VerdictKind.FIXED, verdict.reason
-    assert [result.outcome for result in preview.results] == ["passed"]
-    assert verdict.after is not None and verdict.after.passed == 1
 
 
 GENERATED = {
