@@ -47,7 +47,7 @@ def choose_scope(
 
 
 def next_chunk_size(size: int, report: TestReport, *, left: float, file_seconds: float = LEAST_FILE) -> int:
-    """Return how many test files to run after a report on `size`: four times as many where a start is cheap.
+    """Return how many test files to run after a report on `size`: twice as many where a start is cheap.
 
     Where starts of the runner take long, the next chunk has as many as are likely to fit into the `left`
     seconds, so that there are two chunks at most. A file takes `file_seconds` at least.
@@ -55,5 +55,5 @@ def next_chunk_size(size: int, report: TestReport, *, left: float, file_seconds:
     running = sum(result.seconds for result in report.results)
     start = report.seconds - running
     if start < LONG_START or not size:
-        return max(4 * size, 1)
+        return max(2 * size, 1)
     return max(size, int((left - start) / max(running / size, file_seconds)))

@@ -79,7 +79,7 @@ _TEST_NAME = re.compile(r"(?<![\w:./])test_\w+\b(?!\.py|/)")
 PLAIN_TIMES = 10.0
 """How many times as long as with the recorder the targets may take without it."""
 LEAST_EXAMINATION = 15.0
-"""Seconds that an examination may take, or as many as the first stage took."""
+"""Seconds of an examination, or as many as the first stage took: comparing behavior took the demo 7 to 9."""
 NO_RUN = ("no_runner", "usage", "no_report")
 """Problems of the runner itself, which no test can change."""
 MOST_UNASKED = 2000

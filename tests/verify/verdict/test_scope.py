@@ -46,7 +46,7 @@ def test_budget_follows_from_the_targets(
     assert (scope.whole, scope.seconds) == (whole, seconds)
 
 
-@pytest.mark.parametrize(("seconds", "busy", "size"), [(4.0, 4.0, 4), (6.0, 3.0, 5), (15.0, 0.0, 5)])
+@pytest.mark.parametrize(("seconds", "busy", "size"), [(4.0, 4.0, 2), (6.0, 3.0, 5), (15.0, 0.0, 5)])
 def test_chunks_grow_as_far_as_starts_allow(seconds: float, busy: float, size: int) -> None:
     result = passed_result(OLD).model_copy(update={"seconds": busy})
     report = TestReport(command="pytest", results=(result,), seconds=seconds)
