@@ -1,1 +1,0 @@
-"""Counts lines, words and characters."""

@@ -1,3 +1,0 @@
-from tally.main import main
-
-raise SystemExit(main())

@@ -1,1 +1,0 @@
-"""When subscriptions are due, and what they cost."""

@@ -1,5 +1,0 @@
-from pressroom import headline
-
-
-def test_kicker():
-    assert headline("rain again", kicker="weather") == "WEATHER: Rain Again"
