@@ -2,31 +2,32 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import replace
 
 from coder.core.errors import GitError, IdentityError, UserError
 from coder.core.events import NoteMade, Warned
-from coder.core.notes import Diagnosis, Done, Plan, ResearchReport, Sites, WrittenAnswer, format_report
-from coder.core.paths import is_test_path
+from coder.core.notes import Plan, ResearchReport, WrittenAnswer, format_report
 from coder.core.plan import format_plan
 from coder.core.state import (
     candidate_notes,
-    candidate_records,
-    component_plan,
     has_given_up,
     named_tests,
     newest_verdict,
     reviewer_findings,
 )
-from coder.core.text import sanitize_text
-from coder.core.value_text import shorten_value
 from coder.core.values import Candidate, Delivery, Patch, Value
 from coder.core.verdict import Finding, Verdict, VerdictKind, required_exit_code
 from coder.patching import apply
-from coder.patching.git_hunks import split_git_diff
-from coder.python.imports import module_of_path
+from coder.session.commit_message import (
+    branch_slug,
+    compose_message,
+    describe_by_test,
+    first_line,
+    format_subject,
+    summarize_change,
+)
 from coder.session.context import SessionContext
 from coder.session.judging import verify_change
 from coder.session.report import (
@@ -177,7 +178,7 @@ def _planning_outcome(context: SessionContext) -> SessionOutcome:
     if plan is None:
         return outcome_without_fix(
             VerdictKind.GAVE_UP,
-            _first_line(made_notes[-1].summary) if made_notes else "No plan was made.",
+            first_line(made_notes[-1].summary) if made_notes else "No plan was made.",
             context,
         )
     return SessionOutcome(
@@ -194,7 +195,7 @@ def _answer_outcome(context: SessionContext, candidate: Candidate) -> SessionOut
         is_incomplete = bool(INCOMPLETE.search(note.summary))
         advice = " The answer is incomplete: coder ask --deep looks further." if is_incomplete else ""
         return SessionOutcome(kind=None, summary=f"{UNCHANGED}{advice}", report=note.summary, exit_code=0)
-    reason = _first_line(note.summary) if note is not None else "The model gave no answer."
+    reason = first_line(note.summary) if note is not None else "The model gave no answer."
     return outcome_without_fix(VerdictKind.GAVE_UP, reason, context)
 
 
@@ -204,7 +205,7 @@ def _outcome_without_delivery(
     if has_given_up(context.log.records, candidate.id):
         return outcome_without_fix(
             VerdictKind.GAVE_UP,
-            _first_line(candidate_notes(context.log.records, candidate.id)[-1].summary),
+            first_line(candidate_notes(context.log.records, candidate.id)[-1].summary),
             context,
         )
     if verdict is None:
@@ -362,98 +363,13 @@ async def _finish_despite_cancellation(delivery: Coroutine[None, None, Delivery]
 def _commit(context: SessionContext, candidate: Candidate, patch: Patch, verdict: Verdict) -> Delivery:
     recent = context.repository.recent_subjects(30)
     evidence = context.judge.commit_evidence(verdict)
-    summary = _describe_by_test(_change_summary(context, candidate), verdict)
-    is_statement = context.task.mode == "fix" and STATEMENT.match(_first_line(summary)) is not None
-    if not summary or (is_statement and _changed_definition(patch)):
-        explanation = summary.strip().partition("\n")[2].strip()
-        summary = f"{describe_by_issue(patch, summary or context.task.issue)}\n\n{explanation}"
-    text = context.secrets.mask(
-        compose_message(summary, context.task.issue, recent=recent, trailers=evidence.trailers)
-    )
+    summary = describe_by_test(summarize_change(context, candidate), verdict)
+    summary = summary or f"Fix: {first_line(context.task.issue).lstrip('# ')}"
+    text = context.secrets.mask(compose_message(summary, recent=recent, trailers=evidence.trailers))
     page = context.secrets.mask(evidence.page)
-    name = branch_slug(format_subject(summary or context.task.issue, recent))
+    name = branch_slug(format_subject(summary, recent))
     steps_of = candidate if context.task.keep_steps else None
     return context.repository.deliver(patch, message=text, evidence=page, slug=name, steps_of=steps_of)
-
-
-def _change_summary(context: SessionContext, candidate: Candidate) -> str:
-    """Return what the change does in the model's words, from the newest note that says so.
-
-    That of a repair counts where it has an explanation below its subject: without, it is about the correction
-    alone. A build is described by its plan.
-    """
-    if plan := component_plan(context.log.records):
-        modules = ", ".join(module_of_path(component.path) for component in plan.components)
-        return f"Add {modules}\n\n{plan.summary}"
-    message = ""
-    for record in candidate_records(context.log.records, candidate.id):
-        match record.event:
-            case NoteMade(note=Diagnosis(start_over=True)):
-                message = ""
-            case NoteMade(phase=phase, note=Done(summary=text)) if _first_line(text):
-                is_amended = not message or phase != "repair" or "\n\n" in text.strip()
-                message = text if is_amended else message
-    notes = reversed(candidate_notes(context.log.records, candidate.id))
-    findings = (note.summary for note in notes if isinstance(note, Diagnosis | Sites))
-    return message or next(filter(_first_line, findings), "")
-
-
-STATEMENT = re.compile(
-    r"(?:[\w'`().-]+ ){1,4}?(?:(?:is|are) (?:missing|wrong|not|never|lost|ignored)|ha(?:s|ve|d) no|lacks?|"
-    r"misses|was|were|cannot|does not|did not|never)\b"
-)
-"""Matches a summary that tells what is wrong rather than, as a commit subject does, what to do."""
-_TEMPLATE = re.compile(r"([\w.]+): (?:use|replace) .+ (?:instead of|by) .+")
-"""Matches the summary of an edit by the built-in engine that only says which operand it replaces."""
-MOST_TEST_WORDS = 9
-
-
-def _describe_by_test(summary: str, verdict: Verdict) -> str:
-    """Return a summary that says what works now, where it only names an operand.
-
-    It is the name of a test, or a call that a test makes and that is answered otherwise now.
-    """
-    edit = _TEMPLATE.fullmatch(_first_line(summary))
-    if edit is None:
-        return summary
-    function = edit[1].rpartition(".")[2]
-    name = verdict.targets[0].rpartition("::")[2].partition("[")[0] if verdict.targets else ""
-    words = name.removeprefix("test").strip("_").split("_")
-    if 2 < len(words) <= MOST_TEST_WORDS:
-        return f"Fix {function}: {' '.join(words)}\n\n{summary}"
-    examples = verdict.behavior.examples if verdict.behavior else ()
-    calls = (shorten_value(example.call, limit=SUBJECT_CALL) for example in examples if example.tested)
-    call = next((call for call in calls if f"{function}(" in call and len(call) <= SUBJECT_CALL), "")
-    return f"Fix {call}\n\n{summary}" if call else summary
-
-
-SUBJECT_CALL = 55
-"""Characters of a call in a commit subject, which has 60."""
-
-
-_CHANGED_DEFINITION = re.compile(r"^@@ [^@]* @@ .*?\b(?:def|class|func|fn|function)\s+(\w+)", re.MULTILINE)
-
-
-def _changed_definition(patch: Patch) -> str:
-    """Return the name of the first definition outside of tests that a patch changes; empty if none."""
-    bodies = "\n".join(hunk.body for hunk in split_git_diff(patch.diff) if not is_test_path(hunk.path))
-    changed = _CHANGED_DEFINITION.search(bodies)
-    return changed[1] if changed else ""
-
-
-def describe_by_issue(patch: Patch, issue: str) -> str:
-    """Return the issue as a summary of the change that fixes it, with the name of a changed definition."""
-    changed = _changed_definition(patch)
-    line = _first_line(issue)
-    is_instruction = line.partition(" ")[0].capitalize() in (
-        *_IMPERATIVES.values(),
-        "Let",
-        "Support",
-        "Allow",
-    )
-    if is_instruction or not line:
-        return line
-    return f"Fix{f' {changed}' if changed else ''}: {_lower_first_letter(line)}"
 
 
 def _describe_test_edits(context: SessionContext, candidate: Candidate, verdict: Verdict) -> str:
@@ -462,105 +378,5 @@ def _describe_test_edits(context: SessionContext, candidate: Candidate, verdict:
         return ""
     lines = [f"- {replaced.line}" for replaced in verdict.replaced_assertions]
     return "\n".join(
-        ["The change edits tests that contradict it:", "", *lines, "", _change_summary(context, candidate)]
+        ["The change edits tests that contradict it:", "", *lines, "", summarize_change(context, candidate)]
     )
-
-
-def _first_line(text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")
-
-
-SUBJECT_CHARACTERS = 60
-BRANCH_CHARACTERS = 40
-_IDENTIFIER = re.compile(r"\w*(?:_|\(|\.\w|[a-z][A-Z]|\d)")
-"""Matches a line whose first word is an identifier, which keeps its case."""
-_FUNCTION_WORD = re.compile(
-    r"an?|the|of|in|on|to|and|or|as|at|by|for|from|with(?:out)?|is|are|be|not|its?|that|this|when|where|if|than"
-)
-"""Matches a word that cannot end a phrase."""
-_CHATTER = re.compile(
-    r"(?:(?:done|ok|okay|great|perfect|sure)[.!,:]+ +"
-    r"|(?:now |so )?(?:I|we)(?:'ve| have)?(?: now| just)? (?=(?:made|\w+ed)\b))+",
-    re.IGNORECASE,
-)
-"""Matches what a model says before what it has done."""
-_IMPERATIVES = {
-    form: verb
-    for verb, forms in {
-        "Fix": "fixed fixes",
-        "Add": "added adds",
-        "Change": "changed changes",
-        "Correct": "corrected corrects",
-        "Make": "made makes",
-        "Remove": "removed removes",
-        "Replace": "replaced replaces",
-        "Update": "updated updates",
-        "Handle": "handled handles",
-    }.items()
-    for form in forms.split()
-}
-_PAST = re.compile(rf"({'|'.join(_IMPERATIVES)}) ", re.IGNORECASE)
-_CONVENTIONAL = re.compile(r"(?:feat|fix|docs|chore|refactor|test|ci|build|perf|style)(?:\([^)]*\))?!?: ")
-_PREFIXED = re.compile(r"[\w./-]+: ")
-_FIRST_SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)")
-
-
-def compose_message(summary: str, issue: str, *, recent: Sequence[str], trailers: Sequence[str]) -> str:
-    """Return a subject in the repository's style, the explanation that came with the change, and trailers.
-
-    The issue only gives the subject of a change of which nothing was said.
-    """
-    explanation = summary.strip().partition("\n")[2].strip()
-    body = sanitize_text("\n".join(line.rstrip() for line in explanation.splitlines()))
-    parts = (format_subject(summary or issue, recent), body, "\n".join(trailers))
-    return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def format_subject(summary: str, recent: Sequence[str]) -> str:
-    """Return one line in the shape of most `recent` subjects: `fix: ` prefix, capital letter, full stop."""
-    line = next(
-        (line.strip() for line in sanitize_text(summary).splitlines() if line.strip()), "Fix the issue"
-    )
-    line = re.sub(r"^#+\s*|^[-*]\s+|`", "", line)
-    line = _CHATTER.sub("", line, count=1) if _CHATTER.match(line) else line
-    line = (
-        _PAST.sub(lambda verb: f"{_IMPERATIVES[verb[1].lower()]} ", line, count=1)
-        if _PAST.match(line)
-        else line
-    )
-    if (sentence := _FIRST_SENTENCE.match(line)) and len(sentence[1]) > 15:
-        line = sentence[1]
-    line = line.rstrip(".")
-    has_prefixes = _is_common(recent, lambda text: _CONVENTIONAL.match(text) is not None)
-    has_capitals = _is_common(recent, lambda text: text[:1].isupper()) or not recent
-    if has_prefixes and not _CONVENTIONAL.match(line):
-        line = f"fix: {_lower_first_letter(line.removeprefix('Fix '))}"
-    elif not has_prefixes and has_capitals and not _PREFIXED.match(line):
-        line = line if _IDENTIFIER.match(line) else line[:1].upper() + line[1:]
-    full_stop = "." if _is_common(recent, lambda text: text.endswith(".")) else ""
-    return _shorten(line, SUBJECT_CHARACTERS - len(full_stop)) + full_stop
-
-
-def branch_slug(subject_line: str) -> str:
-    """Return the readable part of a branch name: a few lower-case words with hyphens."""
-    words = re.findall(r"[a-z0-9]+", _CONVENTIONAL.sub("", subject_line).lower())[:6]
-    while words and (len("-".join(words)) > BRANCH_CHARACTERS or _FUNCTION_WORD.fullmatch(words[-1])):
-        words.pop()
-    return "-".join(words) or "fix"
-
-
-def _lower_first_letter(line: str) -> str:
-    first_word = line.split(" ", 1)[0]
-    return (
-        line
-        if first_word.isupper() or any(letter.isupper() for letter in first_word[1:])
-        else line[:1].lower() + line[1:]
-    )
-
-
-def _shorten(line: str, limit: int) -> str:
-    return line if len(line) <= limit else line[: limit - 3].rsplit(" ", 1)[0].rstrip(",;:") + "..."
-
-
-def _is_common(texts: Sequence[str], predicate: Callable[[str], bool]) -> bool:
-    return bool(texts) and sum(map(predicate, texts)) > len(texts) / 2

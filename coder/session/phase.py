@@ -16,8 +16,8 @@ from coder.patching.git_hunks import split_git_diff
 from coder.prompting import render_prompt
 from coder.python.source import decode_text, fingerprint_files
 from coder.session import toolbox
+from coder.session.commit_message import format_subject
 from coder.session.context import SessionContext
-from coder.session.delivery import format_subject
 from coder.session.turn import LOOP_SUMMARY, LoopDetector, add_user_message, latest_call_results, run_turn
 
 _PLACE = re.compile(r"[\w./-]+\.\w+(?:::\w[\w.]*|:\d+)")
