@@ -46,8 +46,6 @@ MOST_COMMITS = 100
 MOST_MESSAGES = 1_000
 """Messages of earlier sessions that the prompt recalls."""
 EFFORTS = ("default", "low", "medium", "high")
-LIMITS = {"usd": "max_usd", "tokens": "max_tokens", "seconds": "max_seconds", "requests": "max_requests"}
-"""Settings of the limits that /budget shows and sets."""
 
 
 def run_tui(
@@ -472,12 +470,6 @@ class InterfaceServices:
         from coder.cli.options import StrategyName
 
         config = self.config
-        if name == "budget":
-            limits = {limit: getattr(config, setting) for limit, setting in LIMITS.items()}
-            return [
-                *(f"{limit:<9} {'no limit' if value is None else value}" for limit, value in limits.items()),
-                "To set one for each request from now on: /budget tokens 200000; or none",
-            ]
         if name == "effort":
             return [
                 f"{config.effort}, of {', '.join(EFFORTS)}",
@@ -489,30 +481,16 @@ class InterfaceServices:
         ]
 
     def change_setting(self, name: str, value: str) -> str:
-        if name == "budget":
-            limit, _, number = value.partition(" ")
-            if limit not in LIMITS or not number.strip():
-                raise UserError(f"Write /budget LIMIT N, with one of: {', '.join(LIMITS)}.")
-            no_limit = number.strip() == "none"
-            self._replace(LIMITS[limit], None if no_limit else number.strip().replace("_", ""))
-            return f"Limit of each request from now on: {limit} {getattr(self.config, LIMITS[limit])}"
-        self._replace(name, value.strip())
-        return f"From the next request on: {name} {value.strip()}"
-
-    def next_effort(self) -> str:
-        place = EFFORTS.index(self.config.effort)
-        return self.change_setting("effort", EFFORTS[(place + 1) % len(EFFORTS)])
-
-    def _replace(self, name: str, value: str | None) -> None:
-        """Replace a setting if it is valid."""
         from coder.settings import load_config
         from coder.wiring.session import choose_approach
 
+        value = value.strip()
         flags = {**self.flags, name: value}
         config = load_config(self.root, flags)
         if name in ("model", "strategy"):
             choose_approach(config, model_name=flags.get("model"))
         self.flags[name] = value
+        return f"From the next request on: {name} {value}"
 
     def check_machine(self) -> Sequence[str]:
         from coder.cli.machine import doctor_lines

@@ -39,7 +39,6 @@ from coder.core.notes import (
     Plan,
     Reproduction,
     Sites,
-    WrittenAnswer,
 )
 from coder.core.task import Task
 from coder.core.values import Value
@@ -279,18 +278,6 @@ def remark_text(event: Event) -> str:
         return ""
     text = event.message.text
     return text.removeprefix(REMARK_OPENING) if text.startswith(REMARK_OPENING) else ""
-
-
-def newest_answer(records: Sequence[Record]) -> str:
-    """Return the newest text that a model wrote, an answer as it was checked; empty if there is none."""
-    for record in reversed(records):
-        match record.event:
-            case (
-                NoteMade(note=WrittenAnswer(summary=text))
-                | MessageFinished(message=AssistantMessage(text=text))
-            ) if text.strip():
-                return text.strip()
-    return ""
 
 
 def advance_status(status: Status, record: Record) -> Status:

@@ -54,7 +54,7 @@ REPEATED_PHASES: Mapping[str, str] = {"diagnose": "edit", "repair": "edit", "exp
 MAIN_CANDIDATE = "c1"
 """The candidate whose replies are shown while they are written; those of others would be mixed with them."""
 PROGRESS_INTERVAL = timedelta(seconds=0.5)
-ON_A_SCREEN = ("copy", "theme", "help", "quit", "new", "resume", "rewind", "context")
+ON_A_SCREEN = ("theme", "help", "quit", "new", "resume", "rewind", "context")
 """Commands of the prompt that an editor has itself, or that need the interface on a screen."""
 COMMANDS: Mapping[str, str] = {name: text for name, text in HELP.items() if name not in ON_A_SCREEN}
 APPLY, DELIVER, REFUSE = "apply", "deliver", "refuse"

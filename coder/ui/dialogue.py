@@ -226,11 +226,8 @@ class Dialogue:
             self._console.print(sanitize_text(line), markup=False, highlight=False, soft_wrap=True)
 
 
-ON_A_SCREEN = ("copy", "theme")
-"""Commands that need the interface on a screen: the terminal copies lines itself, and has its own colours."""
-DIALOGUE_HELP: Mapping[str, str] = {
-    name: purpose for name, purpose in HELP.items() if name not in ON_A_SCREEN
-}
+DIALOGUE_HELP: Mapping[str, str] = {name: purpose for name, purpose in HELP.items() if name != "theme"}
+"""Commands of the conversation: the terminal has its own colours."""
 
 
 class TerminalInput:

@@ -117,7 +117,7 @@ class CoderApp(KeyedApp[None]):
             show_lines=self._main.show_lines,
             show_diff=self._main.show_diff,
             ask=self._ask_user,
-            others={"copy": self._copy_answer, "theme": self._show_or_change_theme},
+            others={"theme": self._show_or_change_theme},
         )
         self._escaped = -DOUBLE_KEY_SECONDS
         """Time at which esc was last pressed while nothing ran."""
@@ -308,15 +308,6 @@ class CoderApp(KeyedApp[None]):
 
         return await ask_user(self, question, options=options)
 
-    def _copy_answer(self, _: str) -> None:
-        from coder.core.state import newest_answer
-
-        answer = newest_answer(self.newest_log.records) if self.newest_log is not None else ""
-        if not answer:
-            raise UserError("There is no answer to copy yet.")
-        self.copy_to_clipboard(answer)
-        self._main.show_lines(["Copied the newest answer."])
-
     def _show_or_change_theme(self, name: str) -> None:
         if name and name not in self.available_themes:
             raise UserError(f"There is no theme {name}. {suggest_name(name, self.available_themes)}".strip())
@@ -347,10 +338,6 @@ class CoderApp(KeyedApp[None]):
         event.prevent_default()
         reason = getattr(event.exception, "strerror", None) or str(event.exception)
         self.notify(f"Not saved: {reason}", title="Screenshot", severity="error", markup=False)
-
-    def action_change_effort(self) -> None:
-        """Take the next effort for the requests to come."""
-        self._main.show_lines([self._services.next_effort()])
 
     def action_help(self) -> None:
         from coder.ui.tui.dialogs import HelpScreen

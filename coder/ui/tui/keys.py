@@ -43,7 +43,6 @@ BINDINGS: Mapping[str, Key] = {
     "send": Key("enter", "send"),
     "new_line": Key("ctrl+j,shift+enter,alt+enter", "new line"),
     "mode": Key("shift+tab", "change the mode: fix, change, ask, plan, build"),
-    "effort": Key("ctrl+t", "change how much the model thinks: low, medium, high"),
     "earlier": Key("up", "earlier messages; takes back a queued one"),
     "later": Key("down", "later messages"),
     "scroll_up": Key("pageup", "scroll up"),
@@ -85,6 +84,7 @@ HEADINGS = {"review": "In a review or a question:", "editor": "In a plan, or the
 REMOVED_BINDINGS: Mapping[str, str] = {
     "files": "next_file and previous_file go from file to file",
     "lines": "edit changes single lines",
+    "effort": "/effort changes it",
 }
 """Bindings that there were once, with what to use instead."""
 FIXED_KEYS: Mapping[tuple[str, str], str] = {

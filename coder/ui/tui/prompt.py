@@ -25,7 +25,6 @@ PASTE_MARK = re.compile(r"\[pasted [^\]\n]+\]")
 APP_ACTIONS = {
     "stop": "app.stop_or_rewind",
     "help": "app.help",
-    "effort": "app.change_effort",
 }
 """Actions of the application by the binding of the prompt."""
 BUSY = "Say something to the model"
@@ -132,7 +131,7 @@ class Prompt(TextArea):
                 return self._recall(-1)
             case "later":
                 return self._recall(1)
-            case "stop" | "help" | "effort" as name:
+            case "stop" | "help" as name:
                 await self.run_action(APP_ACTIONS[name])
             case "" if key == "question_mark" and not self.text:
                 await self.run_action("app.help")

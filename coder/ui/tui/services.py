@@ -105,15 +105,11 @@ class Services(Protocol):
         ...
 
     def describe_setting(self, name: str) -> Sequence[str]:
-        """Return lines on `effort`, `strategy` or `budget`."""
+        """Return lines on `effort` or `strategy`."""
         ...
 
     def change_setting(self, name: str, value: str) -> str:
-        """Change `model`, `effort`, `strategy` or `budget` from the next request on; return a sentence."""
-        ...
-
-    def next_effort(self) -> str:
-        """Take the next effort from the next request on; return a sentence. It is quick."""
+        """Change `model`, `effort` or `strategy` from the next request on; return a sentence."""
         ...
 
     def check_machine(self) -> Sequence[str]:

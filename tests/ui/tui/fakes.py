@@ -128,9 +128,6 @@ class FakeServices:
         self.values[name] = value
         return f"From the next request on: {name} {value}"
 
-    def next_effort(self) -> str:
-        return self.change_setting("effort", "low")
-
     def check_machine(self) -> Sequence[str]:
         return ["ok  sandbox      bubblewrap"]
 

@@ -83,20 +83,13 @@ async def test_model_is_listed_and_changed(world: World) -> None:
         assert "acme:small" in terminal.text.splitlines()[0]
 
 
-async def test_key_changes_effort(world: World) -> None:
-    async with world.stage() as terminal:
-        await terminal.press("ctrl+t")
-        assert "From the next request on: effort low" in terminal.text
-
-
 ANSWERS = {
     "/strategy": "strategy: none",
-    "/budget tokens 5": "From the next request on: budget tokens 5",
+    "/effort low": "From the next request on: effort low",
     "/doctor": "ok  sandbox",
     "/theme": "* textual-dark",
     "/theme drakula": "There is no theme drakula. Did you mean dracula?",
     "/model acme:large /ask why": "/model takes one word, not 'acme:large /ask why'.",
-    "/copy": "There is no answer to copy yet.",
     "/cost": "This is the record of a session",
     "/undoo": "There is no command /undoo. Do you mean /undo?",
     "/xyzzy": "There is no command /xyzzy. /help lists all.",
