@@ -114,7 +114,7 @@ class Config(Value):
     deny: tuple[str, ...] = ()
     """Commands that never run."""
     alerts: bool = True
-    """Whether the interface rings the bell, notifies and sets the title of the terminal."""
+    """Whether the interface rings the bell where an answer is needed, and at the end."""
     inline: bool = False
     """Whether the interface stays in the terminal's own screen and leaves a transcript there."""
     screen_reader: bool = False

@@ -297,12 +297,6 @@ def session_status(records: Iterable[Record]) -> Status:
     return result
 
 
-def newest_outcome(records: Sequence[Record]) -> str:
-    """Return the outcome of a session by its label; `stopped` if it has none."""
-    event = records[-1].event if records else None
-    return outcome_label(event) if isinstance(event, SessionFinished) else "stopped"
-
-
 def outcome_label(finished: SessionFinished) -> str:
     """Return how a session ended, in a word or two; its verdict's label where it ended with that verdict."""
     if finished.kind is None:

@@ -39,7 +39,7 @@ from coder.ui.tui.services import (
     TrustQuestion,
     UserRequest,
 )
-from coder.ui.tui.session_screen import SessionScreen, TerminalAlerts
+from coder.ui.tui.session_screen import SessionScreen
 
 if TYPE_CHECKING:
     from coder.session.log import EventLog
@@ -101,14 +101,14 @@ class CoderApp(KeyedApp[None]):
         self.failure: CoderError | None = None
         self._wished_theme = theme
         self._first_message = first_message
-        self._alerts = TerminalAlerts(self._write_to_terminal, name=PurePath(repository).name)
+        self._has_alerts = False
         self._main = SessionScreen(repository, keys=self.key_bindings, clock=clock)
         self._conversation = Conversation(
             self,
             self._main,
             self._start_when_open,
             services=services,
-            alerts=self._alerts,
+            alert=self._alert,
             on_end=self._quit_if_asked,
         )
         self._commands = Commands(
@@ -135,12 +135,10 @@ class CoderApp(KeyedApp[None]):
         self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh(layout=True))
         self.call_after_refresh(self._prepare)
 
-    def on_unmount(self) -> None:
-        self._alerts.stop()
-
-    def _write_to_terminal(self, text: str) -> None:
-        if self._driver is not None:
-            self._driver.write(text)
+    def _alert(self) -> None:
+        """Ring the bell, for a user who looks elsewhere."""
+        if self._has_alerts:
+            self.bell()
 
     def _remember_theme(self, theme: Theme) -> None:
         self._services.remember_theme(theme.name)
@@ -158,8 +156,7 @@ class CoderApp(KeyedApp[None]):
             self.failure = error
             self.exit()
             return
-        if opened.has_alerts:
-            self._alerts.start()
+        self._has_alerts = opened.has_alerts
         for notice in opened.notices:
             self._main.warn(notice)
         if opened.trust is None:
@@ -178,12 +175,11 @@ class CoderApp(KeyedApp[None]):
     async def _ask_for_trust(self, trust: TrustQuestion) -> None:
         from coder.ui.tui.asking import ask_for_trust
 
-        self._alerts.notify("an answer is needed")
+        self._alert()
         if await ask_for_trust(self, trust):
             self._is_open.set()
         else:
             self.exit()
-        self._alerts.show_state("")
 
     async def _warm_up(self) -> None:
         """Load earlier messages, completion, the model, and what shows a session, while the user types."""

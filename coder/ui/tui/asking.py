@@ -54,7 +54,7 @@ class QuestionQueue:
     """Open questions of one session; the first is on the screen."""
 
     def __init__(
-        self, app: App[None], send: Callable[[SessionCommand], None], alert: Callable[[str], None]
+        self, app: App[None], send: Callable[[SessionCommand], None], alert: Callable[[], None]
     ) -> None:
         """Take `alert`, which calls the user."""
         self._app = app
@@ -86,7 +86,7 @@ class QuestionQueue:
     def _ask(self, question: str, screen: AnyQuestionScreen) -> None:
         self._open[question] = screen
         if len(self._open) == 1:
-            self._alert("an answer is needed")
+            self._alert()
             self._show(question, screen)
 
     def _show(self, question: str, screen: AnyQuestionScreen) -> None:

@@ -15,7 +15,7 @@ from coder.ui.tui.services import (
     StartSession,
     UserRequest,
 )
-from coder.ui.tui.session_screen import SessionScreen, TerminalAlerts
+from coder.ui.tui.session_screen import SessionScreen
 
 if TYPE_CHECKING:
     from coder.core.events import Event, SessionCommand
@@ -37,15 +37,18 @@ class Conversation:
         start: StartSession,
         *,
         services: "Services",
-        alerts: TerminalAlerts,
+        alert: Callable[[], None],
         on_end: Callable[[], None],
     ) -> None:
-        """Take `start`, which opens sessions, and `on_end`, called whenever the next request may come."""
+        """Take `start`, which opens sessions, and `on_end`, called whenever the next request may come.
+
+        `alert` calls the user where an answer is needed, and at the end.
+        """
         self._app = app
         self._screen = screen
         self._start = start
         self._services = services
-        self._alerts = alerts
+        self._alert = alert
         self._on_end = on_end
         self._queue = QueuedMessages(screen)
         self._session: RunningSession | None = None
@@ -210,16 +213,13 @@ class Conversation:
 
     async def _perform(self, running: RunningSession, *, can_continue: bool = True) -> None:
         """Run a session to its end, and show all of it."""
-        from coder.core.state import newest_outcome
-
         self._session = running
         is_live = not isinstance(running, RecordedSession)
         from coder.ui.tui.asking import QuestionQueue
 
-        asking = QuestionQueue(self._app, running.send, self._alerts.notify)
+        asking = QuestionQueue(self._app, running.send, self._alert)
         if is_live:
             self.logs.append(running.log)
-        self._alerts.show_state("working")
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow(running.log, asking if is_live else None))
             if self._stopping:
@@ -230,9 +230,7 @@ class Conversation:
             self._newest = running.log
         self.end()
         if is_live:
-            self._alerts.notify(newest_outcome(running.log.records))
-        else:
-            self._alerts.show_state("")
+            self._alert()
 
     async def _follow(self, log: "EventLog", asking: "QuestionQueue | None") -> None:
         """Show a log to its end; the questions of a recorded session are not `asking` any more."""

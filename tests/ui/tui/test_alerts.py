@@ -1,59 +1,22 @@
-from pathlib import Path, PurePath
-from typing import ClassVar
-
 import pytest
 
-from coder.ui.tui import app
 from coder.ui.tui.app import CoderApp
-from coder.ui.tui.services import OpenedRepository, SessionModel, TrustQuestion, UserRequest
+from coder.ui.tui.services import OpenedRepository, TrustQuestion
 from tests.ui.tui import story
-from tests.ui.tui.fakes import FakeServices, FakeSession, stage
+from tests.ui.tui.fakes import FakeSession, stage
 
 
-class LoudApp(CoderApp):
-    """Application that keeps what it sends to the terminal by itself."""
-
-    CSS_PATH: ClassVar[list[str | PurePath] | None] = [
-        Path(app.__file__).with_name("app.tcss"),
-        Path(app.__file__).with_name("session.tcss"),
-    ]
-
-    def __init__(self, session: FakeSession) -> None:
-        self.sent: list[str] = []
-
-        async def start(_: UserRequest) -> FakeSession:
-            return session
-
-        super().__init__(
-            start,
-            repository="/home/ada/clock",
-            services=FakeServices(),
-            model=lambda: SessionModel("acme:large"),
-            open_repository=lambda: OpenedRepository(has_alerts=True),
-        )
-
-    def _write_to_terminal(self, text: str) -> None:
-        self.sent.append(text)
-
-
-async def test_question_and_end_call_the_user() -> None:
+async def test_question_and_end_ring_the_bell(monkeypatch: pytest.MonkeyPatch) -> None:
+    rung: list[CoderApp] = []
+    monkeypatch.setattr(CoderApp, "bell", lambda app: rung.append(app))
     session = FakeSession()
-    app = LoudApp(session)
-    async with stage(app, session=session) as terminal:
+    async with stage(session=session, open_repository=lambda: OpenedRepository(has_alerts=True)) as terminal:
         await terminal.fix(story.STARTED, story.QUESTION)
         await terminal.wait_for_question()
+        assert len(rung) == 1
         await terminal.pilot.press("n")
         session.end(story.FINISHED)
-    assert app.sent == [
-        "\x1b[22;2t",
-        "\x1b]2;coder - clock\x07",
-        "\x1b]2;working - coder - clock\x07",
-        "\x07\x1b]9;coder: an answer is needed\x07",
-        "\x1b]2;an answer is needed - coder - clock\x07",
-        "\x07\x1b]9;coder: PROVEN\x07",
-        "\x1b]2;PROVEN - coder - clock\x07",
-        "\x1b[23;2t",
-    ]
+    assert len(rung) == 2
 
 
 @pytest.mark.parametrize(
