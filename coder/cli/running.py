@@ -19,6 +19,7 @@ from coder.core.task import Task
 from coder.repo.existing_change import delivered_diff
 from coder.ui import jsonl, summary
 from coder.ui.lines import LinePrinter, PipedConsole, read_answer
+from coder.ui.tui.services import run_and_follow
 from coder.wiring.session import Approach, Connect, SessionHandle, prepare_session
 
 
@@ -146,13 +147,7 @@ async def _run_and_show(handle: SessionHandle, lines: LinePrinter, *, json: bool
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGUSR1, handle.session.send, DeliverNow())
     records = handle.log.follow()
-    follower = asyncio.ensure_future(jsonl.write_records(records) if json else lines.show(records))
-    session_run = asyncio.ensure_future(handle.session.run())
-    await asyncio.wait({session_run, follower}, return_when=asyncio.FIRST_COMPLETED)
-    if not session_run.done():  # the reader is gone, such as after `| head`
-        handle.session.send(Stop())
-    await session_run
-    await follower
+    await run_and_follow(handle.session, jsonl.write_records(records) if json else lines.show(records))
 
 
 def _stop_on_signals(handle: SessionHandle, loop: asyncio.AbstractEventLoop) -> AbstractContextManager[None]:

@@ -72,6 +72,7 @@ class Session:
     ) -> None:
         """Take `notices` for the user before the work begins, such as files that were left out."""
         self._context = context
+        self.log = context.log
         self._strategy = strategy
         self._id = id
         self._version = version

@@ -489,20 +489,13 @@ class EditorSession:
         """Run a session to its end and show all of it; it stops where the editor is gone."""
         self._running, self._applies = running, False
         questions: list[asyncio.Future[None]] = []
-        run = asyncio.ensure_future(running.run())
-        follower = asyncio.ensure_future(self._follow(running, questions))
         if self._is_cancelled:
             running.send(events.Stop())
         try:
-            await asyncio.wait({run, follower}, return_when=asyncio.FIRST_COMPLETED)
+            await services.run_and_follow(running, self._follow(running, questions))
         finally:
-            if not run.done():
-                running.send(events.Stop())
-            await asyncio.wait({run})
             for question in questions:
                 question.cancel()
-        await run
-        await follower
 
     async def _follow(
         self, running: services.RunningSession, questions: "list[asyncio.Future[None]]"

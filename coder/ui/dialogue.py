@@ -33,6 +33,7 @@ from coder.ui.tui.services import (
     StartSession,
     TrustQuestion,
     UserRequest,
+    run_and_follow,
 )
 
 
@@ -178,9 +179,7 @@ class Dialogue:
         """Run a session to its end, and print all of it."""
         self._session = running
         try:
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._print_events(running.log, running))
-                await running.run()
+            await run_and_follow(running, self._print_events(running.log, running))
         finally:
             self._session = None
         if can_continue:

@@ -14,6 +14,7 @@ from coder.ui.tui.services import (
     SessionModel,
     StartSession,
     UserRequest,
+    run_and_follow,
 )
 from coder.ui.tui.session_screen import SessionScreen
 
@@ -220,11 +221,12 @@ class Conversation:
         asking = QuestionQueue(self._app, running.send, self._alert)
         if is_live:
             self.logs.append(running.log)
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._follow(running.log, asking if is_live else None))
-            if self._stopping:
-                self._send_stop()
-            await running.run()
+        if self._stopping:
+            self._send_stop()
+        try:
+            await run_and_follow(running, self._follow(running.log, asking if is_live else None))
+        except CoderError as error:
+            self._screen.warn(str(error))
         asking.close()
         if can_continue:
             self._newest = running.log

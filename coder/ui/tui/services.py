@@ -1,6 +1,7 @@
 """Interface of the application to everything beside sessions, and the values that it exchanges."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -166,6 +167,26 @@ class RunningSession(Protocol):
     async def run(self) -> object:
         """Run to the end, close the log, and release all resources."""
         ...
+
+
+async def run_and_follow(running: RunningSession, show: Coroutine[None, None, None]) -> None:
+    """Run a session to its end beside what shows its log; stop it where its reader is gone.
+
+    An exception of either is raised as itself.
+    """
+    from coder.core.events import Stop
+
+    run, follower = asyncio.ensure_future(running.run()), asyncio.ensure_future(show)
+    try:
+        await asyncio.wait({run, follower}, return_when=asyncio.FIRST_COMPLETED)
+        if not run.done():
+            running.send(Stop())
+        await run
+        await follower
+    finally:
+        run.cancel()
+        follower.cancel()
+        await asyncio.wait({run, follower})
 
 
 class UserRequest(NamedTuple):

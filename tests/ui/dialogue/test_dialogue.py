@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from coder.core.errors import GitError
 from coder.core.events import (
     Amend,
     Answer,
@@ -25,7 +26,7 @@ from coder.core.values import HunkComment
 from coder.session.log import EventLog
 from coder.ui.dialogue import Dialogue
 from coder.ui.lines import AnyQuestion, answer_command, describe_question
-from coder.ui.tui.services import OpenedRepository, SessionModel, TrustQuestion, UserRequest
+from coder.ui.tui.services import OpenedRepository, SessionModel, TrustQuestion, UserRequest, run_and_follow
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeServices, FakeSession, closed_log
 
@@ -275,3 +276,20 @@ def test_stop_reaches_the_session_that_runs(tmp_path: Path) -> None:
     )
     asyncio.run(dialogue.run())
     assert session.commands == [Stop()]
+
+
+class BrokenSession(FakeSession):
+    async def run(self) -> None:
+        raise GitError("git worktree failed")
+
+
+@pytest.mark.parametrize("session", [BrokenSession(), FakeSession()])
+async def test_an_error_of_a_session_or_its_reader_is_raised_as_itself(session: FakeSession) -> None:
+    async def read() -> None:
+        if isinstance(session, BrokenSession):
+            await asyncio.Event().wait()
+        raise GitError("the reader is gone")
+
+    with pytest.raises(GitError):
+        await run_and_follow(session, read())
+    assert session.commands == ([] if isinstance(session, BrokenSession) else [Stop()])
