@@ -2,23 +2,18 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
-from textual.events import DeliveryFailed
-from textual.screen import Screen
 from textual.theme import Theme
 from textual.widgets import TextArea
 
 from coder.core.errors import CoderError, UserError
 from coder.core.text import suggest_name
 from coder.ui.tui.commands import (
-    HELP,
     Commands,
     PromptCommand,
     TypedRequest,
@@ -67,7 +62,6 @@ class CoderApp(KeyedApp[None]):
             id="copy",
         ),
         Binding("ctrl+q", "quit", "Quit", priority=True, id="leave"),
-        Binding("ctrl+p", "command_palette", "Palette", priority=True, id="palette"),
         Binding("f1", "help", "Commands and keys", id="help"),
     ]
 
@@ -312,28 +306,6 @@ class CoderApp(KeyedApp[None]):
         else:
             marks = {self.theme: "*"}
             self._main.show_lines(f"{marks.get(theme, ' ')} {theme}" for theme in self.available_themes)
-
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Yield the palette's entries: Textual's own, and the prompt's commands without arguments."""
-        yield from super().get_system_commands(screen)
-        for name, text in HELP.items():
-            if text[0].islower():  # arguments are in capitals
-                yield SystemCommand(f"/{name}", text, partial(self._carry_out, f"/{name}"))
-
-    def deliver_screenshot(
-        self, filename: str | None = None, path: str | None = None, time_format: str | None = None
-    ) -> str | None:
-        """Save a picture of the screen, in the home directory where that has none for downloads."""
-        downloads = Path.home() / "Downloads"
-        return super().deliver_screenshot(
-            filename, path or str(downloads if downloads.is_dir() else Path.home()), time_format
-        )
-
-    def on_delivery_failed(self, event: DeliveryFailed) -> None:
-        """Say why a picture could not be saved, in place of Textual's notice without a reason."""
-        event.prevent_default()
-        reason = getattr(event.exception, "strerror", None) or str(event.exception)
-        self.notify(f"Not saved: {reason}", title="Screenshot", severity="error", markup=False)
 
     def action_help(self) -> None:
         from coder.ui.tui.dialogs import HelpScreen

@@ -56,7 +56,6 @@ BINDINGS: Mapping[str, Key] = {
     "leave": Key("ctrl+q", "leave", "everywhere"),
     "suspend": Key("ctrl+z", "suspend; fg in the shell goes on", "everywhere"),
     "undo": Key("ctrl+underscore", "undo what you typed", "everywhere"),
-    "palette": Key("ctrl+p", "palette: themes and more", "everywhere"),
     "help": Key("f1", "show this list; so does ? in an empty prompt"),
     "previous_hunk": Key("up,k", "previous hunk", "review"),
     "next_hunk": Key("down,j", "next hunk", "review"),
@@ -85,6 +84,7 @@ REMOVED_BINDINGS: Mapping[str, str] = {
     "files": "next_file and previous_file go from file to file",
     "lines": "edit changes single lines",
     "effort": "/effort changes it",
+    "palette": "/help lists the commands",
 }
 """Bindings that there were once, with what to use instead."""
 FIXED_KEYS: Mapping[tuple[str, str], str] = {
@@ -146,6 +146,7 @@ class KeyBindings:
 class KeyedApp(App[Result]):
     """Application whose keys the user can change, and that leaves when its terminal is gone."""
 
+    ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+z", "suspend_process", "Suspend", priority=True, id="suspend"),
         Binding("ctrl+underscore", "focused.undo", "Undo", priority=True, id="undo"),

@@ -15,7 +15,7 @@ from tests.ui.tui import story
 from tests.ui.tui.fakes import stage
 
 WIDE = (100, 50)
-HANDLED_BY_PROMPT = {"send", "new_line", "mode", "effort", "earlier", "later"}
+HANDLED_BY_PROMPT = {"send", "new_line", "mode", "earlier", "later"}
 
 
 def test_every_binding_has_a_name_and_the_default_key() -> None:
