@@ -9,11 +9,11 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from csv import DictReader
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from coder.core.errors import UserError
@@ -21,6 +21,9 @@ from coder.core.text import parse_json
 from coder.core.verdict import Verdict
 from coder.core.verdict_summary import summary_text
 from coder.models.catalog import is_loopback
+
+if TYPE_CHECKING:
+    import httpx2
 
 SECONDS = 30.0
 MOST_REDIRECTS = 5
@@ -306,8 +309,6 @@ def _program_options(program: str, project: ForgeProject, *, has_payload: bool) 
 
 def _call_over_http(project: ForgeProject, path: str, payload: Mapping[str, object] | None) -> bytes:
     """Return the answer; redirects are followed within the host, since no other one gets the token."""
-    import httpx2
-
     token, forge = _find_token(project), project.forge
     if payload is not None and not token:
         raise UserError(
@@ -317,24 +318,42 @@ def _call_over_http(project: ForgeProject, path: str, payload: Mapping[str, obje
     headers = {"Accept": "application/json", "User-Agent": "coder"}
     headers |= {"Authorization": f"{forge.scheme} {token}"} if token else {}
     address = f"{project.api}/{path}"
-    try:
-        with httpx2.Client(timeout=SECONDS, trust_env=not is_loopback(project.server)) as client:
-            request = client.build_request(
-                "GET" if payload is None else "POST", address, json=payload, headers=headers
-            )
-            response = client.send(request)
-            for _ in range(MOST_REDIRECTS):
-                onward = response.next_request
-                if onward is None or onward.url.netloc != request.url.netloc:
-                    break
-                response = client.send(onward)
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise UserError(f"{address} could not be fetched: {error}.") from None
+    response, data = fetch(address, limit=LARGEST_BYTES, headers=headers, json=payload)
     if not response.is_success:
         login = f" If it is private: {forge.program} {forge.login}, or set {forge.token_variables[0]}."
-        reason = " ".join(response.text[:500].split())
+        reason = " ".join(data.decode("utf-8", "replace")[:500].split())
         raise UserError(f"{address}: HTTP {response.status_code} {reason}{'' if token else login}")
-    return response.content[:LARGEST_BYTES]
+    return data[:LARGEST_BYTES]
+
+
+def fetch(
+    address: str, *, limit: int, may_follow: Callable[[str], bool] | None = None, **content: Any
+) -> "tuple[httpx2.Response, bytes]":
+    """Return an answer over HTTP, and its content until that is longer than `limit` bytes.
+
+    Redirects are followed where `may_follow` allows it, without it within the host. `content` is httpx's.
+
+    Raises:
+        UserError: the server does not answer.
+    """
+    import httpx2
+
+    try:
+        with httpx2.Client(timeout=SECONDS, trust_env=not is_loopback(address)) as client:
+            request = client.build_request("POST" if content.get("json") else "GET", address, **content)
+            follows = may_follow or (lambda url: httpx2.URL(url).netloc == request.url.netloc)
+            response, data = client.send(request, stream=True), b""
+            for _ in range(MOST_REDIRECTS):
+                if (onward := response.next_request) is None or not follows(str(onward.url)):
+                    break
+                response = client.send(onward, stream=True)
+            for chunk in response.iter_bytes():
+                data += chunk
+                if len(data) > limit:
+                    break
+            return response, data
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise UserError(f"{address} could not be fetched: {error}.") from None
 
 
 def _find_token(project: ForgeProject) -> str:

@@ -5,22 +5,17 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from html.parser import HTMLParser
-from http.client import HTTPMessage
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
-from typing import IO
-from urllib.error import URLError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener, getproxies
 
+from coder.cli.forges import fetch
 from coder.core.errors import UserError
 from coder.core.task import Source
-from coder.models.catalog import is_loopback
 
 SOURCES_DIRECTORY = "coder-sources"
 LARGEST_BYTES = 1_000_000
 """Of one document or page; its text becomes part of the session's log."""
-FETCH_SECONDS = 20.0
 LARGEST_PACKAGE_BYTES = 40_000_000
 BLOCK_TAGS = frozenset(
     {
@@ -85,20 +80,7 @@ def _file_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name).strip(".-") or "text"
 
 
-class _AllowedRedirects(HTTPRedirectHandler):
-    """Follows redirects to allowed hosts only."""
-
-    def __init__(self, hosts: Collection[str]) -> None:
-        self._hosts = hosts
-
-    def redirect_request(
-        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
-    ) -> Request | None:
-        _check_host(newurl, self._hosts)
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-def _check_host(url: str, hosts: Collection[str]) -> None:
+def _check_host(url: str, hosts: Collection[str]) -> bool:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UserError(f"{url!r} is no http or https address.")
@@ -107,25 +89,23 @@ def _check_host(url: str, hosts: Collection[str]) -> None:
             f"{url} is not fetched: {parts.hostname} is not among the `url_hosts` of your settings. To allow "
             f'it: url_hosts = ["{parts.hostname}"] in config.toml (coder config shows where).'
         )
+    return True
 
 
 def _fetch_page(url: str, hosts: Collection[str]) -> Source:
-    try:
-        _check_host(url, hosts)
-        proxies = ProxyHandler({} if is_loopback(url) else getproxies())
-        opener = build_opener(_AllowedRedirects(hosts), proxies)
-        request = Request(url, headers={"Accept": "text/*", "User-Agent": "coder"})
-        with opener.open(request, timeout=FETCH_SECONDS) as response:
-            data = response.read(LARGEST_BYTES + 1)
-            kind = response.headers.get_content_type()
-            encoding = response.headers.get_content_charset("utf-8")
-    except (URLError, OSError, ValueError) as error:
-        raise UserError(f"{url} could not be fetched: {getattr(error, 'reason', None) or error}.") from None
+    _check_host(url, hosts)
+    headers = {"Accept": "text/*", "User-Agent": "coder"}
+    response, data = fetch(
+        url, limit=LARGEST_BYTES, may_follow=lambda onward: _check_host(onward, hosts), headers=headers
+    )
+    if not response.is_success:
+        raise UserError(f"{url} could not be fetched: HTTP {response.status_code}.")
+    kind = response.headers.get("content-type", "text/plain").partition(";")[0].strip().lower()
     if len(data) > LARGEST_BYTES:
         raise UserError(f"{url} has more than {LARGEST_BYTES:,} bytes: give a page, not a download.")
     if not (kind.startswith("text/") or kind.endswith(("json", "xml"))):
         raise UserError(f"{url} is {kind}, not text: give it as a document instead (--document).")
-    text = _decode(data, encoding)
+    text = _decode(data, response.charset_encoding or "utf-8")
     parts = urlsplit(url)
     name = f"{_file_name(f'{parts.hostname}{parts.path}')}{'.txt' if kind == 'text/html' else ''}"
     return Source(
