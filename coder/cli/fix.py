@@ -348,7 +348,6 @@ def resume(
     In a pipe, continue it with coder fix, do or ask and --session ID.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        from coder.core.errors import UserError
         from coder.repo.git import find_checkout
         from coder.store.jsonl import find_session
 

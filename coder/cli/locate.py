@@ -43,11 +43,12 @@ def locate(
     """Rank the files and definitions that an issue is about, with no model; nothing is changed, and but for
     --tests nothing run.
     """
+    from coder.repo.git import find_root
     from coder.wiring.preparation import rank_tree
 
     if issue is None and not tests:
         raise UserError("Give the issue: as text, @file or -; or --tests, for what failing tests execute.")
-    root = repo if repo is not None else _find_checkout(Path.cwd())
+    root = repo if repo is not None else find_root(Path.cwd()) or Path.cwd()
     if not root.is_dir():
         raise UserError(f"{str(root)!r} is no directory.")
     text = read_issue(issue) if issue is not None else ""
@@ -65,13 +66,6 @@ def _trace_tests(root: Path, tests: tuple[str, ...], *, unsafe: bool) -> "Suspec
         unsafe=unsafe,
         confirm=typer.confirm if sys.stdin.isatty() and sys.stdout.isatty() else None,
         progress=lambda line: print(f"\r{line[:WIDTH]:<{WIDTH}}", end="\r", file=sys.stderr),
-    )
-
-
-def _find_checkout(directory: Path) -> Path:
-    """Return the checkout that contains a directory, or the directory itself."""
-    return next(
-        (parent for parent in (directory, *directory.parents) if (parent / ".git").exists()), directory
     )
 
 
@@ -102,40 +96,38 @@ def _as_text(matches: "Localization | None", trace_result: "SuspectRanking | Non
 
 
 def _format_suspects(trace_result: "SuspectRanking") -> str:
+    from coder.files.ripgrep import escape_path
+
     if trace_result.problem:
         return f"Nothing can be told from tests: {trace_result.problem}"
     lines = [f"Executed by failing tests ({len(trace_result.tests)}) and less by passing ones"]
     for number, suspect in enumerate(trace_result.suspects[:MAX_SHOWN], 1):
         path, colons, name = suspect.place.partition("::")
-        lines.append(f"{number:>2}  {_printable_path(name or path)}")
+        lines.append(f"{number:>2}  {escape_path(name or path)}")
         lines += (
-            [f"      {_printable_path(path)}:{suspect.line}, suspicion {suspect.score:.2f}"] if colons else []
+            [f"      {escape_path(path)}:{suspect.line}, suspicion {suspect.score:.2f}"] if colons else []
         )
     return "\n".join(lines)
 
 
 def _format_located(matches: "Localization") -> str:
+    from coder.files.ripgrep import escape_path
+
     if not matches.files:
         return "No match: no file or definition here shares a telling word with the issue."
     lines = ["Files"]
     for number, likely in enumerate(matches.files[:MAX_SHOWN], 1):
-        lines += [f"{number:>2}  {_printable_path(likely.path)}", *_format_reasons(likely)]
+        lines += [f"{number:>2}  {escape_path(likely.path)}", *_format_reasons(likely)]
     if matches.symbols:
         lines += ["", "Definitions"]
     for number, likely in enumerate(matches.symbols[:MAX_SHOWN], 1):
         if likely.item is not None:
             lines += [
                 f"{number:>2}  {likely.item.name}",
-                f"      {_printable_path(likely.path)}:{likely.item.line}",
+                f"      {escape_path(likely.path)}:{likely.item.line}",
                 *_format_reasons(likely),
             ]
     return "\n".join(lines)
-
-
-def _printable_path(path: str) -> str:
-    from coder.files.ripgrep import escape_path
-
-    return escape_path(path)
 
 
 def _format_reasons(likely: "RankedPlace") -> list[str]:

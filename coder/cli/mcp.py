@@ -116,9 +116,10 @@ def _read_pairs(texts: "list[str] | None", mark: str) -> dict[str, str]:
 @app.command(name="list")
 def list_all(repo: RepositoryOption = Path()) -> None:
     """List the servers: your own, and those that the repository's .mcp.json names."""
+    from coder.repo.git import find_root
     from coder.wiring.mcp_client import list_servers
 
-    servers = list_servers(_root(repo))
+    servers = list_servers(find_root(repo))
     for name, entry, source, is_used in servers:
         remark = "" if is_used else ", not started: the repository is not trusted (coder trust)"
         print(f"{name}  {entry.text}  ({source}{remark})")
@@ -130,9 +131,10 @@ def list_all(repo: RepositoryOption = Path()) -> None:
 def test(name: ServerName, repo: RepositoryOption = Path()) -> int:
     """Start a server as a session does, and list its tools."""
     from coder.core.text import shorten_line
+    from coder.repo.git import find_root
     from coder.wiring.mcp_client import LISTED_CHARACTERS, list_servers, open_servers
 
-    root = _root(repo)
+    root = find_root(repo)
     server = next((server for server in list_servers(root) if server.name == name), None)
     if server is None:
         raise UserError(f"There is no server {name}. All: coder mcp list")
@@ -161,9 +163,3 @@ def remove(name: ServerName) -> None:
         raise UserError(f"You have no server {name}. All: coder mcp list")
     write_entry(name, None)
     print(f"{name} is removed.")
-
-
-def _root(directory: Path) -> Path | None:
-    from coder.repo.git import find_root
-
-    return find_root(directory)

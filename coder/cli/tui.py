@@ -18,7 +18,6 @@ from coder.core.errors import ToolError, UserError
 from coder.core.text import parse_json
 
 if TYPE_CHECKING:
-    from coder.cli.forges import ForgeIssue
     from coder.core.events import SessionCommand, SessionFinished
     from coder.core.task import Mode, Restore
     from coder.sandbox.backend import SandboxBackend
@@ -245,6 +244,7 @@ class InterfaceServices:
 
     def _open_session(self, request: "UserRequest") -> InteractiveSession:
         """Open a session, which takes the model of the one that was loaded last unless the flags name one."""
+        from coder.cli.forges import fetch_issue
         from coder.cli.options import find_issue_address, read_issue, typed_mentions
         from coder.core.task import Attachment, Task
         from coder.sandbox.choice import BackendChoice
@@ -261,7 +261,7 @@ class InterfaceServices:
             issue = find_issue_address(request.text) if mode in ("fix", "change") else None
             mentions, approach = "" if issue else typed_mentions(request.text), None
             asked = Task(
-                issue=_fetch(issue) if issue else read_issue(request.text),
+                issue=fetch_issue(issue) if issue else read_issue(request.text),
                 origin=request.text.strip() if issue else "",
                 directory=directory,
                 mode=mode,
@@ -523,12 +523,6 @@ class InterfaceServices:
         from coder.files.regular_files import replace_text
 
         replace_text(_theme_file(), json.dumps({"theme": name}))
-
-
-def _fetch(issue: "ForgeIssue") -> str:
-    from coder.cli.forges import fetch_issue
-
-    return fetch_issue(issue)
 
 
 def _trust_question(

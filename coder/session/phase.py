@@ -93,7 +93,7 @@ async def _find_note(
     """
     phase = spec.phase
     patch = await _current_patch(context, candidate, phase)
-    calls = _unanswered_calls(context, candidate)
+    calls = unanswered_calls(candidate_messages(context.log.records, candidate.id))
     is_opened = False
     if not calls:
         state = PhaseState(patch=patch, changed=bool(patch.paths), entry=True)
@@ -113,7 +113,9 @@ async def _find_note(
             if failure := _answer_failure(phase, reply, idle=idle):
                 return failure, True
         idle = 0 if calls else idle + 1
-        allowed_calls = _allowed_calls(context, phase, calls)
+        # A phase that yields runs the calls before the first change.
+        before_change = takewhile(lambda call: not _writes(context, call), calls)
+        allowed_calls = tuple(before_change) if phase.yields else calls
         handed_over = [
             note
             for call in allowed_calls
@@ -131,15 +133,6 @@ async def _find_note(
             return decision, decision not in handed_over
         calls = ()
     return None, True
-
-
-def _allowed_calls(
-    context: SessionContext, phase: Phase, calls: tuple[ToolCall, ...]
-) -> tuple[ToolCall, ...]:
-    """Return the calls to run in this phase, in order: those before the first change where it yields."""
-    if phase.yields:
-        calls = tuple(takewhile(lambda call: not _writes(context, call), calls))
-    return calls
 
 
 async def _settle(
@@ -280,10 +273,6 @@ def _implied_note(context: SessionContext, candidate: Candidate, phase: Phase) -
         )
     )
     return Diagnosis(summary=summary, places=places)
-
-
-def _unanswered_calls(context: SessionContext, candidate: Candidate) -> tuple[ToolCall, ...]:
-    return unanswered_calls(candidate_messages(context.log.records, candidate.id))
 
 
 def _writes(context: SessionContext, call: ToolCall) -> bool:

@@ -37,7 +37,7 @@ from coder.sandbox.choice import BackendChoice, require_backend
 from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.wrappers import ResidueSandbox
 from coder.session.approval import Approval, Permissions
-from coder.session.budget import BudgetTracker, RateLimiter
+from coder.session.budget import BudgetTracker
 from coder.session.context import Judging, ModelAccess, Revise, RunElsewhere, SessionContext, Strategy
 from coder.session.continuation import Continuation
 from coder.session.log import EventLog
@@ -288,7 +288,6 @@ class SessionSetup:
             context_tokens=config.context_tokens,
             seed=config.seed,
             effort=None if config.effort == "default" else config.effort,
-            rate_limiter=RateLimiter(),
         )
 
 
