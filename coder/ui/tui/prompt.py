@@ -1,8 +1,6 @@
 """Input for an issue at first, and for remarks while a session runs."""
 
-import re
 from collections.abc import Callable, Sequence
-from itertools import count
 
 from textual.events import Key, Paste
 from textual.message import Message
@@ -19,9 +17,6 @@ PLACEHOLDERS = {
     "plan": "Say what to plan",
     "build": "Say what to build",
 }
-MOST_PASTED_LINES, MOST_PASTED_CHARACTERS = 10, 2_000
-"""Longest paste that is shown in the prompt as it is."""
-PASTE_MARK = re.compile(r"\[pasted [^\]\n]+\]")
 APP_ACTIONS = {
     "stop": "app.stop_or_rewind",
     "help": "app.help",
@@ -51,8 +46,6 @@ class Prompt(TextArea):
         self._key_bindings = keys
         self.take_key: Callable[[str], bool] = lambda _: False
         """Handles a key before the prompt does, and returns whether it did."""
-        self._pastes: dict[str, str] = {}
-        """Long pasted texts by the marks that stand for them in the prompt."""
         self._busy_keys = ""
         self._mode = MODES[0]
         self._is_mode_chosen = False
@@ -140,20 +133,8 @@ class Prompt(TextArea):
         return True
 
     async def _on_paste(self, event: Paste) -> None:
-        """Fold a long paste to a mark, which is replaced by the text when it is sent.
-
-        Terminals send the ends of pasted lines as carriage returns.
-        """
+        """Read carriage returns as ends of lines, as terminals send those of pasted text."""
         event.text = event.text.replace("\r\n", "\n").replace("\r", "\n")
-        lines = len(event.text.splitlines())
-        if lines <= MOST_PASTED_LINES and len(event.text) <= MOST_PASTED_CHARACTERS:
-            return
-        event.prevent_default()
-        event.stop()
-        amount = f"{lines} lines" if lines > 1 else f"{len(event.text):,} characters"
-        marks = (f"[pasted {amount}{f', {number}' if number > 1 else ''}]" for number in count(1))
-        mark = next(mark for mark in marks if self._pastes.setdefault(mark, event.text) == event.text)
-        self.insert(mark)
 
     def _recall(self, step: int) -> bool:
         """Show an earlier or later message instead of an empty or recalled one; tell whether there is one."""
@@ -185,12 +166,11 @@ class Prompt(TextArea):
 
     def send(self, typed: str) -> None:
         """Send a text, unless it is empty; another one in the editor stays there."""
-        if folded_text := typed.strip():
+        if text := typed.strip():
             if typed == self.text:
                 self.put_away()
             else:
                 self._remember(typed)
-            text = PASTE_MARK.sub(lambda mark: self._pastes.get(mark[0], mark[0]), folded_text)
             is_question = text.endswith("?") and not self._is_mode_chosen
             self.post_message(self.Sent(text, "ask" if is_question else self._mode))
 

@@ -343,22 +343,12 @@ async def test_queued_message_is_shown_until_taken_and_can_be_taken_back() -> No
     assert (terminal.draft, terminal.session.commands) == ("third", [*says, Withdraw(text="third")])
 
 
-async def test_long_paste_is_folded_and_sent_in_full() -> None:
-    log, words = "\n".join(f"line {number}" for number in range(120)), "x" * 3_000
+async def test_pasted_carriage_returns_end_lines() -> None:
     async with stage() as terminal:
-        await terminal.type("see ")
-        for text in (log, log.upper(), log, "short", words):
-            terminal.app.post_message(Paste(text))
-            await terminal.pilot.pause()
-        assert terminal.prompt.text == (
-            "see [pasted 120 lines][pasted 120 lines, 2][pasted 120 lines]short[pasted 3,000 characters]"
-        )
+        terminal.app.post_message(Paste("one\rtwo\r\nthree"))
+        await terminal.pilot.pause()
         await terminal.press("enter")
-        assert "line 19" in terminal.text and "lines more]" in terminal.text
-        await terminal.end(story.FINISHED)
-        await terminal.pilot.press("up")
-        assert terminal.prompt.text.startswith("see [pasted 120 lines]")
-    assert terminal.texts == [f"see {log}{log.upper()}{log}short{words}"]
+    assert terminal.texts == ["one\ntwo\nthree"]
 
 
 def warnings_shown(terminal: Stage) -> list[int]:
