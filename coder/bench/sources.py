@@ -100,7 +100,7 @@ def make_benchmark(
 
 
 def read_rows(file: Path, report: Report) -> list[dict[str, Any]]:
-    """Return the rows of a file of JSON lines or, with pyarrow installed, of a Parquet file.
+    """Return the rows of a file of JSON lines.
 
     What is no row is reported and left out.
 
@@ -108,19 +108,7 @@ def read_rows(file: Path, report: Report) -> list[dict[str, Any]]:
         UserError: it cannot be read.
     """
     try:
-        if file.suffix == ".parquet":
-            try:
-                from pyarrow import parquet
-            except ImportError:
-                raise UserError(
-                    f"{file} needs pyarrow to be read: pip install pyarrow, or convert it to JSON lines."
-                ) from None
-            try:
-                entries = parquet.read_table(file).to_pylist()
-            except ValueError as error:  # pyarrow's own errors included
-                raise UserError(f"{file} is no Parquet file: {' '.join(str(error).split())}") from None
-        else:
-            entries = [_parse_json(line) for line in file.read_bytes().splitlines()]
+        entries: list[Any] = [_parse_json(line) for line in file.read_bytes().splitlines()]
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror}.") from None
     rows: dict[str, dict[str, Any]] = {}

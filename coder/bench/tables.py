@@ -64,12 +64,6 @@ def format_share(share: Share) -> str:
     )
 
 
-class Tokens(Value):
-    input: int = 0
-    cached: int = 0
-    output: int = 0
-
-
 class GroupSummary(Value):
     strategy: str
     model: str
@@ -92,7 +86,8 @@ class GroupSummary(Value):
     usd: Decimal | None
     """None if a price is unknown."""
     seconds: float
-    tokens: dict[str, Tokens]
+    tokens: tuple[float, float, float]
+    """Sent, cached, received."""
 
 
 def format_usd(usd: object) -> str:
@@ -118,12 +113,6 @@ def hidden_test_label(outcome: Outcome) -> str:
     )
 
 
-def _mean_tokens(group: GroupSummary) -> str:
-    roles = group.tokens.values()
-    sums = [sum(getattr(role, kind) for role in roles) for kind in ("input", "cached", "output")]
-    return ", ".join(f"{total / group.runs:.0f}" for total in sums)
-
-
 def _roles_json(outcome: Outcome) -> str:
     return json.dumps({role: spent.model_dump(mode="json") for role, spent in sorted(outcome.roles.items())})
 
@@ -140,7 +129,7 @@ GROUP_COLUMNS: Mapping[str, Callable[[GroupSummary], object]] = {
     "rightly left alone": lambda group: format_share(group.left_alone),
     "attempts": lambda group: f"{group.attempts:.1f}",
     "requests": lambda group: f"{group.requests:.1f}",
-    "tokens in, cached, out": _mean_tokens,
+    "tokens in, cached, out": lambda group: ", ".join(f"{count:.0f}" for count in group.tokens),
     "USD": lambda group: format_usd(group.usd),
     "seconds": lambda group: f"{group.seconds:.1f}",
 }
@@ -257,21 +246,12 @@ def _summarize(strategy: str, model: str, *, outcomes: Sequence[Outcome]) -> Gro
         requests=statistics.fmean(outcome.spent.requests for outcome in outcomes),
         usd=sum(known_prices, Decimal(0)) / len(known_prices) if len(known_prices) == len(prices) else None,
         seconds=statistics.fmean(outcome.seconds for outcome in outcomes),
-        tokens=_tokens(outcomes),
+        tokens=(
+            statistics.fmean(outcome.spent.input_tokens for outcome in outcomes),
+            statistics.fmean(outcome.spent.cached_tokens for outcome in outcomes),
+            statistics.fmean(outcome.spent.output_tokens for outcome in outcomes),
+        ),
     )
-
-
-def _tokens(outcomes: Sequence[Outcome]) -> dict[str, Tokens]:
-    tokens: dict[str, Tokens] = {}
-    for outcome in outcomes:
-        for role, spent in outcome.roles.items():
-            previous = tokens.get(role, Tokens())
-            tokens[role] = Tokens(
-                input=previous.input + spent.input_tokens,
-                cached=previous.cached + spent.cached_tokens,
-                output=previous.output + spent.output_tokens,
-            )
-    return dict(sorted(tokens.items()))
 
 
 def compare_runs(before: Sequence[Outcome], after: Sequence[Outcome]) -> str:

@@ -2,13 +2,12 @@
 
 import sys
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coder.cli.options import OnOption, RepositoryOption, TestOption, TrustOption, UnsafeOption
+from coder.cli.options import LIMITS, Options, with_options
 from coder.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -23,12 +22,13 @@ OWN = "mine"
 """Name of the suite of bugs that the user's repository had."""
 
 
+@with_options("repo", "on", "attempts", *LIMITS, "test", "trust", "unsafe_no_sandbox")
 def bench(
     suite: Annotated[
         str,
         typer.Argument(
             metavar="SUITE",
-            help="`mine`: the bugs that this repository had; a file of SWE-bench rows (.jsonl, .parquet); a "
+            help="`mine`: the bugs that this repository had; a file of SWE-bench rows (.jsonl); a "
             "folder of tasks; `starter` (bugs) or `challenges` (code to build).",
         ),
     ],
@@ -58,7 +58,6 @@ def bench(
     compare: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Compare with the results kept there, task by task.")
     ] = None,
-    repo: RepositoryOption = Path(),
     checkouts: Annotated[
         Path | None,
         typer.Option(
@@ -67,15 +66,8 @@ def bench(
         ),
     ] = None,
     bugs: Annotated[int, typer.Option(min=1, metavar="N", help="For mine: the newest N.")] = 10,
-    on: OnOption = "",
-    attempts: Annotated[int, typer.Option(min=1, help="Failed attempts allowed.")] = 3,
-    max_requests: Annotated[int | None, typer.Option(min=1, metavar="N", help="Requests of a run.")] = None,
-    max_usd: Annotated[float | None, typer.Option(metavar="X", help="Money limit of a run.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(metavar="N", help="Token limit of a run.")] = None,
-    max_seconds: Annotated[float | None, typer.Option(metavar="N", help="Time limit of a run.")] = None,
-    test: TestOption = None,
-    trust: TrustOption = False,
-    unsafe_no_sandbox: UnsafeOption = False,
+    *,
+    options: Options,
 ) -> int:
     """Run a suite of tasks and write what came of it: tables, logs, predictions.jsonl for rows.
 
@@ -92,17 +84,18 @@ def bench(
     if compare is not None and not (compare / RUNS).is_file():
         raise UserError(f"{compare} holds no results ({RUNS}) to compare with.")
     directory = output or Path(f"bench-{Path(suite).resolve().name}")
-    source = _Source(suite, repo=repo, checkouts=checkouts, bugs=bugs, only=tuple(task or ()))
-    options = RuntimeOptions(test_command=test, trusted=trust, unsafe=unsafe_no_sandbox)
-    folder = source.prepare(directory / "tasks", options)
+    source = _Source(suite, repo=options.repo, checkouts=checkouts, bugs=bugs, only=tuple(task or ()))
+    folder = source.prepare(
+        directory / "tasks",
+        RuntimeOptions(test_command=options.test, trusted=options.trust, unsafe=options.unsafe_no_sandbox),
+    )
     tasks = {suite_task.name: suite_task for suite_task in load_suite(folder, task or ())}
-    money = None if max_usd is None else Decimal(str(max_usd))
     budget = Budget(
-        usd=money,
-        tokens=max_tokens,
-        seconds=max_seconds,
-        requests=max_requests,
-        attempts=attempts,
+        usd=options.settings["max_usd"],
+        tokens=options.max_tokens,
+        seconds=options.max_seconds,
+        requests=options.max_requests,
+        attempts=options.attempts or 3,
     )
     strategies = strategy or (["linear"] if model else ["offline"])
     if not model and any(name != "offline" for name in strategies):
@@ -111,13 +104,7 @@ def bench(
     plan = planned(digests, strategies=strategies, models=model or (), seeds=seeds, budget=budget)
     directory.mkdir(parents=True, exist_ok=True)
     try:
-        failure_count = _run(
-            plan,
-            tasks,
-            directory,
-            on=on,
-            unsafe=unsafe_no_sandbox,
-        )
+        failure_count = _run(plan, tasks, directory, on=options.on, unsafe=options.unsafe_no_sandbox)
     except KeyboardInterrupt:
         print(
             f"Interrupted; what is done is kept in {directory}: repeat the command to go on.", file=sys.stderr
@@ -152,7 +139,7 @@ class _Source:
 
     @property
     def has_rows(self) -> bool:
-        return self.suite.endswith((".jsonl", ".parquet"))
+        return self.suite.endswith(".jsonl")
 
     def prepare(self, folder: Path, options: "RuntimeOptions") -> str:
         """Return the suite's folder, made first where it has none."""
