@@ -34,13 +34,10 @@ WhatArgument = Annotated[
 ]
 CheckOption = Annotated[bool, typer.Option("--check", help="Say what would happen, and write nothing.")]
 ReverseOption = Annotated[bool, typer.Option("--reverse", "-R", help="Take the change back.")]
-LONGEST_TYPED_BYTES = 4095
-"""Longest line that a terminal passes on; it silently drops the rest (N_TTY_BUF_SIZE)."""
 APPLIED_FILE = "applied"
 """File in the directory of a session whose diff was applied to the files of the checkout."""
 PART_FILE = "applied-part.diff"
 """File there with the hunks of its change that the user accepted, and that are in the files alone."""
-BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 
 
 def apply(
@@ -162,23 +159,13 @@ def _read_diff(what: str) -> str | None:
 
 
 def _read_stdin() -> bytes:
-    at_terminal = sys.stdin.isatty()
-    if at_terminal:
+    if sys.stdin.isatty():
         print("Paste the diff, end with Ctrl-D.", file=sys.stderr)
-    data = sys.stdin.buffer.read()
-    if at_terminal and any(len(line) >= LONGEST_TYPED_BYTES for line in data.split(b"\n")):
-        raise UserError(
-            "The terminal cut a line that is too long, so a part of it is lost. Save the diff in a file: "
-            "coder apply FILE"
-        )
-    return data
+    return sys.stdin.buffer.read()
 
 
 def _decode(data: bytes) -> str:
     """Decode each line as UTF-8, else as Latin-1, since a diff holds lines of several files."""
-    for mark, encoding in BYTE_ORDER_MARKS.items():
-        if data.startswith(mark):
-            return data.decode(encoding, "replace")
     return "".join(map(_decode_line, data.splitlines(keepends=True)))
 
 

@@ -261,20 +261,10 @@ class RateLimiter:
         verifications_at_once: int | None = None,
     ) -> None:
         """Default to half of the cores for verifications, since a suite may use several cores itself."""
-        self._requests = asyncio.Semaphore(requests_at_once)
-        self._verifications = asyncio.Semaphore(verifications_at_once or max(1, (os.cpu_count() or 1) // 2))
+        self.requests = asyncio.Semaphore(requests_at_once)
+        self.verifications = asyncio.Semaphore(verifications_at_once or max(1, (os.cpu_count() or 1) // 2))
         self._attempts = asyncio.Condition()
         self._in_progress = 0
-
-    @asynccontextmanager
-    async def request_slot(self) -> AsyncIterator[None]:
-        async with self._requests:
-            yield
-
-    @asynccontextmanager
-    async def verification_slot(self) -> AsyncIterator[None]:
-        async with self._verifications:
-            yield
 
     @asynccontextmanager
     async def attempt_slot(self, count_left: Callable[[], int]) -> AsyncIterator[bool]:

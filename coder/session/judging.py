@@ -102,7 +102,7 @@ async def verify_change(
     is_alone = bool(patch.paths) and all(map(is_prose, patch.paths))
     verifier = context.verifier if is_alone else context.judge
     target_tests = tuple(dict.fromkeys((*test_ids, *requested_tests(context, candidate))))
-    async with context.models.rate_limiter.verification_slot():
+    async with context.models.rate_limiter.verifications:
         verdict = await asyncio.to_thread(
             verifier.verify,
             patch,
@@ -117,7 +117,7 @@ async def verify_change(
 async def examine_change(context: SessionContext, candidate: Candidate, verdict: Verdict) -> Verdict:
     """Return the verdict on the change that was judged last after its examination, without logging it."""
     progress = context.log.progress_listener(candidate.id)
-    async with context.models.rate_limiter.verification_slot():
+    async with context.models.rate_limiter.verifications:
         return _with_span(context, await asyncio.to_thread(context.judge.examine, verdict, progress))
 
 

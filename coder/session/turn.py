@@ -214,7 +214,7 @@ async def _complete(context: SessionContext, candidate: Candidate, model: Model,
 
     async with (
         context.budget.reserve(request, price=model.maximum_cost_usd, role=context.role) as reservation,
-        context.models.rate_limiter.request_slot(),
+        context.models.rate_limiter.requests,
     ):
         try:
             reply = await model.complete(reservation.request, show)

@@ -1,6 +1,4 @@
 import asyncio
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 
 import pytest
 
@@ -8,21 +6,19 @@ from coder.session.budget import RateLimiter
 
 
 @pytest.mark.parametrize(
-    ("pace", "slot", "limit"),
+    ("slots", "limit"),
     [
-        (RateLimiter(requests_at_once=2), RateLimiter.request_slot, 2),
-        (RateLimiter(verifications_at_once=1), RateLimiter.verification_slot, 1),
+        (RateLimiter(requests_at_once=2).requests, 2),
+        (RateLimiter(verifications_at_once=1).verifications, 1),
     ],
     ids=["requests", "verifications"],
 )
-async def test_limits_what_runs_at_once(
-    pace: RateLimiter, slot: Callable[[RateLimiter], AbstractAsyncContextManager[None]], limit: int
-) -> None:
+async def test_limits_what_runs_at_once(slots: asyncio.Semaphore, limit: int) -> None:
     running = most = 0
 
     async def work() -> None:
         nonlocal running, most
-        async with slot(pace):
+        async with slots:
             running += 1
             most = max(most, running)
             await asyncio.sleep(0)
