@@ -860,8 +860,8 @@ def claimed_examples(issue: str) -> Iterator[ClaimedExample]:
         yield from _from_text(ast.unparse(call), rest[: 3 * LONGEST_VALUE], statements)
     for start, end in calls_in_prose(issue):
         printed = re.fullmatch(r"print\((.*)\)", issue[start:end])
-        call = printed[1] if printed and _is_evaluable(printed[1]) else issue[start:end]
-        yield from _from_text(call, issue[end : end + 3 * LONGEST_VALUE])
+        text = printed[1] if printed and _is_evaluable(printed[1]) else issue[start:end]
+        yield from _from_text(text, issue[end : end + 3 * LONGEST_VALUE])
 
 
 def _from_text(call: str, rest: str, setup: str = "") -> Iterator[ClaimedExample]:

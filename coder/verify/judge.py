@@ -621,7 +621,7 @@ class Judge:
             return self._targets.on_change
         scope = self._choose_scope(facts.target_seconds)
         whole = TestReport(command=change.before.command)
-        if scope.whole:
+        if scope.whole or scope.selection is None:
             whole = self._run_chunk((), side, scope.seconds)
             is_late = whole.problem is not None and whole.problem.kind == "timeout" and not self.runs.is_cut
             if scope.selection is None or not is_late:
