@@ -95,10 +95,10 @@ def examine_change(
         behavior, found = None, []
     linters = LintReport() if cut.is_set() else tools.checks(change.old, change.new, change.changed)
     facts.findings += found
-    facts.details["behavior"] = behavior
+    facts.behavior = behavior
     if cut.is_set():
         return False
-    facts.details["linters"] = linters
+    facts.linters = linters
     facts.note("linter", *_limit(linters.new))
     if facts.targets and any(path.endswith(".py") for path in change.sources):
         answers = tools.issue_code.answer_quoted(change.old, change.new, issue, facts.targets, change.sources)
@@ -117,7 +117,7 @@ def examine_change(
 
 def _examine_mutants(change: ExaminedChange, tools: ExaminationTools) -> None:
     """Note which mutants no test notices."""
-    mutation = change.facts.details["mutation"] = _run_mutants(change, tools)
+    mutation = change.facts.mutation = _run_mutants(change, tools)
     change.facts.note("survivor", *_survivor_notes(mutation))
 
 
@@ -137,12 +137,12 @@ def _compare_behavior(
 
 
 def _show_first(facts: Facts, examples: Sequence[BehaviorExample]) -> None:
-    report = facts.details.get("behavior")
+    report = facts.behavior
     if report is None or not examples:
         return
     calls = {example.call for example in examples}
     rest = (example for example in report.examples if example.call not in calls)
-    facts.details["behavior"] = report.model_copy(update={"examples": (*examples, *rest)[:EXAMPLES_SHOWN]})
+    facts.behavior = report.model_copy(update={"examples": (*examples, *rest)[:EXAMPLES_SHOWN]})
 
 
 def _run_mutants(change: ExaminedChange, tools: ExaminationTools) -> MutationReport | None:

@@ -939,12 +939,10 @@ class Judge:
         on_base = {*change.before.reached, *self.runs.reached_on_base}
         facts.cap("harness-access", *new_harness_access(on_base, self.runs.reached_on_change))
         facts.note("old-failure", *describe_old_failures(change.before, after))
-        facts.details |= {
-            "hashes": weaknesses.hashes,
-            "target_kinds": {test: change.target_kind(test) for test in facts.targets},
-            "replaced_assertions": change.find_replaced_assertions(targets.contradicted),
-            "accepted_test_edits": change.purpose.accepts_test_edits and bool(targets.contradicted),
-        }
+        facts.hashes = weaknesses.hashes
+        facts.target_kinds = {test: change.target_kind(test) for test in facts.targets}
+        facts.replaced_assertions = change.find_replaced_assertions(targets.contradicted)
+        facts.accepted_test_edits = change.purpose.accepts_test_edits and bool(targets.contradicted)
 
     def _leave_contradictions_open(self, targets: Targets) -> None:
         """Leave open that old tests contradict the change, which edits or removes them."""

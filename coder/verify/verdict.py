@@ -4,20 +4,26 @@
 adds `Finding`s to them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from coder.core.text import join_first
 from coder.core.verdict import (
     ISSUE_EXAMPLE,
+    BehaviorReport,
     Counts,
     Effect,
     Finding,
+    LineCoverage,
+    LintReport,
+    MutationReport,
+    ReplacedAssertion,
+    TargetKind,
     TestReport,
     TestResult,
+    TestRun,
     Verdict,
     VerdictKind,
 )
@@ -27,6 +33,19 @@ from coder.verify.report import join_test_ids
 from coder.verify.run import OUT_OF_TIME
 from coder.verify.select import SuiteSelection
 from coder.workspace.workspace import format_count
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """Runs, their place and time, in the fields that a verdict has by the same names."""
+
+    tree: str = ""
+    before: Counts | None = None
+    commands: tuple[str, ...] = ()
+    runs: tuple[TestRun, ...] = ()
+    cut_short: bool = False
+    stages: Mapping[str, float] = field(default_factory=dict)
+    circumstances: tuple[str, ...] = ()
 
 
 @dataclass(kw_only=True)
@@ -51,8 +70,16 @@ class Facts:
     reaching: SuiteSelection | None = None
     """The tests that use the changed code, where they stand for the suite."""
     findings: list[Finding] = field(default_factory=list)
-    details: dict[str, Any] = field(default_factory=dict)
-    """Further fields of the verdict, by name."""
+    behavior: BehaviorReport | None = None
+    linters: LintReport | None = None
+    mutation: MutationReport | None = None
+    coverage: LineCoverage | None = None
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    target_kinds: Mapping[str, TargetKind] = field(default_factory=dict)
+    replaced_assertions: tuple[ReplacedAssertion, ...] = ()
+    accepted_test_edits: bool = False
+    """These are shown as they are, in the verdict's fields of the same names."""
+    account: Account = field(default_factory=Account)
     is_examined: bool = False
     """True after the second stage: only then is a change PROVEN."""
 
@@ -97,7 +124,15 @@ def decide(facts: Facts) -> Verdict:
         scope="whole" if facts.reaching is None else "reaching",
         tests_ran=ran,
         tests_reaching=reaching,
-        **facts.details,
+        behavior=facts.behavior,
+        linters=facts.linters,
+        mutation=facts.mutation,
+        coverage=facts.coverage,
+        hashes=facts.hashes,
+        target_kinds=facts.target_kinds,
+        replaced_assertions=facts.replaced_assertions,
+        accepted_test_edits=facts.accepted_test_edits,
+        **vars(facts.account),
     )
 
 
@@ -124,7 +159,7 @@ def _conclude(facts: Facts) -> tuple[VerdictKind, str]:
     else:
         kind = VerdictKind.PROVEN
     but = f", but {'; '.join(cap.text.rstrip('.') for cap in caps)}" if caps else ""
-    accepted = ", with test edits accepted by the user" if facts.details.get("accepted_test_edits") else ""
+    accepted = ", with test edits accepted by the user" if facts.accepted_test_edits else ""
     return kind, _sentence(f"{_describe_success(facts)}{but or accepted}")
 
 
@@ -155,7 +190,7 @@ def _describe_success(facts: Facts) -> str:
         return f"`{facts.before.command}` {began}"
     if unseen := [finding.text for finding in facts.findings if finding.rule == UNSEEN]:
         return unseen[0]
-    coverage = facts.details.get("coverage")
+    coverage = facts.coverage
     if coverage and coverage.lines and not coverage.executed and not (facts.targets or facts.example):
         places = join_first(coverage.missing, PLACES_SHOWN)
         return f"no test runs the change ({places}), and nothing that passed before fails now"

@@ -63,7 +63,7 @@ from coder.verify.select import (
 )
 from coder.verify.test_files import count_titled_tests, find_changed_tests
 from coder.verify.trees import Trees
-from coder.verify.verdict import Facts, decide, findings, trailers
+from coder.verify.verdict import Account, Facts, decide, findings, trailers
 
 ENDLESS_TEST_ADVICE = (
     "A test of code that never ends must end by itself: "
@@ -392,7 +392,7 @@ class WorktreeVerifier:
             if failed.is_broken:
                 facts.obstacle = ""
                 facts.findings += findings("build", [failed.reason.rstrip(".")], effect="break")
-            facts.details |= {"circumstances": self._all_circumstances(), "tree": patch.tree}
+            facts.account = Account(circumstances=self._all_circumstances(), tree=patch.tree)
             return decide(facts).model_copy(update={"seconds": time.monotonic() - started})
         before = self._known_base(progress)
         base_seconds = time.monotonic() - started
@@ -446,16 +446,16 @@ class WorktreeVerifier:
         if facts.obstacle and remedies:
             facts.obstacle = f"{facts.obstacle.rstrip('.')}: {'; '.join(dict.fromkeys(remedies))}."
         facts.note("sandbox", *describe_sandbox_failures(facts.before, failures, self._sandbox_remedies))
-        facts.details |= {
-            "before": facts.before.outcome_counts,
-            "coverage": runs.count_lines(),
-            "commands": tuple(dict.fromkeys(run.command for run in runs.made)),
-            "runs": (*base_runs, *runs.made),
-            "cut_short": runs.is_cut,
-            "stages": {**runs.stages, "base": runs.stages["base"] + base_seconds},
-            "circumstances": self._all_circumstances(),
-            "tree": patch.tree,
-        }
+        facts.coverage = runs.count_lines()
+        facts.account = Account(
+            tree=patch.tree,
+            before=facts.before.outcome_counts,
+            commands=tuple(dict.fromkeys(run.command for run in runs.made)),
+            runs=(*base_runs, *runs.made),
+            cut_short=runs.is_cut,
+            stages={**runs.stages, "base": runs.stages["base"] + base_seconds},
+            circumstances=self._all_circumstances(),
+        )
         if facts.after:
             self._judged[patch.tree] = change, facts, runs
         return decide(facts).model_copy(update={"seconds": time.monotonic() - started})

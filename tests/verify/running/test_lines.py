@@ -140,5 +140,5 @@ def test_changed_lines(old: str, new: str, lines: list[int]) -> None:
 def test_verdict_says_that_no_test_runs_the_change(executed: int, says: str) -> None:
     coverage = LineCoverage(lines=2, executed=executed, tests=3, missing=("calc.py:10",))
     report = TestReport(command="pytest", results=(TestResult(id="a", outcome="passed"),))
-    verdict = decide(Facts(before=report, after=report, details={"coverage": coverage}))
+    verdict = decide(Facts(before=report, after=report, coverage=coverage))
     assert (verdict.kind, verdict.reason[: len(says)]) == (VerdictKind.PASSING, says)
