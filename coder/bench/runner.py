@@ -259,8 +259,8 @@ def _prepare(job: Job, task: SuiteTask, *, root: Path, backend: SandboxBackend |
 
 
 def _run_session(setup: SessionSetup, job: Job, task: SuiteTask) -> tuple[SessionFinished, str]:
-    request = Task(issue=task.issue, directory=setup.root, mode=_mode(job), dry_run=True, budget=job.budget)
-    with setup.open(setup.complete(request)) as handle:
+    request = Task(issue=task.issue, directory=setup.root, mode=_mode(job), dry_run=True)
+    with setup.open(setup.complete(request).model_copy(update={"budget": job.budget})) as handle:
         finish_event = asyncio.run(handle.session.run())
     if finish_event.kind is None:
         raise JobFailed(finish_event.summary)

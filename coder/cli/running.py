@@ -70,11 +70,11 @@ def run_task(
                     Text(f"{setup.approach.model.name}: {setup.approach.reason}", "dim"),
                     soft_wrap=not console.is_terminal,
                 )
-            stated = request.with_defaults(
-                {
+            stated = request.model_copy(
+                update={
                     "continues": continues,
-                    "accept_test_edits": options.accept_test_edits,
-                    "unrelated_tests": tuple(options.not_test or ()),
+                    "accept_test_edits": bool(options.accept_test_edits),
+                    "unrelated_tests": (*request.unrelated_tests, *(options.not_test or ())),
                 }
             )
             task = setup.complete(stated, mentions=mentions)

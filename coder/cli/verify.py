@@ -145,7 +145,7 @@ def _judge_again(statement: "Attestation", options: Options) -> int:
         issue=statement.issue,
         directory=options.repo,
         needs_ties=bool(statement.verdict.untied),
-        unrelated_tests=(*(options.not_test or ()), *statement.unrelated_tests),
+        unrelated_tests=statement.unrelated_tests,
     )
     handle = run_task(request, options, approach=approach, quiet=True)
     if not (options.json or options.verbose):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -112,11 +112,6 @@ class Task(EventValue):
     unrelated_tests: tuple[str, ...] = ()
     """Ids of tests that the user says are not about the issue: they are never its targets."""
     budget: Budget = Budget()
-
-    def with_defaults(self, defaults: Mapping[str, Any]) -> "Task":
-        """Return the task with values for the fields among `defaults` that nobody has set."""
-        unset = {name: value for name, value in defaults.items() if name not in self.model_fields_set}
-        return self.model_copy(update=unset)
 
     def without_images(self) -> "Task":
         """Return the task with the names of its images alone: the conversation holds them."""

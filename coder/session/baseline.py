@@ -3,9 +3,12 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
+from coder.core.errors import UserError
 from coder.core.events import BaselineMeasured, QuestionAsked, Warned
-from coder.core.values import Candidate
+from coder.core.paths import find_command_tests, test_function_of
+from coder.core.values import Candidate, Patch
 from coder.core.verdict import TestReport
 from coder.session.context import SessionContext
 
@@ -125,3 +128,26 @@ async def _is_wanted(context: SessionContext, package: str, module: str) -> bool
         f"{lacking} Install from the package index into an environment of coder's own? Yours stays as it is."
     )
     return await context.approval.ask(question, options=(INSTALL, GO_ON), default=GO_ON) == INSTALL
+
+
+async def refuse_missing_tests(context: SessionContext, candidate: Candidate, patch: Patch) -> None:
+    """Check the tests that the user's command names: those that their files do not mention, by a run.
+
+    Raises:
+        UserError: one of them does not exist.
+    """
+    named = find_command_tests(context.task.test_command)
+    if all(_mentions_test(candidate.worktree, test) for test in named):
+        return
+    found = await asyncio.to_thread(context.verifier.check_reproduction, patch, named)
+    if found.missing:
+        raise UserError(f"--test: {'; '.join(found.missing)}")
+
+
+def _mentions_test(tree: Path, test: str) -> bool:
+    """Tell whether a test's file is there and contains the name of its function or class."""
+    file, _, names = test_function_of(test).partition("::")
+    try:
+        return names.rpartition("::")[2] in (tree / file).read_text("utf-8", "replace")
+    except OSError:
+        return (tree / file).is_dir()

@@ -31,7 +31,7 @@ from coder.core.state import session_status
 from coder.core.values import Candidate
 from coder.core.verdict import VerdictKind
 from coder.patching import PatchError, apply
-from coder.session.baseline import ensure_dependencies, measure_baseline
+from coder.session.baseline import ensure_dependencies, measure_baseline, refuse_missing_tests
 from coder.session.context import SessionContext, Strategy
 from coder.session.delivery import (
     BUG,
@@ -234,6 +234,7 @@ class Session:
             await self._restore_change(candidate, (earlier.diff, *earlier.patches))
         if context.task.mode == "ask" or context.task.given:  # a verdict runs what it needs of the base
             return await conclude(context, await self._strategy(context, candidate))
+        await refuse_missing_tests(context, candidate, await context.read_patch(candidate))
         testing = asyncio.create_task(self._test_base(candidate))
         working: asyncio.Task[Candidate] | None = None
         try:

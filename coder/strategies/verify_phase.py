@@ -1,56 +1,21 @@
 """VERIFY phase, which asks no model."""
 
 import asyncio
-from pathlib import Path
 
 from coder.core.errors import UserError
 from coder.core.events import FilesChanged, PhaseEntered, Verified
 from coder.core.messages import UserMessage
-from coder.core.paths import find_command_tests, is_bystander, test_function_of
+from coder.core.paths import is_bystander
 from coder.core.state import candidate_messages
 from coder.core.values import Candidate, Patch
 from coder.core.verdict import Finding, Verdict, VerdictKind
 from coder.patching import PatchError, apply
 from coder.prompting import render_prompt
 from coder.python.source import decode_text, find_syntax_error, find_undefined_names
+from coder.session.baseline import refuse_missing_tests
 from coder.session.context import SessionContext, Strategy
 from coder.session.judging import BESIDE, LEFT_OUT, judge_change
 from coder.session.phase import PhaseState
-
-
-def with_named_tests(strategy: Strategy) -> Strategy:
-    """Return the strategy, refused before it starts where the command names a test that does not exist."""
-
-    async def refuse_or_run(context: SessionContext, candidate: Candidate) -> Candidate:
-        patch = await context.read_patch(candidate)
-        await refuse_missing_tests(context, candidate, patch)
-        return await strategy(context, candidate)
-
-    return refuse_or_run
-
-
-async def refuse_missing_tests(context: SessionContext, candidate: Candidate, patch: Patch) -> None:
-    """Check the tests that the user's command names: those that their files do not mention, by a run.
-
-    Raises:
-        UserError: one of them does not exist.
-    """
-    named = find_command_tests(context.task.test_command)
-    if all(_mentions_test(candidate.worktree, test) for test in named):
-        return
-    found = await asyncio.to_thread(context.verifier.check_reproduction, patch, named)
-    if found.missing:
-        raise UserError(f"--test: {'; '.join(found.missing)}")
-
-
-def _mentions_test(tree: Path, test: str) -> bool:
-    """Tell whether a test's file is there and contains the name of its function or class."""
-    file, _, names = test_function_of(test).partition("::")
-    try:
-        return names.rpartition("::")[2] in (tree / file).read_text("utf-8", "replace")
-    except OSError:
-        return (tree / file).is_dir()
-
 
 MAX_FAULTS = 5
 

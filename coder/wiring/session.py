@@ -96,7 +96,10 @@ class Approach:
     """The server that the user gave; empty for the provider's own; None if it must not be recorded."""
     purpose: str = ""
     """Issue of an existing change: the message of its commits."""
-    task: Mapping[str, Any] = field(default_factory=dict)
+    given: bool = False
+    """Whether it judges an existing change."""
+    base: str | None = None
+    """The base of that; None is HEAD with the uncommitted work."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +118,7 @@ class SessionSetup:
     """MCP servers of the user's editor, in the form of `.mcp.json`."""
 
     def complete(self, request: Task, *, mentions: str = "") -> Task:
-        """Return the task of a request: what nobody has set in it follows from settings and approach.
+        """Return the task of a request, with what follows from settings and approach.
 
         Files and symbols that `mentions` names with `@` are attached to it.
 
@@ -132,19 +135,18 @@ class SessionSetup:
             attempts_per_side=config.attempts_per_side,
             unpriced=self.unpriced,
         )
-        defaults: dict[str, Any] = {
-            "test_command": config.test,
-            "trusted": self.trusted,
-            "keep_steps": config.keep_steps,
-            "require": config.require,
-            "budget": budget,
-            **self.approach.task,
-        }
         attached = read_attachments(mentions, self.root, config) if mentions else ()
-        return request.with_defaults(defaults).model_copy(
+        return request.model_copy(
             update={
                 "issue": request.issue or self.approach.purpose or UNKNOWN_PURPOSE,
                 "attachments": (*request.attachments, *attached),
+                "base": request.base or self.approach.base,
+                "given": self.approach.given,
+                "test_command": config.test,
+                "trusted": request.trusted or self.trusted,
+                "keep_steps": config.keep_steps,
+                "require": config.require,
+                "budget": budget,
             }
         )
 
@@ -262,11 +264,9 @@ class SessionSetup:
                     else (*guidance.problems, *_environment_notices(task, root, sandbox))
                 ),
             )
-            from coder.strategies.verify_phase import with_named_tests
-
-            is_change = task.mode != "ask" and not task.given
-            strategy = with_named_tests(chosen_approach.strategy) if is_change else chosen_approach.strategy
-            session = Session(context, strategy, id=identity, version=__version__, notices=notices)
+            session = Session(
+                context, chosen_approach.strategy, id=identity, version=__version__, notices=notices
+            )
             yield SessionHandle(id=identity, session=session, log=log, context=context)
 
     def _continue_task(self, task: Task, earlier: Continuation | None) -> Task:
@@ -693,7 +693,8 @@ def judging_approach(
             model=nobody,
             strategy=judge_existing_change(patch, test_ids),
             reason=f"the diff against {base_name}",
-            task={"base": against, "given": True},
+            base=against,
+            given=True,
         )
     change = resolve_change(directory, revision=revision, against=against)
     return Approach(
@@ -703,7 +704,8 @@ def judging_approach(
         ),
         reason=change.label,
         purpose=change.message,
-        task={"base": change.base, "given": True},
+        base=change.base,
+        given=True,
     )
 
 
